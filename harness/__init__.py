@@ -1,0 +1,1 @@
+"""Test tooling: what the tests, the benchmarks and a developer's playground run Skoupa against."""

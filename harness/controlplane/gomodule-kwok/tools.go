@@ -1,0 +1,6 @@
+//go:build tools
+
+// Package tools names the program that this module builds, so that go.mod and go.sum keep what it needs.
+package tools
+
+import _ "sigs.k8s.io/kwok/cmd/kwok"

@@ -1,0 +1,63 @@
+"""The way in: `skoupa`, `kubectl skoupa`, `python -m skoupa`.
+
+The one boundary where errors become a sentence and an exit code. Heavy modules are imported by the commands that need
+them: `skoupa --help` has to be quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# Help texts are plain: drawing them costs more start-up time than the rest of the command.
+os.environ.setdefault("TYPER_USE_RICH", "0")
+
+INTERRUPTED = 7
+
+
+def main() -> None:
+    from skoupa.cli.app import app  # noqa: PLC0415
+    from skoupa.errors import SkoupaError  # noqa: PLC0415
+
+    try:
+        app(prog_name="skoupa")
+    except SkoupaError as error:
+        _say(str(error))
+        sys.exit(error.exit_code)
+    except ExceptionGroup as group:
+        _leave_with_group(group, SkoupaError)
+    except KeyboardInterrupt:
+        _say("interrupted; nothing is lost, run it again to go on")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of a pipe (`| head`) had enough; Python would complain while closing stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if os.environ.get("SKOUPA_DEBUG"):
+            raise
+        _say(
+            f"unexpected {type(error).__name__}: {error}. This is a bug in Skoupa; nothing more was done. "
+            "SKOUPA_DEBUG=1 shows where it happened"
+        )
+        sys.exit(1)
+
+
+def _leave_with_group(group: ExceptionGroup[Exception], known: type[Exception]) -> None:
+    """Tasks that fail together are told as their first understood error."""
+    expected, rest = group.split(known)
+    if rest is not None and os.environ.get("SKOUPA_DEBUG"):
+        raise rest
+    first: BaseException = (expected or group).exceptions[0]
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    _say(str(first) if expected else f"unexpected {type(first).__name__}: {first}")
+    sys.exit(getattr(first, "exit_code", 1))
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"skoupa: {sentence}\n")
+
+
+if __name__ == "__main__":
+    main()

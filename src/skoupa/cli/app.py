@@ -1,0 +1,101 @@
+"""The commands of `skoupa`, each in a module of its own that is imported when it runs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import typer
+
+from skoupa.cli.options import AllNamespaces, Connecting, Context, Kubeconfig, Namespace
+
+app = typer.Typer(
+    name="skoupa",
+    help="One garbage collector for everything that a Kubernetes cluster leaves behind.",
+    epilog="Exit codes: 0 done, 1 unexpected, 2 usage, 3 timed out, 4 leftovers, 5 refused by a guard, "
+    "6 unreachable or denied, 7 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _command(module: str, **arguments: Any) -> None:
+    run: Callable[..., None] = importlib.import_module(f"skoupa.cli.{module}").run
+    run(**arguments)
+
+
+@app.command()
+def version(
+    *,
+    client: Annotated[bool, typer.Option("--client", help="Only this program, no server.")] = False,
+    output: Annotated[Literal["text", "json"], typer.Option("-o", "--output")] = "text",
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Shows the versions of Skoupa and of the API server.
+
+    Example: skoupa version --context staging
+    """
+    connecting = Connecting(kubeconfig=kubeconfig, context=context)
+    _command("version", connecting=connecting, client_only=client, output=output)
+
+
+@app.command()
+def snapshot(
+    kinds: Annotated[
+        list[str] | None,
+        typer.Argument(help="Kinds to read (pods, deploy, certificates.cert-manager.io); none: all."),
+    ] = None,
+    *,
+    namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is standard output.")
+    ] = "-",
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Writes the objects of a cluster as one YAML List, without the values of Secrets.
+
+    What may not be read is named on standard error, and the exit code is then 4.
+
+    Example: skoupa snapshot -A -o cluster.yaml && skoupa demo --from cluster.yaml
+    """
+    connecting = Connecting(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    _command(
+        "snapshot",
+        connecting=connecting,
+        kinds=tuple(kinds or ()),
+        all_namespaces=all_namespaces,
+        output=output,
+    )
+
+
+@app.command()
+def demo(
+    *,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="FILE|DIR", help="Manifests or a snapshot instead of the built-in mess."
+        ),
+    ] = None,
+    hours: Annotated[
+        float | None,
+        typer.Option(min=0.1, help="Stop after so many hours of the cluster's time [24 without a terminal]."),
+    ] = None,
+    speed: Annotated[
+        float, typer.Option(min=1, help="Seconds of the cluster's time in one second of yours.")
+    ] = 600,
+    seed: Annotated[int, typer.Option(help="Another seed, another mess.")] = 0,
+) -> None:
+    """Runs a messy little cluster in memory, with time moving fast, and shows what changes in it.
+
+    Needs no cluster. Goes on until Ctrl-C on a terminal; elsewhere it ends with a summary.
+
+    Example: skoupa demo --speed 3600
+    """
+    _command("demo", source=source, hours=hours, speed=speed, seed=seed)

@@ -1,0 +1,42 @@
+"""From the options of a command to a client of the cluster that they mean."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from skoupa.cli.options import Connecting
+from skoupa.clock import SystemClock
+from skoupa.kube import kubeconfig
+from skoupa.kube.client import Client
+from skoupa.kube.connection import Connection
+from skoupa.kube.flow import Flow
+from skoupa.kube.http import HttpTransport
+
+R = TypeVar("R")
+
+
+@asynccontextmanager
+async def connected(connecting: Connecting) -> AsyncIterator[tuple[Client, Connection]]:
+    connection = kubeconfig.load(
+        kubeconfig=connecting.kubeconfig, context=connecting.context, namespace=connecting.namespace
+    )
+    clock = SystemClock()
+    # A person's machine is usually far from the cluster: there compression pays.
+    async with HttpTransport(connection, clock, compress=True) as transport:
+        yield Client(Flow(transport, clock), clock), connection
+
+
+def run_async(work: Coroutine[Any, Any, R]) -> R:
+    """On uvloop where it is installed: an idle watch costs a quarter of the memory there."""
+    if sys.platform != "win32":
+        try:
+            import uvloop  # noqa: PLC0415
+        except ImportError:
+            pass
+        else:
+            return uvloop.run(work)
+    return asyncio.run(work)

@@ -1,0 +1,156 @@
+"""`skoupa snapshot`: the dump that `--from` reads.
+
+Memory stays at one kind. Values of Secrets never leave the server's answer: keys are kept,
+values are replaced. A kind that can't be read is named and changes the exit code: a gap must not look like emptiness.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, Final, Self, TextIO
+
+import typer
+import yaml
+
+from skoupa.cli.connect import connected, run_async
+from skoupa.cli.options import Connecting
+from skoupa.errors import ApiError, BadReply, TimedOut, UsageError
+from skoupa.kube.client import Client
+from skoupa.kube.discovery import discover
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.lists import Scope, pages
+from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import Resource
+
+LEFTOVERS: Final = 4
+REDACTED: Final = ""
+# Copies of other objects, or gone within the hour: they would only bloat the dump.
+_LEFT_OUT: Final = {"events", "events.events.k8s.io", "componentstatuses"}
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def run(*, connecting: Connecting, kinds: tuple[str, ...], all_namespaces: bool, output: str) -> None:
+    gaps = run_async(_snapshot(connecting, kinds=kinds, all_namespaces=all_namespaces, output=output))
+    if gaps:
+        raise typer.Exit(LEFTOVERS)
+
+
+async def _snapshot(
+    connecting: Connecting, *, kinds: tuple[str, ...], all_namespaces: bool, output: str
+) -> int:
+    async with connected(connecting) as (client, connection):
+        discovery = await discover(client)
+        namespace = "" if all_namespaces else connection.namespace
+        gaps = 0
+        for gap in discovery.gaps:
+            gaps += 1
+            _say(f"not in the snapshot: the kinds of {gap.where} ({gap.why})")
+        with _Output(output) as out:
+            for resource in _wanted(discovery, kinds, namespaced_only=bool(namespace)):
+                _progress(f"{out.written} objects, reading {resource.qualified}")
+                try:
+                    await _write_kind(client, resource, namespace=namespace, out=out)
+                except (ApiError, BadReply, TimedOut) as error:
+                    gaps += 1
+                    _say(f"not in the snapshot: {resource.qualified} ({error.message})")
+        _say(f"{out.written} objects" + (f", {gaps} gaps" if gaps else ""))
+        return gaps
+
+
+def _wanted(discovery: Discovery, kinds: tuple[str, ...], *, namespaced_only: bool) -> Iterator[Resource]:
+    if kinds:
+        yield from {discovery.resolve(kind): None for kind in kinds}
+        return
+    for resource in discovery.preferred():
+        if resource.may("list") and resource.qualified not in _LEFT_OUT:
+            if namespaced_only and not resource.namespaced:
+                continue
+            yield resource
+
+
+async def _write_kind(client: Client, resource: Resource, *, namespace: str, out: _Output) -> None:
+    """A kind whose list breaks off half-way is not in the snapshot at all: half a list would be a lie."""
+    kept: list[dict[str, Any]] = []
+    listing = pages(client, resource, WHOLE, scope=Scope(namespace=namespace))
+    async with aclosing(listing):
+        async for page in listing:
+            if page.first:
+                kept.clear()
+            kept += page.items
+    for found in kept:
+        out.write({"apiVersion": resource.api_version, "kind": resource.kind, **without_secrets(found)})
+
+
+def without_secrets(found: dict[str, Any]) -> dict[str, Any]:
+    """The object without Secret values, and without what repeats it (managedFields, the last applied form)."""
+    metadata = {key: value for key, value in found.get("metadata", {}).items() if key != "managedFields"}
+    annotations = {
+        key: value for key, value in (metadata.get("annotations") or {}).items() if key != _LAST_APPLIED
+    }
+    if metadata.pop("annotations", None) is not None and annotations:
+        metadata["annotations"] = annotations
+    cleaned = {**found, "metadata": metadata}
+    if found.get("kind", "Secret") == "Secret":
+        for field in ("data", "stringData"):
+            if isinstance(cleaned.get(field), dict):
+                cleaned[field] = dict.fromkeys(cleaned[field], REDACTED)
+    return cleaned
+
+
+class _Output:
+    """A YAML List written item by item. A file appears under its name only when it is complete."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._stream: TextIO = sys.stdout
+        self._dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+        self.written = 0
+
+    def __enter__(self) -> Self:
+        if self._path != "-":
+            try:
+                self._stream = Path(self._partial).open("w", encoding="utf-8")
+            except OSError as error:
+                raise UsageError(
+                    f"{self._path} can't be written: {error.strerror}", advice="choose another --output"
+                ) from error
+        self._stream.write("apiVersion: v1\nkind: List\nitems:")
+        return self
+
+    @property
+    def _partial(self) -> str:
+        return f"{self._path}.partial"
+
+    def write(self, found: dict[str, Any]) -> None:
+        if not self.written:
+            self._stream.write("\n")
+        yaml.dump([found], self._stream, Dumper=self._dumper, sort_keys=False, allow_unicode=True)
+        self.written += 1
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None and not self.written:
+            self._stream.write(" []\n")
+        _progress("")
+        if self._path == "-":
+            self._stream.flush()
+            return
+        self._stream.close()
+        if kind is None:
+            Path(self._partial).replace(self._path)
+        else:
+            Path(self._partial).unlink(missing_ok=True)
+
+
+def _progress(text: str) -> None:
+    """One line that is written over, on a terminal only."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+
+def _say(sentence: str) -> None:
+    _progress("")
+    sys.stderr.write(f"skoupa: {sentence}\n")

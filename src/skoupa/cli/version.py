@@ -1,0 +1,45 @@
+"""`skoupa version`."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+
+from skoupa import __version__
+from skoupa.cli.connect import connected, run_async
+from skoupa.cli.options import Connecting
+from skoupa.kube.decoding import decode
+from skoupa.kube.transport import Request
+
+
+class _ServerVersion(msgspec.Struct, rename="camel"):
+    git_version: str
+    platform: str = ""
+
+
+class Versions(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+    """What `-o json` prints."""
+
+    api_version: str = msgspec.field(default="skoupa.dev/v1alpha1", name="apiVersion")
+    client: str
+    server: str = ""
+    address: str = ""
+
+
+def run(*, connecting: Connecting, client_only: bool, output: str) -> None:
+    versions = Versions(client=__version__) if client_only else run_async(_with_server(connecting))
+    if output == "json":
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(versions)).decode() + "\n")
+        return
+    sys.stdout.write(f"skoupa {versions.client}\n")
+    if versions.server:
+        sys.stdout.write(f"server {versions.server} at {versions.address}\n")
+
+
+async def _with_server(connecting: Connecting) -> Versions:
+    async with connected(connecting) as (client, connection):
+        request = Request(path="/version", headers=client.headers(), repeatable=True)
+        response = await client.ask(request, doing="ask for the version")
+        found = decode(response.body, _ServerVersion, doing="ask for the version")
+        return Versions(client=__version__, server=found.git_version, address=connection.server)

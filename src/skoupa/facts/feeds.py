@@ -1,0 +1,124 @@
+"""Keeps the store true: follows the watch of one kind and scope into it, and knows how good its knowledge is.
+
+One task per feed. A feed that was never synced, or has been behind, says so in its `health`: what it does not know must
+hold deletions, not allow them. Objects that arrived but could not be read are counted and named there too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from typing import Final
+
+import msgspec
+
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Extraction, pack_uid
+from skoupa.facts.store import Delta, FeedView, Store
+from skoupa.kube import watch
+from skoupa.kube.client import Client
+from skoupa.kube.decoding import Undecodable
+from skoupa.kube.lines import Change
+from skoupa.kube.lists import EVERYWHERE, Scope
+from skoupa.kube.objects import METADATA, Partial
+from skoupa.kube.resources import Resource
+
+UNREADABLE_KEPT: Final = 100
+
+
+class Health(msgspec.Struct, kw_only=True):
+    """`synced_at` is None until the first list is complete; `behind_since` is None while the watch is connected."""
+
+    synced_at: float | None = None
+    behind_since: float | None = None
+    error: SkoupaError | None = None
+    resource_version: str = ""
+    lists: int = 0
+    changes: int = 0
+    unreadable: list[Undecodable] = msgspec.field(default_factory=list)
+
+    @property
+    def trustworthy(self) -> bool:
+        """Whether an object that the feed does not show can be taken as absent."""
+        return self.synced_at is not None and self.behind_since is None and not self.unreadable
+
+
+class Feed:
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource,
+        *,
+        store: Store,
+        extraction: Extraction,
+        scope: Scope = EVERYWHERE,
+        on_change: Callable[[Sequence[Delta]], None] = lambda _: None,
+    ) -> None:
+        self._client = client
+        self._store = store
+        self._extraction = extraction
+        self._on_change = on_change
+        self.resource = resource
+        self.scope = scope
+        self.health = Health()
+
+    async def run(self) -> None:
+        """Follows for ever; when cancelled, what only this feed saw leaves the store."""
+        view = self._store.add_feed(self.resource)
+        events = watch.watch(self._client, self.resource, METADATA, scope=self.scope)
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    deltas = self._take(event, view)
+                    if deltas:
+                        self._on_change(deltas)
+        finally:
+            self._store.remove_feed(view)
+
+    def _take(self, event: watch.WatchEvent[Partial], view: FeedView) -> list[Delta]:
+        store = self._store
+        match event:
+            case watch.Begun():
+                self.health.unreadable.clear()
+                return store.begin(view)
+            case watch.Listed(objects, undecodable):
+                self._note(undecodable)
+                return store.listed(view, (self._extraction.row(self.resource, found) for found in objects))
+            case watch.Synced(version):
+                now = self._client.clock.now()
+                self._caught_up(version)
+                self.health.synced_at = now
+                self.health.lists += 1
+                deltas = store.synced(view)
+                self._extraction.prune(store)
+                return deltas
+            case watch.Changed(changes, undecodable):
+                self._note(undecodable)
+                self._caught_up("")
+                self.health.changes += len(changes)
+                return [delta for change in changes if (delta := self._apply(change, view))]
+            case watch.Progressed(version):
+                self._caught_up(version)
+            case watch.Interrupted(error, _):
+                self.health.error = error
+                self.health.behind_since = self.health.behind_since or self._client.clock.now()
+        return []
+
+    def _apply(self, change: Change[Partial], view: FeedView) -> Delta | None:
+        if self.health.unreadable:
+            uid = change.object.metadata.uid
+            self.health.unreadable = [bad for bad in self.health.unreadable if bad.uid != uid]
+        if change.deleted:
+            return self._store.deleted(view, pack_uid(change.object.metadata.uid))
+        self.health.resource_version = change.object.metadata.resource_version
+        return self._store.changed(view, self._extraction.row(self.resource, change.object))
+
+    def _caught_up(self, version: str) -> None:
+        self.health.behind_since = None
+        self.health.error = None
+        if version:
+            self.health.resource_version = version
+
+    def _note(self, undecodable: Sequence[Undecodable]) -> None:
+        room = UNREADABLE_KEPT - len(self.health.unreadable)
+        self.health.unreadable.extend(undecodable[:room])

@@ -1,0 +1,170 @@
+"""One object as the store remembers it, and how it is made from what the server sends.
+
+A million of these have to fit into memory, so equal parts are one value: kinds, namespaces, label sets and owner
+references are pooled, uids and resourceVersions are packed into numbers where they are numbers. Nothing else may look
+into the packing: `uid_text` and `Row.resource_version` undo it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from datetime import datetime
+from typing import Final, TypeVar
+
+import msgspec
+
+from skoupa.kube.objects import Metadata, OwnerReference, Partial
+from skoupa.kube.resources import Resource
+
+H = TypeVar("H", bound=Hashable)
+
+# 16 bytes for a uid in the usual form; whatever else a server may choose stays as it is.
+Uid = bytes | str
+Pairs = tuple[tuple[str, str], ...]
+
+_UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def pack_uid(text: str) -> Uid:
+    return bytes.fromhex(text.replace("-", "")) if _UUID.fullmatch(text) else text
+
+
+def uid_text(uid: Uid) -> str:
+    if isinstance(uid, str):
+        return uid
+    text = uid.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+class Owner(msgspec.Struct, frozen=True, gc=False):
+    """An owner reference; `uid` is how the store finds the owner."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: Uid
+    controller: bool
+    blocks: bool
+
+
+class Row(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Times are whole seconds since the epoch; `deleted_at` is 0 while nobody has asked for its deletion."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    uid: Uid
+    version: int | str
+    created: int
+    deleted_at: int
+    labels: Pairs
+    annotations: Pairs
+    owners: tuple[Owner, ...]
+
+    @property
+    def resource_version(self) -> str:
+        return str(self.version)
+
+    def label(self, key: str) -> str | None:
+        return next((value for name, value in self.labels if name == key), None)
+
+    def annotation(self, key: str) -> str | None:
+        return next((value for name, value in self.annotations if name == key), None)
+
+
+def is_newer(row: Row, known: Row) -> bool:
+    """Whether `row` is at least as new; where versions are no numbers the one that arrived later is."""
+    if isinstance(row.version, int) and isinstance(known.version, int):
+        return row.version >= known.version
+    return True
+
+
+class Pool:
+    """Gives back the first of equal values, so that a thousand Pods share one label set."""
+
+    def __init__(self) -> None:
+        self._values: dict[Hashable, Hashable] = {}
+
+    def one(self, value: H) -> H:
+        return self._values.setdefault(value, value)  # type: ignore[return-value]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def keep_only(self, values: Iterable[Hashable]) -> None:
+        self._values = {value: value for value in values}
+
+
+class Extraction:
+    """Makes rows. `annotations` names the keys worth remembering: the others are most of an object's metadata."""
+
+    def __init__(self, *, annotations: Iterable[str] = ()) -> None:
+        self._annotations = frozenset(annotations)
+        self._strings = Pool()
+        self._sets = Pool()
+        self._pruned_at = 1000
+
+    def row(self, resource: Resource, found: Partial) -> Row:
+        meta = found.metadata
+        version = meta.resource_version
+        return Row(
+            resource=resource,
+            namespace=self._strings.one(meta.namespace),
+            name=meta.name,
+            uid=pack_uid(meta.uid),
+            version=int(version) if version.isdecimal() else version,
+            created=_seconds(meta.creation_timestamp),
+            deleted_at=_seconds(meta.deletion_timestamp),
+            labels=self._pairs(meta.labels) if meta.labels else (),
+            annotations=self._wanted(meta),
+            owners=self._owners(meta.owner_references) if meta.owner_references else (),
+        )
+
+    def prune(self, rows: Iterable[Row]) -> None:
+        """Forgets pooled values that no row uses any more; cheap to call, seldom does anything."""
+        if len(self._sets) < 2 * self._pruned_at:
+            return
+        used: set[Hashable] = set()
+        texts: set[Hashable] = set()
+        for row in rows:
+            used.update((row.labels, row.annotations, row.owners, *row.owners))
+            texts.add(row.namespace)
+            for pairs in (row.labels, row.annotations):
+                texts.update(text for pair in pairs for text in pair)
+        self._sets.keep_only(used)
+        self._strings.keep_only(texts)
+        self._pruned_at = max(1000, len(self._sets))
+
+    def _pairs(self, labels: Mapping[str, str]) -> Pairs:
+        one = self._strings.one
+        return self._sets.one(tuple(sorted((one(key), one(value)) for key, value in labels.items())))
+
+    def _wanted(self, meta: Metadata) -> Pairs:
+        if not meta.annotations or self._annotations.isdisjoint(meta.annotations):
+            return ()
+        return self._pairs(
+            {key: value for key, value in meta.annotations.items() if key in self._annotations}
+        )
+
+    def _owners(self, references: Iterable[OwnerReference]) -> tuple[Owner, ...]:
+        one = self._strings.one
+        return self._sets.one(
+            tuple(
+                self._sets.one(
+                    Owner(
+                        api_version=one(ref.api_version),
+                        kind=one(ref.kind),
+                        name=ref.name,
+                        uid=pack_uid(ref.uid),
+                        controller=bool(ref.controller),
+                        blocks=bool(ref.block_owner_deletion),
+                    )
+                )
+                for ref in references
+            )
+        )
+
+
+def _seconds(moment: datetime | None) -> int:
+    return int(moment.timestamp()) if moment is not None else 0

@@ -1,0 +1,158 @@
+"""Everything known about the objects of a cluster: by uid, owner, namespace and kind.
+
+Several feeds may see one object (a label-selected one and one of the whole kind). An object is known while at least
+one feed sees it: DELETED, or a new list without it, on one feed ends only that feed's sight of it. The newest
+resourceVersion wins, whichever feed brings it. A new list is a swap: until it is complete the old knowledge stands, and
+a list that breaks off half-way leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from skoupa.facts.rows import H, Row, Uid, is_newer
+from skoupa.kube.resources import Resource
+
+
+class Delta(msgspec.Struct, frozen=True, gc=False):
+    """How knowledge of one object changed: appeared (no `before`), changed, or disappeared (no `after`)."""
+
+    before: Row | None
+    after: Row | None
+
+
+class FeedView:
+    """What one feed sees. `arriving` is a list that is not complete yet."""
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self.seen: set[Uid] = set()
+        self.arriving: set[Uid] | None = None
+
+    def sees(self, uid: Uid) -> bool:
+        return uid in self.seen or (self.arriving is not None and uid in self.arriving)
+
+
+class Store:
+    def __init__(self) -> None:
+        self._rows: dict[Uid, Row] = {}
+        self._feeds: dict[Resource, list[FeedView]] = {}
+        self._by_namespace: dict[str, set[Uid]] = {}
+        self._by_owner: dict[Uid, set[Uid]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows.values())
+
+    def get(self, uid: Uid) -> Row | None:
+        return self._rows.get(uid)
+
+    def in_namespace(self, namespace: str) -> Iterator[Row]:
+        return (self._rows[uid] for uid in self._by_namespace.get(namespace, ()))
+
+    def owned_by(self, uid: Uid) -> Iterator[Row]:
+        return (self._rows[owned] for owned in self._by_owner.get(uid, ()))
+
+    def of_kind(self, resource: Resource) -> Iterator[Row]:
+        feeds = self._feeds.get(resource, [])
+        if len(feeds) == 1 and feeds[0].arriving is None:
+            return (self._rows[uid] for uid in feeds[0].seen)
+        uids = {uid for feed in feeds for uid in (*feed.seen, *(feed.arriving or ()))}
+        return (self._rows[uid] for uid in uids)
+
+    def add_feed(self, resource: Resource) -> FeedView:
+        feed = FeedView(resource)
+        self._feeds.setdefault(resource, []).append(feed)
+        return feed
+
+    def remove_feed(self, feed: FeedView) -> list[Delta]:
+        """The feed is not followed any more; what only it saw is not known any more."""
+        lost = feed.seen | (feed.arriving or set())
+        self._feeds[feed.resource].remove(feed)
+        if not self._feeds[feed.resource]:
+            del self._feeds[feed.resource]
+        feed.seen, feed.arriving = set(), None
+        return self._drop_unseen(feed.resource, lost)
+
+    def begin(self, feed: FeedView) -> list[Delta]:
+        """A new list starts; what an unfinished one brought is void."""
+        void = feed.arriving or set()
+        feed.arriving = set()
+        return self._drop_unseen(feed.resource, void)
+
+    def listed(self, feed: FeedView, rows: Iterable[Row]) -> list[Delta]:
+        assert feed.arriving is not None, "a list brings objects after begin()"
+        deltas = []
+        for row in rows:
+            feed.arriving.add(row.uid)
+            if delta := self._learn(row):
+                deltas.append(delta)
+        return deltas
+
+    def synced(self, feed: FeedView) -> list[Delta]:
+        """The list is complete: it is now what the feed sees."""
+        assert feed.arriving is not None, "a list is complete after begin()"
+        lost = feed.seen - feed.arriving
+        feed.seen, feed.arriving = feed.arriving, None
+        return self._drop_unseen(feed.resource, lost)
+
+    def changed(self, feed: FeedView, row: Row) -> Delta | None:
+        feed.seen.add(row.uid)
+        return self._learn(row)
+
+    def deleted(self, feed: FeedView, uid: Uid) -> Delta | None:
+        """Gone for this feed: it may have been deleted, or have left the feed's selector."""
+        feed.seen.discard(uid)
+        return next(iter(self._drop_unseen(feed.resource, (uid,))), None)
+
+    def _learn(self, row: Row) -> Delta | None:
+        known = self._rows.get(row.uid)
+        if known is not None and (not is_newer(row, known) or row == known):
+            return None
+        self._rows[row.uid] = row
+        if known is None:
+            self._by_namespace.setdefault(row.namespace, set()).add(row.uid)
+        if known is None or known.owners != row.owners:
+            self._forget_owners(known)
+            for owner in row.owners:
+                self._by_owner.setdefault(owner.uid, set()).add(row.uid)
+        return Delta(known, row)
+
+    def _drop_unseen(self, resource: Resource, uids: Iterable[Uid]) -> list[Delta]:
+        feeds = self._feeds.get(resource, [])
+        deltas = []
+        for uid in uids:
+            if any(feed.sees(uid) for feed in feeds):
+                continue
+            row = self._rows.pop(uid, None)
+            if row is None:
+                continue
+            _take_out(self._by_namespace, row.namespace, uid)
+            self._forget_owners(row)
+            deltas.append(Delta(row, None))
+        return deltas
+
+    def _forget_owners(self, row: Row | None) -> None:
+        if row is not None:
+            for owner in row.owners:
+                _take_out(self._by_owner, owner.uid, row.uid)
+
+    def statistics(self) -> dict[str, int]:
+        return {
+            "objects": len(self._rows),
+            "feeds": sum(len(feeds) for feeds in self._feeds.values()),
+            "namespaces": len(self._by_namespace),
+            "owners": len(self._by_owner),
+        }
+
+
+def _take_out(index: dict[H, set[Uid]], key: H, uid: Uid) -> None:
+    uids = index.get(key)
+    if uids is not None:
+        uids.discard(uid)
+        if not uids:
+            del index[key]

@@ -1,0 +1,211 @@
+"""How hard the server is pressed: a ceiling per second, a concurrency that adapts, and retries of what is safe.
+
+A transport around another. Concurrency grows while the server keeps up and is cut when it says 429, fails or slows
+down; `Retry-After` holds back every request of that client, not just the one that was told. A request is repeated only
+when it is `repeatable`, when it never left (no connection), or when the server refused it unread (429). A watch counts
+until its answer begins: it may stay open for an hour and must not take anybody's turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from skoupa.clock import Clock
+from skoupa.errors import Disconnected, SkoupaError, TimedOut, Unreachable
+from skoupa.kube.backoff import Backoff
+from skoupa.kube.client import retry_after
+from skoupa.kube.transport import Request, Response, Stream, Transport
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests a second (None: no ceiling), requests in flight at most, and tries of one request."""
+
+    per_second: float | None = None
+    in_flight: int = 64
+    tries: int = 4
+
+
+class Flow:
+    def __init__(self, inner: Transport, clock: Clock, *, limits: Limits | None = None) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._limits = limits or Limits()
+        self._width = AdaptiveWidth(most=self._limits.in_flight)
+        self._rate = RateCeiling(clock, per_second=self._limits.per_second)
+        self._held_back_until = 0.0
+        # (verb, kind, outcome) -> how often; outcome is the status code or the name of the error.
+        self.requests: Counter[tuple[str, str, str]] = Counter()
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def send(self, request: Request) -> Response:
+        backoff = Backoff(self._clock, first=0.2, cap=5.0)
+        for left in range(self._limits.tries - 1, -1, -1):
+            try:
+                async with self._turn():
+                    response = await self._timed(request)
+            except SkoupaError as error:
+                if not left or not _may_repeat_after(error, request):
+                    raise
+                await self._clock.sleep(backoff.next())
+                continue
+            if not left or not _may_repeat(response, request):
+                return response
+            asked = retry_after(response.headers)
+            if asked is None:
+                await self._clock.sleep(backoff.next())
+        raise AssertionError("the last try returns or raises")
+
+    async def _timed(self, request: Request) -> Response:
+        started = self._clock.monotonic()
+        try:
+            response = await self._inner.send(request)
+        except SkoupaError as error:
+            self.requests[request.verb, request.kind, type(error).__name__] += 1
+            self._width.shrink(started)
+            raise
+        self.requests[request.verb, request.kind, str(response.status)] += 1
+        self._learn(response, started)
+        return response
+
+    def _learn(self, response: Response, started: float) -> None:
+        now = self._clock.monotonic()
+        if response.status == 429 or response.status >= 500:
+            self._width.shrink(started)
+            asked = retry_after(response.headers)
+            if asked is not None:
+                self._held_back_until = max(self._held_back_until, now + asked)
+        else:
+            self._width.answered(now - started)
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[Stream]:
+        # Watches repeat by themselves, from the place that they know; here they only wait their turn.
+        async with self._turn():
+            opening = self._inner.stream(request)
+            try:
+                stream = await opening.__aenter__()
+            except SkoupaError as error:
+                self.requests[request.verb, request.kind, type(error).__name__] += 1
+                raise
+        self.requests[request.verb, request.kind, str(stream.status)] += 1
+        try:
+            yield stream
+        except BaseException as error:
+            if not await opening.__aexit__(type(error), error, error.__traceback__):
+                raise
+        else:
+            await opening.__aexit__(None, None, None)
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        wait = self._held_back_until - self._clock.monotonic()
+        if wait > 0:
+            await self._clock.sleep(wait)
+        await self._rate.pass_one()
+        async with self._width:
+            yield
+
+
+def _may_repeat_after(error: SkoupaError, request: Request) -> bool:
+    if isinstance(error, Disconnected | TimedOut):
+        return request.repeatable
+    return isinstance(error, Unreachable)
+
+
+def _may_repeat(response: Response, request: Request) -> bool:
+    if response.status == 429:
+        return True
+    return response.status >= 500 and request.repeatable
+
+
+class RateCeiling:
+    """At most so many a second, evenly: each takes the next free moment and sleeps until then."""
+
+    def __init__(self, clock: Clock, *, per_second: float | None) -> None:
+        self._clock = clock
+        self._gap = 1.0 / per_second if per_second else 0.0
+        self._next = 0.0
+
+    async def pass_one(self) -> None:
+        if not self._gap:
+            return
+        now = self._clock.monotonic()
+        mine = max(now, self._next)
+        self._next = mine + self._gap
+        if mine > now:
+            await self._clock.sleep(mine - now)
+
+
+class AdaptiveWidth:
+    """How many requests may be in flight: one more for each full round that went well, two thirds after trouble.
+
+    A round that takes several times as long as the quickest seen is trouble in the making: the width stays.
+    """
+
+    def __init__(self, *, most: int, start: int = 8, slow_factor: float = 20.0) -> None:
+        self.most = most
+        self.width = min(start, most)
+        self.in_flight = 0
+        self._slow_factor = slow_factor
+        self._quickest = float("inf")
+        self._went_well = 0
+        self._last_cut = 0.0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def __aenter__(self) -> None:
+        if self.in_flight < self.width and not self._waiting:
+            self.in_flight += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._leave()
+            else:
+                self._waiting.remove(turn)
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        self.in_flight -= 1
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting and self.in_flight < self.width:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self.in_flight += 1
+                turn.set_result(None)
+
+    def answered(self, seconds: float) -> None:
+        self._quickest = min(self._quickest, seconds)
+        busy = self.in_flight >= self.width
+        if not busy or seconds > self._slow_factor * max(self._quickest, 0.001):
+            return
+        self._went_well += 1
+        if self._went_well >= self.width and self.width < self.most:
+            self._went_well = 0
+            self.width += 1
+            self._admit()
+
+    def shrink(self, started: float) -> None:
+        """Requests of one round fail together: only the first of those that started before the cut counts."""
+        if started < self._last_cut:
+            return
+        self._last_cut = started + 1e-9
+        self._went_well = 0
+        self.width = max(1, self.width * 2 // 3)
+
+    def statistics(self) -> dict[str, int]:
+        return {"width": self.width, "in_flight": self.in_flight, "waiting": len(self._waiting)}

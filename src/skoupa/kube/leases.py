@@ -1,0 +1,210 @@
+"""Leader election by a Lease: at most one writes, and it stops before anybody else may begin.
+
+Another candidate may take the Lease when it has seen no renewal for the whole lease time. So the holder counts from
+before it sent its last renewal, gives up its lead after two thirds of that time, and `Fence` lets no write outlive it.
+Expiry is judged by how long the Lease has not changed here, never by the other machine's clock. Leaving releases it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.clock import Clock
+from skoupa.errors import AlreadyExists, Conflict, LeaseLost, NotFound, SkoupaError
+from skoupa.kube.client import Client
+from skoupa.kube.objects import Metadata, View
+from skoupa.kube.resources import LEASES
+from skoupa.kube.timestamps import micro_time
+from skoupa.kube.transport import Request, Response, Stream, Transport
+
+LEAD_SHARE: Final = 2 / 3
+
+
+class _LeaseSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class _Lease(msgspec.Struct, frozen=True, kw_only=True):
+    metadata: Metadata
+    spec: _LeaseSpec = _LeaseSpec()
+
+
+_LEASE: Final[View[_Lease]] = View(type=_Lease)
+
+
+class Election:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        namespace: str,
+        name: str,
+        identity: str,
+        lease_seconds: int = 15,
+        retry_seconds: float = 2.0,
+    ) -> None:
+        self._client = client
+        self._clock: Clock = client.clock
+        self._namespace = namespace
+        self._name = name
+        self.identity = identity
+        self._lease_seconds = lease_seconds
+        self._retry_seconds = retry_seconds
+        self._seen_version = ""
+        self._seen_at = 0.0
+        self._renewal_sent = float("-inf")
+        self._acquired = asyncio.Event()
+        self.holder = ""
+        self.last_error: SkoupaError | None = None
+
+    @property
+    def leading(self) -> bool:
+        return self._clock.monotonic() < self._renewal_sent + self._lease_seconds * LEAD_SHARE
+
+    def write_seconds_left(self) -> float:
+        """How long a write that starts now may take; zero and less: none may start."""
+        if not self.leading:
+            return 0.0
+        return self._renewal_sent + self._lease_seconds - self._clock.monotonic()
+
+    async def until_leading(self) -> None:
+        while not self.leading:
+            self._acquired.clear()
+            await self._acquired.wait()
+
+    async def until_lost(self) -> None:
+        while self.leading:
+            await self._clock.sleep(
+                self._renewal_sent + self._lease_seconds * LEAD_SHARE - self._clock.monotonic()
+            )
+
+    async def run(self) -> None:
+        """Tries for ever; when cancelled it hands the Lease over."""
+        try:
+            while True:
+                try:
+                    async with self._clock.timeout(self._lease_seconds * LEAD_SHARE):
+                        await self._try()
+                    self.last_error = None
+                except (AlreadyExists, Conflict):
+                    pass  # another candidate was quicker: looked at again next time
+                except TimeoutError:
+                    self.last_error = SkoupaError("renewing the lease took too long")
+                except SkoupaError as error:
+                    self.last_error = error
+                await self._clock.sleep(self._clock.jitter(self._retry_seconds))
+        finally:
+            await self._release()
+
+    async def _try(self) -> None:
+        try:
+            lease = await self._client.get(LEASES, self._name, namespace=self._namespace, view=_LEASE)
+        except NotFound:
+            sent = self._clock.monotonic()
+            body = self._body(self._spec(transitions=0))
+            await self._client.create(LEASES, body, namespace=self._namespace)
+            self._won(sent)
+            return
+        if lease.metadata.resource_version != self._seen_version:
+            self._seen_version = lease.metadata.resource_version
+            self._seen_at = self._clock.monotonic()
+        self.holder = lease.spec.holder_identity or ""
+        if self.holder not in {"", self.identity} and not self._expired(lease.spec):
+            self._renewal_sent = float("-inf")
+            return
+        sent = self._clock.monotonic()
+        spec = self._spec(transitions=lease.spec.lease_transitions or 0, previous=lease.spec)
+        body = self._body(spec, resource_version=lease.metadata.resource_version)
+        written = await self._client.replace(LEASES, body, namespace=self._namespace)
+        self._seen_version = str(written["metadata"]["resourceVersion"])
+        self._seen_at = self._clock.monotonic()
+        self._won(sent)
+
+    def _expired(self, spec: _LeaseSpec) -> bool:
+        duration = spec.lease_duration_seconds or self._lease_seconds
+        return self._clock.monotonic() - self._seen_at > duration
+
+    def _won(self, sent: float) -> None:
+        self.holder = self.identity
+        self._renewal_sent = sent
+        self._acquired.set()
+
+    def _spec(self, *, transitions: int, previous: _LeaseSpec | None = None) -> _LeaseSpec:
+        now = micro_time(self._clock.now())
+        renewed = previous is not None and previous.holder_identity == self.identity
+        taken_over = previous is not None and not renewed
+        return _LeaseSpec(
+            holder_identity=self.identity,
+            lease_duration_seconds=self._lease_seconds,
+            acquire_time=previous.acquire_time if previous is not None and renewed else now,
+            renew_time=now,
+            lease_transitions=transitions + 1 if taken_over else transitions,
+        )
+
+    def _body(self, spec: _LeaseSpec, *, resource_version: str = "") -> dict[str, Any]:
+        metadata = {"name": self._name, "namespace": self._namespace}
+        if resource_version:
+            metadata["resourceVersion"] = resource_version
+        return {
+            "apiVersion": LEASES.api_version,
+            "kind": LEASES.kind,
+            "metadata": metadata,
+            "spec": msgspec.to_builtins(spec),
+        }
+
+    async def _release(self) -> None:
+        if self.holder != self.identity:
+            return
+        self._renewal_sent = float("-inf")
+        spec = _LeaseSpec(
+            holder_identity="", lease_duration_seconds=1, renew_time=micro_time(self._clock.now())
+        )
+        try:
+            async with self._clock.timeout(5.0):
+                lease = await self._client.get(LEASES, self._name, namespace=self._namespace, view=_LEASE)
+                if lease.spec.holder_identity != self.identity:
+                    return
+                spec = msgspec.structs.replace(spec, lease_transitions=lease.spec.lease_transitions)
+                body = self._body(spec, resource_version=lease.metadata.resource_version)
+                await self._client.replace(LEASES, body, namespace=self._namespace)
+        except (SkoupaError, TimeoutError):
+            return  # it runs out by itself
+        finally:
+            self.holder = ""
+
+
+class Fence:
+    """A transport that lets writes through only while the election is won, and none longer than the lease lasts."""
+
+    def __init__(self, inner: Transport, election: Election) -> None:
+        self._inner = inner
+        self._election = election
+
+    async def send(self, request: Request) -> Response:
+        if request.method == "GET" or request.verb == "review":
+            return await self._inner.send(request)
+        left = self._election.write_seconds_left()
+        if left <= 0:
+            raise LeaseLost(
+                f"{request.verb} {request.kind}: not sent, another replica may be leading",
+                advice="nothing to do: the leader goes on with it",
+            )
+        shorter = min(left, request.timeout) if request.timeout else left
+        return await self._inner.send(msgspec.structs.replace(request, timeout=shorter))
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[Stream]:
+        async with self._inner.stream(request) as stream:
+            yield stream
+
+    async def close(self) -> None:
+        await self._inner.close()

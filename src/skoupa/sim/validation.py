@@ -1,0 +1,205 @@
+"""What an object's metadata must look like before it is kept, in the server's own words.
+
+Names, labels, annotations, finalizers and owner references are checked as a real server does; bodies are not checked
+against schemas, except for the few limits that a client of the API runs into (`note` of an Event).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from skoupa.kube.resources import Resource
+from skoupa.sim import kinds
+from skoupa.sim.refusals import Cause, Refusal, bad_request, invalid
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_QUALIFIED = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
+
+_BAD_LABEL_NAME = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_BAD_SUBDOMAIN = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_BAD_QUALIFIED = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+_BAD_VALUE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+_STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+_LONGEST_ANNOTATIONS = 256 * 1024
+_LONGEST_NOTE = 1024
+
+
+def check(resource: Resource, obj: dict[str, Any]) -> None:
+    """Raises the 422 that names everything wrong with an object that is about to be kept."""
+    metadata = obj["metadata"]
+    causes = [
+        *_name(resource, metadata),
+        *_labels(metadata.get("labels") or {}),
+        *_annotations(metadata.get("annotations") or {}),
+        *_finalizers(metadata.get("finalizers") or ()),
+        *_owners(metadata.get("ownerReferences") or ()),
+        *_event(resource, obj),
+    ]
+    if causes:
+        raise invalid(resource, metadata.get("name") or "", causes)
+
+
+def check_types(resource: Resource, obj: dict[str, Any]) -> None:
+    """Raises the 400 of a body that the server could not have decoded."""
+    metadata = obj.setdefault("metadata", {})
+    if metadata is None:
+        metadata = obj["metadata"] = {}
+    if not isinstance(metadata, dict):
+        raise _undecodable(resource, metadata, "metadata", "ObjectMeta")
+    for field in ("name", "generateName", "namespace", "uid", "resourceVersion"):
+        if not isinstance(metadata.get(field, ""), str | None):
+            raise _undecodable(resource, metadata[field], f"metadata.{field}", "string")
+    for field in ("labels", "annotations"):
+        found = metadata.get(field)
+        if found is not None and not isinstance(found, dict):
+            raise _undecodable(resource, found, f"metadata.{field}", "map[string]string")
+        for value in (found or {}).values():
+            if not isinstance(value, str):
+                raise _undecodable(resource, value, f"metadata.{field}", "string")
+    for field, type_ in (("finalizers", str), ("ownerReferences", dict)):
+        found = metadata.get(field)
+        if found is not None and not (
+            isinstance(found, list) and all(isinstance(entry, type_) for entry in found)
+        ):
+            raise _undecodable(resource, found, f"metadata.{field}", f"[]{type_.__name__}")
+
+
+def _undecodable(resource: Resource, value: object, field: str, wanted: str) -> Refusal:
+    kind = {bool: "bool", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+    return bad_request(
+        f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: json: cannot '
+        f"unmarshal {kind.get(type(value), 'null')} into Go struct field ObjectMeta.{field} of type {wanted}"
+    )
+
+
+def _bad(field: str, value: str, why: str) -> Cause:
+    return Cause(field=field, message=f'Invalid value: "{value}": {why}')
+
+
+def _name(resource: Resource, metadata: dict[str, Any]) -> list[Cause]:
+    name = metadata.get("name") or ""
+    field = "metadata.name"
+    if not name:
+        return [
+            Cause(
+                reason="FieldValueRequired",
+                field=field,
+                message="Required value: name or generateName is required",
+            )
+        ]
+    row = (resource.group, resource.plural)
+    if row in kinds.FREELY_NAMED:
+        if name in {".", ".."}:
+            return [_bad(field, name, f"may not be '{name}'")]
+        return [_bad(field, name, f"may not contain '{mark}'") for mark in "/%" if mark in name]
+    by_label = row in kinds.NAMED_BY_LABEL
+    causes = []
+    if len(name) > (63 if by_label else 253):
+        causes.append(_bad(field, name, f"must be no more than {63 if by_label else 253} bytes"))
+    if not (_LABEL if by_label else _SUBDOMAIN).fullmatch(name):
+        causes.append(_bad(field, name, _BAD_LABEL_NAME if by_label else _BAD_SUBDOMAIN))
+    return causes
+
+
+def _qualified(field: str, key: str) -> list[Cause]:
+    prefix, slash, name = key.rpartition("/")
+    if slash and not prefix:
+        return [_bad(field, key, "prefix part must be non-empty")]
+    causes = []
+    if "/" in prefix:
+        return [_bad(field, key, f"a valid label key {_BAD_QUALIFIED}")]
+    if prefix and not _SUBDOMAIN.fullmatch(prefix):
+        causes.append(_bad(field, key, f"prefix part {_BAD_SUBDOMAIN}"))
+    if not name:
+        causes.append(_bad(field, key, "name part must be non-empty"))
+    elif len(name) > 63:
+        causes.append(_bad(field, key, "name part must be no more than 63 bytes"))
+    if not _QUALIFIED.fullmatch(name):
+        causes.append(_bad(field, key, _BAD_QUALIFIED))
+    return causes
+
+
+def _labels(labels: dict[str, str]) -> list[Cause]:
+    causes: list[Cause] = []
+    for key, value in labels.items():
+        causes += _qualified("metadata.labels", key)
+        if len(value) > 63:
+            causes.append(_bad("metadata.labels", value, "must be no more than 63 bytes"))
+        if not _VALUE.fullmatch(value):
+            causes.append(_bad("metadata.labels", value, _BAD_VALUE))
+    return causes
+
+
+def _annotations(annotations: dict[str, str]) -> list[Cause]:
+    causes: list[Cause] = []
+    size = 0
+    for key, value in annotations.items():
+        causes += _qualified("metadata.annotations", key.lower())
+        size += len(key.encode()) + len(value.encode())
+    if size > _LONGEST_ANNOTATIONS:
+        causes.append(
+            Cause(
+                reason="FieldValueTooLong",
+                field="metadata.annotations",
+                message=f"Too long: may not be more than {_LONGEST_ANNOTATIONS} bytes",
+            )
+        )
+    return causes
+
+
+def _finalizers(finalizers: list[str] | tuple[()]) -> list[Cause]:
+    causes: list[Cause] = []
+    for finalizer in finalizers:
+        causes += _qualified("metadata.finalizers", finalizer)
+    for index, finalizer in enumerate(finalizers):
+        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            causes.append(_bad(f"metadata.finalizers[{index}]", finalizer, why))
+    if {"orphan", "foregroundDeletion"} <= set(finalizers):
+        why = "finalizer orphan and foregroundDeletion cannot be both set"
+        causes.append(_bad("metadata.finalizers", str(finalizers), why))
+    return causes
+
+
+def _owners(owners: list[dict[str, Any]] | tuple[()]) -> list[Cause]:
+    causes: list[Cause] = []
+    for owner in owners:
+        for field, said in (
+            ("apiVersion", "version must not be empty"),
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ):
+            if not owner.get(field):
+                causes.append(_bad(f"metadata.ownerReferences.{field}", "", said))
+    controllers = [owner for owner in owners if owner.get("controller")]
+    if len(controllers) > 1:
+        names = " and ".join(f"{owner.get('kind')}/{owner.get('name')}" for owner in controllers[:2])
+        why = f"Only one reference can have Controller set to true. Found {names}"
+        causes.append(Cause(field="metadata.ownerReferences", message=f"Invalid value: {why}"))
+    return causes
+
+
+def _event(resource: Resource, obj: dict[str, Any]) -> list[Cause]:
+    if resource.group == "events.k8s.io" and len((obj.get("note") or "").encode()) > _LONGEST_NOTE:
+        return [Cause(field="note", message=f"Invalid value: can have at most {_LONGEST_NOTE} bytes")]
+    return []
