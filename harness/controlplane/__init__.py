@@ -9,5 +9,14 @@ from harness.controlplane.binaries import ensure, provide
 from harness.controlplane.cluster import ControlPlane
 from harness.controlplane.errors import ControlPlaneError
 from harness.controlplane.options import Options
+from harness.controlplane.sharing import shared_control_plane
 
-__all__ = ["Access", "ControlPlane", "ControlPlaneError", "Options", "ensure", "provide"]
+__all__ = [
+    "Access",
+    "ControlPlane",
+    "ControlPlaneError",
+    "Options",
+    "ensure",
+    "provide",
+    "shared_control_plane",
+]

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from harness.controlplane import etcd
 from harness.controlplane.certificates import Authority, Pair
 from harness.controlplane.errors import ControlPlaneError
 from harness.controlplane.probe import Probe
@@ -59,6 +60,10 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         path = self.directory / f"{name}.kubeconfig"
         self.write_kubeconfig(path, pair)
         return path
+
+    def compact_etcd(self) -> None:
+        """Lets old resourceVersions expire; etcd.py tells when clients notice."""
+        etcd.compact(self.etcd_probe())
 
     def write_kubeconfig(self, path: Path, client: Pair) -> None:
         config = {

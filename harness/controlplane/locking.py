@@ -22,6 +22,12 @@ class FileLock:
         self._waiting = waiting
         self._descriptor: int | None = None
 
+    @property
+    def descriptor(self) -> int:
+        """Of the locked file. A process that inherits it holds the lock as well."""
+        assert self._descriptor is not None, f"{self.path} is not locked"
+        return self._descriptor
+
     def take(self, *, shared: bool = False, wait: bool = True) -> bool:
         """Whether the lock is ours now; without `wait` it may be somebody else's."""
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
@@ -45,9 +51,8 @@ class FileLock:
 
     def sole(self) -> bool:
         """Turns a shared lock that we hold into an exclusive one if nobody else holds it; else lets it go."""
-        assert self._descriptor is not None
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self.release()
             return False
@@ -59,7 +64,8 @@ class FileLock:
             self._descriptor = None
 
     def __enter__(self) -> Self:
-        self.take()
+        if self._descriptor is None:
+            self.take()
         return self
 
     def __exit__(

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from harness.controlplane.errors import ControlPlaneError, ProcessEndedError
 
@@ -29,6 +29,7 @@ class Processes:
         self._logs = logs
         self._lock = threading.Lock()
         self._pid = os.getpid()
+        self._asked = 0
         self._supervisor = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_SCRIPT), *([str(remove)] if remove is not None else [])],
             stdin=subprocess.PIPE,
@@ -83,15 +84,21 @@ class Processes:
         assert self._supervisor.stdin is not None
         assert self._supervisor.stdout is not None
         with self._lock:
+            self._asked += 1
             try:
-                self._supervisor.stdin.write(json.dumps(request).encode() + b"\n")
+                self._supervisor.stdin.write(json.dumps({**request, "id": self._asked}).encode() + b"\n")
                 self._supervisor.stdin.flush()
-                line = self._supervisor.stdout.readline()
+                answer = self._answer(self._supervisor.stdout)
             except (BrokenPipeError, ValueError) as error:
                 raise ControlPlaneError("the control plane was stopped") from error
-        if not line:
-            raise ControlPlaneError("the control plane's supervisor was killed, and its processes with it")
-        answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise ControlPlaneError(f"cannot {request['do']} {request['name']}: {answer['error']}")
         return answer
+
+    def _answer(self, answers: IO[bytes]) -> dict[str, Any]:
+        while line := answers.readline():
+            answer: dict[str, Any] = json.loads(line)
+            # An earlier one belongs to a caller who was interrupted while it waited.
+            if answer["id"] == self._asked:
+                return answer
+        raise ControlPlaneError("the control plane's supervisor was killed, and its processes with it")

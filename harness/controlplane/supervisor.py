@@ -84,7 +84,7 @@ class Supervisor:
                     answer = {"error": f"unknown request {other!r}"}
         except OSError as error:
             answer = {"error": str(error)}
-        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.write(json.dumps({**answer, "id": request["id"]}) + "\n")
         sys.stdout.flush()
 
     def _start(self, name: str, argv: list[str], *, log: str) -> int:

@@ -43,6 +43,7 @@ class Channel:
         self._sending = asyncio.Lock()
         self._gate = Gate()
         self._deaf = False
+        self._finished = False
         self.reader = asyncio.StreamReader(limit=BUFFER_BYTES)
         self.reader.set_transport(self._gate)
         self.was_reset = False
@@ -95,6 +96,7 @@ class Channel:
 
     async def finish(self) -> None:
         """Ends politely: close_notify, then FIN."""
+        self._finished = True
         if self._tls is not None:
             # The first thing `unwrap` does is to write our close_notify; the peer's is not waited for.
             with contextlib.suppress(ssl.SSLError):
@@ -126,7 +128,7 @@ class Channel:
             except ssl.SSLWantReadError:
                 await self._flush()
             received = await self._loop.sock_recv(self._sock, READ_BYTES)
-            if not received or self._deaf:
+            if not received or self._finished:
                 return received
             self._incoming.write(received)
 

@@ -75,13 +75,12 @@ class Connection:
         self.quiet = asyncio.Event()
 
     def order(self, cut: Cut) -> None:
-        """Ends the connection this way, whatever it is doing; the first order counts."""
+        """Ends the connection this way, whatever it is doing, also when it is silent already."""
         if not self._order.done():
             self._order.set_result(cut)
 
     async def run(self) -> None:
         try:
-            await self._client.handshake()
             async with asyncio.TaskGroup() as tasks:
                 await self._serve(tasks)
         except* OSError:
@@ -95,34 +94,52 @@ class Connection:
             self._link.close()
 
     async def _serve(self, tasks: asyncio.TaskGroup) -> None:
+        greeting = tasks.create_task(self._client.handshake())
+        if await self._ordered_before(greeting) is not None:
+            greeting.cancel()
+            await self._client.reset()
+            return
         if self._setting.upstream is not None:
             self._link = Link(self._setting.upstream, tasks=tasks, on_lost=self._upstream_lost)
         feeder = tasks.create_task(self._client.feed())
         work = tasks.create_task(self._work())
-        parties: set[asyncio.Future[Any]] = {feeder, work, self._order}
-        await asyncio.wait(parties, return_when=asyncio.FIRST_COMPLETED)
-        cut = self._order.result() if self._order.done() else work.result() if work.done() else None
+        cut = await self._ordered_before(feeder, work) or (work.result() if work.done() else None)
         work.cancel()
         await asyncio.wait({work})
+        self.watching = False
         self.quiet.set()
         if self._link is not None:
             await self._link.drop()
-        await self._end(cut, feeder)
+        while cut is not None:
+            cut = await self._end(cut, feeder)
         feeder.cancel()
 
-    async def _end(self, cut: Cut | None, feeder: asyncio.Task[None]) -> None:
+    async def _ordered_before(self, *tasks: asyncio.Task[Any]) -> Cut | None:
+        """The order that came before any of the tasks was done, if one came."""
+        parties: set[asyncio.Future[Any]] = {*tasks, self._order}
+        await asyncio.wait(parties, return_when=asyncio.FIRST_COMPLETED)
+        if not self._order.done():
+            return None
+        cut = self._order.result()
+        self._order = asyncio.get_running_loop().create_future()
+        return cut
+
+    async def _end(self, cut: Cut, feeder: asyncio.Task[None]) -> Cut | None:
+        """Ends the connection, or leaves it as the cut says until the client goes or another order comes."""
         self._client.turn_deaf()
         match cut:
             case Reset():
                 await self._client.reset()
+                return None
             case Close():
                 await self._client.finish()
                 await asyncio.wait({feeder}, timeout=LINGER_SECONDS)
+                return None
             case HalfClose():
                 self._client.half_close()
-                await asyncio.wait({feeder})
+                return await self._ordered_before(feeder)
             case Silence():
-                await asyncio.wait({feeder})
+                return await self._ordered_before(feeder)
 
     def _upstream_lost(self) -> None:
         # Between requests the client must see it too, or it would send its next request into the void.

@@ -169,7 +169,7 @@ def status_object(code: int, message: str = "") -> dict[str, object]:
         "apiVersion": "v1",
         "metadata": {},
         "status": "Failure",
-        "message": message or HTTPStatus(code).description or HTTPStatus(code).phrase,
+        "message": message or HTTPStatus(code).phrase,
         "reason": REASONS.get(code, ""),
         "code": code,
     }

@@ -147,6 +147,12 @@ class FaultProxy:
         """The `count`-th request that fits, now or within that many seconds."""
         return await self._journal.wait_for(predicate, within=within, count=count)
 
+    async def wait_until_closed(self, within: float = 5.0) -> None:
+        """Waits for the end of the connections that are open now."""
+        async with asyncio.timeout(within):
+            for task in list(self._open.values()):
+                await asyncio.wait({task})
+
     def cut_open_connections(self, *, watch_only: bool = True, how: Cut | None = None) -> int:
         """Ends connections that are open now (with an RST, unless `how` says otherwise); gives their number."""
         return len(self._order(how or Reset(), watch_only=watch_only))
@@ -164,8 +170,7 @@ class FaultProxy:
         if refuse:
             self._refuse()
         self._order(Reset(), watch_only=False)
-        if self._open:
-            await asyncio.wait(set(self._open.values()))
+        await self.wait_until_closed()
 
     async def up(self) -> None:
         """Serves again, on the same port."""

@@ -233,7 +233,7 @@ class Client:
         return Deleted(gone=False, remaining=decode(response.body, Partial, doing=doing))
 
 
-class _DeletedMetadata(msgspec.Struct, rename="camel"):
+class _DeletedMetadata(msgspec.Struct, frozen=True, rename="camel"):
     finalizers: list[str] | None = None
     deletion_timestamp: str | None = None
     deletion_grace_period_seconds: int | None = None

@@ -231,12 +231,16 @@ def _parse(data: bytes, *, path: str) -> Any:
 
 @functools.cache
 def _loader() -> Any:
-    """YAML as kubectl understands it: dates stay text, or a context named 2024-01-01 could not be found."""
+    """YAML as kubectl understands it: dates and 1:30 stay text, or contexts with such names could not be found."""
     import yaml  # noqa: PLC0415 - see _parse
 
     class Loader(yaml.CSafeLoader):
         yaml_implicit_resolvers = {  # noqa: RUF012 - the name and shape are PyYAML's
-            first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+            first: [
+                (tag, re.compile(f"(?!.*:){pattern.pattern}", pattern.flags))
+                for tag, pattern in resolvers
+                if not tag.endswith(":timestamp")
+            ]
             for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
         }
 

@@ -7,10 +7,9 @@ secrets. Prompts have to reach a person: where standard error is a terminal, it 
 
 from __future__ import annotations
 
-import asyncio
 import os
+import re
 import shutil
-import signal
 import sys
 from base64 import b64encode
 from collections.abc import Mapping
@@ -23,14 +22,14 @@ import msgspec
 from skoupa.clock import Clock
 from skoupa.errors import KubeconfigError
 from skoupa.kube.connection import Connection, ExecAuth, Pem, header_text
+from skoupa.kube.process import Process
 from skoupa.kube.secret import Secret, from_wire, presentable
 from skoupa.kube.tls import read
 
 # A person who logs in through a browser needs minutes; a program that talks to nobody does not.
 PATIENCE_WITH_PERSON = 300.0
 PATIENCE = 60.0
-_LONGEST_ANSWER = 2**20
-_STDERR_KEPT = 2**13
+_SECRET_NAME = re.compile(r"secret|token|passw|pwd|key|credential", re.IGNORECASE)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,24 +58,25 @@ async def run(
     connection: Connection,
     clock: Clock,
     environ: Mapping[str, str],
-    timeout: float | None = None,
+    patience: float | None = None,
 ) -> Answer:
     interactive = _interactive(plugin)
     watched = interactive or _is_terminal(sys.stderr)
-    if timeout is None:
-        timeout = PATIENCE_WITH_PERSON if watched else PATIENCE
+    if patience is None:
+        patience = PATIENCE_WITH_PERSON if watched else PATIENCE
     environment = {
         **environ,
         **{name: value.reveal() for name, value in plugin.env},
         "KUBERNETES_EXEC_INFO": _info(plugin, connection=connection, interactive=interactive),
     }
-    process = _Process(echo=watched)
+    program = _program(plugin, path=environ.get("PATH", os.defpath))
+    process = Process(echo=watched)
     try:
-        async with clock.timeout(timeout):
-            code = await process.run(_program(plugin), plugin.args, environment, interactive=interactive)
+        async with clock.timeout(patience):
+            code = await process.run(program, plugin.args, environment=environment, terminal=interactive)
     except TimeoutError as error:
         raise plugin.origin.error(
-            f"the plugin {plugin.command} gave no answer within {timeout:g} s{_said(process, plugin)}",
+            f"the plugin {plugin.command} gave no answer within {patience:g} s{_said(process, plugin)}",
             advice="run it by hand to see what it waits for",
         ) from error
     except OSError as error:
@@ -84,10 +84,12 @@ async def run(
             f"the plugin {plugin.command} can't be started ({error.strerror})",
             advice="check that it is a program for this machine and may be executed",
         ) from error
-    if len(process.answer) > _LONGEST_ANSWER:
-        raise plugin.origin.error(f"the plugin {plugin.command} answered far too much", advice="check its settings")
+    if process.endless:
+        raise plugin.origin.error(
+            f"the plugin {plugin.command} answered far too much", advice="check its settings"
+        )
     if code != 0:
-        ended = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"failed with exit code {code}"
+        ended = f"was ended by signal {-code}" if code < 0 else f"failed with exit code {code}"
         raise plugin.origin.error(
             f"the plugin {plugin.command} {ended}{_said(process, plugin)}",
             advice="log in again with the tool that it belongs to, or run it by hand",
@@ -95,66 +97,8 @@ async def run(
     return _answer(bytes(process.answer), plugin=plugin)
 
 
-class _Process(asyncio.SubprocessProtocol):
-    """One run. Not `asyncio.subprocess.Process`: that can't be left while a grandchild keeps a pipe open."""
-
-    def __init__(self, *, echo: bool) -> None:
-        self.answer = bytearray()
-        self.said = bytearray()
-        self._echo = echo
-        self._ended = asyncio.get_running_loop().create_future()
-
-    async def run(
-        self, program: str, args: tuple[Secret, ...], environment: Mapping[str, str], /, *, interactive: bool
-    ) -> int:
-        transport, _ = await asyncio.get_running_loop().subprocess_exec(
-            lambda: self,
-            program,
-            *(arg.reveal() for arg in args),
-            stdin=None if interactive else asyncio.subprocess.DEVNULL,
-            env=dict(environment),
-            # A group of its own lets the plugin be ended with its children; one that talks to the terminal
-            # has to stay in the group that the terminal belongs to.
-            start_new_session=not interactive,
-        )
-        try:
-            await self._ended
-            return transport.get_returncode() or 0
-        finally:
-            if transport.get_returncode() is None or not self._ended.done():
-                _end(transport, group=not interactive)
-            transport.close()
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if fd == 2:
-            self.said += data
-            del self.said[:-_STDERR_KEPT]
-            if self._echo:
-                sys.stderr.write(data.decode(errors="replace"))
-                sys.stderr.flush()
-        elif len(self.answer) <= _LONGEST_ANSWER:
-            self.answer += data
-            if len(self.answer) > _LONGEST_ANSWER:
-                self._finish()
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the name is asyncio's
-        self._finish()
-
-    def _finish(self) -> None:
-        if not self._ended.done():
-            self._ended.set_result(None)
-
-
-def _end(transport: asyncio.SubprocessTransport, *, group: bool) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        if group and hasattr(os, "killpg"):
-            os.killpg(transport.get_pid(), signal.SIGKILL)
-        else:
-            transport.kill()
-
-
-def _program(plugin: ExecAuth) -> str:
-    found = plugin.command if os.sep in plugin.command else shutil.which(plugin.command)
+def _program(plugin: ExecAuth, *, path: str) -> str:
+    found = plugin.command if os.sep in plugin.command else shutil.which(plugin.command, path=path)
     if found is None or not os.path.exists(found):  # noqa: PTH110 - a text path, to be executed
         hint = presentable(plugin.install_hint, limit=2000)
         raise plugin.origin.at("command").error(
@@ -223,7 +167,10 @@ def _answer(data: bytes, *, plugin: ExecAuth) -> Answer:
             f"the plugin {name} did not answer with an ExecCredential ({problem})", advice=manual
         ) from None
     if credential.kind != "ExecCredential" or credential.api_version != plugin.api_version:
-        got = presentable(f"{credential.api_version} {credential.kind}".strip(), limit=100) or "nothing of the kind"
+        got = (
+            presentable(f"{credential.api_version} {credential.kind}".strip(), limit=100)
+            or "nothing of the kind"
+        )
         raise plugin.origin.at("apiVersion").error(
             f"the plugin {name} was asked for {plugin.api_version} ExecCredential and answered with {got}",
             advice="write the version that the plugin speaks, or update the plugin",
@@ -233,9 +180,13 @@ def _answer(data: bytes, *, plugin: ExecAuth) -> Answer:
     certificate = status.client_certificate_data or Secret()
     key = status.client_key_data or Secret()
     if bool(certificate) != bool(key):
-        raise plugin.origin.error(f"the plugin {name} answered with half of a certificate and key", advice=manual)
+        raise plugin.origin.error(
+            f"the plugin {name} answered with half of a certificate and key", advice=manual
+        )
     if not token and not certificate:
-        raise plugin.origin.error(f"the plugin {name} answered without credentials", advice="log in again, then retry")
+        raise plugin.origin.error(
+            f"the plugin {name} answered without credentials", advice="log in again, then retry"
+        )
     header_text(token.reveal(), what=f"token of the plugin {name}", origin=plugin.origin)
     expires = status.expiration_timestamp
     return Answer(
@@ -246,9 +197,9 @@ def _answer(data: bytes, *, plugin: ExecAuth) -> Answer:
     )
 
 
-def _said(process: _Process, plugin: ExecAuth) -> str:
+def _said(process: Process, plugin: ExecAuth) -> str:
     """The end of standard error, if any; what the plugin wrote on standard output may be quoted there."""
-    known = [*plugin.args, *(value for name, value in plugin.env if _names_secret(name))]
+    known = _known_secrets(plugin)
     with suppress(msgspec.DecodeError, UnicodeDecodeError):
         status = msgspec.json.decode(process.answer, type=_Credential, dec_hook=from_wire).status or _Status()
         known += [text for text in (status.token, status.client_key_data) if text]
@@ -256,5 +207,15 @@ def _said(process: _Process, plugin: ExecAuth) -> str:
     return f", saying: {text}" if text else ""
 
 
-def _names_secret(variable: str) -> bool:
-    return any(word in variable.upper() for word in ("SECRET", "TOKEN", "PASSWORD", "PASSWD", "KEY", "CREDENTIAL"))
+def _known_secrets(plugin: ExecAuth) -> list[Secret]:
+    """Values in the plugin's settings whose names say that they are secret (--client-secret=..., API_TOKEN)."""
+    known = [value for name, value in plugin.env if _SECRET_NAME.search(name)]
+    expected = False
+    for arg in plugin.args:
+        flag, _, value = arg.reveal().partition("=")
+        if expected:
+            known.append(arg)
+        expected = bool(_SECRET_NAME.search(flag)) and flag.startswith("-") and not value
+        if value and _SECRET_NAME.search(flag):
+            known.append(Secret(value))
+    return known

@@ -18,8 +18,8 @@ from yarl import URL
 
 from skoupa.clock import Clock
 from skoupa.errors import BadReply, Disconnected, SkoupaError, TimedOut, Unreachable
+from skoupa.kube.connection import Connection
 from skoupa.kube.credentials import Credentials
-from skoupa.kube.kubeconfig import Connection
 from skoupa.kube.transport import Request, Response
 
 # Reads of 64 KiB carry a page of a list in a few hundred pieces; aiohttp's own timeouts are off, the Clock's are used.
@@ -32,7 +32,9 @@ class HttpTransport:
         self._connection = connection
         self._clock = clock
         self._credentials = Credentials(connection, clock=clock)
-        self._encoding = "gzip" if compress else "identity"
+        self._encoding = "gzip" if compress and not connection.disable_compression else "identity"
+        secret = connection.proxy_authorization
+        self._proxy_headers = {"Proxy-Authorization": secret.reveal()} if secret else None
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -95,8 +97,7 @@ class HttpTransport:
                 read_bufsize=_READ_SIZE,
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
-        headers = {"Accept-Encoding": self._encoding, **await self._credentials.headers()}
-        headers.update(request.headers)
+        headers = (("Accept-Encoding", self._encoding), *await self._credentials.headers(), *request.headers)
         return await self._session.request(
             request.method,
             URL(connection.server + request.path, encoded=True).with_query(request.query),
@@ -105,6 +106,7 @@ class HttpTransport:
             ssl=self._credentials.ssl_context() or True,
             server_hostname=connection.tls_server_name or None,
             proxy=connection.proxy_url or None,
+            proxy_headers=self._proxy_headers,
             allow_redirects=False,
         )
 
@@ -166,7 +168,7 @@ def connection_failure(error: Exception, connection: Connection) -> SkoupaError:
         return Unreachable(f"TLS with {server} failed ({tls.reason or tls})", advice=advice)
     if isinstance(error, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
         return Unreachable(
-            f"the proxy {_without_password(connection.proxy_url)} for {server} does not answer: {error}",
+            f"the proxy {connection.proxy_url} for {server} does not answer: {error}",
             advice=f"check proxy-url in {source} and HTTPS_PROXY",
         )
     if isinstance(error, aiohttp.ClientConnectorDNSError):
@@ -203,8 +205,3 @@ def _cause(error: BaseException | None, kind: type[_Cause]) -> _Cause | None:
         error = error.__cause__ or error.__context__
         seen += 1
     return None
-
-
-def _without_password(url: str) -> str:
-    parsed = URL(url)
-    return str(parsed.with_password(None)) if parsed.password else url

@@ -72,14 +72,14 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
         if "/" in wanted:
             yield from (row for row in rows if wanted in _slashed(row))
             return
-        yield from (row for row in rows if wanted in {row.plural, row.singular, row.kind.lower()})
+        yield from (row for row in rows if wanted in _names(row))
         yield from (row for row in rows if wanted in row.short_names)
         name, _, rest = wanted.partition(".")
         if rest:
             yield from (
                 row
                 for row in rows
-                if name in {row.plural, row.singular, row.kind.lower(), *row.short_names}
+                if name in _names(row) | {*row.short_names}
                 and rest in {row.group, f"{row.version}.{row.group}", row.version if not row.group else None}
             )
 
@@ -87,6 +87,10 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
         known = {row.plural for row in self.resources} | {row.kind.lower() for row in self.resources}
         near = difflib.get_close_matches(wanted.rpartition("/")[2].partition(".")[0], sorted(known), n=3)
         return f"did you mean {', '.join(near)}?" if near else "`kubectl api-resources` lists the kinds"
+
+
+def _names(row: Resource) -> set[str]:
+    return {row.plural, row.singular, row.kind.lower()} - {""}
 
 
 def _slashed(row: Resource) -> set[str]:

@@ -22,8 +22,6 @@ from skoupa.kube.connection import (
     Origin,
     Pem,
     TlsSettings,
-    TokenAuth,
-    header_text,
     server_url,
 )
 from skoupa.kube.identity import Overrides, identify, pem

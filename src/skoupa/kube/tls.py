@@ -22,7 +22,9 @@ _MISMATCH = {"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH"}
 
 
 def context(settings: TlsSettings, *, now: float) -> ssl.SSLContext:
-    made = ssl.create_default_context() if _system_roots(settings) else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    made = (
+        ssl.create_default_context() if _system_roots(settings) else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    )
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     # As Go: every certificate given is a trust anchor, also an intermediate one, and authorities that lack an
     # extension which RFC 5280 wants (many clusters have such) are trusted; Python 3.13 refuses them by default.
@@ -59,7 +61,9 @@ def _trust(made: ssl.SSLContext, ca: Pem) -> None:
     try:
         made.load_verify_locations(cadata=b"".join(certificates(read(ca))))
     except ssl.SSLError as error:
-        raise ca.origin.error(f"OpenSSL refuses the authority{_in(ca)} ({_reason(error)})", advice=advice) from error
+        raise ca.origin.error(
+            f"OpenSSL refuses the authority{_in(ca)} ({_reason(error)})", advice=advice
+        ) from error
     except ValueError as error:
         raise ca.origin.error(f"the authority{_in(ca)} is not usable: {error}", advice=advice) from None
 
@@ -93,7 +97,8 @@ def _check_certificate(text: str, pem: Pem, *, now: float) -> None:
         lifetime = validity(chain[0])
     except ssl.SSLError as error:
         raise pem.origin.error(
-            f"OpenSSL can't read the client certificate{_in(pem)} ({_reason(error)})", advice="issue it anew, as PEM"
+            f"OpenSSL can't read the client certificate{_in(pem)} ({_reason(error)})",
+            advice="issue it anew, as PEM",
         ) from error
     except ValueError as error:
         raise pem.origin.error(
@@ -102,7 +107,8 @@ def _check_certificate(text: str, pem: Pem, *, now: float) -> None:
         ) from None
     if now > lifetime.ends:
         raise pem.origin.error(
-            f"the client certificate{_in(pem)} expired on {_date(lifetime.ends)}", advice="log in again or renew it"
+            f"the client certificate{_in(pem)} expired on {_date(lifetime.ends)}",
+            advice="log in again or renew it",
         )
     if now < lifetime.begins:
         raise pem.origin.error(
@@ -121,7 +127,8 @@ def _check_key(text: str, pem: Pem) -> None:
         ) from None
     if kind == "ENCRYPTED ":
         raise pem.origin.error(
-            f"the client key{_in(pem)} is encrypted", advice="decrypt it with: openssl pkey -in KEY -out NEWKEY"
+            f"the client key{_in(pem)} is encrypted",
+            advice="decrypt it with: openssl pkey -in KEY -out NEWKEY",
         )
 
 

@@ -34,6 +34,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     custom: bool = False
     shape: Shape | None = None
     list_kind: str = ""
+    selectable: tuple[str, ...] = ()
 
     @property
     def has_status(self) -> bool:
@@ -54,6 +55,7 @@ class Catalogue:
         shape: Shape | None = None,
         kept_as: tuple[str, str] | None = None,
         list_kind: str = "",
+        selectable: tuple[str, ...] = (),
     ) -> Served:
         """Serves a kind from now on; `kept_as` names the (group, plural) of the shelf if it is another's."""
         group, plural = kept_as or (resource.group, resource.plural)
@@ -63,6 +65,7 @@ class Catalogue:
             custom=custom,
             shape=shape,
             list_kind=list_kind or f"{resource.kind}List",
+            selectable=selectable,
         )
         self._versions.setdefault((resource.group, resource.version), {})[resource.plural] = served
         self._changed()

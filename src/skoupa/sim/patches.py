@@ -12,6 +12,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
+from skoupa.sim.selectable import quoted
+
 MAX_OPERATIONS: Final = 10_000
 _INDEX = re.compile(r"[+-]?[0-9]+")
 
@@ -32,7 +36,7 @@ def merge_patch(target: Mapping[str, Any], patch: Any) -> dict[str, Any]:
         if patch is None:
             raise PatchRefused(400, "BadRequest", "Invalid JSON Patch")
         raise _undecodable(f"{_go_kind(patch)} into Go value of type map[string]interface {{}}")
-    merged = copied(target)
+    merged: dict[str, Any] = copied(target)
     _merge(merged, patch)
     return merged
 
@@ -48,9 +52,7 @@ def json_patch(target: Mapping[str, Any], operations: Any) -> dict[str, Any]:
             raise PatchRefused(422, "Invalid", message, detail=str(fault.args[0])) from fault
     patched = root[""]
     if not isinstance(patched, dict):
-        raise PatchRefused(
-            422, "Invalid", f'patch: Invalid value: "{patched}": the patched object is not an object'
-        )
+        raise PatchRefused(422, "Invalid", _not_an_object(patched))
     return patched
 
 
@@ -91,6 +93,8 @@ def _operations(operations: Any) -> Sequence[Mapping[str, Any]]:
     if not isinstance(operations, list):
         raise _undecodable(f"{_go_kind(operations)} into Go value of type []handlers.jsonPatchOp")
     for operation in operations:
+        if operation is None:
+            continue
         if not isinstance(operation, Mapping):
             raise _undecodable(f"{_go_kind(operation)} into Go value of type handlers.jsonPatchOp")
         for field in ("op", "path", "from"):
@@ -103,9 +107,9 @@ def _operations(operations: Any) -> Sequence[Mapping[str, Any]]:
         raise PatchRefused(
             413,
             "RequestEntityTooLarge",
-            f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}",
+            f"Request entity too large: The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}",
         )
-    return operations
+    return [operation or {} for operation in operations]
 
 
 def _apply(root: dict[str, Any], operation: Mapping[str, Any]) -> None:
@@ -118,12 +122,10 @@ def _apply(root: dict[str, Any], operation: Mapping[str, Any]) -> None:
             _add(*_place(root, path), copied(value))
         case "remove":
             _remove(*_place(root, path))
-        case "replace" if path == "":
+        case "replace" if path == "" and isinstance(value, dict | list):
             root[""] = copied(value)
         case "replace":
-            container, key = _place(root, path)
-            _read(container, key)
-            container[key if isinstance(container, dict) else _index(key, len(container))] = copied(value)
+            _replace(*_place(root, path), copied(value))
         case "move":
             container, key = _place(root, operation.get("from"))
             moved = _read(container, key)
@@ -148,31 +150,42 @@ def _place(root: dict[str, Any], path: Any) -> tuple[Any, str]:
     container = root[""]
     for step in steps[:-1]:
         container = _read(container, step)
-        if not isinstance(container, dict | list):
-            raise LookupError(f"doc is missing path: {path!r}")
     return container, steps[-1]
 
 
 def _read(container: Any, key: str) -> Any:
-    return container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
+    match container:
+        case dict():
+            return container.get(key)
+        case list():
+            return container[_index(key, len(container))]
+        case _:
+            raise LookupError(f"doc is missing what holds {key!r}")
+
+
+def _replace(container: Any, key: str, value: Any) -> None:
+    _read(container, key)
+    container[key if isinstance(container, dict) else _index(key, len(container))] = value
 
 
 def _add(container: Any, key: str, value: Any) -> None:
-    if isinstance(container, dict):
-        container[key] = value
-    elif key == "-":
-        container.append(value)
-    else:
-        container.insert(_index(key, len(container) + 1), value)
+    match container:
+        case dict():
+            container[key] = value
+        case list():
+            container.insert(len(container) if key == "-" else _index(key, len(container) + 1), value)
+        case _:
+            raise LookupError(f"doc is missing what holds {key!r}")
 
 
 def _remove(container: Any, key: str) -> None:
-    if isinstance(container, dict):
-        if key not in container:
+    match container:
+        case dict() if key in container:
+            del container[key]
+        case list():
+            del container[_index(key, len(container))]
+        case _:
             raise LookupError(f"Unable to remove nonexistent key: {key}")
-        del container[key]
-    else:
-        del container[_index(key, len(container))]
 
 
 def _index(key: str, size: int) -> int:
@@ -195,6 +208,15 @@ def _same(one: Any, other: Any) -> bool:
 
 def _undecodable(what: str) -> PatchRefused:
     return PatchRefused(400, "BadRequest", f"error decoding patch: json: cannot unmarshal {what}")
+
+
+def _not_an_object(patched: Any) -> str:
+    fields = ("APIVersion", "apiVersion"), ("Kind", "kind")
+    tags = "; ".join(f'{field} string "json:\\"{name},omitempty\\""' for field, name in fields)
+    return (
+        f' "" is invalid: patch: Invalid value: {quoted(msgspec.json.encode(patched).decode())}: couldn\'t get '
+        f"version/kind; json parse error: json: cannot unmarshal array into Go value of type struct {{ {tags} }}"
+    )
 
 
 def _go_kind(value: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Protocol
 
 import msgspec
 
@@ -16,7 +17,7 @@ from skoupa.clock import Clock
 from skoupa.sim.access import Access, User
 from skoupa.sim.admission import Admission
 from skoupa.sim.catalogue import Catalogue, Served
-from skoupa.sim.storage import Store
+from skoupa.sim.storage import Shelf, Store
 
 # The server leaves out vowels and look-alikes, so that no generated name is a word.
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -27,6 +28,12 @@ DEFAULT_FEATURES: Mapping[str, bool] = {
     "AggregatedDiscovery": True,
     "AggregatedDiscoveryV2": True,
 }
+
+
+class OpenWatch(Protocol):
+    def cut(self) -> None: ...
+
+    def end(self) -> None: ...
 
 
 class Author(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +52,7 @@ class Plane:
         self.catalogue = Catalogue(self.store)
         self.admission = Admission()
         self.access = Access(self.catalogue)
+        self.watches: dict[Shelf, list[OpenWatch]] = {}
         self.features = {**DEFAULT_FEATURES, **features}
         self.random = random.Random(seed)  # noqa: S311 - nothing here is a secret
 

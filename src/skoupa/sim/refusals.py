@@ -123,14 +123,12 @@ def method_not_allowed(resource: Resource | None = None, verb: str = "") -> Refu
 
 def unsupported_media_type(accepted: Sequence[str]) -> Refusal:
     said = "the body of the request was in an unknown format - accepted media types include: "
-    return Refusal(
-        code=415, reason="UnsupportedMediaType", message=said + ", ".join(accepted), details={}
-    )
+    return Refusal(code=415, reason="UnsupportedMediaType", message=said + ", ".join(accepted))
 
 
 def not_acceptable(accepted: Sequence[str]) -> Refusal:
-    said = "only the following media types are accepted: "
-    return Refusal(code=406, reason="NotAcceptable", message=said + ", ".join(accepted))
+    said = "406: Not Acceptable\n\nAvailable representations: "
+    return Refusal(code=406, reason="NotAcceptable", message=said + ", ".join(accepted), details={})
 
 
 def invalid(resource: Resource, name: str, causes: Sequence[Cause]) -> Refusal:
@@ -172,11 +170,18 @@ def too_large_version(asked: int, current: int) -> Refusal:
     return Refusal(
         code=504,
         reason="Timeout",
-        message=f"Too large resource version: {asked}, current: {current}",
+        message=f"Timeout: Too large resource version: {asked}, current: {current}",
         details={
             "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
         },
         retry_after=1,
+    )
+
+
+def options_invalid(kind: str, *causes: Cause) -> Refusal:
+    """422 for the options of a request rather than its object."""
+    return invalid(
+        Resource(group="meta.k8s.io", version="v1", plural="", kind=kind, namespaced=False), "", causes
     )
 
 

@@ -60,12 +60,29 @@ def refusal(field: str, resource: Resource) -> str:
     """The server's words for a field that can't be selected; they differ from kind to kind."""
     key = (resource.group, resource.plural)
     if key == ("batch", "jobs"):
-        return f'field label "{field}" not supported for Job'
+        return f"field label {quoted(field)} not supported for Job"
     if key == ("resource.k8s.io", "resourceslices"):
         return f"field label not supported for {resource.api_version}, Kind={resource.kind}: {field}"
     if key in _KINDS or resource.group not in _BUILT_IN_GROUPS:
         return f"field label not supported: {field}"
-    return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    return f'{quoted(field)} is not a known field selector: only "metadata.name", "metadata.namespace"'
+
+
+def quoted(text: str) -> str:
+    """A string as the server prints it in a message (Go's %q)."""
+    return '"' + "".join(_GO_ESCAPES.get(char) or _go_char(char) for char in text) + '"'
+
+
+_GO_ESCAPES: Final = {
+    '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
+}  # fmt: skip
+
+
+def _go_char(char: str) -> str:
+    if char.isprintable():
+        return char
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _at(path: str, default: str = "") -> Reader:

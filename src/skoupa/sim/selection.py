@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from skoupa.kube.resources import Resource
-from skoupa.sim.selectable import Reader, readers, refusal
+from skoupa.sim.selectable import Reader, quoted, readers, refusal
 
 Operator = Literal["in", "notin", "exists", "absent", ">", "<"]
 
@@ -159,23 +159,6 @@ def label_value_faults(value: str) -> list[str]:
             f"regex used for validation is '({_NAME})?')"
         )
     return faults
-
-
-def quoted(text: str) -> str:
-    """A string as the server prints it in a message (Go's %q)."""
-    return '"' + "".join(_GO_ESCAPES.get(char) or _go_char(char) for char in text) + '"'
-
-
-_GO_ESCAPES: Final = {
-    '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
-}  # fmt: skip
-
-
-def _go_char(char: str) -> str:
-    if char.isprintable():
-        return char
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _tokens(text: str) -> list[str]:

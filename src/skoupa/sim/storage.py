@@ -80,6 +80,7 @@ class Shelf:
         # The revision after which the log is complete: a watch from an older one can't be served.
         self.complete_after = 0
         self.listeners: list[Callable[[Change], None]] = []
+        self._past: tuple[int, list[str], dict[str, Row]] | None = None
 
     def get(self, namespace: str, name: str) -> Row | None:
         return self.rows.get(key_of(namespace, name))
@@ -104,6 +105,9 @@ class Shelf:
         later = self.since(version)
         if not later:
             return self.keys, self.rows
+        # The past does not change: the pages of one list share what was worked out for the first of them.
+        if self._past is not None and self._past[0] == version:
+            return self._past[1:]
         before: dict[str, Row | None] = {}
         for change in later:
             before.setdefault(change.row.key, change.previous)
@@ -113,7 +117,8 @@ class Shelf:
                 rows.pop(key, None)
             else:
                 rows[key] = row
-        return sorted(rows), rows
+        self._past = (version, sorted(rows), rows)
+        return self._past[1:]
 
     def _forget(self, upto: int) -> None:
         """Drops the log up to and including a revision."""
@@ -121,6 +126,7 @@ class Shelf:
         if cut:
             self.complete_after = max(self.complete_after, self.log[cut - 1].version)
             del self.log[:cut]
+        self._past = None
 
 
 def _version_of(change: Change) -> int:

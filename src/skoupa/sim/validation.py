@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
+
 from skoupa.kube.resources import Resource
 from skoupa.sim import kinds
 from skoupa.sim.refusals import Cause, Refusal, bad_request, invalid
+from skoupa.sim.selection import label_key_faults, label_value_faults
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_QUALIFIED = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 
 _BAD_LABEL_NAME = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
@@ -27,16 +28,6 @@ _BAD_SUBDOMAIN = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
     "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-)
-_BAD_QUALIFIED = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
-    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
-_BAD_VALUE = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _LONGEST_ANNOTATIONS = 256 * 1024
@@ -114,38 +105,19 @@ def _name(resource: Resource, metadata: dict[str, Any]) -> list[Cause]:
     by_label = row in kinds.NAMED_BY_LABEL
     causes = []
     if len(name) > (63 if by_label else 253):
-        causes.append(_bad(field, name, f"must be no more than {63 if by_label else 253} bytes"))
-    if not (_LABEL if by_label else _SUBDOMAIN).fullmatch(name):
+        causes.append(_bad(field, name, f"must be no more than {63 if by_label else 253} characters"))
+    if row == ("", "namespaces") and "." in name:
+        causes.append(_bad(field, name, "must not contain dots"))
+    elif not (_LABEL if by_label else _SUBDOMAIN).fullmatch(name):
         causes.append(_bad(field, name, _BAD_LABEL_NAME if by_label else _BAD_SUBDOMAIN))
-    return causes
-
-
-def _qualified(field: str, key: str) -> list[Cause]:
-    prefix, slash, name = key.rpartition("/")
-    if slash and not prefix:
-        return [_bad(field, key, "prefix part must be non-empty")]
-    causes = []
-    if "/" in prefix:
-        return [_bad(field, key, f"a valid label key {_BAD_QUALIFIED}")]
-    if prefix and not _SUBDOMAIN.fullmatch(prefix):
-        causes.append(_bad(field, key, f"prefix part {_BAD_SUBDOMAIN}"))
-    if not name:
-        causes.append(_bad(field, key, "name part must be non-empty"))
-    elif len(name) > 63:
-        causes.append(_bad(field, key, "name part must be no more than 63 bytes"))
-    if not _QUALIFIED.fullmatch(name):
-        causes.append(_bad(field, key, _BAD_QUALIFIED))
     return causes
 
 
 def _labels(labels: dict[str, str]) -> list[Cause]:
     causes: list[Cause] = []
     for key, value in labels.items():
-        causes += _qualified("metadata.labels", key)
-        if len(value) > 63:
-            causes.append(_bad("metadata.labels", value, "must be no more than 63 bytes"))
-        if not _VALUE.fullmatch(value):
-            causes.append(_bad("metadata.labels", value, _BAD_VALUE))
+        causes += [_bad("metadata.labels", key, fault) for fault in label_key_faults(key)]
+        causes += [_bad("metadata.labels", value, fault) for fault in label_value_faults(value)]
     return causes
 
 
@@ -153,7 +125,7 @@ def _annotations(annotations: dict[str, str]) -> list[Cause]:
     causes: list[Cause] = []
     size = 0
     for key, value in annotations.items():
-        causes += _qualified("metadata.annotations", key.lower())
+        causes += [_bad("metadata.annotations", key, fault) for fault in label_key_faults(key.lower())]
         size += len(key.encode()) + len(value.encode())
     if size > _LONGEST_ANNOTATIONS:
         causes.append(
@@ -169,14 +141,15 @@ def _annotations(annotations: dict[str, str]) -> list[Cause]:
 def _finalizers(finalizers: list[str] | tuple[()]) -> list[Cause]:
     causes: list[Cause] = []
     for finalizer in finalizers:
-        causes += _qualified("metadata.finalizers", finalizer)
+        causes += [_bad("metadata.finalizers", finalizer, fault) for fault in label_key_faults(finalizer)]
     for index, finalizer in enumerate(finalizers):
         if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             why = "name is neither a standard finalizer name nor is it fully qualified"
             causes.append(_bad(f"metadata.finalizers[{index}]", finalizer, why))
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
         why = "finalizer orphan and foregroundDeletion cannot be both set"
-        causes.append(_bad("metadata.finalizers", str(finalizers), why))
+        shown = msgspec.json.encode(finalizers).decode()
+        causes.append(Cause(field="metadata.finalizers", message=f"Invalid value: {shown}: {why}"))
     return causes
 
 
@@ -194,12 +167,22 @@ def _owners(owners: list[dict[str, Any]] | tuple[()]) -> list[Cause]:
     controllers = [owner for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         names = " and ".join(f"{owner.get('kind')}/{owner.get('name')}" for owner in controllers[:2])
-        why = f"Only one reference can have Controller set to true. Found {names}"
-        causes.append(Cause(field="metadata.ownerReferences", message=f"Invalid value: {why}"))
+        why = f'Only one reference can have Controller set to true. Found "true" in references for {names}'
+        shown = msgspec.json.encode(owners).decode()
+        causes.append(Cause(field="metadata.ownerReferences", message=f"Invalid value: {shown}: {why}"))
     return causes
 
 
 def _event(resource: Resource, obj: dict[str, Any]) -> list[Cause]:
-    if resource.group == "events.k8s.io" and len((obj.get("note") or "").encode()) > _LONGEST_NOTE:
-        return [Cause(field="note", message=f"Invalid value: can have at most {_LONGEST_NOTE} bytes")]
-    return []
+    """The series of checks that Events of the new API pass and those of the old one need not."""
+    if resource.group != "events.k8s.io":
+        return []
+    causes = []
+    if not obj.get("eventTime") and not obj.get("deprecatedFirstTimestamp"):
+        causes.append(Cause(reason="FieldValueRequired", field="eventTime", message="Required value"))
+    if obj.get("type") not in {"Normal", "Warning"}:
+        given = obj.get("type") or ""
+        causes.append(_bad("type", given, f"has invalid value: {given}"))
+    if len((obj.get("note") or "").encode()) > _LONGEST_NOTE:
+        causes.append(_bad("message", "", f"can have at most {_LONGEST_NOTE} characters"))
+    return causes

@@ -1,0 +1,284 @@
+"""Creating and changing objects: what the server sets, keeps, counts and refuses.
+
+Every write of the embedded cluster goes through `create` or `change`, whoever asks: metadata that belongs to the server
+is kept, the generation counts changes of what is wanted (not of metadata or status), field ownership is recorded, hooks are
+asked, nothing is written when nothing changed, and an object under deletion goes with its last finalizer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skoupa.sim import kinds
+from skoupa.sim.apply import track_update
+from skoupa.sim.catalogue import Served
+from skoupa.sim.defaults import prepare
+from skoupa.sim.patches import copied
+from skoupa.sim.plane import Author, Plane
+from skoupa.sim.refusals import Cause, Refusal, already_exists, bad_request, conflict, forbidden, invalid, modified, not_found
+from skoupa.sim.storage import Row, row_of
+from skoupa.sim.validation import check
+
+Body = dict[str, Any]
+
+# What a client may send and the server takes from the stored object.
+_KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
+_ATTEMPTS_AT_A_NAME = 8
+
+
+def create(
+    plane: Plane, served: Served, *, namespace: str, obj: Body, author: Author, subresource: str = ""
+) -> Row:
+    """Keeps a new object; `obj` is the client's body, in the shape of the version it came in."""
+    resource = served.resource
+    metadata = obj["metadata"]
+    _settle_namespace(served, metadata, namespace)
+    if served.shape is not None:
+        check(resource, _named(plane, obj))
+        obj = served.shape.stored(obj)
+        metadata = obj["metadata"]
+    asked_version = metadata.pop("resourceVersion", None)
+    for field in _KEPT:
+        metadata.pop(field, None)
+    _named(plane, obj)
+    namespace_is_open(plane, served, namespace=namespace, name=metadata.get("name") or "")
+    obj = _asked(plane, "CREATE", served, obj=obj, old=None, author=author)
+    metadata = obj["metadata"]
+    prepare(served, obj)
+    metadata["uid"] = plane.new_uid()
+    metadata["creationTimestamp"] = plane.now()
+    _record_manager(plane, served, before=None, after=obj, author=author, subresource=subresource)
+    if served.shape is None:
+        check(resource, obj)
+    if served.shelf.get(namespace, metadata["name"]) is not None:
+        if not metadata.get("generateName"):
+            raise already_exists(resource, metadata["name"])
+        _another_name(plane, served, metadata)
+    if asked_version:
+        raise Refusal(
+            code=500, reason="", message="resourceVersion should not be set on objects to be created"
+        )
+    if author.dry_run:
+        return row_of(obj, None)
+    return plane.store.put(served.shelf, obj)
+
+
+def change(
+    plane: Plane, served: Served, row: Row, *, after: Body, author: Author, subresource: str = ""
+) -> Row:
+    """Writes `after` in the place of `row`, both in stored shape; what may not be changed through here stays."""
+    before = row.decode()
+    after = _through(served, before=before, after=after, subresource=subresource)
+    metadata, old = after["metadata"], before["metadata"]
+    for field in _KEPT:
+        metadata.pop(field, None)
+        if field in old:
+            metadata[field] = old[field]
+    metadata["resourceVersion"] = old["resourceVersion"]
+    _record_manager(plane, served, before=before, after=after, author=author, subresource=subresource)
+    after = _asked(plane, "UPDATE", served, obj=after, old=before, author=author)
+    metadata = after["metadata"]
+    check_finalizers(served, old, metadata)
+    check(served.resource, after if served.shape is None else served.shape.shown(after))
+    if _counts(served, before=before, after=after):
+        metadata["generation"] = old.get("generation", 0) + 1
+    if _same(before, after):
+        return row
+    if author.dry_run:
+        return row_of(after, row.version)
+    if _is_last_finalizer(served, old, after):
+        plane.store.remove(served.shelf, row)
+        return row_of(after, row.version)
+    return plane.store.put(served.shelf, after)
+
+
+def check_version(served: Served, row: Row, *, version: str) -> None:
+    """Raises the conflict of a writer that has seen another version."""
+    if version and version != str(row.version):
+        raise modified(served.resource, row.name)
+
+
+def check_identity(served: Served, row: Row, *, uid: str) -> None:
+    """Raises the conflict of a writer that means an earlier object of the same name."""
+    if uid and uid != row.uid:
+        group = f"{served.resource.group}/" if served.custom else ""
+        raise conflict(
+            served.resource,
+            row.name,
+            f"StorageError: invalid object, Code: 4, Key: /registry/{group}{served.resource.plural}/{row.key}, "
+            f"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
+            f"UID in object meta: {row.uid}",
+        )
+
+
+def check_place(metadata: Body, *, namespace: str, name: str) -> None:
+    """Raises the 400 of a body that names another object than its path."""
+    said = metadata.get("name") or name
+    if said != name:
+        raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
+    metadata["name"] = name
+    if namespace:
+        if (metadata.get("namespace") or namespace) != namespace:
+            raise bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+        metadata["namespace"] = namespace
+
+
+def check_finalizers(served: Served, old: Body, new: Body) -> None:
+    if not old.get("deletionTimestamp"):
+        return
+    added = [entry for entry in new.get("finalizers") or () if entry not in (old.get("finalizers") or ())]
+    if added:
+        shown = ", ".join(f'"{entry}"' for entry in added)
+        said = f"Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{{{shown}}}"
+        cause = Cause(reason="FieldValueForbidden", field="metadata.finalizers", message=said)
+        raise invalid(served.resource, new["name"], [cause])
+
+
+def namespace_is_open(plane: Plane, served: Served, *, namespace: str, name: str) -> None:
+    """Nothing is created in a namespace that is absent or being deleted."""
+    if not namespace:
+        return
+    namespaces = plane.served(group="", version="v1", plural="namespaces")
+    row = namespaces.shelf.get("", namespace)
+    if row is None:
+        raise not_found(namespaces.resource, namespace)
+    if row.deleting:
+        raise forbidden(
+            served.resource,
+            name,
+            f"unable to create new content in namespace {namespace} because it is being terminated",
+            causes=[
+                Cause(
+                    reason="NamespaceTerminating",
+                    message=f"namespace {namespace} is being terminated",
+                    field="metadata.namespace",
+                )
+            ],
+        )
+
+
+def _settle_namespace(served: Served, metadata: Body, namespace: str) -> None:
+    if not served.resource.namespaced:
+        metadata.pop("namespace", None)
+        return
+    if (metadata.get("namespace") or namespace) != namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    metadata["namespace"] = namespace
+
+
+def _named(plane: Plane, obj: Body) -> Body:
+    metadata = obj["metadata"]
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = plane.generated_name(metadata["generateName"])
+    return obj
+
+
+def _another_name(plane: Plane, served: Served, metadata: Body) -> None:
+    for _ in range(_ATTEMPTS_AT_A_NAME):
+        metadata["name"] = plane.generated_name(metadata["generateName"])
+        if served.shelf.get(metadata.get("namespace") or "", metadata["name"]) is None:
+            return
+    raise already_exists(served.resource, metadata["name"])
+
+
+def _asked(
+    plane: Plane, operation: Any, served: Served, *, obj: Body, old: Body | None, author: Author
+) -> Body:
+    """The object after the hooks; they see and return whole objects."""
+    if not plane.admission:
+        return obj
+    head = {"apiVersion": served.resource.api_version, "kind": served.resource.kind}
+    ruled = plane.admission.ask(
+        operation,
+        resource=served.resource,
+        obj={**head, **copied(obj)},
+        old=None if old is None else {**head, **copied(old)},
+        user=author.user,
+        warnings=author.warnings,
+    )
+    assert ruled is not None
+    return {field: value for field, value in ruled.items() if field not in head}
+
+
+def _through(served: Served, *, before: Body, after: Body, subresource: str) -> Body:
+    """What a write through this endpoint may change: all but status, status alone, or a namespace's finalizers."""
+    after = {field: value for field, value in after.items() if field not in {"kind", "apiVersion"}}
+    if subresource == "finalize":
+        finalizers = (after.get("spec") or {}).get("finalizers")
+        spec = {**before.get("spec", {})}
+        spec.pop("finalizers", None)
+        return {**before, "metadata": dict(before["metadata"]), "spec": spec | ({"finalizers": finalizers} if finalizers else {})}
+    if not served.has_status:
+        return after | {"metadata": dict(after["metadata"])}
+    source, kept = (before, after) if subresource else (after, before)
+    mixed = {field: value for field, value in source.items() if field != "status"}
+    mixed["metadata"] = dict(mixed["metadata"])
+    if "status" in kept:
+        mixed["status"] = kept["status"]
+    if (served.resource.group, served.resource.plural) == ("", "namespaces") and not subresource:
+        mixed["spec"] = before.get("spec", {})
+    return mixed
+
+
+def _counts(served: Served, *, before: Body, after: Body) -> bool:
+    """Whether what is wanted of the object differs, so that its generation rises."""
+    if not served.custom and (served.resource.group, served.resource.plural) not in kinds.WITH_GENERATION:
+        return False
+    left_out = {"metadata", "status"} if served.has_status else {"metadata"}
+    fields = (before.keys() | after.keys()) - left_out
+    return any(before.get(field) != after.get(field) for field in fields)
+
+
+def _record_manager(
+    plane: Plane, served: Served, *, before: Body | None, after: Body, author: Author, subresource: str
+) -> None:
+    if author.manager == APPLIED:
+        return
+    head = {"apiVersion": served.resource.api_version, "kind": served.resource.kind}
+    entries = track_update(
+        None if before is None else head | before,
+        head | after,
+        manager=author.manager,
+        now=plane.now(),
+        subresource=subresource if subresource != "finalize" else "",
+    )
+    if entries:
+        after["metadata"]["managedFields"] = entries
+    else:
+        after["metadata"].pop("managedFields", None)
+
+
+# The manager of a write whose managedFields were worked out already (server-side apply).
+APPLIED = "\0applied"
+
+
+def _same(before: Body, after: Body) -> bool:
+    if before.keys() != after.keys():
+        return False
+    if any(before[field] != after[field] for field in before if field != "metadata"):
+        return False
+    return _without_times(before["metadata"]) == _without_times(after["metadata"])
+
+
+def _without_times(metadata: Body) -> Body:
+    """Metadata as far as it says something: a new time on an unchanged managedFields entry is no change."""
+    found = {field: value for field, value in metadata.items() if value not in (None, [], {}, "")}
+    entries = found.get("managedFields")
+    if entries:
+        found["managedFields"] = [
+            {field: value for field, value in entry.items() if field != "time"} for entry in entries
+        ]
+    return found
+
+
+def _is_last_finalizer(served: Served, old: Body, after: Body) -> bool:
+    """Whether an object under deletion has nothing left that holds it."""
+    if not old.get("deletionTimestamp") or after["metadata"].get("finalizers"):
+        return False
+    if (served.resource.group, served.resource.plural) == ("", "namespaces"):
+        return not (after.get("spec") or {}).get("finalizers")
+    return not old.get("deletionGracePeriodSeconds")

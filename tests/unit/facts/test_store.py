@@ -1,0 +1,183 @@
+"""The store against a naive model: whatever the feeds bring, in whatever order, both know the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from skoupa.facts.rows import Owner, Row, pack_uid
+from skoupa.facts.store import FeedView, Store
+from skoupa.kube.resources import CONFIG_MAPS, PODS
+
+pytestmark = pytest.mark.unit
+
+UIDS = [f"0000000{n}-0000-4000-8000-000000000000" for n in range(6)]
+NAMESPACES = ["shop", "blog"]
+
+
+def row(number: int, version: int = 1, owners: Sequence[int] = ()) -> Row:
+    return Row(
+        resource=PODS,
+        namespace=NAMESPACES[number % 2],
+        name=f"pod-{number}",
+        uid=pack_uid(UIDS[number]),
+        version=version,
+        created=0,
+        deleted_at=0,
+        labels=(),
+        annotations=(),
+        owners=tuple(
+            Owner("v1", "Pod", f"pod-{owner}", pack_uid(UIDS[owner]), controller=True, blocks=False)
+            for owner in owners
+        ),
+    )
+
+
+def test_an_object_that_two_feeds_see_stays_when_one_loses_it() -> None:
+    store = Store()
+    wide, narrow = store.add_feed(PODS), store.add_feed(PODS)
+    for feed in (wide, narrow):
+        store.begin(feed)
+        store.listed(feed, [row(1)])
+        store.synced(feed)
+    assert store.deleted(narrow, row(1).uid) is None
+    assert store.get(row(1).uid) is not None
+    delta = store.deleted(wide, row(1).uid)
+    assert delta is not None
+    assert delta.after is None
+    assert len(store) == 0
+
+
+def test_an_older_version_from_a_slower_feed_changes_nothing() -> None:
+    store = Store()
+    fast, slow = store.add_feed(PODS), store.add_feed(PODS)
+    store.changed(fast, row(1, version=9))
+    assert store.changed(slow, row(1, version=8)) is None
+    found = store.get(row(1).uid)
+    assert found is not None
+    assert found.version == 9
+
+
+def test_until_a_new_list_is_complete_the_old_knowledge_stands() -> None:
+    store = Store()
+    feed = store.add_feed(PODS)
+    store.begin(feed)
+    store.listed(feed, [row(1), row(2)])
+    store.synced(feed)
+    store.begin(feed)
+    store.listed(feed, [row(2)])
+    assert {found.name for found in store} == {"pod-1", "pod-2"}
+    deltas = store.synced(feed)
+    assert [delta.before.name for delta in deltas if delta.before] == ["pod-1"]
+    assert {found.name for found in store} == {"pod-2"}
+
+
+def test_a_list_that_breaks_off_leaves_nothing_behind() -> None:
+    store = Store()
+    feed = store.add_feed(PODS)
+    store.begin(feed)
+    store.listed(feed, [row(1)])
+    deltas = store.begin(feed)
+    assert [delta.before.name for delta in deltas if delta.before] == ["pod-1"]
+    store.synced(feed)
+    assert len(store) == 0
+
+
+def test_kinds_do_not_mix() -> None:
+    store = Store()
+    pods, config_maps = store.add_feed(PODS), store.add_feed(CONFIG_MAPS)
+    store.changed(pods, row(1))
+    assert [found.name for found in store.of_kind(PODS)] == ["pod-1"]
+    assert list(store.of_kind(CONFIG_MAPS)) == []
+    store.remove_feed(config_maps)
+    assert len(store) == 1
+    store.remove_feed(pods)
+    assert len(store) == 0
+
+
+numbers = st.integers(0, len(UIDS) - 1)
+feeds = st.integers(0, 1)
+owners = st.lists(numbers, max_size=2, unique=True)
+
+
+class StoreAgainstModel(RuleBasedStateMachine):
+    """The model: per feed, the uids it sees and those arriving; per uid, the newest row while anybody sees it."""
+
+    @initialize()
+    def start(self) -> None:
+        self.store = Store()
+        self.views: list[FeedView] = [self.store.add_feed(PODS), self.store.add_feed(PODS)]
+        self.seen: list[set[int]] = [set(), set()]
+        self.arriving: list[set[int] | None] = [None, None]
+        self.rows: dict[int, Row] = {}
+
+    def learn(self, found: Row, number: int) -> None:
+        known = self.rows.get(number)
+        if known is None or found.version >= known.version:  # type: ignore[operator]
+            self.rows[number] = found
+
+    def forget_unseen(self) -> None:
+        visible = set().union(*self.seen, *(arriving or set() for arriving in self.arriving))
+        self.rows = {number: found for number, found in self.rows.items() if number in visible}
+
+    @rule(feed=feeds, number=numbers, version=st.integers(1, 5), owners=owners)
+    def change(self, feed: int, number: int, version: int, owners: list[int]) -> None:
+        found = row(number, version, owners)
+        self.seen[feed].add(number)
+        self.learn(found, number)
+        self.store.changed(self.views[feed], found)
+
+    @rule(feed=feeds, number=numbers)
+    def delete(self, feed: int, number: int) -> None:
+        self.seen[feed].discard(number)
+        self.forget_unseen()
+        self.store.deleted(self.views[feed], pack_uid(UIDS[number]))
+
+    @rule(feed=feeds)
+    def begin(self, feed: int) -> None:
+        self.arriving[feed] = set()
+        self.forget_unseen()
+        self.store.begin(self.views[feed])
+
+    @precondition(lambda self: any(arriving is not None for arriving in self.arriving))
+    @rule(data=st.data(), numbers=st.lists(numbers, max_size=4), version=st.integers(1, 5))
+    def listed(self, data: st.DataObject, numbers: list[int], version: int) -> None:
+        open_feeds = [feed for feed in (0, 1) if self.arriving[feed] is not None]
+        feed = data.draw(st.sampled_from(open_feeds))
+        arriving = self.arriving[feed]
+        assert arriving is not None
+        for number in numbers:
+            arriving.add(number)
+            self.learn(row(number, version), number)
+        self.store.listed(self.views[feed], [row(number, version) for number in numbers])
+
+    @rule(feed=feeds)
+    def synced(self, feed: int) -> None:
+        arriving = self.arriving[feed]
+        if arriving is None:
+            return
+        self.seen[feed], self.arriving[feed] = arriving, None
+        self.forget_unseen()
+        self.store.synced(self.views[feed])
+
+    @invariant()
+    def both_know_the_same(self) -> None:
+        expected = {found.name: found for found in self.rows.values()}
+        assert {found.name: found for found in self.store} == expected
+        assert {found.name for found in self.store.of_kind(PODS)} == set(expected)
+        for namespace in NAMESPACES:
+            there = {found.name for found in expected.values() if found.namespace == namespace}
+            assert {found.name for found in self.store.in_namespace(namespace)} == there
+        for uid in map(pack_uid, UIDS):
+            owned = {
+                found.name for found in expected.values() if any(owner.uid == uid for owner in found.owners)
+            }
+            assert {found.name for found in self.store.owned_by(uid)} == owned
+
+
+TestStoreAgainstModel = StoreAgainstModel.TestCase
+TestStoreAgainstModel.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -1,0 +1,192 @@
+"""How hard the server is pressed, on virtual time with a transport that answers by script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+
+from skoupa.clock import Clock
+from skoupa.errors import Disconnected, SkoupaError, TimedOut, Unreachable
+from skoupa.kube.flow import AdaptiveWidth, Flow, Limits
+from skoupa.kube.transport import Request, Response
+from skoupa.sim.clock import VirtualClock, run
+
+pytestmark = pytest.mark.unit
+
+READ = Request(path="/api/v1/pods", verb="list", kind="pods", repeatable=True)
+CREATE = Request(method="POST", path="/api/v1/namespaces/a/pods", verb="create", kind="pods")
+OK = Response(status=200)
+BUSY = Response(status=429, headers={"retry-after": "7"})
+
+
+class _Open:
+    status = 200
+    headers: Mapping[str, str] = {}
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        yield b"{}"
+
+
+class Scripted:
+    """Answers each request with the next of its answers, the last one for ever; counts what is under way."""
+
+    def __init__(self, clock: Clock, *answers: Response | SkoupaError, seconds: float = 0.0) -> None:
+        self._clock = clock
+        self._answers = list(answers)
+        self._seconds = seconds
+        self.times: list[float] = []
+        self.under_way = 0
+        self.most = 0
+
+    async def send(self, request: Request) -> Response:
+        self.times.append(self._clock.monotonic())
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            await self._clock.sleep(self._seconds)
+        finally:
+            self.under_way -= 1
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, SkoupaError):
+            raise answer
+        return answer
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[_Open]:
+        yield _Open()
+
+    async def close(self) -> None:
+        return None
+
+
+def flowing(
+    *answers: Response | SkoupaError, request: Request = READ, limits: Limits | None = None
+) -> tuple[Response | SkoupaError, list[float], Flow]:
+    async def main(clock: VirtualClock) -> tuple[Response | SkoupaError, list[float], Flow]:
+        server = Scripted(clock, *answers)
+        flow = Flow(server, clock, limits=limits)
+        try:
+            return await flow.send(request), server.times, flow
+        except SkoupaError as error:
+            return error, server.times, flow
+
+    return run(main)
+
+
+def test_retry_after_is_waited_for_and_the_request_sent_again() -> None:
+    answer, times, _ = flowing(BUSY, OK, request=CREATE)
+    assert answer == OK
+    assert times[1] - times[0] == pytest.approx(7, abs=0.01)
+
+
+def test_retry_after_holds_back_every_request_of_the_client() -> None:
+    async def main(clock: VirtualClock) -> list[float]:
+        server = Scripted(clock, BUSY, OK)
+        flow = Flow(server, clock)
+        first = asyncio.create_task(flow.send(READ))
+        await clock.sleep(1)
+        await flow.send(CREATE)
+        await first
+        return server.times
+
+    times = run(main)
+    assert all(moment >= 7 for moment in times[1:])
+
+
+def test_a_429_without_retry_after_is_tried_again_after_a_growing_wait() -> None:
+    answer, times, _ = flowing(Response(status=429), Response(status=429), OK, request=CREATE)
+    assert answer == OK
+    assert 0.1 <= times[1] - times[0] <= 0.2
+    assert 0.2 <= times[2] - times[1] <= 0.4
+
+
+@pytest.mark.parametrize("failure", [Disconnected("cut"), TimedOut("late"), Response(status=503)])
+def test_what_may_have_been_done_is_repeated_only_where_repeating_is_harmless(
+    failure: Response | SkoupaError,
+) -> None:
+    read, reads, _ = flowing(failure, OK, request=READ)
+    create, creates, _ = flowing(failure, OK, request=CREATE)
+    assert read == OK
+    assert len(reads) == 2
+    assert create == failure
+    assert len(creates) == 1
+
+
+def test_what_never_left_is_sent_again_whatever_it_is() -> None:
+    answer, times, _ = flowing(Unreachable("refused"), OK, request=CREATE)
+    assert answer == OK
+    assert len(times) == 2
+
+
+def test_tries_are_counted_and_end() -> None:
+    answer, times, flow = flowing(Unreachable("refused"), limits=Limits(tries=3))
+    assert isinstance(answer, Unreachable)
+    assert len(times) == 3
+    assert flow.requests["list", "pods", "Unreachable"] == 3
+
+
+def test_a_refusal_is_the_answer_and_not_repeated() -> None:
+    answer, times, flow = flowing(Response(status=404))
+    assert isinstance(answer, Response)
+    assert answer.status == 404
+    assert len(times) == 1
+    assert flow.requests["list", "pods", "404"] == 1
+
+
+def test_no_more_than_the_ceiling_a_second() -> None:
+    async def main(clock: VirtualClock) -> float:
+        flow = Flow(Scripted(clock, OK), clock, limits=Limits(per_second=50))
+        started = clock.monotonic()
+        await asyncio.gather(*(flow.send(READ) for _ in range(101)))
+        return clock.monotonic() - started
+
+    assert run(main) == pytest.approx(2.0, abs=0.05)
+
+
+def many(seconds: Callable[[int], float], *, answers: int, status: int = 200) -> tuple[Flow, Scripted]:
+    async def main(clock: VirtualClock) -> tuple[Flow, Scripted]:
+        server = Scripted(clock, Response(status=status), seconds=seconds(0))
+        flow = Flow(server, clock, limits=Limits(in_flight=32, tries=1))
+        await asyncio.gather(*(flow.send(READ) for _ in range(answers)))
+        return flow, server
+
+    return run(main)
+
+
+def test_concurrency_grows_while_the_server_keeps_up_and_never_past_its_bound() -> None:
+    flow, server = many(lambda _: 0.01, answers=3000)
+    assert server.most == 32
+    assert flow._width.statistics() == {"width": 32, "in_flight": 0, "waiting": 0}
+
+
+def test_concurrency_shrinks_to_one_under_steady_refusals_but_never_to_none() -> None:
+    flow, _ = many(lambda _: 0.01, answers=200, status=503)
+    assert flow._width.width == 1
+
+
+def test_a_cancelled_wait_gives_its_turn_back() -> None:
+    async def main(clock: VirtualClock) -> AdaptiveWidth:
+        width = AdaptiveWidth(most=1)
+        async with width:
+            waiting = asyncio.create_task(width.__aenter__())
+            await clock.idle()
+            waiting.cancel()
+            await clock.idle()
+        async with clock.timeout(1), width:
+            pass
+        return width
+
+    assert run(main).statistics() == {"width": 1, "in_flight": 0, "waiting": 0}
+
+
+def test_an_open_watch_takes_nobodys_turn() -> None:
+    async def main(clock: VirtualClock) -> Response:
+        flow = Flow(Scripted(clock, OK), clock, limits=Limits(in_flight=1))
+        watch = Request(path="/api/v1/pods", verb="watch", kind="pods")
+        async with flow.stream(watch), flow.stream(watch), clock.timeout(1):
+            return await flow.send(READ)
+
+    assert run(main) == OK
