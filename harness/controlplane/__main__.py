@@ -113,6 +113,12 @@ def _options(chosen: argparse.Namespace) -> Options:
     )
 
 
+def _program(text: str) -> str:
+    if text not in PROGRAMS:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(PROGRAMS)}")
+    return text
+
+
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals or value not in {"true", "false"}:
@@ -155,8 +161,9 @@ def _parser() -> argparse.ArgumentParser:
     build = commands.add_parser(
         "build", help="only provide the programs", description="only provide the programs"
     )
+    # Not `choices`: with nargs="*" argparse of Python 3.11 checks the empty list against them, too.
     build.add_argument(
-        "programs", nargs="*", choices=[*PROGRAMS], metavar="PROGRAM", help=f"of {', '.join(PROGRAMS)}"
+        "programs", nargs="*", type=_program, metavar="PROGRAM", help=f"of {', '.join(PROGRAMS)}"
     )
     return parser
 

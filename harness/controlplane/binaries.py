@@ -50,9 +50,9 @@ class Supply:
                 found[name] = path
         missing = [name for name in reasons if name not in found]
         if missing:
+            self._progress.say(f"missing: {', '.join(missing)}; provided once, into {self.cache.root}")
             began = time.monotonic()
             with self.cache.lock(waiting=self._say_waiting):
-                # A short wait for the lock is no reason to believe that somebody made what is missing.
                 for name in missing:
                     found[name] = self._make(self._programs[name], reasons[name])
             self._progress.say(f"{', '.join(missing)} ready after {time.monotonic() - began:.0f} s")
@@ -124,6 +124,7 @@ def provide(names: Iterable[str]) -> dict[str, Path]:
     return _default_supply().provide(names)
 
 
+@functools.cache
 def ensure(name: str) -> Path:
     """One program by its name, e.g. kubectl."""
     return provide((name,))[name]

@@ -21,7 +21,7 @@ import msgspec
 from harness.controlplane import binaries, flags
 from harness.controlplane.access import Access
 from harness.controlplane.certificates import Authority, service_account_keys
-from harness.controlplane.errors import NotReadyError
+from harness.controlplane.errors import ControlPlaneError, NotReadyError
 from harness.controlplane.options import Options
 from harness.controlplane.ports import HOST, Port
 from harness.controlplane.probe import Probe
@@ -36,7 +36,7 @@ class ControlPlane:
     """Use it as a context manager, or call start() and stop()."""
 
     def __init__(self, options: Options | None = None, *, directory: Path | None = None) -> None:
-        """`directory` must not exist or be empty; it is removed at the end. Without it: a temporary one."""
+        """`directory` is made, or is empty, and is removed at the end. Without it: a temporary one."""
         self.options = options or Options()
         self._wanted_directory = directory
         self._access: Access | None = None
@@ -143,8 +143,17 @@ class ControlPlane:
     def _make_directory(self) -> Path:
         if self._wanted_directory is None:
             return Path(tempfile.mkdtemp(prefix="skoupa-cluster-"))
-        self._wanted_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return self._wanted_directory.resolve()
+        directory = self._wanted_directory.resolve()
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if (directory / "certificates" / "etcd-ca.crt").exists():
+            # One that was cut off with its machine: nothing else leaves these files.
+            shutil.rmtree(directory)
+            directory.mkdir(mode=0o700)
+        elif any(directory.iterdir()):
+            raise ControlPlaneError(
+                f"{directory} is not empty; name a new one, because it is removed with the control plane"
+            )
+        return directory
 
     def _launch(self, directory: Path, programs: Mapping[str, Path]) -> None:
         client, peer, api, controllers = (self._port() for _ in range(4))
@@ -167,9 +176,10 @@ class ControlPlane:
             )
             probe = Probe(controllers.url, authority=files.authority, client=None)
             self._wait_for(_CONTROLLER_MANAGER, probe, "/healthz")
-            # Pods in it can be created from now on.
-            path = "/api/v1/namespaces/default/serviceaccounts/default"
-            self._wait_for(_CONTROLLER_MANAGER, access.probe(), path)
+            if self.options.service_account_admission:
+                # Without it a Pod in the namespace would be refused.
+                path = "/api/v1/namespaces/default/serviceaccounts/default"
+                self._wait_for(_CONTROLLER_MANAGER, access.probe(), path)
 
     def _start(self, name: str, programs: Mapping[str, Path], arguments: list[str]) -> list[str | Path]:
         command: list[str | Path] = [programs[name], *arguments]

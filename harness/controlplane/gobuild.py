@@ -82,8 +82,8 @@ def build(program: Program, toolchain: Toolchain, *, target: Path, progress: Pro
         program.package,
     ]
     said: deque[str] = deque(maxlen=_SAID_LINES)
-    title = f"{program.name} {program.version}: building with {toolchain.name} (some minutes, once)"
-    with progress.step(title):
+    progress.say(f"{program.name} {program.version} is built with {toolchain.name}; this can take minutes")
+    with progress.step(f"building {program.name} {program.version}"):
         # A session of its own, so that an interrupt can end the compilers along with go.
         process = subprocess.Popen(
             command,

@@ -155,7 +155,6 @@ def keep(order: Order) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, end)
-    shutil.rmtree(home / "plane", ignore_errors=True)
     users = users_lock(home)
     with ControlPlane(order.options, directory=home / "plane") as plane:
         ready = home / "access.new"

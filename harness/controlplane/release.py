@@ -44,7 +44,7 @@ class Archive:
         assert checksums is not None
         expected = _checksum_of(url.rsplit("/", 1)[1], self._ask_quickly(checksums), source=checksums)
         download = workspace / "download"
-        with progress.step(f"{program.name} {program.version}: downloading the release"):
+        with progress.step(f"downloading {program.name} {program.version}"):
             actual = _download(url, download, algorithm=_ALGORITHMS[len(expected)], progress=progress)
         if actual != expected:
             raise PassedOverError(f"{url} has checksum {actual}, {checksums} says {expected}")

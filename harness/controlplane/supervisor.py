@@ -38,6 +38,8 @@ class Supervisor:
         self._owner = os.getppid()
         self._asked_to_end = False
         self._children: dict[str, subprocess.Popen[bytes]] = {}
+        # Unbuffered: select() has to see every line that was not read yet.
+        self._requests = os.fdopen(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
         # Found before the first fork: the child between fork and exec should do as little as possible.
         self._prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
@@ -56,12 +58,10 @@ class Supervisor:
                 shutil.rmtree(self._remove, ignore_errors=True)
 
     def _next_line(self) -> bytes:
-        while not select.select([sys.stdin.buffer], [], [], _LOOK_SECONDS)[0]:
+        while not select.select([self._requests], [], [], _LOOK_SECONDS)[0]:
             if self._asked_to_end or os.getppid() != self._owner:
                 raise _EndedError
-        # The owner writes one whole line and waits for the answer, so nothing is left in the buffer
-        # that select() could not see.
-        line = sys.stdin.buffer.readline()
+        line = self._requests.readline()
         if not line.endswith(b"\n"):
             raise _EndedError
         return line
@@ -84,10 +84,11 @@ class Supervisor:
                     answer = {"error": f"unknown request {other!r}"}
         except OSError as error:
             answer = {"error": str(error)}
-        sys.stdout.write(json.dumps({**answer, "id": request["id"]}) + "\n")
-        sys.stdout.flush()
+        os.write(sys.stdout.fileno(), json.dumps({**answer, "id": request["id"]}).encode() + b"\n")
 
     def _start(self, name: str, argv: list[str], *, log: str) -> int:
+        if name in self._children and self._children[name].poll() is None:
+            raise FileExistsError(f"{name} is running already")
         with Path(log).open("ab") as output:
             child = subprocess.Popen(
                 argv,

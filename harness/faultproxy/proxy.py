@@ -40,6 +40,7 @@ class FaultProxy:
     _loop: asyncio.AbstractEventLoop
     _directory: tempfile.TemporaryDirectory[str]
     _listener: socket.socket
+    _port: int
     _setting: Setting
     _tasks: asyncio.TaskGroup
     _life: asyncio.Task[None]
@@ -72,6 +73,7 @@ class FaultProxy:
             take=self._take,
         )
         self._listener = _bound_to(0)
+        self._port = self._listener.getsockname()[1]
         ready = asyncio.Event()
         # A task of its own, because a pytest fixture enters and leaves the proxy in two different tasks.
         self._life = asyncio.create_task(self._live(ready))
@@ -85,7 +87,7 @@ class FaultProxy:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._refuse()
+        self._loop.remove_reader(self._listener)
         self._life.cancel()
         await asyncio.wait({self._life})
         self._listener.close()
@@ -95,7 +97,7 @@ class FaultProxy:
 
     @property
     def url(self) -> str:
-        return f"https://{HOST}:{self._listener.getsockname()[1]}"
+        return f"https://{HOST}:{self._port}"
 
     @property
     def ca_file(self) -> Path:
@@ -179,10 +181,9 @@ class FaultProxy:
 
     def _refuse(self) -> None:
         self._loop.remove_reader(self._listener)
-        port = self._listener.getsockname()[1]
         self._listener.close()
         # Bound and not listening: the kernel refuses, and gives the port to nobody else.
-        self._listener = _bound_to(port)
+        self._listener = _bound_to(self._port)
 
     def _order(self, cut: Cut, *, watch_only: bool) -> list[Connection]:
         chosen = [connection for connection in self._open if connection.watching or not watch_only]

@@ -19,6 +19,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Resource
 from skoupa.kube.transport import Method, Request, Response, Stream, Transport
+from tests.contract.cutting import Cuttable
 from tests.contract.kinds import SERVICE_ACCOUNTS
 
 Object = dict[str, Any]
@@ -272,6 +273,10 @@ class Arena:
         transport = await self._host.as_user(name, grants, namespace=self.namespace)
         return User(name=name, transport=transport, client=Client(transport, self.clock))
 
+    def cuttable(self) -> Cuttable:
+        """A client whose open watches can be cut."""
+        return Cuttable(self.transport, self.clock)
+
     async def set_gate(self, gate: Gate) -> None:
         """Returns once it is in force."""
         await self._host.set_gate(gate, name=self.unique("gate"), namespace=self.namespace)
@@ -283,7 +288,9 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     client: Client
 
 
-def definition_of(word: str, *, selectable: Sequence[str] = (), **parts: Any) -> Object:
+def definition_of(
+    word: str, *, selectable: Sequence[str] = (), status: bool = True, **parts: Any
+) -> Object:
     """A CustomResourceDefinition of the kind `word`; `parts` replace those of its spec."""
     group = f"{word}.contract.skoupa.dev"
     schema = {
@@ -306,7 +313,7 @@ def definition_of(word: str, *, selectable: Sequence[str] = (), **parts: Any) ->
                 "served": True,
                 "storage": True,
                 "schema": {"openAPIV3Schema": schema},
-                "subresources": {"status": {}},
+                "subresources": {"status": {}} if status else {},
                 "selectableFields": [{"jsonPath": path} for path in selectable],
             }
         ],

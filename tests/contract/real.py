@@ -14,12 +14,13 @@ from skoupa.clock import SystemClock
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
-from skoupa.kube.transport import Request, Response, Stream, Transport
+from skoupa.kube.transport import Method, Request, Response, Stream, Transport
 from tests.contract.arena import Gate, Grant, Object
 
 _RBAC = "rbac.authorization.k8s.io"
 _POLICIES = "admissionregistration.k8s.io"
 _SECONDS = 30.0
+_TRIES: dict[str, Method] = {"CREATE": "POST", "UPDATE": "PUT", "DELETE": "DELETE"}
 
 
 class RealHost:
@@ -122,6 +123,29 @@ class RealHost:
         binding = {"policyName": name, "validationActions": ["Deny" if gate.refuses else "Warn"]}
         await self._client.create(_policy("Policy"), {"metadata": {"name": name}, "spec": spec})
         await self._client.create(_policy("PolicyBinding"), {"metadata": {"name": name}, "spec": binding})
+        await self._until_in_force(gate, probe=f"{name}-probe", namespace=namespace)
+
+    async def _until_in_force(self, gate: Gate, *, probe: str, namespace: str) -> None:
+        """Tries what the gate is about, without effect, until it says its piece."""
+        body = {"metadata": {"name": probe, "labels": {gate.label: "probe"}}}
+        many, one = gate.resource.path(namespace=namespace), gate.resource.path(namespace=namespace, name=probe)
+        if gate.operation != "CREATE":
+            await self._client.create(gate.resource, body, namespace=namespace)
+        method, path = _TRIES[gate.operation], many if gate.operation == "CREATE" else one
+        request = Request(
+            method=method,
+            path=path,
+            query=(("dryRun", "All"),),
+            headers=(("Content-Type", "application/json"),),
+            body=b"" if method == "DELETE" else msgspec.json.encode(body),
+        )
+        end = self.clock.monotonic() + _SECONDS
+        while True:
+            answer = await self.transport.send(request)
+            if gate.message.encode() in answer.body or gate.message in answer.headers.get("warning", ""):
+                return
+            assert self.clock.monotonic() < end, "the policy did not come into force"
+            await self.clock.sleep(0.05)
 
 
 class Impersonated:

@@ -53,8 +53,10 @@ class Feed:
         extraction: Extraction,
         scope: Scope = EVERYWHERE,
         on_change: Callable[[Sequence[Delta]], None] = lambda _: None,
+        patience: watch.Patience = watch.PATIENCE,
     ) -> None:
         self._client = client
+        self._patience = patience
         self._store = store
         self._extraction = extraction
         self._on_change = on_change
@@ -65,7 +67,7 @@ class Feed:
     async def run(self) -> None:
         """Follows for ever; when cancelled, what only this feed saw leaves the store."""
         view = self._store.add_feed(self.resource)
-        events = watch.watch(self._client, self.resource, METADATA, scope=self.scope)
+        events = watch.watch(self._client, self.resource, METADATA, scope=self.scope, patience=self._patience)
         try:
             async with aclosing(events):
                 async for event in events:

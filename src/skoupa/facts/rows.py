@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from skoupa import names
 from skoupa.kube.objects import Metadata, OwnerReference, Partial
 from skoupa.kube.resources import Resource
 
@@ -23,6 +24,7 @@ H = TypeVar("H", bound=Hashable)
 Uid = bytes | str
 Pairs = tuple[tuple[str, str], ...]
 
+_TTL_FIELD: Final = f'"f:{names.TTL_LABEL}":'.encode()
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -49,7 +51,10 @@ class Owner(msgspec.Struct, frozen=True, gc=False):
 
 
 class Row(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Times are whole seconds since the epoch; `deleted_at` is 0 while nobody has asked for its deletion."""
+    """Times are whole seconds since the epoch; `deleted_at` is 0 while nobody has asked for its deletion.
+
+    `labelled_at` is when its TTL label was written, where that was a good while after its creation, else 0.
+    """
 
     resource: Resource
     namespace: str
@@ -61,6 +66,8 @@ class Row(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     labels: Pairs
     annotations: Pairs
     owners: tuple[Owner, ...]
+    finalizers: tuple[str, ...] = ()
+    labelled_at: int = 0
 
     @property
     def resource_version(self) -> str:
@@ -119,6 +126,8 @@ class Extraction:
             labels=self._pairs(meta.labels) if meta.labels else (),
             annotations=self._wanted(meta),
             owners=self._owners(meta.owner_references) if meta.owner_references else (),
+            finalizers=self._sets.one(tuple(meta.finalizers)) if meta.finalizers else (),
+            labelled_at=_labelled_at(meta) if meta.managed_fields else 0,
         )
 
     def prune(self, rows: Iterable[Row]) -> None:
@@ -128,7 +137,7 @@ class Extraction:
         used: set[Hashable] = set()
         texts: set[Hashable] = set()
         for row in rows:
-            used.update((row.labels, row.annotations, row.owners, *row.owners))
+            used.update((row.labels, row.annotations, row.finalizers, row.owners, *row.owners))
             texts.add(row.namespace)
             for pairs in (row.labels, row.annotations):
                 texts.update(text for pair in pairs for text in pair)
@@ -164,6 +173,21 @@ class Extraction:
                 for ref in references
             )
         )
+
+
+# A label that comes with the object, or just after it, is the creator's; one that comes later is a second thought.
+_SECOND_THOUGHT_SECONDS: Final = 60
+
+
+def _labelled_at(meta: Metadata) -> int:
+    """The latest write of the TTL label; managers of other fields tell nothing about it."""
+    moments = [
+        _seconds(entry.time)
+        for entry in meta.managed_fields or ()
+        if entry.time is not None and _TTL_FIELD in bytes(entry.fields_v1)
+    ]
+    latest = max(moments, default=0)
+    return latest if latest > _seconds(meta.creation_timestamp) + _SECOND_THOUGHT_SECONDS else 0
 
 
 def _seconds(moment: datetime | None) -> int:

@@ -109,6 +109,10 @@ class Store:
         feed.seen.discard(uid)
         return next(iter(self._drop_unseen(feed.resource, (uid,))), None)
 
+    def refresh(self, row: Row) -> Delta | None:
+        """A newer state that was read beside the feeds; objects that no feed sees stay unknown."""
+        return self._learn(row) if row.uid in self._rows else None
+
     def _learn(self, row: Row) -> Delta | None:
         known = self._rows.get(row.uid)
         if known is not None and (not is_newer(row, known) or row == known):

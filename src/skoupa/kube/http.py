@@ -97,6 +97,8 @@ class HttpTransport:
                 read_bufsize=_READ_SIZE,
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
+            # aiohttp would send GET, PUT and DELETE again by itself, unasked and uncounted; `flow` decides about that.
+            self._session._retry_connection = False  # noqa: SLF001 - it has no public name
         headers = (("Accept-Encoding", self._encoding), *await self._credentials.headers(), *request.headers)
         return await self._session.request(
             request.method,

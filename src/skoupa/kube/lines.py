@@ -28,8 +28,12 @@ class Batch(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     changes: list[Change[T]]
     undecodable: tuple[Undecodable, ...]
     version: str
-    # Index in `changes` at which the initial state ended, where this batch has the bookmark that ends it.
+    # Index in `changes` at which the initial state ended, where this batch has the bookmark that ends it,
+    # and the moment that the state is of.
     closing: int | None
+    closing_version: str = ""
+    # Whether an object changed or went before that: then what was sent so far is no initial state.
+    unsettled: bool = False
 
 
 class LineReader(Generic[T]):
@@ -46,8 +50,9 @@ class LineReader(Generic[T]):
         *lines, self.rest = (self.rest + chunk).split(b"\n") if self.rest else chunk.split(b"\n")
         changes: list[Change[T]] = []
         bad: list[Undecodable] = []
-        version = ""
+        version = closing_version = ""
         closing: int | None = None
+        unsettled = False
         for line in lines:
             if not line:
                 continue
@@ -65,12 +70,20 @@ class LineReader(Generic[T]):
             metadata = metadata_of(found.object)
             if found.type == "BOOKMARK":
                 version = metadata.resource_version
-                if (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true":
-                    closing = len(changes)
+                if (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true" and closing is None:
+                    closing, closing_version = len(changes), version
                 continue
             # Two events of one kind never share a resourceVersion: the same again is the same event again.
             if metadata.resource_version == self._newest:
                 continue
             version = self._newest = metadata.resource_version
+            unsettled = unsettled or (closing is None and found.type != "ADDED")
             changes.append(Change(cast("T", found.object), found.type == "DELETED"))
-        return Batch(changes=changes, undecodable=tuple(bad), version=version, closing=closing)
+        return Batch(
+            changes=changes,
+            undecodable=tuple(bad),
+            version=version,
+            closing=closing,
+            closing_version=closing_version,
+            unsettled=unsettled,
+        )

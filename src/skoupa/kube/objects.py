@@ -1,7 +1,6 @@
 """What Skoupa reads of an object: its metadata, typed, and nothing it does not need.
 
-The Structs name only the fields that somebody uses; msgspec skips the rest (managedFields above all) at about a
-nanosecond a byte. A `View` says how much of an object a reader asks the server for.
+The Structs name only the fields that somebody uses; msgspec skips the rest at about a nanosecond a byte. A `View` says how much of an object a reader asks the server for.
 """
 
 from __future__ import annotations
@@ -23,6 +22,13 @@ class OwnerReference(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_o
     block_owner_deletion: bool | None = None
 
 
+class ManagedFields(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Who wrote which fields and when; the fields stay bytes, since readers only look for one of them."""
+
+    time: datetime | None = None
+    fields_v1: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"{}"), name="fieldsV1")
+
+
 class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=True):
     name: str = ""
     namespace: str = ""
@@ -35,6 +41,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=Tr
     annotations: dict[str, str] | None = None
     finalizers: list[str] | None = None
     owner_references: list[OwnerReference] | None = None
+    managed_fields: list[ManagedFields] | None = None
 
 
 class Partial(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=True):

@@ -49,10 +49,12 @@ class Process(asyncio.SubprocessProtocol):
             # Who talks to the terminal has to stay in the group that the terminal belongs to.
             start_new_session=not terminal,
         )
+        whole = False
         try:
             await self._ended
+            whole = not self.endless
         finally:
-            if not self._exited.done() or not self._ended.done() or self.endless:
+            if not whole:
                 _kill(transport, group=not terminal)
             transport.close()
             await self._exited

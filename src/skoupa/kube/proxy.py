@@ -10,16 +10,13 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from skoupa.kube.connection import Origin
 from skoupa.kube.secret import Secret
-
-if TYPE_CHECKING:
-    from ipaddress import IPv4Address, IPv6Address
 
 
 class Proxy(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,9 +66,6 @@ def _parse(text: str, *, origin: Origin) -> Proxy:
 
 
 def _bypassed(server: str, no_proxy: str) -> bool:
-    # Only those who have a proxy pay for the import.
-    from ipaddress import ip_address  # noqa: PLC0415 - see above
-
     parts = urlsplit(server)
     host = (parts.hostname or "").lower()
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -85,12 +79,11 @@ def _bypassed(server: str, no_proxy: str) -> bool:
 
 
 def _covers(entry: str, *, host: str, port: int, address: IPv4Address | IPv6Address | None) -> bool:
-    from ipaddress import ip_network  # noqa: PLC0415 - see _bypassed
-
     if entry == "*":
         return True
     with suppress(ValueError):
-        return address is not None and address in ip_network(entry, strict=False)
+        network = ip_network(entry, strict=False)
+        return address is not None and address in network
     name, wanted_port = _split_port(entry)
     if not name or (wanted_port and wanted_port != str(port)):
         return False

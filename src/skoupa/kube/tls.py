@@ -18,7 +18,8 @@ from pathlib import Path
 from skoupa.kube.certificates import certificates, key_kind, validity
 from skoupa.kube.connection import Pem, TlsSettings
 
-_MISMATCH = {"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH"}
+# The last one is how OpenSSL says that the key is of another type than the certificate, which was loaded before.
+_MISMATCH = {"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"}
 
 
 def context(settings: TlsSettings, *, now: float) -> ssl.SSLContext:

@@ -4,7 +4,7 @@ Contract (kube-rs' `watcher` is the model). `Begun` voids what the reader knew, 
 them the truth in one swap; from then on `Changed`. A cut connection resumes where it was; a 410 starts over with
 `Begun`. Each change arrives once. `Interrupted` says that the feed is behind and why; the stream itself never ends and
 never raises for the server's sake: a reader that does not want to wait for a 403 to change stops reading.
-One task per watch; a silent connection counts as dead after 180 s, for bookmarks come about once a minute.
+One task per watch. How long a silent connection is believed in is in `Patience`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,29 @@ from skoupa.kube.lines import Batch, Change, LineReader
 from skoupa.kube.lists import EVERYWHERE, PAGE_SIZE, Scope, pages
 from skoupa.kube.objects import View
 from skoupa.kube.resources import Resource
-from skoupa.kube.transport import Request
+from skoupa.kube.transport import Request, Stream
 
 T = TypeVar("T")
 
-SILENCE_SECONDS: Final = 180.0
-# A server that takes `sendInitialEvents` without knowing it sends objects and then nothing: the bookmark that closes a
-# streaming list must come within this time of the last line.
-CLOSING_BOOKMARK_SECONDS: Final = 20.0
+# A watch that the server ends sooner than this without a word is refused in all but name.
+SHORTEST_WATCH_SECONDS: Final = 1.0
+REFUSAL_SECONDS: Final = 10.0
+
+
+class Patience(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds after which a connection counts as dead, or a streamed list as none.
+
+    Bookmarks come about once a minute, and once in a while not for two. A server that takes `sendInitialEvents` without
+    knowing it sends objects and then nothing, or changes for ever: the closing bookmark must come within
+    `closing_bookmark` of the last line and within `streamed_list` of the first.
+    """
+
+    silence: float = 180.0
+    closing_bookmark: float = 20.0
+    streamed_list: float = 300.0
+
+
+PATIENCE: Final = Patience()
 
 
 class Begun(msgspec.Struct, frozen=True):
@@ -84,17 +99,22 @@ async def watch(
     *,
     scope: Scope = EVERYWHERE,
     page_size: int = PAGE_SIZE,
+    patience: Patience = PATIENCE,
 ) -> AsyncGenerator[WatchEvent[T], None]:
-    feed = _Feed(client, resource, view, scope=scope, page_size=page_size)
+    feed = _Feed(client, resource, view, scope=scope, page_size=page_size, patience=patience)
     backoff = Backoff(client.clock)
     while True:
         try:
+            begun, brought = client.clock.monotonic(), False
             async with aclosing(feed.follow()) as events:
                 async for event in events:
-                    # A list that never completes must back off further each time; only a good end of it resets.
-                    if isinstance(event, Synced | Changed | Progressed):
+                    brought = brought or not isinstance(event, Begun | Listed)
+                    # Lists that never complete, or expire as soon as they have, must back off further each time.
+                    if isinstance(event, Changed | Progressed):
                         backoff.reset()
                     yield event
+            if not brought and (feed.listing or client.clock.monotonic() - begun < SHORTEST_WATCH_SECONDS):
+                raise Disconnected(f"{feed.doing}: the server ended the answer before it brought anything")
         except Gone as error:
             feed.forget()
             wait = backoff.next() if backoff.failures else 0.0
@@ -115,38 +135,53 @@ class _Feed(Generic[T]):
     """What one watch remembers between connections: how far it has read."""
 
     def __init__(
-        self, client: Client, resource: Resource, view: View[T], *, scope: Scope, page_size: int
+        self,
+        client: Client,
+        resource: Resource,
+        view: View[T],
+        *,
+        scope: Scope,
+        page_size: int,
+        patience: Patience,
     ) -> None:
         self._client = client
         self._resource = resource
         self._view = view
         self._scope = scope
         self._page_size = page_size
+        self._patience = patience
         self._version = ""
         self._streaming = False
-        self._doing = f"watch {describe(resource, namespace=scope.namespace)}"
+        self._not_streamed: SkoupaError | None = None
+        self._list_ends = float("inf")
+        self.doing = f"watch {describe(resource, namespace=scope.namespace)}"
+
+    @property
+    def listing(self) -> bool:
+        return not self._version
 
     def forget(self) -> None:
         self._version = ""
 
     def refused_streaming(self, error: SkoupaError) -> bool:
-        """Whether the server can't stream lists; from then on the client lists in pages."""
-        unable = isinstance(error, Invalid | BadRequest | _NoClosingBookmark)
-        if self._streaming and unable and self._client.streams_lists is not False:
-            self._client.streams_lists = False
-            return True
-        return False
+        """Whether the list can be asked for at once in pages, because the server can't stream it."""
+        if not self._streaming or not isinstance(error, Invalid | BadRequest | _NoClosingBookmark):
+            return False
+        self._not_streamed = error
+        # A server that has streamed before is not unable: something on the way swallowed the rest of the answer.
+        return not (isinstance(error, _NoClosingBookmark) and self._client.streams_lists)
 
     async def follow(self) -> AsyncGenerator[WatchEvent[T], None]:
         """One connection's worth of events; returns when the server ended it properly."""
-        self._streaming = not self._version and self._client.streams_lists is not False
+        able = self._client.streams_lists is not False and self._not_streamed is None
+        self._streaming = self.listing and able
         if self._streaming:
             query = (*self._watch_query(), *_STREAMED_LIST)
             async with aclosing(self._streamed(query)) as streamed:
                 async for event in streamed:
                     yield event
             return
-        if not self._version:
+        if self.listing:
             async with aclosing(self._paged()) as paged:
                 async for event in paged:
                     yield event
@@ -166,18 +201,25 @@ class _Feed(Generic[T]):
                     yield Begun()
                 yield Listed(page.items, page.undecodable)
                 version = page.resource_version
+        # Only now: what was refused may have been the selector and not the streaming.
+        if isinstance(self._not_streamed, ApiError) or not self._client.streams_lists:
+            self._client.streams_lists = False
+        self._not_streamed = None
         self._version = version
         yield Synced(version)
 
     async def _streamed(self, query: Query) -> AsyncGenerator[WatchEvent[T], None]:
         """The initial state as watch events up to the closing bookmark, then changes on the same connection."""
         yield Begun()
+        self._list_ends = self._client.clock.monotonic() + self._patience.streamed_list
         async with aclosing(self._batches(query)) as batches:
             async for batch in batches:
                 if self._version:
                     for event in self._told(batch):
                         yield event
                     continue
+                if batch.unsettled:
+                    raise _NoClosingBookmark(f"{self.doing}: changes came before the list was complete")
                 closing = batch.closing
                 initial = batch.changes if closing is None else batch.changes[:closing]
                 if initial or batch.undecodable:
@@ -185,7 +227,7 @@ class _Feed(Generic[T]):
                 if closing is not None:
                     self._client.streams_lists = True
                     self._version = batch.version
-                    yield Synced(batch.version)
+                    yield Synced(batch.closing_version)
                     if batch.changes[closing:]:
                         yield Changed(batch.changes[closing:])
 
@@ -208,9 +250,9 @@ class _Feed(Generic[T]):
         )
         async with self._client.transport.stream(request) as stream:
             if stream.status >= 400:
-                body = b"".join([chunk async for chunk in stream.chunks()])
-                raise refusal(stream.status, stream.headers, body, doing=self._doing)
-            reader = LineReader(self._view, doing=self._doing)
+                body = await self._whole(stream)
+                raise refusal(stream.status, stream.headers, body, doing=self.doing)
+            reader = LineReader(self._view, doing=self.doing)
             async with aclosing(stream.chunks()) as chunks:
                 while (chunk := await self._next(chunks)) is not None:
                     batch = reader.read(chunk)
@@ -220,18 +262,30 @@ class _Feed(Generic[T]):
                     if reader.error:
                         raise reader.error
             if reader.rest:
-                raise Disconnected(f"{self._doing}: the answer was cut in the middle of an event")
+                raise Disconnected(f"{self.doing}: the answer was cut in the middle of an event")
+
+    async def _whole(self, stream: Stream) -> bytes:
+        try:
+            async with self._client.clock.timeout(REFUSAL_SECONDS):
+                return b"".join([chunk async for chunk in stream.chunks()])
+        except TimeoutError as error:
+            raise TimedOut(
+                f"{self.doing}: refused ({stream.status}), and the reason did not arrive"
+            ) from error
 
     async def _next(self, chunks: AsyncGenerator[bytes, None]) -> bytes | None:
-        listing = self._streaming and not self._version
-        patience = CLOSING_BOOKMARK_SECONDS if listing else SILENCE_SECONDS
+        listing = self._streaming and self.listing
+        patience = self._patience.silence
+        if listing:
+            left = self._list_ends - self._client.clock.monotonic()
+            patience = min(self._patience.closing_bookmark, left)
         try:
             async with self._client.clock.timeout(patience):
                 return await anext(chunks, None)
         except TimeoutError as error:
             if listing:
-                raise _NoClosingBookmark(f"{self._doing}: the list did not end in a bookmark") from error
-            raise TimedOut(f"{self._doing}: nothing arrived for {patience:.0f} s") from error
+                raise _NoClosingBookmark(f"{self.doing}: the list did not end in a bookmark") from error
+            raise TimedOut(f"{self.doing}: nothing arrived for {patience:.0f} s") from error
 
     def _watch_query(self) -> Query:
         query = (*self._scope.query(), ("watch", "1"), ("allowWatchBookmarks", "true"))

@@ -140,7 +140,9 @@ def _listed(
 def _forbidden(user: User, ask: Ask) -> Refusal:
     kind = f"{ask.plural}/{ask.subresource}" if ask.subresource else ask.plural
     where = f'in the namespace "{ask.namespace}"' if ask.namespace else "at the cluster scope"
-    resource = Resource(group=ask.group, version="", plural=ask.plural, kind="", namespaced=bool(ask.namespace))
+    resource = Resource(
+        group=ask.group, version="", plural=ask.plural, kind="", namespaced=bool(ask.namespace)
+    )
     whom = f'{resource.qualified} "{ask.name}"' if ask.name else resource.qualified
     return Refusal(
         code=403,

@@ -156,7 +156,7 @@ def understand(
         raise method_not_allowed()
     everywhere = resource.namespaced and not place.namespace
     if everywhere and verb not in {"list", "watch"}:
-        raise method_not_allowed()
+        raise page_not_found() if served.custom else method_not_allowed()
     headers = {name.lower(): value for name, value in request.headers}
     return Call(
         verb=verb,
@@ -224,9 +224,15 @@ def decoded(call: Call) -> dict[str, Any]:
         raise _unrecognized(call, f"cannot unmarshal into an object ({call.body.hex()})")
     kind, api_version = obj.get("kind"), obj.get("apiVersion")
     if call.served.custom and not (kind and api_version):
-        missing = "Kind" if api_version else "apiVersion"
-        raise _unrecognized(call, f"Object '{missing}' is missing in '{call.body.decode(errors='replace')}'")
-    if (kind or resource.kind) != resource.kind or (api_version or resource.api_version) != resource.api_version:
+        missing = "apiVersion" if kind else "Kind"
+        seen = call.body.decode(errors="replace")
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {resource.kind}): Object '{missing}' is missing in "
+            f"'{seen}' ({seen})"
+        )
+    if (kind or resource.kind) != resource.kind or (
+        api_version or resource.api_version
+    ) != resource.api_version:
         version = str(api_version or "").rpartition("/")[2]
         raise bad_request(
             f'{kind} in version "{version}" cannot be handled as a {resource.kind}: no kind "{kind}" is registered '

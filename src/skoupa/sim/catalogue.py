@@ -8,7 +8,7 @@ the order of discovery; the first version of a group is the preferred one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -35,6 +35,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     shape: Shape | None = None
     list_kind: str = ""
     selectable: tuple[str, ...] = ()
+    schema: Mapping[str, Any] | None = None
 
     @property
     def has_status(self) -> bool:
@@ -46,6 +47,10 @@ class Catalogue:
         self._store = store
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
         self.listeners: list[Callable[[], None]] = []
+        # Custom kinds (group, plural) whose definition is being deleted: nothing new may be created.
+        self.closing: set[tuple[str, str]] = set()
+        self._of_kind: dict[tuple[str, str], Served] = {}
+        self._of_shelf: dict[Shelf, Served] = {}
 
     def add(
         self,
@@ -56,6 +61,7 @@ class Catalogue:
         kept_as: tuple[str, str] | None = None,
         list_kind: str = "",
         selectable: tuple[str, ...] = (),
+        schema: Mapping[str, Any] | None = None,
     ) -> Served:
         """Serves a kind from now on; `kept_as` names the (group, plural) of the shelf if it is another's."""
         group, plural = kept_as or (resource.group, resource.plural)
@@ -66,6 +72,7 @@ class Catalogue:
             shape=shape,
             list_kind=list_kind or f"{resource.kind}List",
             selectable=selectable,
+            schema=schema,
         )
         self._versions.setdefault((resource.group, resource.version), {})[resource.plural] = served
         self._changed()
@@ -74,21 +81,29 @@ class Catalogue:
     def remove(self, *, group: str, plural: str) -> None:
         """Stops serving a kind in all versions; its shelf must be empty."""
         for place, kinds in tuple(self._versions.items()):
-            if place[0] == group and kinds.pop(plural, None) and not kinds:
-                del self._versions[place]
+            if place[0] == group and plural in kinds:
+                del kinds[plural]
+                if not kinds:
+                    del self._versions[place]
         if not any(plural in kinds for (owner, _), kinds in self._versions.items() if owner == group):
             self._store.shelves.pop((group, plural), None)
         self._changed()
+
+    def keep_versions(self, *, group: str, plural: str, versions: Iterable[str]) -> None:
+        """Stops serving a kind in all versions but these."""
+        wanted = set(versions)
+        for place, kinds in tuple(self._versions.items()):
+            if place[0] == group and place[1] not in wanted and plural in kinds:
+                del kinds[plural]
+                if not kinds:
+                    del self._versions[place]
+                self._changed()
 
     def find(self, *, group: str, version: str, plural: str) -> Served | None:
         return self._versions.get((group, version), {}).get(plural)
 
     def of_kind(self, *, api_version: str, kind: str) -> Served | None:
-        group, _, version = api_version.rpartition("/")
-        for served in self._versions.get((group, version), {}).values():
-            if served.resource.kind == kind:
-                return served
-        return None
+        return self._of_kind.get((api_version, kind))
 
     def has_version(self, *, group: str, version: str) -> bool:
         return (group, version) in self._versions
@@ -117,12 +132,18 @@ class Catalogue:
 
     def of_shelf(self, shelf: Shelf) -> Served:
         """The served form that controllers use for what lies on a shelf."""
-        for served in self.preferred():
-            if served.shelf is shelf:
-                return served
-        raise LookupError(f"nothing serves {shelf.plural}.{shelf.group}")
+        return self._of_shelf[shelf]
 
     def _changed(self) -> None:
+        self._of_kind.clear()
+        self._of_shelf.clear()
+        for kinds in self._versions.values():
+            for served in kinds.values():
+                self._of_kind[served.resource.api_version, served.resource.kind] = served
+        for served in self.preferred():
+            # A shelf that two groups share is written in the shape it is kept in.
+            if served.shape is None:
+                self._of_shelf.setdefault(served.shelf, served)
         for hear in self.listeners:
             hear()
 

@@ -6,6 +6,7 @@ history limits. Nothing is defaulted that only a kubelet or a scheduler would re
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any
 
@@ -15,28 +16,47 @@ from skoupa.sim.catalogue import Served
 Body = dict[str, Any]
 
 
-def prepare(served: Served, obj: Body) -> None:
-    """Brings a new object into the form in which it is kept: no status from the client, defaults, generation 1."""
+def default(served: Served, obj: Body) -> None:
+    """Fills in what the writer then owns as if it had said so; what it may not say on create is dropped."""
     resource = served.resource
     row = (resource.group, resource.plural)
-    metadata = obj["metadata"]
     if served.has_status and row not in kinds.STATUS_ON_CREATE:
         obj.pop("status", None)
-    if served.custom or row in kinds.WITH_GENERATION:
-        metadata["generation"] = 1
-    elif metadata.get("generation"):
-        del metadata["generation"]
-    if not served.custom and served.has_status:
-        obj.setdefault("status", {})
-        if "spec" in _SPECLESS.get(row, ("spec",)):
-            obj.setdefault("spec", {})
+    obj["metadata"].pop("generation", None)
+    if served.custom:
+        return
+    if served.has_status:
+        obj["spec"] = obj.get("spec") or {}
     fill = _FILLED.get(row)
-    if fill is not None and not served.custom:
+    if fill is not None:
         fill(obj)
 
 
-# Kinds with a status and no spec.
-_SPECLESS: dict[tuple[str, str], tuple[str, ...]] = {}
+def begin(served: Served, obj: Body) -> None:
+    """Sets what belongs to the server alone: the first generation and the first status."""
+    resource = served.resource
+    row = (resource.group, resource.plural)
+    if served.custom or row in kinds.WITH_GENERATION:
+        obj["metadata"]["generation"] = 1
+    if served.has_status and not served.custom:
+        obj["status"] = {**_FIRST_STATUS.get(row, {}), **(obj.get("status") or {})}
+    if row == ("", "namespaces"):
+        obj["spec"]["finalizers"] = [
+            *(entry for entry in obj["spec"].get("finalizers") or () if entry != "kubernetes"),
+            "kubernetes",
+        ]
+    elif row == ("apiextensions.k8s.io", "customresourcedefinitions"):
+        stored = [version["name"] for version in obj["spec"].get("versions") or () if version.get("storage")]
+        names = {"plural": "", "kind": ""}
+        obj["status"] = {"conditions": None, "acceptedNames": names, "storedVersions": stored}
+
+
+_FIRST_STATUS: dict[tuple[str, str], Body] = {
+    ("", "namespaces"): {"phase": "Active"},
+    ("", "pods"): {"phase": "Pending", "qosClass": "BestEffort"},
+    ("", "persistentvolumeclaims"): {"phase": "Pending"},
+    ("", "persistentvolumes"): {"phase": "Pending"},
+}
 
 
 def _namespace(obj: Body) -> None:
@@ -45,11 +65,6 @@ def _namespace(obj: Body) -> None:
         **(metadata.get("labels") or {}),
         "kubernetes.io/metadata.name": metadata.get("name") or "",
     }
-    finalizers = list(obj["spec"].get("finalizers") or ())
-    if "kubernetes" not in finalizers:
-        finalizers.append("kubernetes")
-    obj["spec"] = {"finalizers": finalizers}
-    obj["status"] = {"phase": "Active"}
 
 
 def _pod(obj: Body) -> None:
@@ -62,20 +77,17 @@ def _pod(obj: Body) -> None:
         ("serviceAccountName", "default"),
     ):
         spec.setdefault(field, value)
-    obj["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
 
 
 def _claim(obj: Body) -> None:
     _protect(obj, "kubernetes.io/pvc-protection")
     obj["spec"].setdefault("volumeMode", "Filesystem")
-    obj["status"] = {"phase": "Pending"}
 
 
 def _volume(obj: Body) -> None:
     _protect(obj, "kubernetes.io/pv-protection")
     obj["spec"].setdefault("volumeMode", "Filesystem")
     obj["spec"].setdefault("persistentVolumeReclaimPolicy", "Retain")
-    obj["status"].setdefault("phase", "Pending")
 
 
 def _protect(obj: Body, finalizer: str) -> None:
@@ -93,9 +105,15 @@ def _secret(obj: Body) -> None:
 
 
 def _base64(text: str) -> str:
-    import base64  # noqa: PLC0415 - one caller
-
     return base64.b64encode(text.encode()).decode()
+
+
+def _definition(obj: Body) -> None:
+    spec = obj["spec"]
+    given = spec.get("names") or {}
+    kind = given.get("kind") or ""
+    spec["names"] = {"singular": kind.lower(), "listKind": f"{kind}List", **given}
+    spec.setdefault("conversion", {"strategy": "None"})
 
 
 def _spec(**values: object) -> Callable[[Body], None]:
@@ -114,6 +132,7 @@ _FILLED: dict[tuple[str, str], Callable[[Body], None]] = {
     ("", "persistentvolumes"): _volume,
     ("", "secrets"): _secret,
     ("", "replicationcontrollers"): _spec(replicas=1),
+    ("apiextensions.k8s.io", "customresourcedefinitions"): _definition,
     ("apps", "deployments"): _spec(replicas=1, revisionHistoryLimit=10, progressDeadlineSeconds=600),
     ("apps", "replicasets"): _spec(replicas=1),
     ("apps", "statefulsets"): _spec(replicas=1, revisionHistoryLimit=10, podManagementPolicy="OrderedReady"),

@@ -64,7 +64,9 @@ def line(event: str, served: Served, row: Row, *, partial: bool = False) -> byte
     return b'{"type":"%s","object":%s}\n' % (event.encode(), document(served, row, partial=partial))
 
 
-def bookmark(served: Served, version: int, *, initial_events_end: bool = False, partial: bool = False) -> bytes:
+def bookmark(
+    served: Served, version: int, *, initial_events_end: bool = False, partial: bool = False
+) -> bytes:
     metadata: dict[str, Any] = {"resourceVersion": str(version)}
     if initial_events_end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}

@@ -13,6 +13,9 @@ from skoupa.kube.resources import Resource
 
 ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
+# The order in which a server lists the verbs of custom kinds.
+CUSTOM_VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+
 _TABLE: Final = """
 v1
   bindings                          Binding                           ns .         .              create

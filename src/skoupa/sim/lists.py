@@ -49,7 +49,7 @@ class Token(msgspec.Struct, frozen=True):
 def answer(plane: Plane, call: Call) -> bytes:
     page = read(plane, call)
     metadata: dict[str, Any] = {"resourceVersion": str(page.version)}
-    if page.continue_token:
+    if page.continue_token or call.served.custom:
         metadata["continue"] = page.continue_token
     if page.remaining is not None:
         metadata["remainingItemCount"] = page.remaining

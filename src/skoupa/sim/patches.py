@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from skoupa.sim.selectable import quoted
+from skoupa.kube.selectors import quoted
 
 MAX_OPERATIONS: Final = 10_000
 _INDEX = re.compile(r"[+-]?[0-9]+")

@@ -145,7 +145,8 @@ def invalid(resource: Resource, name: str, causes: Sequence[Cause]) -> Refusal:
     return Refusal(
         code=422,
         reason="Invalid",
-        message=f'{group_kind} "{name}" is invalid: ' + (said[0] if len(said) == 1 else f"[{', '.join(said)}]"),
+        message=f'{group_kind} "{name}" is invalid: '
+        + (said[0] if len(said) == 1 else f"[{', '.join(said)}]"),
         details=details,
     )
 
@@ -157,9 +158,7 @@ def forbidden(resource: Resource, name: str, said: str, *, causes: Sequence[Caus
             {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
         ]
     whom = f'{resource.qualified} "{name}"' if name else resource.qualified
-    return Refusal(
-        code=403, reason="Forbidden", message=f"{whom} is forbidden: {said}", details=details
-    )
+    return Refusal(code=403, reason="Forbidden", message=f"{whom} is forbidden: {said}", details=details)
 
 
 def expired(message: str, *, continue_token: str = "") -> Refusal:
@@ -171,9 +170,7 @@ def too_large_version(asked: int, current: int) -> Refusal:
         code=504,
         reason="Timeout",
         message=f"Timeout: Too large resource version: {asked}, current: {current}",
-        details={
-            "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
-        },
+        details={"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]},
         retry_after=1,
     )
 

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from skoupa.kube.resources import Resource
+from skoupa.kube.selectors import quoted
 
 Reader = Callable[[Mapping[str, Any]], str]
 
 # Groups that the API server serves itself: it words its refusals for these otherwise than for custom kinds.
-_BUILT_IN_GROUPS: Final = frozenset(
+BUILT_IN_GROUPS: Final = frozenset(
     (
         "",
         "admissionregistration.k8s.io",
@@ -49,7 +50,7 @@ def readers(resource: Resource, selectable: Sequence[str] = ()) -> Mapping[str, 
     known = _KINDS.get((resource.group, resource.plural))
     if known is not None:
         return known
-    if resource.group in _BUILT_IN_GROUPS:
+    if resource.group in BUILT_IN_GROUPS:
         return _METADATA
     fields = dict(_METADATA) if resource.namespaced else {"metadata.name": _NAME}
     fields.update((path.lstrip("."), _at(path.lstrip("."))) for path in selectable)
@@ -63,26 +64,9 @@ def refusal(field: str, resource: Resource) -> str:
         return f"field label {quoted(field)} not supported for Job"
     if key == ("resource.k8s.io", "resourceslices"):
         return f"field label not supported for {resource.api_version}, Kind={resource.kind}: {field}"
-    if key in _KINDS or resource.group not in _BUILT_IN_GROUPS:
+    if key in _KINDS or resource.group not in BUILT_IN_GROUPS:
         return f"field label not supported: {field}"
     return f'{quoted(field)} is not a known field selector: only "metadata.name", "metadata.namespace"'
-
-
-def quoted(text: str) -> str:
-    """A string as the server prints it in a message (Go's %q)."""
-    return '"' + "".join(_GO_ESCAPES.get(char) or _go_char(char) for char in text) + '"'
-
-
-_GO_ESCAPES: Final = {
-    '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
-}  # fmt: skip
-
-
-def _go_char(char: str) -> str:
-    if char.isprintable():
-        return char
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _at(path: str, default: str = "") -> Reader:

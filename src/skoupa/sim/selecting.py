@@ -9,11 +9,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from skoupa.kube.selectors import LabelSelector, parse_labels
 from skoupa.sim.calls import Call
 from skoupa.sim.catalogue import Served
 from skoupa.sim.encoding import shown
 from skoupa.sim.refusals import bad_request
-from skoupa.sim.selection import FieldSelector, LabelSelector, parse_fields, parse_labels
+from skoupa.sim.selection import FieldSelector, parse_fields
 from skoupa.sim.storage import Row
 
 _NO_LABELS: Mapping[str, str] = {}

@@ -26,6 +26,25 @@ LONGEST_LOG = 102_400
 # What the watch cache keeps of an idle kind, however old it is.
 SHORTEST_LOG = 100
 
+# The order in which a server writes metadata, and what it leaves out.
+_METADATA_ORDER = (
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+_NOTHING: tuple[Any, ...] = (None, "", {}, [])
+
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -234,8 +253,14 @@ class Store:
             listener(shelf, change)
 
 
-def row_of(obj: Mapping[str, Any], version: int) -> Row:
-    metadata = {**obj["metadata"], "resourceVersion": str(version)}
+def row_of(obj: Mapping[str, Any], version: int | None) -> Row:
+    """The row of an object under a revision; None is that of a create that was only tried."""
+    given = obj["metadata"]
+    metadata = {field: given[field] for field in _METADATA_ORDER if given.get(field) not in _NOTHING}
+    if version is None:
+        metadata.pop("resourceVersion", None)
+    else:
+        metadata["resourceVersion"] = str(version)
     rest = {field: obj[field] for field in obj if field not in {"metadata", "kind", "apiVersion"}}
     namespace = sys.intern(metadata.get("namespace") or "")
     name = metadata["name"]
@@ -245,7 +270,7 @@ def row_of(obj: Mapping[str, Any], version: int) -> Row:
         namespace=namespace,
         name=name,
         uid=metadata["uid"],
-        version=version,
+        version=version or 0,
         meta=_encode(metadata),
         rest=_encode(rest)[1:-1],
         labels={sys.intern(key): value for key, value in labels.items()} if labels else None,

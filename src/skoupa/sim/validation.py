@@ -1,7 +1,7 @@
 """What an object's metadata must look like before it is kept, in the server's own words.
 
-Names, labels, annotations, finalizers and owner references are checked as a real server does; bodies are not checked
-against schemas, except for the few limits that a client of the API runs into (`note` of an Event).
+Names, labels, annotations, finalizers and owner references are checked as a real server does. Of bodies
+only the few in `bodies` are looked at.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import Any
 import msgspec
 
 from skoupa.kube.resources import Resource
+from skoupa.kube.selectors import label_key_faults, label_value_faults
 from skoupa.sim import kinds
+from skoupa.sim.bodies import EVENT, definition_faults, event_faults
+from skoupa.sim.catalogue import Served
 from skoupa.sim.refusals import Cause, Refusal, bad_request, invalid
-from skoupa.sim.selection import label_key_faults, label_value_faults
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -30,23 +32,40 @@ _BAD_SUBDOMAIN = (
     r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+_OWNER_FIELDS = {
+    "apiVersion": "version must not be empty",
+    "kind": "must not be empty",
+    "name": "must not be empty",
+    "uid": "must not be empty",
+}
 _LONGEST_ANNOTATIONS = 256 * 1024
-_LONGEST_NOTE = 1024
 
 
-def check(resource: Resource, obj: dict[str, Any]) -> None:
+def check(served: Served, obj: dict[str, Any]) -> None:
     """Raises the 422 that names everything wrong with an object that is about to be kept."""
+    resource = served.resource
     metadata = obj["metadata"]
     causes = [
         *_name(resource, metadata),
         *_labels(metadata.get("labels") or {}),
         *_annotations(metadata.get("annotations") or {}),
-        *_finalizers(metadata.get("finalizers") or ()),
+        *_finalizers(metadata.get("finalizers") or (), strict=_is_strict(served)),
         *_owners(metadata.get("ownerReferences") or ()),
-        *_event(resource, obj),
+        *definition_faults(resource, obj),
+        *event_faults(resource, obj),
     ]
     if causes:
-        raise invalid(resource, metadata.get("name") or "", causes)
+        # Both APIs of Events are checked as the old one.
+        named = EVENT if resource.plural == EVENT.plural and not served.custom else resource
+        raise invalid(named, metadata.get("name") or "", causes)
+
+
+def _is_strict(served: Served) -> bool:
+    """Kinds of Kubernetes itself want finalizers with a slash; custom kinds and their definitions do not."""
+    return not served.custom and served.resource.group not in {
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+    }
 
 
 def check_types(resource: Resource, obj: dict[str, Any]) -> None:
@@ -60,18 +79,23 @@ def check_types(resource: Resource, obj: dict[str, Any]) -> None:
         if not isinstance(metadata.get(field, ""), str | None):
             raise _undecodable(resource, metadata[field], f"metadata.{field}", "string")
     for field in ("labels", "annotations"):
-        found = metadata.get(field)
-        if found is not None and not isinstance(found, dict):
-            raise _undecodable(resource, found, f"metadata.{field}", "map[string]string")
-        for value in (found or {}).values():
-            if not isinstance(value, str):
-                raise _undecodable(resource, value, f"metadata.{field}", "string")
+        _check_texts(resource, metadata.get(field), f"metadata.{field}")
     for field, type_ in (("finalizers", str), ("ownerReferences", dict)):
         found = metadata.get(field)
         if found is not None and not (
             isinstance(found, list) and all(isinstance(entry, type_) for entry in found)
         ):
             raise _undecodable(resource, found, f"metadata.{field}", f"[]{type_.__name__}")
+
+
+def _check_texts(resource: Resource, found: object, field: str) -> None:
+    if found is None:
+        return
+    if not isinstance(found, dict):
+        raise _undecodable(resource, found, field, "map[string]string")
+    for value in found.values():
+        if not isinstance(value, str):
+            raise _undecodable(resource, value, field, "string")
 
 
 def _undecodable(resource: Resource, value: object, field: str, wanted: str) -> Refusal:
@@ -138,12 +162,12 @@ def _annotations(annotations: dict[str, str]) -> list[Cause]:
     return causes
 
 
-def _finalizers(finalizers: list[str] | tuple[()]) -> list[Cause]:
+def _finalizers(finalizers: list[str] | tuple[()], *, strict: bool) -> list[Cause]:
     causes: list[Cause] = []
     for finalizer in finalizers:
         causes += [_bad("metadata.finalizers", finalizer, fault) for fault in label_key_faults(finalizer)]
     for index, finalizer in enumerate(finalizers):
-        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+        if strict and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             why = "name is neither a standard finalizer name nor is it fully qualified"
             causes.append(_bad(f"metadata.finalizers[{index}]", finalizer, why))
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
@@ -156,33 +180,15 @@ def _finalizers(finalizers: list[str] | tuple[()]) -> list[Cause]:
 def _owners(owners: list[dict[str, Any]] | tuple[()]) -> list[Cause]:
     causes: list[Cause] = []
     for owner in owners:
-        for field, said in (
-            ("apiVersion", "version must not be empty"),
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ):
-            if not owner.get(field):
-                causes.append(_bad(f"metadata.ownerReferences.{field}", "", said))
+        causes += [
+            _bad(f"metadata.ownerReferences.{field}", "", said)
+            for field, said in _OWNER_FIELDS.items()
+            if not owner.get(field)
+        ]
     controllers = [owner for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         names = " and ".join(f"{owner.get('kind')}/{owner.get('name')}" for owner in controllers[:2])
         why = f'Only one reference can have Controller set to true. Found "true" in references for {names}'
         shown = msgspec.json.encode(owners).decode()
         causes.append(Cause(field="metadata.ownerReferences", message=f"Invalid value: {shown}: {why}"))
-    return causes
-
-
-def _event(resource: Resource, obj: dict[str, Any]) -> list[Cause]:
-    """The series of checks that Events of the new API pass and those of the old one need not."""
-    if resource.group != "events.k8s.io":
-        return []
-    causes = []
-    if not obj.get("eventTime") and not obj.get("deprecatedFirstTimestamp"):
-        causes.append(Cause(reason="FieldValueRequired", field="eventTime", message="Required value"))
-    if obj.get("type") not in {"Normal", "Warning"}:
-        given = obj.get("type") or ""
-        causes.append(_bad("type", given, f"has invalid value: {given}"))
-    if len((obj.get("note") or "").encode()) > _LONGEST_NOTE:
-        causes.append(_bad("message", "", f"can have at most {_LONGEST_NOTE} characters"))
     return causes

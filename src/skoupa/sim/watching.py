@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from asyncio import Event as Signal
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import suppress
 
 import msgspec
@@ -64,7 +64,7 @@ class Watch:
         with suppress(ValueError):
             self._plane.watches[self.call.served.shelf].remove(self)
 
-    async def lines(self) -> AsyncIterator[bytes]:
+    async def lines(self) -> AsyncGenerator[bytes, None]:
         """Whole lines, several at a time where there are several; raises `Disconnected` when cut."""
         clock = self._plane.clock
         bookmarks = self.call.flag("allowWatchBookmarks")

@@ -12,17 +12,25 @@ from typing import Any
 from skoupa.sim import kinds
 from skoupa.sim.apply import track_update
 from skoupa.sim.catalogue import Served
-from skoupa.sim.defaults import prepare
+from skoupa.sim.defaults import begin, default
+from skoupa.sim.guards import check_finalizers, namespace_is_open, settle_namespace
 from skoupa.sim.patches import copied
 from skoupa.sim.plane import Author, Plane
-from skoupa.sim.refusals import Cause, Refusal, already_exists, bad_request, conflict, forbidden, invalid, modified, not_found
+from skoupa.sim.refusals import Refusal, already_exists
 from skoupa.sim.storage import Row, row_of
 from skoupa.sim.validation import check
 
 Body = dict[str, Any]
 
 # What a client may send and the server takes from the stored object.
-_KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
+_KEPT = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+)
 _ATTEMPTS_AT_A_NAME = 8
 
 
@@ -32,9 +40,9 @@ def create(
     """Keeps a new object; `obj` is the client's body, in the shape of the version it came in."""
     resource = served.resource
     metadata = obj["metadata"]
-    _settle_namespace(served, metadata, namespace)
+    settle_namespace(served, metadata, namespace)
     if served.shape is not None:
-        check(resource, _named(plane, obj))
+        check(served, _named(plane, obj))
         obj = served.shape.stored(obj)
         metadata = obj["metadata"]
     asked_version = metadata.pop("resourceVersion", None)
@@ -44,12 +52,13 @@ def create(
     namespace_is_open(plane, served, namespace=namespace, name=metadata.get("name") or "")
     obj = _asked(plane, "CREATE", served, obj=obj, old=None, author=author)
     metadata = obj["metadata"]
-    prepare(served, obj)
+    default(served, obj)
+    _record_manager(plane, served, before=None, after=obj, author=author, subresource=subresource)
+    begin(served, obj)
     metadata["uid"] = plane.new_uid()
     metadata["creationTimestamp"] = plane.now()
-    _record_manager(plane, served, before=None, after=obj, author=author, subresource=subresource)
     if served.shape is None:
-        check(resource, obj)
+        check(served, obj)
     if served.shelf.get(namespace, metadata["name"]) is not None:
         if not metadata.get("generateName"):
             raise already_exists(resource, metadata["name"])
@@ -75,11 +84,11 @@ def change(
         if field in old:
             metadata[field] = old[field]
     metadata["resourceVersion"] = old["resourceVersion"]
-    _record_manager(plane, served, before=before, after=after, author=author, subresource=subresource)
     after = _asked(plane, "UPDATE", served, obj=after, old=before, author=author)
+    _record_manager(plane, served, before=before, after=after, author=author, subresource=subresource)
     metadata = after["metadata"]
     check_finalizers(served, old, metadata)
-    check(served.resource, after if served.shape is None else served.shape.shown(after))
+    check(served, after if served.shape is None else served.shape.shown(after))
     if _counts(served, before=before, after=after):
         metadata["generation"] = old.get("generation", 0) + 1
     if _same(before, after):
@@ -90,84 +99,6 @@ def change(
         plane.store.remove(served.shelf, row)
         return row_of(after, row.version)
     return plane.store.put(served.shelf, after)
-
-
-def check_version(served: Served, row: Row, *, version: str) -> None:
-    """Raises the conflict of a writer that has seen another version."""
-    if version and version != str(row.version):
-        raise modified(served.resource, row.name)
-
-
-def check_identity(served: Served, row: Row, *, uid: str) -> None:
-    """Raises the conflict of a writer that means an earlier object of the same name."""
-    if uid and uid != row.uid:
-        group = f"{served.resource.group}/" if served.custom else ""
-        raise conflict(
-            served.resource,
-            row.name,
-            f"StorageError: invalid object, Code: 4, Key: /registry/{group}{served.resource.plural}/{row.key}, "
-            f"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
-            f"UID in object meta: {row.uid}",
-        )
-
-
-def check_place(metadata: Body, *, namespace: str, name: str) -> None:
-    """Raises the 400 of a body that names another object than its path."""
-    said = metadata.get("name") or name
-    if said != name:
-        raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
-    metadata["name"] = name
-    if namespace:
-        if (metadata.get("namespace") or namespace) != namespace:
-            raise bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request"
-            )
-        metadata["namespace"] = namespace
-
-
-def check_finalizers(served: Served, old: Body, new: Body) -> None:
-    if not old.get("deletionTimestamp"):
-        return
-    added = [entry for entry in new.get("finalizers") or () if entry not in (old.get("finalizers") or ())]
-    if added:
-        shown = ", ".join(f'"{entry}"' for entry in added)
-        said = f"Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{{{shown}}}"
-        cause = Cause(reason="FieldValueForbidden", field="metadata.finalizers", message=said)
-        raise invalid(served.resource, new["name"], [cause])
-
-
-def namespace_is_open(plane: Plane, served: Served, *, namespace: str, name: str) -> None:
-    """Nothing is created in a namespace that is absent or being deleted."""
-    if not namespace:
-        return
-    namespaces = plane.served(group="", version="v1", plural="namespaces")
-    row = namespaces.shelf.get("", namespace)
-    if row is None:
-        raise not_found(namespaces.resource, namespace)
-    if row.deleting:
-        raise forbidden(
-            served.resource,
-            name,
-            f"unable to create new content in namespace {namespace} because it is being terminated",
-            causes=[
-                Cause(
-                    reason="NamespaceTerminating",
-                    message=f"namespace {namespace} is being terminated",
-                    field="metadata.namespace",
-                )
-            ],
-        )
-
-
-def _settle_namespace(served: Served, metadata: Body, namespace: str) -> None:
-    if not served.resource.namespaced:
-        metadata.pop("namespace", None)
-        return
-    if (metadata.get("namespace") or namespace) != namespace:
-        raise bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-    metadata["namespace"] = namespace
 
 
 def _named(plane: Plane, obj: Body) -> Body:
@@ -211,15 +142,23 @@ def _through(served: Served, *, before: Body, after: Body, subresource: str) -> 
         finalizers = (after.get("spec") or {}).get("finalizers")
         spec = {**before.get("spec", {})}
         spec.pop("finalizers", None)
-        return {**before, "metadata": dict(before["metadata"]), "spec": spec | ({"finalizers": finalizers} if finalizers else {})}
+        return {
+            **before,
+            "metadata": dict(before["metadata"]),
+            "spec": spec | ({"finalizers": finalizers} if finalizers else {}),
+        }
     if not served.has_status:
         return after | {"metadata": dict(after["metadata"])}
     source, kept = (before, after) if subresource else (after, before)
     mixed = {field: value for field, value in source.items() if field != "status"}
     mixed["metadata"] = dict(mixed["metadata"])
+    if subresource and not served.custom:
+        # Built-in kinds take labels and annotations through their status, custom ones do not.
+        owners = before["metadata"].get("ownerReferences")
+        mixed["metadata"] = {**after["metadata"], "ownerReferences": owners}
     if "status" in kept:
         mixed["status"] = kept["status"]
-    if (served.resource.group, served.resource.plural) == ("", "namespaces") and not subresource:
+    if (served.resource.group, served.resource.plural) == ("", "namespaces"):
         mixed["spec"] = before.get("spec", {})
     return mixed
 
@@ -245,6 +184,7 @@ def _record_manager(
         manager=author.manager,
         now=plane.now(),
         subresource=subresource if subresource != "finalize" else "",
+        schema=served.schema,
     )
     if entries:
         after["metadata"]["managedFields"] = entries

@@ -30,14 +30,19 @@ async def a_list_is_in_the_order_of_names(arena: Arena) -> None:
 
 
 @rule()
-async def a_list_has_kind_and_version_and_its_items_have_not(arena: Arena) -> None:
-    """A list of whole objects says the kind once, at the top."""
+async def items_of_custom_kinds_alone_say_their_kind(arena: Arena) -> None:
+    """A list of a built-in kind says the kind once, at the top; in that of a custom kind each item says it too."""
     await arena.create(SECRETS, secret("one"))
     listed = await arena.listed(SECRETS)
     assert (listed["kind"], listed["apiVersion"]) == ("SecretList", "v1")
     assert listed["metadata"]["resourceVersion"].isdigit()
     (item,) = listed["items"]
     assert not {"kind", "apiVersion"} & set(item)
+    custom = await arena.install_crd()
+    await made(arena, custom, ["one"])
+    listed = await arena.listed(custom)
+    assert (listed["kind"], listed["apiVersion"]) == (f"{custom.kind}List", custom.api_version)
+    assert [(each["kind"], each["apiVersion"]) for each in listed["items"]] == [(custom.kind, custom.api_version)]
 
 
 @rule()
@@ -231,7 +236,7 @@ async def the_future_can_not_be_listed(arena: Arena) -> None:
     said = await refused(
         arena.listed(SECRETS, resourceVersion=str(now + 1_000_000)), code=504, reason="Timeout"
     )
-    assert said.message.startswith("Too large resource version")
+    assert said.message.startswith("Timeout: Too large resource version: ")
     assert causes_of(said)[0]["reason"] == "ResourceVersionTooLarge"
 
 

@@ -31,13 +31,10 @@ async def labels_select_objects(arena: Arena) -> None:
         "app=": "e",
         "app=web,tier=2": "b",
         "tier notin (1, 2),app": "ce",
-        "app in (),": None,
         " app = web , tier != 1 ": "b",
         "tier>1": "b",
         "tier<2": "a",
     }.items():
-        if expected is None:
-            continue
         listed = names_of(await arena.listed(SECRETS, labelSelector=selector))
         assert "".join(listed) == expected, (selector, listed)
 

@@ -80,7 +80,8 @@ async def got(response: aiohttp.ClientResponse) -> tuple[bytes, str]:
 
 async def get(proxy: FaultProxy, fault: Fault, answer: Answer | Stream | None) -> tuple[bytes, str]:
     proxy.script(Rule(fault, answer=answer))
-    async with client_of(proxy, patience=0.1) as session, session.get("/api/v1/pods") as response:
+    patience = 0.2 if isinstance(fault, Silence) else 5
+    async with client_of(proxy, patience=patience) as session, session.get("/api/v1/pods") as response:
         assert response.status == 200
         return await got(response)
 
@@ -93,13 +94,13 @@ class BareAnswer(msgspec.Struct, frozen=True):
     usable: bool
 
 
-def bare_get(proxy: FaultProxy) -> BareAnswer:
+def bare_get(proxy: FaultProxy, *, patience: float = 5) -> BareAnswer:
     context = ssl.create_default_context(cafile=proxy.ca_file)
     host, port = proxy.url.removeprefix("https://").split(":")
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = context.wrap_bio(incoming, outgoing, server_hostname=host)
     data, ending = b"", ""
-    with socket.create_connection((host, int(port)), timeout=0.2) as sock:
+    with socket.create_connection((host, int(port)), timeout=5) as sock:
 
         def step(action: Callable[[], T]) -> T:
             while True:
@@ -115,6 +116,7 @@ def bare_get(proxy: FaultProxy) -> BareAnswer:
                     incoming.write(received)
 
         step(tls.do_handshake)
+        sock.settimeout(patience)
         tls.write(b"GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n")
         try:
             while received := step(partial(tls.read, 100_000)):
@@ -143,7 +145,7 @@ async def test_each_cut_ends_the_connection_in_its_own_way_and_at_the_exact_byte
     proxy: FaultProxy, cut: type[Cut], ending: str, after_bytes: int | None
 ) -> None:
     proxy.script(Rule(cut(after_bytes=after_bytes), answer=PODS))
-    answer = await asyncio.to_thread(bare_get, proxy)
+    answer = await asyncio.to_thread(bare_get, proxy, patience=0.2 if cut is Silence else 5)
     assert answer.data.partition(b"\r\n\r\n")[2] == PODS.body[: after_bytes or 0]
     assert (b"200 OK" in answer.data) == bool(after_bytes)
     assert answer.ending == ending
@@ -152,7 +154,7 @@ async def test_each_cut_ends_the_connection_in_its_own_way_and_at_the_exact_byte
 @pytest.mark.parametrize("cut", [HalfClose(), Silence()])
 async def test_a_half_closed_or_silent_connection_still_takes_bytes(proxy: FaultProxy, cut: Cut) -> None:
     proxy.script(Rule(cut))
-    assert (await asyncio.to_thread(bare_get, proxy)).usable
+    assert (await asyncio.to_thread(bare_get, proxy, patience=0.2)).usable
 
 
 async def test_what_was_sent_before_a_reset_arrives_however_much_it_is(proxy: FaultProxy) -> None:

@@ -80,6 +80,8 @@ def issue(
 
 
 def key_pem(private: Key, *, password: bytes | None = None, traditional: bool = False) -> str:
-    style = serialization.PrivateFormat.TraditionalOpenSSL if traditional else serialization.PrivateFormat.PKCS8
+    style = (
+        serialization.PrivateFormat.TraditionalOpenSSL if traditional else serialization.PrivateFormat.PKCS8
+    )
     lock = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
     return private.private_bytes(serialization.Encoding.PEM, style, lock).decode()

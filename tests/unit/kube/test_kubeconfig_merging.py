@@ -19,17 +19,18 @@ pytestmark = pytest.mark.unit
 
 
 def config(
-    name: str, *, cluster: dict[str, Any] | None = None, user: dict[str, Any] | None = None, **more: Any
+    name: str, *, cluster: dict[str, Any] | None = None, user: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """A kubeconfig with one cluster, user and context of the same name."""
     return {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": name, "cluster": {"server": f"https://{name}.example:6443", **(cluster or {})}}],
+        "clusters": [
+            {"name": name, "cluster": {"server": f"https://{name}.example:6443", **(cluster or {})}}
+        ],
         "users": [{"name": name, "user": {"token": f"token-of-{name}"} if user is None else user}],
         "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
         "current-context": name,
-        **more,
     }
 
 
@@ -80,7 +81,7 @@ def test_a_context_may_name_a_cluster_and_a_user_of_other_files(tmp_path: Path) 
 
 def test_the_current_context_is_that_of_the_first_file_that_sets_one(tmp_path: Path) -> None:
     paths = [
-        write(tmp_path / "1", config("a", **{"current-context": ""})),
+        write(tmp_path / "1", {**config("a"), "current-context": ""}),
         write(tmp_path / "2", config("b")),
         write(tmp_path / "3", config("c")),
     ]
@@ -98,7 +99,9 @@ def test_relative_paths_are_relative_to_the_file_that_has_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = {"client-certificate": "crt.pem", "client-key": "/abs/key.pem", "tokenFile": "../token"}
-    path = write(tmp_path / "deep" / "config", config("a", cluster={"certificate-authority": "ca.pem"}, user=user))
+    path = write(
+        tmp_path / "deep" / "config", config("a", cluster={"certificate-authority": "ca.pem"}, user=user)
+    )
     monkeypatch.chdir(tmp_path)
     for name in (path, "deep/config"):
         made = load(kubeconfig=name, environ={})
@@ -110,7 +113,11 @@ def test_relative_paths_are_relative_to_the_file_that_has_them(
 
 
 def test_a_plugin_is_looked_up_on_the_path_unless_its_name_has_a_slash(tmp_path: Path) -> None:
-    for command, expected in (("plugin", "plugin"), ("./bin/plugin", str(tmp_path / "bin/plugin")), ("/p", "/p")):
+    for command, expected in (
+        ("plugin", "plugin"),
+        ("./bin/plugin", str(tmp_path / "bin/plugin")),
+        ("/p", "/p"),
+    ):
         plugin = {"command": command, "apiVersion": "client.authentication.k8s.io/v1beta1"}
         made = load_one(tmp_path, config("a", user={"exec": plugin}))
         assert isinstance(made.auth, ExecAuth)
@@ -119,9 +126,17 @@ def test_a_plugin_is_looked_up_on_the_path_unless_its_name_has_a_slash(tmp_path:
 
 def test_flags_with_paths_are_relative_to_the_working_directory(tmp_path: Path) -> None:
     made = load_one(
-        tmp_path, config("a"), certificate_authority="ca.pem", client_certificate="crt.pem", client_key="key.pem"
+        tmp_path,
+        config("a"),
+        certificate_authority="ca.pem",
+        client_certificate="crt.pem",
+        client_key="key.pem",
     )
-    assert (made.tls.ca.path, made.tls.certificate.path, made.tls.key.path) == ("ca.pem", "crt.pem", "key.pem")
+    assert (made.tls.ca.path, made.tls.certificate.path, made.tls.key.path) == (
+        "ca.pem",
+        "crt.pem",
+        "key.pem",
+    )
 
 
 # What kubectl accepts in a file
@@ -130,16 +145,29 @@ def test_flags_with_paths_are_relative_to_the_working_directory(tmp_path: Path) 
 @pytest.mark.parametrize(
     "text",
     [
-        "{apiVersion: v1, clusters: [{name: 2024-01-01, cluster: {server: 'https://h'}}], "
-        "contexts: [{name: 1:30, context: {cluster: 2024-01-01}}], current-context: 1:30}",
-        '{"clusters":[{"name":"c","cluster":{"server":"https://h"}}],'
-        '"contexts":[{"name":"x","context":{"cluster":"c"}}],"current-context":"x"}',
-        "clusters: [{name: c, cluster: {server: 'https://h', unknown: [1], extensions: null}}]\nusers: null\n"
-        "contexts: [{name: x, context: {cluster: c, user: null}}]\ncurrent-context: x\npreferences: {}\n",
-        "a: &a {server: 'https://h'}\nclusters: [{name: c, cluster: *a}]\n"
-        "contexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x\n---\nsecond: document\n",
+        (
+            "{apiVersion: v1, clusters: [{name: 2024-01-01, cluster: {server: 'https://h'}}], "
+            "contexts: [{name: 1:30, context: {cluster: 2024-01-01}}], current-context: 1:30}"
+        ),
+        (
+            '{"clusters":[{"name":"c","cluster":{"server":"https://h"}}],'
+            '"contexts":[{"name":"x","context":{"cluster":"c"}}],"current-context":"x"}'
+        ),
+        (
+            "clusters: [{name: c, cluster: {server: 'https://h', unknown: [1], extensions: null}}]\nusers: null\n"
+            "contexts: [{name: x, context: {cluster: c, user: null}}]\ncurrent-context: x\npreferences: {}\n"
+        ),
+        (
+            "a: &a {server: 'https://h'}\nclusters: [{name: c, cluster: *a}]\n"
+            "contexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x\n---\nsecond: document\n"
+        ),
     ],
-    ids=["names that look like dates or times", "JSON", "nulls and unknown keys", "aliases and a second document"],
+    ids=[
+        "names that look like dates or times",
+        "JSON",
+        "nulls and unknown keys",
+        "aliases and a second document",
+    ],
 )
 def test_what_kubectl_accepts_is_accepted(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config"
@@ -159,7 +187,9 @@ def test_what_kubectl_accepts_is_accepted(tmp_path: Path, text: str) -> None:
         ("http://127.0.0.1:8001", "http://127.0.0.1:8001"),
     ],
 )
-def test_a_server_may_have_a_path_and_loses_a_trailing_slash(tmp_path: Path, written: str, server: str) -> None:
+def test_a_server_may_have_a_path_and_loses_a_trailing_slash(
+    tmp_path: Path, written: str, server: str
+) -> None:
     assert load_one(tmp_path, config("a", cluster={"server": written})).server == server
 
 
@@ -181,7 +211,11 @@ def test_flags_choose_context_cluster_user_and_namespace(tmp_path: Path) -> None
 
 def test_a_server_flag_needs_no_kubeconfig(tmp_path: Path) -> None:
     made = load(server="https://h:1/", token="t", environ={"HOME": str(tmp_path), "KUBECONFIG": "/absent"})
-    assert (made.server, made.auth, made.source) == ("https://h:1", TokenAuth(token=Secret("t")), "the command line")
+    assert (made.server, made.auth, made.source) == (
+        "https://h:1",
+        TokenAuth(token=Secret("t")),
+        "the command line",
+    )
 
 
 def test_a_server_flag_drops_the_tls_server_name_of_the_file(tmp_path: Path) -> None:
@@ -221,7 +255,9 @@ def test_a_token_file_goes_before_a_token_and_data_before_a_file(tmp_path: Path)
 def test_a_plugin_is_not_used_beside_a_token_or_a_client_certificate(tmp_path: Path) -> None:
     plugin = {"command": "p", "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}
     assert isinstance(load_one(tmp_path, config("a", user={"exec": plugin})).auth, ExecAuth)
-    assert load_one(tmp_path, config("a", user={"exec": plugin}), token="t").auth == TokenAuth(token=Secret("t"))
+    assert load_one(tmp_path, config("a", user={"exec": plugin}), token="t").auth == TokenAuth(
+        token=Secret("t")
+    )
     user = {"exec": plugin, "client-certificate": "/c", "client-key": "/k"}
     assert load_one(tmp_path, config("a", user=user)).auth == NoAuth()
 
@@ -231,7 +267,9 @@ def test_impersonation_comes_from_the_file_and_flags_go_before_it(tmp_path: Path
     made = load_one(tmp_path, config("a", user=user))
     expected = Impersonation(user="jane", uid="u1", groups=("g1", "g2"), extra=(("k", ("v1", "v2")),))
     assert made.impersonate == expected
-    made = load_one(tmp_path, config("a", user=user), as_user="joe", as_groups=["g3"], as_user_extra={"k": ["w"]})
+    made = load_one(
+        tmp_path, config("a", user=user), as_user="joe", as_groups=["g3"], as_user_extra={"k": ["w"]}
+    )
     assert made.impersonate == Impersonation(user="joe", uid="u1", groups=("g3",), extra=(("k", ("w",)),))
     assert load_one(tmp_path, config("a")).impersonate is None
 
@@ -290,7 +328,11 @@ def test_in_a_pod_flags_still_count(pod: dict[str, str]) -> None:
 
 
 def test_a_wrong_kubeconfig_variable_never_ends_in_the_cluster_of_the_pod(pod: dict[str, str]) -> None:
-    with pytest.raises(KubeconfigError, match=r"KUBECONFIG names /absent, and nothing is there: correct KUBECONFIG"):
+    with pytest.raises(
+        KubeconfigError, match=r"KUBECONFIG names /absent, and nothing is there: correct KUBECONFIG"
+    ):
         load(environ={**pod, "KUBECONFIG": "/absent"})
-    with pytest.raises(KubeconfigError, match="a context, cluster or user is asked for, but there is no kubeconfig"):
+    with pytest.raises(
+        KubeconfigError, match="a context, cluster or user is asked for, but there is no kubeconfig"
+    ):
         load(environ=pod, context="prod")

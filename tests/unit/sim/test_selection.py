@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skoupa.kube.resources import CONFIG_MAPS, EVENTS, NAMESPACES, PODS, Resource
-from skoupa.sim.selectable import quoted
-from skoupa.sim.selection import label_key_faults, label_value_faults, parse_fields, parse_labels
+from skoupa.kube.selectors import label_key_faults, label_value_faults, parse_labels, quoted
+from skoupa.sim.selection import parse_fields
 
 pytestmark = pytest.mark.unit
 

@@ -1,0 +1,93 @@
+"""CEL variables of a policy that say what a TTL label means and when its object would go.
+
+All times are whole seconds since the epoch as `int`: CEL's own durations and timestamps overflow into errors. Policies
+have no clock, so `now` is the creation time on CREATE and the newest managedFields time on UPDATE, which is the
+moment of the very request that changed the label. Both come from the server; where neither is there nothing is called
+past. A client may forge managedFields times, which fools only warnings about the past: limits count from creation.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from skoupa import names
+from skoupa.admission.cel import choose, literal, matches
+from skoupa.admission.grammar import DURATION, MAXIMUM_SECONDS, RFC3339, TIME, UNITS
+
+Variable = dict[str, str]
+
+_KEY: Final = literal(names.TTL_LABEL)
+_LABEL: Final = f"metadata.?labels[?{_KEY}]"
+_REFRESHED: Final = f"object.metadata.?annotations[?{literal(names.REFRESHED_AT_ANNOTATION)}].orValue('')"
+
+# Removing the label is always silent, and so is every write that leaves it as it was.
+LABEL_CHANGED: Final = (
+    f"object.{_LABEL}.hasValue() && (oldObject == null || object.{_LABEL} != oldObject.{_LABEL})"
+)
+
+
+def is_duration(text: str) -> str:
+    """Whether `seconds` can be asked for."""
+    return f"({text} != '' && {matches(text, DURATION)})"
+
+
+def seconds(text: str) -> str:
+    """The length of a duration; an error for anything else."""
+    return " + ".join(
+        f"int('0' + {text}.find('[0-9]+{unit}').replace('{unit}', '')) * {size}" for unit, size in UNITS.items()
+    )
+
+
+def epoch(text: str) -> str:
+    """The seconds since the epoch of a date or time of the grammar; an error for anything else."""
+    clock = f"{text}.substring(0, 13) + ':' + {text}.substring(13, 15) + ':' + {text}.substring(15)"
+    return f"int(timestamp(size({text}) == 10 ? {text} + 'T00:00:00Z' : {clock}))"
+
+
+def label_time(instant: str) -> str:
+    """Seconds since the epoch as a text that a label can hold."""
+    return f"string(timestamp({instant})).replace(':', '')"
+
+
+def variable(name: str, expression: str) -> Variable:
+    return {"name": name, "expression": expression}
+
+
+def reading() -> list[Variable]:
+    """`value`, `understood`, `isTime`, `seconds`, `created`, `now`, `since`, `due`; the last only where understood."""
+    value = "variables.value"
+    times = (
+        "object.metadata.?managedFields.orValue([]).filter(f, has(f.time)).map(f, int(timestamp(f.time)))"
+    )
+    refreshed = "variables.refreshed"
+    # An annotation may be 256 KiB long, and the cost of matching it would end the request.
+    is_refreshed = f"size({refreshed}) <= 100 && {matches(refreshed, RFC3339)}"
+    return [
+        variable("value", f"object.{_LABEL}.orValue('')"),
+        variable("isTime", matches(value, TIME)),
+        # -1 is what no duration has: whatever is no duration, or a longer one than the engine takes.
+        variable("counted", f"{is_duration(value)} ? {seconds(value)} : -1"),
+        variable("seconds", f"variables.counted <= {MAXIMUM_SECONDS} ? variables.counted : -1"),
+        variable("understood", "variables.isTime || variables.seconds >= 0"),
+        variable(
+            "created",
+            "has(object.metadata.creationTimestamp) ? int(timestamp(object.metadata.creationTimestamp)) : 0",
+        ),
+        variable(
+            "now",
+            f"request.operation == 'UPDATE' ? ([variables.created] + {times}).max() : variables.created",
+        ),
+        variable("refreshed", f"{_REFRESHED}.upperAscii()"),
+        # A refresh in the future counts as now; one that is not understood does not count.
+        variable(
+            "since",
+            f"{is_refreshed} ? [int(timestamp({refreshed})), variables.now].min() : variables.created",
+        ),
+        variable(
+            "due",
+            choose(
+                [("variables.isTime", epoch(value)), ("variables.seconds >= 0", "variables.since + variables.seconds")],
+                otherwise="variables.now",
+            ),
+        ),
+    ]

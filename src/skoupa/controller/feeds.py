@@ -1,0 +1,140 @@
+"""Which feeds are open: the smallest set that covers what the mechanisms are interested in.
+
+For every kind that can be listed and watched there is one feed per label selector and granted scope. Kinds come and go
+(a new CRD, a lost right); `arrange` opens and closes until the open set is the wanted one. A kind that can't be read is
+remembered as blind with the reason, because what is not seen must be able to hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from skoupa import names
+from skoupa.controller.knowledge import KEPT, Knowledge
+from skoupa.controller.rights import Rights
+from skoupa.errors import ApiError, Forbidden, NotFound
+from skoupa.facts.feeds import Feed
+from skoupa.facts.store import Delta
+from skoupa.judge.cascade import Blind
+from skoupa.kube.client import Client
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.lists import Scope
+from skoupa.kube.resources import Resource
+
+# They come and go by the second and are worth nothing by themselves; `watchAlso` brings them back.
+SHORT_LIVED: Final = frozenset(
+    {
+        "events",
+        "events.events.k8s.io",
+        "leases.coordination.k8s.io",
+        "endpoints",
+        "endpointslices.discovery.k8s.io",
+    }
+)
+
+
+class Key(msgspec.Struct, frozen=True):
+    resource: Resource
+    namespace: str
+    labels: str
+
+
+class Feeds:
+    """Runs feeds as tasks of the group that it is given; `on_change` gets every change of the store."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        knowledge: Knowledge,
+        rights: Rights,
+        group: asyncio.TaskGroup,
+        on_change: Callable[[Sequence[Delta]], None],
+    ) -> None:
+        self._client = client
+        self._knowledge = knowledge
+        self._rights = rights
+        self._group = group
+        self._on_change = on_change
+        self._open: dict[Key, tuple[Feed, asyncio.Task[None]]] = {}
+        self._denied: dict[str, Blind] = {}
+
+    def __iter__(self) -> Iterator[Feed]:
+        return (feed for feed, _ in self._open.values())
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def arrange(self) -> None:
+        """Opens what is wanted and not open, closes what is open and not wanted."""
+        wanted = await self._wanted()
+        for key in self._open.keys() - set(wanted):
+            self._open.pop(key)[1].cancel()
+        for key in wanted:
+            if key not in self._open:
+                feed = Feed(
+                    self._client,
+                    key.resource,
+                    store=self._knowledge.store,
+                    extraction=self._knowledge.extraction,
+                    scope=Scope(namespace=key.namespace, labels=key.labels),
+                    on_change=self._on_change,
+                )
+                self._open[key] = (feed, self._group.create_task(feed.run()))
+
+    async def _wanted(self) -> list[Key]:
+        selectors = {interest.labels for interest in (*self._knowledge.interests, KEPT)}
+        wanted: list[Key] = []
+        self._denied = {}
+        for resource in watchable(self._knowledge.discovery, also=self._knowledge.settings.watch_also):
+            scopes = await self._rights.scopes(resource, verbs=("list", "watch"))
+            if not scopes:
+                self._denied[resource.qualified] = Blind(
+                    resource=resource, why="no permission: list and watch"
+                )
+            # A feed without a selector sees what the narrower ones would.
+            for labels in {""} if "" in selectors else selectors:
+                wanted += (Key(resource, namespace, labels) for namespace in scopes)
+        return wanted
+
+    def review(self) -> bool:
+        """Brings the list of blind kinds up to date; whether kinds and rights have to be asked for anew."""
+        blind = dict(self._denied)
+        doubtful = False
+        for key, (feed, _) in self._open.items():
+            health = feed.health
+            refused = isinstance(health.error, Forbidden | NotFound)
+            doubtful = doubtful or refused
+            sees_kept = key.labels in {"", names.KEEP_LABEL}
+            if sees_kept and (refused or health.synced_at is None or health.unreadable):
+                blind[key.resource.qualified] = Blind(resource=key.resource, why=_why_blind(feed))
+        self._knowledge.blind = blind
+        return doubtful
+
+    def read_once(self) -> bool:
+        """Whether every open feed has read its list, or has a reason why it can't."""
+        return all(feed.health.synced_at is not None or feed.health.error is not None for feed in self)
+
+
+def watchable(discovery: Discovery, *, also: Sequence[str]) -> Iterator[Resource]:
+    """The kinds that objects with a label can be of."""
+    wanted = {name.lower() for name in also}
+    for resource in discovery.preferred():
+        if not resource.may("list", "watch", "delete"):
+            continue
+        called = {resource.qualified, resource.plural, resource.singular, resource.kind.lower()}
+        if resource.qualified not in SHORT_LIVED or wanted & called:
+            yield resource
+
+
+def _why_blind(feed: Feed) -> str:
+    health = feed.health
+    if health.unreadable:
+        return f"{len(health.unreadable)} of them can't be understood"
+    if health.error is None:
+        return "not read yet"
+    return health.error.status.message if isinstance(health.error, ApiError) else health.error.message

@@ -1,0 +1,85 @@
+"""What is known at a moment, and the Judge over it.
+
+Filled by reading once (`survey`) or kept true by watching (`engine`); either way the verdicts come from the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from skoupa import names
+from skoupa.controller.kept import KeptIndex
+from skoupa.facts.rows import Extraction, Row
+from skoupa.facts.store import Delta, Store
+from skoupa.judge.cascade import Blind, CascadeGuard
+from skoupa.judge.circumstances import Circumstances
+from skoupa.judge.judge import Judge
+from skoupa.judge.mechanism import Interest, Mechanism
+from skoupa.judge.protection import Protection
+from skoupa.judge.ttl import TtlMechanism
+from skoupa.kube.kinds import Discovery
+from skoupa.model.verdicts import Hold, Verdict
+from skoupa.settings import Settings
+
+KEPT = Interest(labels=names.KEEP_LABEL)
+
+
+def mechanisms_of(settings: Settings) -> tuple[Mechanism, ...]:
+    return (TtlMechanism(settings),) if settings.features.ttl else ()
+
+
+class Knowledge:
+    """`extra` are holds that only a running controller knows (backlog, re-creation, rights)."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        skew: Callable[[], float] = lambda: 0.0,
+        extra: Sequence[Callable[[Row, float], Hold | None]] = (),
+    ) -> None:
+        self.settings = settings
+        self.mechanisms = mechanisms_of(settings)
+        self.interests: tuple[Interest, ...] = tuple(
+            interest for mechanism in self.mechanisms for interest in mechanism.interests()
+        )
+        self.store = Store()
+        self.extraction = Extraction(
+            annotations={key for interest in self.interests for key in interest.annotations}
+        )
+        self.kept = KeptIndex()
+        self.discovery = Discovery(resources=())
+        # Kinds whose kept objects can't be read, with the reason.
+        self.blind: dict[str, Blind] = {}
+        self._namespace_keeps: dict[str, str] = {}
+        self.judge = Judge(
+            self.mechanisms,
+            [
+                Protection(settings.protect, namespace_label=self._namespace_keeps.get),
+                CascadeGuard(kept=lambda: self.kept, blind=self._blind_kinds),
+                Circumstances(skew=skew, extra=tuple(extra)),
+            ],
+        )
+
+    def verdict(self, row: Row, now: float) -> Verdict:
+        return self.judge.verdict(row, now)
+
+    def learn(self, deltas: Iterable[Delta]) -> bool:
+        """Whether something changed that others hang on: kept objects, keep labels of Namespaces."""
+        deltas = list(deltas)
+        changed = self.kept.learn(deltas)
+        for delta in deltas:
+            row = delta.after or delta.before
+            if row is None or row.resource.kind != "Namespace" or row.resource.group:
+                continue
+            value = delta.after.label(names.KEEP_LABEL) if delta.after else None
+            if value is None:
+                changed = self._namespace_keeps.pop(row.name, None) is not None or changed
+            elif self._namespace_keeps.get(row.name) != value:
+                self._namespace_keeps[row.name] = value
+                changed = True
+        return changed
+
+    def _blind_kinds(self) -> Iterable[Blind]:
+        ignored = set(self.settings.cascade.ignore_kinds)
+        return [found for name, found in self.blind.items() if name not in ignored]

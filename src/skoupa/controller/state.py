@@ -1,0 +1,70 @@
+"""What must survive a restart and belongs to no object: one ConfigMap `skoupa-state` beside the Lease.
+
+Keys are documented in docs/state.md; values are JSON. It is written only while enforcing: an observer leaves no trace.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from skoupa import names
+from skoupa.errors import AlreadyExists, NotFound
+from skoupa.kube.client import Client
+from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import CONFIG_MAPS
+
+FIRST_SWEEP: Final = "firstSweep"
+MASS_LABELLINGS: Final = "massLabellings"
+ACCEPTED: Final = "backlogAccepted"
+
+
+class State:
+    def __init__(self, client: Client, *, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._values: dict[str, str] = {}
+
+    async def read(self) -> None:
+        try:
+            found = await self._client.get(
+                CONFIG_MAPS, names.STATE_CONFIG_MAP, namespace=self._namespace, view=WHOLE
+            )
+        except NotFound:
+            self._values = {}
+        else:
+            self._values = dict(found.get("data") or {})
+
+    def get(self, key: str, kind: Any) -> Any:
+        """The value as `kind`; None when it is absent or can't be understood."""
+        text = self._values.get(key)
+        if text is None:
+            return None
+        try:
+            return msgspec.json.decode(text, type=kind)
+        except msgspec.DecodeError:
+            return None
+
+    async def put(self, key: str, value: Any) -> None:
+        text = msgspec.json.encode(value).decode()
+        self._values[key] = text
+        patch = {"data": {key: text}}
+        try:
+            await self._client.merge_patch(
+                CONFIG_MAPS, names.STATE_CONFIG_MAP, patch, namespace=self._namespace
+            )
+        except NotFound:
+            body = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {
+                    "name": names.STATE_CONFIG_MAP,
+                    "labels": {"app.kubernetes.io/part-of": names.COMPONENT},
+                },
+                **patch,
+            }
+            try:
+                await self._client.create(CONFIG_MAPS, body, namespace=self._namespace)
+            except AlreadyExists:
+                await self.put(key, value)

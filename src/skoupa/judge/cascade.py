@@ -1,0 +1,96 @@
+"""Kept objects hold what would take them along: their Namespace, their CRD, their owners up the chain.
+
+Nobody walks down a cascade: kept objects are few and known (a feed of their own per kind), so each is asked what it
+hangs on. Where kept objects of a kind can't be read, everything that might take one along is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from skoupa import names
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.protection import finite, kept_until
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Claim, Hold
+
+
+class Ancestry(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom a kept object hangs on, directly and further up; `unknown` says why the chain could not be followed."""
+
+    owners: frozenset[Uid] = frozenset()
+    # Kinds of those owners, as CRD names (`widgets.shop.example`): deleting the definition deletes the owner.
+    kinds: frozenset[str] = frozenset()
+    unknown: str = ""
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    row: Row
+    ancestry: Ancestry
+
+
+class Blind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind whose kept objects can't be read."""
+
+    resource: Resource
+    why: str
+
+
+class CascadeGuard:
+    """`kept` gives all kept objects, `blind` the kinds whose kept objects can't be read."""
+
+    def __init__(self, *, kept: Callable[[], Iterable[Kept]], blind: Callable[[], Iterable[Blind]]) -> None:
+        self._kept = kept
+        self._blind = blind
+
+    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:
+        cascades = claim.propagation != "Orphan"
+        for kept in self._kept():
+            if kept.row.uid == row.uid:
+                continue
+            until = kept_until(kept.row.label(names.KEEP_LABEL), now)
+            if until is None:
+                continue
+            if _takes_along(row, kept, cascades=cascades):
+                yield Hold(reason=reason("keeps-inside", object=called(kept.row)), until=finite(until))
+            elif cascades and kept.ancestry.unknown and row.namespace in {kept.row.namespace, ""}:
+                told = reason(
+                    "keeps-unknown", kinds=f"the owners of {called(kept.row)}", why=kept.ancestry.unknown
+                )
+                yield Hold(reason=told)
+        blind = [found for found in self._blind() if _might_contain(row, found.resource)]
+        if blind:
+            kinds = ", ".join(sorted(found.resource.qualified for found in blind))
+            yield Hold(reason=reason("keeps-unknown", kinds=kinds, why=blind[0].why))
+
+
+def _takes_along(row: Row, kept: Kept, *, cascades: bool) -> bool:
+    if is_namespace(row):
+        return kept.row.namespace == row.name
+    if is_definition(row):
+        return row.name == kept.row.resource.qualified or row.name in kept.ancestry.kinds
+    return cascades and row.uid in kept.ancestry.owners
+
+
+def _might_contain(row: Row, resource: Resource) -> bool:
+    """Only Namespaces and definitions: any object may own others, and holding all for a kind unread would hold all."""
+    if is_namespace(row):
+        return resource.namespaced
+    return is_definition(row) and row.name == resource.qualified
+
+
+def is_namespace(row: Row) -> bool:
+    return row.resource.kind == "Namespace" and not row.resource.group
+
+
+def is_definition(row: Row) -> bool:
+    return row.resource.qualified == CUSTOM_RESOURCE_DEFINITIONS.qualified
+
+
+def called(row: Row) -> str:
+    """The object as people name it: `Pod shop/web`."""
+    where = f"{row.namespace}/" if row.namespace else ""
+    return f"{row.resource.kind} {where}{row.name}"

@@ -1,0 +1,57 @@
+"""What a mechanism is: something that can say "this may go", and what it needs to see for that.
+
+A mechanism is one module. It states its `interests` as data (the controller opens the smallest set of watches that
+covers them, and `skoupa install` writes the roles from them) and answers about one object at a time from its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, Protocol
+
+import msgspec
+
+from skoupa.facts.rows import Row
+from skoupa.model.reasons import Reason
+from skoupa.model.verdicts import Claim, Hold
+
+
+class Interest(msgspec.Struct, frozen=True, kw_only=True):
+    """Objects that a mechanism has to see. `kinds` empty: every kind that can be listed, watched and deleted."""
+
+    kinds: tuple[str, ...] = ()
+    labels: str = ""
+    view: Literal["metadata", "whole"] = "metadata"
+    verbs: tuple[str, ...] = ("list", "watch")
+    # Annotations to remember of what is seen; all others are dropped.
+    annotations: tuple[str, ...] = ()
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """What one mechanism says of one object: Claims, Holds against all Claims, and remarks."""
+
+    claims: tuple[Claim, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    notes: tuple[Reason, ...] = ()
+
+
+NO_ANSWER = Answer()
+
+
+class Mechanism(Protocol):
+    """`due` is the cheap part of `answer`: when time alone will make it speak, None for never."""
+
+    @property
+    def name(self) -> str: ...
+
+    def interests(self) -> Iterable[Interest]: ...
+
+    def due(self, row: Row, now: float) -> float | None: ...
+
+    def answer(self, row: Row, now: float) -> Answer: ...
+
+
+class Guard(Protocol):
+    """Something that can say "this stays". `claim` is the one that would let it go."""
+
+    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]: ...

@@ -1,0 +1,112 @@
+"""What never goes: protected namespaces, what the operator protects, Skoupa's own, and what people keep.
+
+`skoupa.dev/keep` on an object or on its Namespace keeps it; a date keeps it until then (midnight UTC). Skoupa's own
+kinds never go by a label: a TTL that slipped onto a policy must not end the policy. A Tenant may carry one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from fnmatch import translate
+from typing import Final
+
+from skoupa import names
+from skoupa.expr.ttl import NOT_KEPT, Keeping, keep_until
+from skoupa.facts.rows import Row
+from skoupa.kube.selectors import LabelSelector, parse_labels
+from skoupa.model.reasons import Reason, reason
+from skoupa.model.verdicts import Claim, Hold
+from skoupa.settings import Protect
+
+PROTECTED_NAMESPACES: Final = frozenset({"kube-system", "kube-public", "kube-node-lease"})
+_OWN_GROUPS: Final = frozenset({names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP})
+_OWN_CRD_GROUPS: Final = _OWN_GROUPS | {names.TENANT_GROUP}
+_INSTALLED_BY: Final = "app.kubernetes.io/part-of"
+
+
+def own(row: Row) -> str:
+    """What part of Skoupa the object is, in words; empty: none."""
+    if row.resource.group in _OWN_GROUPS:
+        return f"a {row.resource.kind}"
+    if row.resource.kind == "CustomResourceDefinition":
+        group = row.name.partition(".")[2]
+        if group in _OWN_CRD_GROUPS:
+            return f"the definition of {row.name}"
+    if row.label(_INSTALLED_BY) == names.COMPONENT or (
+        row.resource.kind == "ConfigMap" and row.name == names.STATE_CONFIG_MAP
+    ):
+        return f"the {row.resource.kind} {row.name}"
+    return ""
+
+
+class Protection:
+    """`namespace_label` gives the keep label of a Namespace, or None where it has none."""
+
+    def __init__(self, protect: Protect, *, namespace_label: Callable[[str], str | None]) -> None:
+        self._namespaces = PROTECTED_NAMESPACES | set(protect.namespaces)
+        self._kinds = {kind.lower() for kind in protect.kinds}
+        self._names = [(text, _name_pattern(text)) for text in protect.names]
+        self._selectors: list[tuple[str, LabelSelector]] = [
+            (text, parse_labels(text)) for text in protect.selectors
+        ]
+        self._namespace_label = namespace_label
+
+    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:  # noqa: ARG002 - all Claims respect these
+        for told, until in self._reasons(row, now):
+            yield Hold(reason=told, until=until)
+
+    def _reasons(self, row: Row, now: float) -> Iterator[tuple[Reason, float | None]]:
+        namespace = row.name if row.resource.kind == "Namespace" and not row.resource.group else row.namespace
+        if namespace in self._namespaces:
+            yield reason("protected-namespace", namespace=namespace), None
+        what = own(row)
+        if what:
+            yield reason("protected-own", what=what), None
+        yield from _kept("kept", row.label(names.KEEP_LABEL), now)
+        if row.namespace:
+            yield from _kept("namespace-kept", self._namespace_label(row.namespace), now)
+        yield from ((told, None) for told in self._by_setting(row))
+
+    def _by_setting(self, row: Row) -> Iterator[Reason]:
+        resource = row.resource
+        called = {resource.kind.lower(), resource.plural, resource.qualified, resource.singular}
+        for kind in self._kinds & called:
+            yield reason("protected-setting", setting="kinds", value=kind)
+        for text, pattern in self._names:
+            if any(pattern.fullmatch(f"{kind}/{row.namespace}/{row.name}") for kind in called if kind):
+                yield reason("protected-setting", setting="names", value=text)
+        if self._selectors:
+            labels = dict(row.labels)
+            for text, selector in self._selectors:
+                if selector.matches(labels):
+                    yield reason("protected-setting", setting="selectors", value=text)
+
+
+def _kept(code: str, value: str | None, now: float) -> Iterator[tuple[Reason, float | None]]:
+    until = kept_until(value, now)
+    if until is not None:
+        yield reason(code, value=value or '""'), finite(until)
+
+
+def kept_until(value: str | None, now: float) -> float | None:
+    """When a keep label ends: None when it keeps nothing now, infinity when it keeps for good."""
+    until = NOT_KEPT if value is None else keep_until(value)
+    if until is NOT_KEPT:
+        return None
+    moment = math.inf if isinstance(until, Keeping) else float(until)
+    return moment if moment > now else None
+
+
+def finite(moment: float) -> float | None:
+    return moment if math.isfinite(moment) else None
+
+
+def _name_pattern(text: str) -> re.Pattern[str]:
+    """`KIND/NAME` means any namespace, `KIND/NAMESPACE/NAME` that one."""
+    kind, _, rest = text.partition("/")
+    namespace, slash, name = rest.partition("/")
+    if not slash:
+        namespace, name = "*", namespace
+    return re.compile(translate(f"{kind.lower()}/{namespace}/{name}"))

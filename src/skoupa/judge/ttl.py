@@ -1,0 +1,182 @@
+"""The TTL label: any object goes at its time (seed 004, first half).
+
+A duration counts from creation or from `skoupa.dev/refreshed-at`; a date is a date. A value that is not understood
+claims nothing and is told with what to write instead. The key is fixed. Other tools' annotations are read only where a
+compat switch says so; with several times on one object all must be due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Final, get_args
+
+import msgspec
+
+from skoupa import names
+from skoupa.expr.peers import janitor_expires, janitor_ttl, ttl_controller_ttl
+from skoupa.expr.readings import After, At, Never, Problem, due_time
+from skoupa.expr.ttl import kyverno_ttl, parse_ttl, refreshed_at
+from skoupa.facts.rows import Row
+from skoupa.judge.mechanism import NO_ANSWER, Answer, Interest
+from skoupa.judge.protection import own
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.model.reasons import Reason, reason
+from skoupa.model.verdicts import Claim, Hold, Propagation
+from skoupa.settings import Settings, seconds
+
+NAME: Final = "ttl"
+Reading = After | At | Never | Problem
+_PROPAGATIONS: Final = frozenset(get_args(Propagation))
+
+
+class Written(msgspec.Struct, frozen=True, gc=False):
+    """One lifetime as it stands on an object, and how it is read."""
+
+    key: str
+    value: str
+    reading: Reading
+    refresh_key: str
+
+
+class TtlMechanism:
+    name = NAME
+
+    def __init__(self, settings: Settings) -> None:
+        self._read_label = lru_cache(4096)(kyverno_ttl if settings.compat.kyverno_ttl else parse_ttl)
+        self._annotations = _compat_annotations(settings)
+        longest = settings.ttl.maximum_lifetime
+        self._longest = seconds(longest) if longest else None
+        self._longest_text = longest or ""
+
+    def interests(self) -> Iterator[Interest]:
+        annotations = (
+            names.PROPAGATION_POLICY_ANNOTATION,
+            names.REFRESHED_AT_ANNOTATION,
+            names.NOTICE_BEFORE_ANNOTATION,
+            names.TTL_LABEL,
+            names.KEEP_LABEL,
+            names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION,
+            *self._annotations,
+        )
+        # Annotations can't be selected on the server: honouring them costs a watch of everything.
+        labels = "" if self._annotations else names.TTL_LABEL
+        yield Interest(labels=labels, verbs=("list", "watch", "delete"), annotations=annotations)
+
+    def due(self, row: Row, now: float) -> float | None:
+        if row.label(names.TTL_LABEL) is None and not row.annotations:
+            return None
+        moments = self._due(row, tuple(self._written(row)), now)
+        return moments[0] if moments else None
+
+    def answer(self, row: Row, now: float) -> Answer:
+        written = tuple(self._written(row))
+        misplaced = tuple(_misplaced(row))
+        if not written:
+            return Answer(notes=misplaced) if misplaced else NO_ANSWER
+        what = own(row)
+        if what:
+            return Answer(notes=(reason("ttl-on-own", key=written[0].key, what=what),))
+        notes = (*_remarks(row, written, now), *misplaced)
+        claim = self._claim(row, written, now)
+        if claim is None:
+            return Answer(notes=notes)
+        wish = row.annotation(names.PROPAGATION_POLICY_ANNOTATION)
+        holds: tuple[Hold, ...] = ()
+        if wish and wish not in _PROPAGATIONS:
+            holds = (Hold(reason=reason("bad-propagation", value=wish)),)
+        return Answer((claim,), holds, notes)
+
+    def _written(self, row: Row) -> Iterator[Written]:
+        label = row.label(names.TTL_LABEL)
+        if label is not None:
+            yield Written(names.TTL_LABEL, label, self._read_label(label), names.REFRESHED_AT_ANNOTATION)
+        for key, (read, refresh_key) in self._annotations.items():
+            value = row.annotation(key)
+            if value is not None:
+                yield Written(key, value, read(value), refresh_key)
+
+    def _due(self, row: Row, written: tuple[Written, ...], now: float) -> tuple[float, Written | None] | None:
+        """The latest of all times written on it; a lifetime that is not understood, or endless, means never."""
+        latest: tuple[float, Written | None] | None = None
+        for lifetime in written:
+            if not isinstance(lifetime.reading, After | At):
+                return None
+            due = float(due_time(lifetime.reading, since=_since(row, lifetime, now)))
+            if latest is None or due > latest[0]:
+                latest = (due, lifetime)
+        if latest is not None and self._longest is not None and row.created + self._longest < latest[0]:
+            return float(row.created + self._longest), None
+        return latest
+
+    def _claim(self, row: Row, written: tuple[Written, ...], now: float) -> Claim | None:
+        found = self._due(row, written, now)
+        if found is None:
+            return None
+        due, lifetime = found
+        wish = row.annotation(names.PROPAGATION_POLICY_ANNOTATION)
+        return Claim(
+            mechanism=NAME,
+            rule=f"{lifetime.key}={lifetime.value}" if lifetime else "ttl.maximumLifetime",
+            due=due,
+            reason=self._why(row, lifetime, now),
+            propagation=wish if wish in _PROPAGATIONS else "Background",  # type: ignore[arg-type]
+            on_labels_alone=True,
+        )
+
+    def _why(self, row: Row, lifetime: Written | None, now: float) -> Reason:
+        if lifetime is None:
+            return reason("lifetime-over", limit=self._longest_text)
+        if isinstance(lifetime.reading, At):
+            return reason("ttl-date", key=lifetime.key, value=lifetime.value)
+        since = whole_seconds(_since(row, lifetime, now))
+        return reason("ttl-expired", key=lifetime.key, value=lifetime.value, since=since)
+
+
+def _since(row: Row, lifetime: Written, now: float) -> int:
+    """Creation, or the refresh where one is written and understood; a refresh in the future counts as now."""
+    text = row.annotation(lifetime.refresh_key) if lifetime.refresh_key else None
+    moment = refreshed_at(text) if text is not None else None
+    if moment is None or isinstance(moment, Problem):
+        return row.created
+    return int(min(moment, now))
+
+
+def _remarks(row: Row, written: tuple[Written, ...], now: float) -> Iterator[Reason]:
+    for lifetime in written:
+        key, value, reading = lifetime.key, lifetime.value, lifetime.reading
+        if isinstance(reading, Problem):
+            yield reason("ttl-invalid", key=key, value=value, what=reading.what, instead=reading.instead)
+        elif not isinstance(reading, Never):
+            for warning in reading.warnings:
+                yield reason("ttl-short", key=key, value=value, what=warning.text)
+    refreshed = row.annotation(names.REFRESHED_AT_ANNOTATION)
+    if refreshed is not None:
+        moment = refreshed_at(refreshed)
+        if isinstance(moment, Problem):
+            yield reason("refreshed-invalid", value=refreshed, instead=moment.instead)
+        elif moment > now:
+            yield reason("refreshed-ahead", value=refreshed)
+    controller = next((owner for owner in row.owners if owner.controller), None)
+    if controller is not None:
+        yield reason("will-return", controller=f"{controller.kind} {controller.name}")
+
+
+def _misplaced(row: Row) -> Iterator[Reason]:
+    """Labels that were written as annotations, which no selector finds."""
+    if row.annotation(names.TTL_LABEL) is not None and row.label(names.TTL_LABEL) is None:
+        yield reason("ttl-annotation", key=names.TTL_LABEL)
+    if row.annotation(names.KEEP_LABEL) is not None and row.label(names.KEEP_LABEL) is None:
+        yield reason("keep-annotation", key=names.KEEP_LABEL)
+
+
+def _compat_annotations(settings: Settings) -> dict[str, tuple[Callable[[str], Reading], str]]:
+    """Annotation -> how it is read, and the annotation that refreshes it."""
+    found: dict[str, tuple[Callable[[str], Reading], str]] = {}
+    if settings.compat.janitor:
+        found[names.JANITOR_TTL_ANNOTATION] = (janitor_ttl, "")
+        found[names.JANITOR_EXPIRES_ANNOTATION] = (janitor_expires, "")
+    if settings.compat.ttl_controller:
+        refreshed = names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION
+        found[names.TTL_CONTROLLER_TTL_ANNOTATION] = (ttl_controller_ttl, refreshed)
+    return found

@@ -1,0 +1,108 @@
+"""Why: a reason is a value with a code and a few facts, and one table says how each is read aloud.
+
+Log, Event, metric, command line and dashboard all render the same value with `render`; metrics use only its code.
+What the table does not know can't be said, so the documentation that is generated from it is complete.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import Final, Literal
+
+import msgspec
+
+Role = Literal["claim", "hold", "note"]
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    """`text` has a place for each fact; `role` says whether the reason lets go, holds, or only informs."""
+
+    role: Role
+    text: str
+
+    @property
+    def facts(self) -> frozenset[str]:
+        return frozenset(name for _, name, _, _ in string.Formatter().parse(self.text) if name)
+
+
+REASONS: Final[dict[str, Meaning]] = {
+    # Claims.
+    "ttl-expired": Meaning("claim", "its time is over: {key}={value}, counted from {since}"),
+    "ttl-date": Meaning("claim", "its time is over: {key}={value}"),
+    "lifetime-over": Meaning(
+        "claim", "it is older than the longest lifetime allowed ({limit}), whatever refreshed it"
+    ),
+    # Holds: somebody wants it to stay.
+    "kept": Meaning("hold", "kept by its label skoupa.dev/keep={value}"),
+    "namespace-kept": Meaning("hold", "kept: its Namespace has the label skoupa.dev/keep={value}"),
+    "keeps-inside": Meaning("hold", "deleting it would take along {object}, which is kept"),
+    "keeps-unknown": Meaning(
+        "hold", "deleting it might take along something kept: kept objects of {kinds} can't be read ({why})"
+    ),
+    "protected-namespace": Meaning("hold", "the namespace {namespace} is protected"),
+    "protected-setting": Meaning("hold", "protected by the setting protect.{setting} ({value})"),
+    "protected-own": Meaning("hold", "{what} belongs to Skoupa itself and never goes by a label"),
+    "ttl-not-due": Meaning("hold", "its own {key}={value} is not due before {due}"),
+    # Holds: it can't or must not be done now.
+    "terminating": Meaning("hold", "it is being deleted since {since}; waiting for {finalizers}"),
+    "no-permission": Meaning("hold", "no permission: {verb} {kind} {where}"),
+    "clock-skew": Meaning(
+        "hold", "the clock here and the server's differ by {seconds} s; correct the clock of the machine"
+    ),
+    "first-start-backlog": Meaning(
+        "hold",
+        "one of {count} objects that were overdue when Skoupa first looked at this cluster; "
+        "look at them with `skoupa plan`, then start with --accept-backlog",
+    ),
+    "retroactive-label": Meaning(
+        "hold",
+        "one of {count} objects that became overdue together through a label written just now; "
+        "take the label off again, or start with --accept-backlog",
+    ),
+    "just-labelled": Meaning(
+        "hold", "it became due through a label written just now: waiting {seconds} s to see whether many did"
+    ),
+    "re-created": Meaning(
+        "hold", "it came back {count} times after it was deleted, so the next try is not before {until}"
+    ),
+    "feed-behind": Meaning("hold", "what is known of {kind} may be old: {why}"),
+    "bad-propagation": Meaning(
+        "hold",
+        "the annotation cleanup.kyverno.io/propagation-policy={value} is none of Foreground, Background, Orphan",
+    ),
+    # Notes.
+    "ttl-invalid": Meaning("note", "{key}={value} is not understood and deletes nothing: {what}; {instead}"),
+    "ttl-short": Meaning("note", "{key}={value}: {what}"),
+    "ttl-annotation": Meaning("note", "{key} is written as an annotation and does nothing: make it a label"),
+    "keep-annotation": Meaning(
+        "note", "{key} is written as an annotation and keeps nothing: make it a label"
+    ),
+    "ttl-on-own": Meaning("note", "{key} is ignored on {what}: Skoupa's own objects do not go by a label"),
+    "refreshed-ahead": Meaning("note", "skoupa.dev/refreshed-at={value} is in the future and taken as now"),
+    "refreshed-invalid": Meaning(
+        "note", "skoupa.dev/refreshed-at={value} is not an RFC 3339 time: {instead}; counted from creation"
+    ),
+    "will-return": Meaning("note", "{controller} will create it again"),
+    "takes-along": Meaning("note", "takes along {what}"),
+    "data-goes": Meaning("note", "its data goes for good: {why}"),
+}
+
+
+class Reason(msgspec.Struct, frozen=True, gc=False):
+    code: str
+    facts: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return render(self)
+
+
+def reason(code: str, **facts: object) -> Reason:
+    """A reason of the table; leaving out a fact, or adding one, is a mistake in the caller."""
+    meaning = REASONS[code]
+    if meaning.facts != facts.keys():
+        raise TypeError(f"reason {code!r} is told with {sorted(meaning.facts)}, not with {sorted(facts)}")
+    return Reason(code, tuple((name, str(value)) for name, value in sorted(facts.items())))
+
+
+def render(told: Reason) -> str:
+    return REASONS[told.code].text.format(**dict(told.facts))

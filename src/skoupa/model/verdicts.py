@@ -1,0 +1,65 @@
+"""Claim, Hold and Verdict: what every mechanism answers about one object.
+
+An object goes when a Claim is due and no Hold that this kind of Claim respects stands against it. Nothing else in the
+system decides. A Verdict has no opinion of its own: it is the sum of the answers at one moment.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from skoupa.model.reasons import Reason
+
+Propagation = Literal["Background", "Foreground", "Orphan"]
+
+
+class Claim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """This may go, because of `reason`, from `due` on (seconds since the epoch).
+
+    `on_labels_alone`: nothing but the object's own metadata decided, so a change elsewhere in it does not matter.
+    """
+
+    mechanism: str
+    rule: str
+    due: float
+    reason: Reason
+    propagation: Propagation = "Background"
+    on_labels_alone: bool = False
+
+
+class Hold(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """This stays, because of `reason`; `until` is when the hold is known to end by itself."""
+
+    reason: Reason
+    until: float | None = None
+
+
+class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """All answers about one object. `claims` are sorted by time; `notes` change nothing but are told."""
+
+    claims: tuple[Claim, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    notes: tuple[Reason, ...] = ()
+
+    @property
+    def due(self) -> float | None:
+        """When the first Claim is due, whatever holds it."""
+        return self.claims[0].due if self.claims else None
+
+    def claim(self, now: float) -> Claim | None:
+        """The Claim to act on now: due, and nothing holds."""
+        if self.holds or not self.claims or self.claims[0].due > now:
+            return None
+        return self.claims[0]
+
+    def look_again(self, now: float) -> float | None:
+        """When time alone may change the answer; None: only a change of the object or its surroundings does."""
+        moments = [claim.due for claim in self.claims if claim.due > now]
+        if self.claims:
+            moments += [hold.until for hold in self.holds if hold.until is not None and hold.until > now]
+        return min(moments, default=None)
+
+
+NOTHING = Verdict()

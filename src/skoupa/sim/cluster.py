@@ -1,0 +1,285 @@
+"""The embedded cluster: a Kubernetes API server with its basic controllers, in memory, behind `Transport`.
+
+`async with EmbeddedCluster(clock=clock) as cluster:` runs the controllers (owner references, namespaces, definitions,
+Pods, Events) on the clock; without it the API answers but nothing is collected. Requests are carried out one at a time,
+in the order they arrive, so the same program gives the same run. Bodies are not checked against schemas, and neither
+pruned: what a client sends is what it reads. Deployments, Jobs and their like are kept but nobody acts on them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from email.utils import formatdate
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from skoupa.clock import Clock
+from skoupa.errors import Unreachable
+from skoupa.kube.resources import Resource
+from skoupa.kube.transport import Request, Response, Stream, Transport
+from skoupa.sim import encoding, endpoints, reviews
+from skoupa.sim.access import ADMIN, Ask, Rule, User
+from skoupa.sim.admission import Hook
+from skoupa.sim.calls import Call, ask_of, place_of, understand, verb_of
+from skoupa.sim.catalogue import Served
+from skoupa.sim.discovery import Discovery
+from skoupa.sim.faults import Faults
+from skoupa.sim.foundation import found
+from skoupa.sim.plane import Author, Plane
+from skoupa.sim.refusals import Refusal, unavailable
+from skoupa.sim.restoring import restore
+from skoupa.sim.watching import Watch
+
+_CHUNK = 64 * 1024
+
+
+class Answer:
+    """A `Stream` over bytes that are made or at hand."""
+
+    def __init__(
+        self, *, status: int, headers: Mapping[str, str], chunks: AsyncGenerator[bytes, None]
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self._chunks = chunks
+
+    def chunks(self) -> AsyncGenerator[bytes, None]:
+        return self._chunks
+
+
+class Session:
+    """The cluster as one user sees it."""
+
+    def __init__(self, cluster: EmbeddedCluster, user: User) -> None:
+        self._cluster = cluster
+        self.user = user
+
+    async def send(self, request: Request) -> Response:
+        return await self._cluster.serve(request, self.user)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        return self._cluster.serve_stream(request, self.user)
+
+    async def close(self) -> None:
+        """Nothing is held open by a session."""
+
+
+class EmbeddedCluster:
+    def __init__(
+        self, *, clock: Clock, seed: int = 0, features: Mapping[str, bool] | None = None, user: User = ADMIN
+    ) -> None:
+        self.clock = clock
+        self.user = user
+        # Seconds that the server's clock, as seen in the Date header, is ahead of the real one.
+        self.skew = 0.0
+        self.plane = Plane(clock=clock, seed=seed, features=features or {})
+        self.discovery = Discovery(self.plane)
+        self.faults = Faults(clock)
+        self._controllers = found(self.plane)
+        self._runner: asyncio.Task[None] | None = None
+        self._requests: Counter[str] = Counter()
+        self._down_until = 0.0
+
+    async def __aenter__(self) -> Self:
+        self._runner = asyncio.create_task(self._run(), name="embedded cluster")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stops the controllers; raises what one of them failed with."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            runner.cancel()
+            with suppress(asyncio.CancelledError):
+                await runner
+
+    async def _run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for controller in self._controllers:
+                group.create_task(controller.run(), name=type(controller).__name__)
+
+    async def send(self, request: Request) -> Response:
+        return await self.serve(request, self.user)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        return self.serve_stream(request, self.user)
+
+    def as_user(self, name: str, groups: Iterable[str] = ()) -> Transport:
+        """A transport whose requests come from this user."""
+        return Session(self, User(name, (*groups, "system:authenticated")))
+
+    async def serve(self, request: Request, user: User) -> Response:
+        await self.clock.sleep(0)
+        self._arrived(request)
+        try:
+            await self.faults.before(request)
+            response = self._respond(request, user)
+        except Refusal as refusal:
+            response = self._refused(refusal)
+        self.faults.after(request)
+        return msgspec.structs.replace(response, headers={**response.headers, "date": self._date()})
+
+    @asynccontextmanager
+    async def serve_stream(self, request: Request, user: User) -> AsyncIterator[Stream]:
+        place = place_of(request.path)
+        if place is None or verb_of(request, place, dict(request.query)) != "watch":
+            response = await self.serve(request, user)
+            yield Answer(status=response.status, headers=response.headers, chunks=_pieces(response.body))
+            return
+        await self.clock.sleep(0)
+        self._arrived(request)
+        try:
+            await self.faults.before(request)
+            call = self._call(request, user)
+            watch = Watch(self.plane, call)
+        except Refusal as refusal:
+            response = self._refused(refusal)
+            headers = {**response.headers, "date": self._date()}
+            yield Answer(status=response.status, headers=headers, chunks=_pieces(response.body))
+            return
+        headers = {"content-type": "application/json", "date": self._date()}
+        lines = self.faults.spoil(request, watch.lines())
+        try:
+            yield Answer(status=200, headers=headers, chunks=lines)
+        finally:
+            watch.close()
+
+    def _arrived(self, request: Request) -> None:
+        if self.clock.monotonic() < self._down_until:
+            raise Unreachable("connection refused")
+        self._requests[request.verb] += 1
+
+    def _call(self, request: Request, user: User) -> Call:
+        headers = {name.lower(): value for name, value in request.headers}
+        place = place_of(request.path)
+        assert place is not None
+        query = dict(request.query)
+        verb = verb_of(request, place, query)
+        acting = _impersonated(headers, user)
+        if acting != user:
+            self.plane.access.check(user, Ask(verb="impersonate", plural="users", name=acting.name))
+        self.plane.access.check(acting, ask_of(place, verb))
+        if self.discovery.unwell(place.group):
+            raise unavailable()
+        return understand(
+            request, place=place, verb=verb, catalogue=self.plane.catalogue, user=acting, query=query
+        )
+
+    def _respond(self, request: Request, user: User) -> Response:
+        if place_of(request.path) is None:
+            accept = next((value for name, value in request.headers if name.lower() == "accept"), "")
+            return self.discovery.answer(request.path, accept)
+        call = self._call(request, user)
+        if reviews.is_review(call):
+            return reviews.respond(self.plane, call)
+        author = Author(user=call.user, manager=call.manager, dry_run=call.dry_run)
+        response = endpoints.respond(self.plane, call, author)
+        if not author.warnings:
+            return response
+        warning = ", ".join(f'299 - "{_quoted(text)}"' for text in author.warnings)
+        return msgspec.structs.replace(response, headers={**response.headers, "warning": warning})
+
+    def _refused(self, refusal: Refusal) -> Response:
+        if not refusal.status.get("reason") and refusal.code == 404:
+            plain = {"content-type": "text/plain; charset=utf-8"}
+            return Response(status=404, headers=plain, body=str(refusal).encode())
+        return Response(
+            status=refusal.code,
+            headers={"content-type": "application/json", **refusal.headers},
+            body=msgspec.json.encode(refusal.status),
+        )
+
+    def _date(self) -> str:
+        return formatdate(int(self.clock.now() + self.skew), usegmt=True)
+
+    # The seams for tests, demos and forecasts.
+
+    def deny(
+        self,
+        *,
+        user: str = "*",
+        verbs: Iterable[str] = ("*",),
+        resources: Iterable[str] = ("*",),
+        namespaces: Iterable[str] = (),
+        names: Iterable[str] = (),
+    ) -> None:
+        """Takes rights away; kinds as kubectl names them ("pods", "deployments.apps", "pods/status")."""
+        rule = Rule(
+            verbs=tuple(verbs), resources=tuple(resources), namespaces=tuple(namespaces), names=tuple(names)
+        )
+        self.plane.access.deny(user, rule)
+
+    def allow_only(self, user: str, rules: Iterable[Rule]) -> None:
+        self.plane.access.allow_only(user, rules)
+
+    def admit(self, hook: Hook, *, name: str = "hook.example.com") -> None:
+        """Asks `hook` about every write from now on; a hook of the same name is replaced."""
+        self.plane.admission.add(name, hook)
+
+    def install(self, resource: Resource) -> Served:
+        """Serves a custom kind without a CustomResourceDefinition."""
+        return self.plane.catalogue.add(resource, custom=True)
+
+    def load(self, objects: Iterable[Mapping[str, Any]], *, resources: Iterable[Resource] = ()) -> int:
+        """Restores objects as a backup would: identities, times and status stay as given; returns how many."""
+        for resource in resources:
+            if self.plane.catalogue.of_kind(api_version=resource.api_version, kind=resource.kind) is None:
+                self.install(resource)
+        return restore(self.plane, objects)
+
+    fill = load
+
+    def objects(self, resource: Resource, *, namespace: str = "") -> list[dict[str, Any]]:
+        """All objects of a kind, decoded, in key order."""
+        served = self.plane.served(group=resource.group, version=resource.version, plural=resource.plural)
+        return [encoding.shown(served, row) for row in served.shelf.in_namespace(namespace)]
+
+    def compact(self) -> None:
+        """Forgets the past: older resourceVersions and continue tokens are answered with 410."""
+        self.plane.store.compact()
+
+    def restart(self, *, seconds: float = 0.0) -> None:
+        """Cuts all watches and forgets their past; no connection can be made for `seconds`."""
+        self.compact()
+        self._down_until = self.clock.monotonic() + seconds
+        for watches in self.plane.watches.values():
+            for watch in tuple(watches):
+                watch.cut()
+
+    def statistics(self) -> dict[str, Any]:
+        shelves = self.plane.store.shelves.values()
+        return {
+            "revision": self.plane.store.revision,
+            "compacted": self.plane.store.compacted,
+            "objects": {
+                (f"{shelf.plural}.{shelf.group}" if shelf.group else shelf.plural): len(shelf.rows)
+                for shelf in shelves
+                if shelf.rows
+            },
+            "changes_kept": sum(len(shelf.log) for shelf in shelves),
+            "watches": sum(len(watches) for watches in self.plane.watches.values()),
+            "requests": dict(self._requests),
+        }
+
+
+async def _pieces(body: bytes) -> AsyncGenerator[bytes, None]:
+    for start in range(0, len(body), _CHUNK):
+        yield body[start : start + _CHUNK]
+
+
+def _impersonated(headers: Mapping[str, str], user: User) -> User:
+    name = headers.get("impersonate-user")
+    return User(name, ("system:authenticated",)) if name else user
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,67 @@
+"""metav1.DeleteOptions: what a deleter asks for, read from the body or the query of its request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from skoupa.sim.calls import Call
+from skoupa.sim.refusals import Cause, Refusal, bad_request, options_invalid
+
+_POLICIES = ("Foreground", "Background", "Orphan")
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """metav1.DeleteOptions as far as the server acts on them; None is "not given"."""
+
+    uid: str | None = None
+    version: str | None = None
+    policy: str | None = None
+    orphan: bool | None = None
+    grace: int | None = None
+    dry_run: bool = False
+
+
+def options_of(call: Call) -> Options:
+    """From the body if there is one, else from the query, as the server reads them."""
+    given: dict[str, Any] = {}
+    if call.body:
+        try:
+            given = msgspec.json.decode(call.body, type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            said = "couldn't get version/kind; json parse error: unexpected end of JSON input"
+            raise bad_request(said) from error
+        if given.get("kind", "DeleteOptions") != "DeleteOptions":
+            raise bad_request(
+                f'no kind "{given["kind"]}" is registered for version "{given.get("apiVersion", "")}" in scheme '
+                '"pkg/runtime/scheme.go:111"'
+            )
+    else:
+        given = {key: value for key, value in call.query.items() if key in {"propagationPolicy", "dryRun"}}
+        grace = call.number("gracePeriodSeconds")
+        if grace is not None:
+            given["gracePeriodSeconds"] = grace
+        if "orphanDependents" in call.query:
+            given["orphanDependents"] = call.flag("orphanDependents")
+    policy, orphan = given.get("propagationPolicy"), given.get("orphanDependents")
+    if policy is not None and policy not in _POLICIES:
+        said = f'Unsupported value: "{policy}": supported values: "Foreground", "Background", "Orphan", "nil"'
+        raise _invalid(Cause(reason="FieldValueNotSupported", message=said, field="propagationPolicy"))
+    if policy is not None and orphan is not None:
+        said = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
+        raise _invalid(Cause(message=said, field="propagationPolicy"))
+    preconditions = given.get("preconditions") or {}
+    grace = given.get("gracePeriodSeconds")
+    return Options(
+        uid=preconditions.get("uid"),
+        version=preconditions.get("resourceVersion"),
+        policy=policy,
+        orphan=orphan,
+        grace=None if grace is None else (1 if grace < 0 else grace),
+        dry_run=bool(given.get("dryRun")) or call.dry_run,
+    )
+
+
+def _invalid(cause: Cause) -> Refusal:
+    return options_invalid("DeleteOptions", cause)

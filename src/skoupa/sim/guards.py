@@ -1,0 +1,93 @@
+"""What stands between a request and a write: the right object, version and namespace.
+
+Each function raises the server's refusal or does nothing. Metadata as such is checked in `validation`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skoupa.sim.catalogue import Served
+from skoupa.sim.plane import Plane
+from skoupa.sim.refusals import Cause, bad_request, conflict, forbidden, invalid, modified, not_found
+from skoupa.sim.storage import Row
+
+Body = dict[str, Any]
+
+
+def check_version(served: Served, row: Row, *, version: str) -> None:
+    """Raises the conflict of a writer that has seen another version."""
+    if version and version != str(row.version):
+        raise modified(served.resource, row.name)
+
+
+def check_identity(served: Served, row: Row, *, uid: str) -> None:
+    """Raises the conflict of a writer that means an earlier object of the same name."""
+    if uid and uid != row.uid:
+        group = f"{served.resource.group}/" if served.custom else ""
+        raise conflict(
+            served.resource,
+            row.name,
+            f"StorageError: invalid object, Code: 4, Key: /registry/{group}{served.resource.plural}/{row.key}, "
+            f"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
+            f"UID in object meta: {row.uid}",
+        )
+
+
+def check_place(metadata: Body, *, namespace: str, name: str) -> None:
+    """Raises the 400 of a body that names another object than its path."""
+    said = metadata.get("name") or name
+    if said != name:
+        raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
+    metadata["name"] = name
+    if namespace:
+        if (metadata.get("namespace") or namespace) != namespace:
+            raise bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+        metadata["namespace"] = namespace
+
+
+def check_finalizers(served: Served, old: Body, new: Body) -> None:
+    if not old.get("deletionTimestamp"):
+        return
+    added = [entry for entry in new.get("finalizers") or () if entry not in (old.get("finalizers") or ())]
+    if added:
+        shown = ", ".join(f'"{entry}"' for entry in added)
+        said = f"Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{{{shown}}}"
+        cause = Cause(reason="FieldValueForbidden", field="metadata.finalizers", message=said)
+        raise invalid(served.resource, new["name"], [cause])
+
+
+def namespace_is_open(plane: Plane, served: Served, *, namespace: str, name: str) -> None:
+    """Nothing is created in a namespace that is absent or being deleted."""
+    if not namespace:
+        return
+    namespaces = plane.served(group="", version="v1", plural="namespaces")
+    row = namespaces.shelf.get("", namespace)
+    if row is None:
+        raise not_found(namespaces.resource, namespace)
+    if row.deleting:
+        raise forbidden(
+            served.resource,
+            name,
+            f"unable to create new content in namespace {namespace} because it is being terminated",
+            causes=[
+                Cause(
+                    reason="NamespaceTerminating",
+                    message=f"namespace {namespace} is being terminated",
+                    field="metadata.namespace",
+                )
+            ],
+        )
+
+
+def settle_namespace(served: Served, metadata: Body, namespace: str) -> None:
+    if not served.resource.namespaced:
+        metadata.pop("namespace", None)
+        return
+    if (metadata.get("namespace") or namespace) != namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    metadata["namespace"] = namespace

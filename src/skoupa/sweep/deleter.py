@@ -1,0 +1,105 @@
+"""The one function that deletes Kubernetes objects, and what it does when the object changed under its hands.
+
+A delete names the very state that was judged (uid and resourceVersion). On a conflict the fresh object is judged anew.
+A Claim that rests on labels alone, judged the same three times in a row, then goes with the uid only: an object that is
+written to all the time must not escape, and nothing that matters for the Claim has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal
+
+import msgspec
+
+from skoupa.clock import Clock
+from skoupa.errors import Conflict, Forbidden, NotFound
+from skoupa.facts.rows import Extraction, Row, pack_uid, uid_text
+from skoupa.kube.client import Client
+from skoupa.kube.objects import METADATA, Partial
+from skoupa.model.verdicts import Claim, Verdict
+
+EQUAL_VERDICTS: Final = 3
+# A verdict that flips with every write is not worth following for ever within one attempt.
+_MOST_LOOKS: Final = 20
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """`row` is the state that was acted on; `verdict` is set where a fresh look found that it stays."""
+
+    what: Literal["deleted", "terminating", "gone", "stays"]
+    row: Row
+    claim: Claim
+    verdict: Verdict | None = None
+
+
+class Deleter:
+    """`judge` gives the verdict on a row; `look_around` is the fresh look that some rows need before they go."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        judge: Callable[[Row, float], Verdict],
+        extraction: Extraction,
+        on_fresh: Callable[[Row], object],
+        look_around: Callable[[Row, Claim], Awaitable[Verdict | None]],
+    ) -> None:
+        self._client = client
+        self._clock: Clock = client.clock
+        self._judge = judge
+        self._extraction = extraction
+        self._on_fresh = on_fresh
+        self._look_around = look_around
+
+    async def delete(self, row: Row, claim: Claim) -> Outcome:
+        """Deletes what was judged, or says why not; raises what the server or the way to it refused."""
+        equal = 1
+        for _ in range(_MOST_LOOKS):
+            around = await self._look_around(row, claim)
+            if around is not None:
+                return Outcome(what="stays", row=row, claim=claim, verdict=around)
+            by_uid_alone = claim.on_labels_alone and equal >= EQUAL_VERDICTS
+            try:
+                deleted = await self._client.delete(
+                    row.resource,
+                    row.name,
+                    namespace=row.namespace,
+                    uid=uid_text(row.uid),
+                    resource_version="" if by_uid_alone else row.resource_version,
+                    propagation=claim.propagation,
+                    rule=f"{claim.mechanism}; {claim.rule}",
+                )
+            except NotFound:
+                return Outcome(what="gone", row=row, claim=claim)
+            except Conflict:
+                fresh = await self.fresh(row)
+                if fresh is None or fresh.uid != row.uid:
+                    return Outcome(what="gone", row=row, claim=claim)
+                self._on_fresh(fresh)
+                now = self._clock.now()
+                verdict = self._judge(fresh, now)
+                again = verdict.claim(now)
+                if again is None:
+                    return Outcome(what="stays", row=fresh, claim=claim, verdict=verdict)
+                equal = equal + 1 if again == claim else 1
+                row, claim = fresh, again
+                continue
+            return Outcome(what="deleted" if deleted.gone else "terminating", row=row, claim=claim)
+        return Outcome(what="stays", row=row, claim=claim, verdict=self._judge(row, self._clock.now()))
+
+    async def fresh(self, row: Row) -> Row | None:
+        """The object as it is now; by a list on its name where get is not granted."""
+        try:
+            found: Partial
+            try:
+                found = await self._client.get(row.resource, row.name, namespace=row.namespace, view=METADATA)
+            except Forbidden:
+                found = await self._client.find(
+                    row.resource, row.name, namespace=row.namespace, view=METADATA
+                )
+        except NotFound:
+            return None
+        if pack_uid(found.metadata.uid) != row.uid:
+            return None
+        return self._extraction.row(row.resource, found)

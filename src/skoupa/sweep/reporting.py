@@ -1,0 +1,31 @@
+"""What the sweep tells, as a Protocol: who renders it (log, Events, metrics) lives above."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Row
+from skoupa.model.verdicts import Claim, Hold, Verdict
+
+
+class Report(Protocol):
+    """Every call returns at once. A call is one decision or one outcome, never a step in between."""
+
+    def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:
+        """The server took the delete; `terminating` when finalizers keep the object for a while."""
+
+    def would_delete(self, row: Row, claim: Claim, *, at: float) -> None:
+        """Observing: this would have gone."""
+
+    def gone_already(self, row: Row, claim: Claim, *, at: float) -> None:
+        """Somebody else deleted it first."""
+
+    def held(self, row: Row, verdict: Verdict, *, at: float, holds: Sequence[Hold]) -> None:
+        """It is due and stays."""
+
+    def failed(self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float) -> None: ...
+
+    def stuck(self, row: Row, *, at: float) -> None:
+        """Deleted a good while ago and still there; `row.finalizers` block it."""

@@ -1,0 +1,113 @@
+"""Ways to the control plane: a client with a kubeconfig, or one whose answers go through the fault proxy.
+
+Waiting is always for a condition. `Hasty` makes pauses between tries short, so that many faults fit into a second;
+it shortens no deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from harness.controlplane import Access, ControlPlane
+from harness.faultproxy import FaultProxy
+from skoupa.clock import Clock, SystemClock
+from skoupa.errors import NotFound, SkoupaError
+from skoupa.kube import kubeconfig as kubeconfigs
+from skoupa.kube.client import Client
+from skoupa.kube.connection import Connection, Pem, TlsSettings
+from skoupa.kube.flow import Flow, Limits
+from skoupa.kube.http import HttpTransport
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import NAMESPACES
+from skoupa.kube.transport import Transport
+
+T = TypeVar("T")
+
+POLL_SECONDS = 0.02
+
+
+class Hasty(SystemClock):
+    def jitter(self, seconds: float) -> float:
+        return super().jitter(seconds) / 20
+
+
+def connection_to(target: Path | FaultProxy | Connection) -> Connection:
+    if isinstance(target, Connection):
+        return target
+    if isinstance(target, FaultProxy):
+        return Connection(server=target.url, tls=TlsSettings(ca=Pem(path=str(target.ca_file))))
+    return kubeconfigs.load(kubeconfig=str(target), environ={})
+
+
+@asynccontextmanager
+async def connected(
+    target: Path | FaultProxy | Connection,
+    *,
+    clock: Clock | None = None,
+    limits: Limits | None = None,
+    wrap: Callable[[Transport], Transport] = lambda inner: inner,
+) -> AsyncIterator[Client]:
+    """A client as the command line makes it; `wrap` stands between flow and wire."""
+    clock = clock or Hasty()
+    async with HttpTransport(connection_to(target), clock) as transport:
+        yield Client(Flow(wrap(transport), clock, limits=limits), clock)
+
+
+@asynccontextmanager
+async def faulty(plane: Access | ControlPlane) -> AsyncIterator[FaultProxy]:
+    pair = (plane.admin_certificate, plane.admin_key)
+    async with FaultProxy(
+        upstream_url=plane.url, upstream_ca=plane.ca_file, upstream_client_cert=pair
+    ) as proxy:
+        yield proxy
+
+
+@asynccontextmanager
+async def new_namespace(client: Client) -> AsyncIterator[str]:
+    name = f"wire-{secrets.token_hex(4)}"
+    made = await client.create(NAMESPACES, {"metadata": {"name": name}})
+    try:
+        yield name
+    finally:
+        await remove_namespace(client, name, uid=made["metadata"]["uid"])
+
+
+async def remove_namespace(client: Client, name: str, *, uid: str) -> None:
+    try:
+        await client.delete(NAMESPACES, name, uid=uid, propagation="Background")
+    except NotFound:
+        return
+
+
+async def until(
+    condition: Callable[[], T | Awaitable[T]], *, what: str | Callable[[], Any], seconds: float = 20.0
+) -> T:
+    """The first true value of the condition; the deadline is generous, for a slow machine is no fault."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while True:
+        found = condition()
+        value = await found if inspect.isawaitable(found) else found
+        if value:
+            return value
+        if loop.time() > end:
+            raise AssertionError(
+                f"not within {seconds:g} s: {what() if callable(what) else what}"
+            )
+        await asyncio.sleep(POLL_SECONDS)
+
+
+async def exists(client: Client, resource: Any, name: str, *, namespace: str = "") -> bool:
+    try:
+        await client.get(resource, name, namespace=namespace, view=METADATA)
+    except NotFound:
+        return False
+    except SkoupaError as error:
+        raise AssertionError(f"asked for {name}: {error}") from error
+    return True

@@ -1,0 +1,390 @@
+"""A watch survives whatever happens between it and the server: nothing is missed, nothing is told twice.
+
+Two followers share each connection's fate: a plain reader that checks the contract, and the feed that fills the store.
+A writer goes on changing objects, past the proxy, all the while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+import uvloop
+
+from harness.controlplane import Access, ControlPlane
+from harness.faultproxy import (
+    Answer,
+    Close,
+    CutLine,
+    Duplicate,
+    EndWatch,
+    Fault,
+    FaultProxy,
+    Garbage,
+    HalfClose,
+    InjectLine,
+    Reset,
+    Rule,
+    Silence,
+    Slow,
+    Stream,
+    WatchError,
+    kube_status,
+)
+from skoupa.errors import (
+    BadReply,
+    Disconnected,
+    Gone,
+    ServerFailure,
+    SkoupaError,
+    TimedOut,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+)
+from skoupa.facts.feeds import Feed
+from skoupa.facts.rows import Extraction, uid_text
+from skoupa.facts.store import Store
+from skoupa.kube.client import Client
+from skoupa.kube.lists import Scope, everything
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.kube.watch import Patience
+from tests.cluster.reaching import Hasty, connected, faulty, new_namespace, until
+from tests.cluster.reading import Picture, Reader, picture_of
+from tests.cluster.writing import SELECTOR, Writer
+
+pytestmark = pytest.mark.cluster
+
+HASTY = Patience(silence=0.5, closing_bookmark=1.0)
+FOLLOWERS = 2
+THOUSANDS = 2000
+CAN_NOT_STREAM = Rule(
+    kube_status(422, message="sendInitialEvents: Forbidden: the WatchList feature gate is not enabled"),
+    path=re.compile("sendInitialEvents"),
+    times=None,
+)
+
+# What happens to a connection, and how the follower has to name it; None: it is not noticed at all.
+RESUMED: dict[str, tuple[Fault, type[SkoupaError] | None]] = {
+    "reset at once": (Reset(), Disconnected),
+    "reset before the answer": (Reset(after_bytes=0), Disconnected),
+    "reset between events": (Reset(after_lines=7), Disconnected),
+    "reset in the middle of an event": (Reset(after_bytes=1000), Disconnected),
+    "cut in the middle of a line": (CutLine(5), Disconnected),
+    "half-closed": (HalfClose(after_lines=9), Disconnected),
+    "closed politely": (Close(after_lines=3), Disconnected),
+    "silent": (Silence(after_lines=4), TimedOut),
+    "ended by the server": (EndWatch(6), None),
+    "ended by the server before it began": (EndWatch(), Disconnected),
+    "everything twice": (Duplicate(), None),
+    "too many requests": (kube_status(429), TooManyRequests),
+    "too many requests, with a time to wait": (kube_status(429, retry_after=1), TooManyRequests),
+    "too many requests, in plain text": (Answer(429, b"Too many requests"), TooManyRequests),
+    "internal error": (kube_status(500), ServerFailure),
+    "unavailable": (kube_status(503), ServerFailure),
+    "unauthorized": (kube_status(401), Unauthorized),
+    "an error event": (WatchError(500, after_lines=2, message="etcd is slow"), ServerFailure),
+    "text instead of events": (Garbage("text"), Disconnected),
+    "half of a list instead of events": (Garbage("truncated"), Disconnected),
+    "a page of a portal": (Garbage("html"), Disconnected),
+    "a line of rubbish": (InjectLine(b"panic: runtime error", after_lines=3), BadReply),
+}
+FORGOTTEN: dict[str, Fault] = {
+    "410 as the answer": kube_status(410, message="too old resource version: 1 (2)"),
+    "410 as an event": WatchError(410, after_lines=3),
+    "410 as the first event": WatchError(410),
+}
+# Half a page says so at once; a streamed list may also fall silent.
+HALF_A_LIST: dict[bool, tuple[Fault, ...]] = {
+    True: (Reset(after_bytes=1500), Silence(after_bytes=1500), EndWatch(3), kube_status(503)),
+    False: (Reset(after_bytes=1500), Close(after_bytes=1500), kube_status(503)),
+}
+
+
+class Scene:
+    """Two followers behind the proxy, and the writer before the server."""
+
+    def __init__(
+        self, *, proxy: FaultProxy, watching: Client, writing: Client, namespace: str, selected: bool
+    ) -> None:
+        self.proxy = proxy
+        self.watching = watching
+        self.selected = selected
+        self.scope = Scope(namespace=namespace, labels=SELECTOR if selected else "")
+        self.reader = Reader()
+        self.store = Store()
+        self.writer = Writer(writing, namespace, seed=20260930)
+        self.feed = Feed(
+            watching,
+            CONFIG_MAPS,
+            store=self.store,
+            extraction=Extraction(),
+            scope=self.scope,
+            patience=HASTY,
+        )
+        self._server = writing
+
+    @asynccontextmanager
+    async def played(self) -> AsyncIterator[None]:
+        """Everything runs; at the end the writer rests and both followers have to show what the server has."""
+        async with asyncio.TaskGroup() as tasks:
+            following = [
+                tasks.create_task(self.reader.follow(self.watching, scope=self.scope, patience=HASTY)),
+                tasks.create_task(self.feed.run()),
+            ]
+            writing = tasks.create_task(self.writer.run())
+            await until(
+                lambda: self.reader.lists and self.feed.health.lists and self.writer.changes > 100,
+                what="both followers are synced",
+            )
+            yield
+            self.writer.stop()
+            await writing
+            self.proxy.clear()
+            await until(self._agree, what=self._differences, seconds=30)
+            for task in following:
+                task.cancel()
+
+    async def suffer(self, fault: Fault, *, noticed_as: type[SkoupaError] | None) -> None:
+        """The next connection of both followers meets the fault; returns when both are past it."""
+        await until(lambda: self.proxy.open_watches == FOLLOWERS, what="both followers watch")
+        self.reader.errors.clear()
+        rule = self.proxy.script(Rule(fault, watch=True, times=FOLLOWERS))
+        self.proxy.cut_open_connections()
+        await until(lambda: self.proxy.hits(rule) == FOLLOWERS, what=f"the followers meet {fault}")
+        if noticed_as is not None:
+            # The cut before the fault is noticed too.
+            expected = Counter((Disconnected, noticed_as))
+            await until(
+                lambda: Counter(type(error) for error in self.reader.errors) >= expected,
+                what=lambda: f"{fault} is noticed; noticed are {self.reader.errors}",
+            )
+        await self.caught_up()
+
+    async def suffer_during_list(self, fault: Fault, *, streaming: bool) -> None:
+        """Both followers have to list anew, and the list breaks off the first time."""
+        await until(lambda: self.proxy.open_watches == FOLLOWERS, what="both followers watch")
+        self.proxy.script(Rule(kube_status(410), watch=True, times=FOLLOWERS))
+        part = re.compile("sendInitialEvents" if streaming else "continue=")
+        rule = self.proxy.script(Rule(fault, path=part, times=FOLLOWERS))
+        lists = self.reader.lists
+        self.proxy.cut_open_connections()
+        await until(lambda: self.proxy.hits(rule) == FOLLOWERS, what=f"lists meet {fault}")
+        await until(lambda: self.reader.lists > lists, what="the list is complete in the end")
+        await self.caught_up()
+
+    async def caught_up(self, *, seconds: float = 20.0) -> None:
+        newest = self.writer.newest(selected=self.selected)
+        await until(
+            lambda: self.reader.version >= newest and int(self.feed.health.resource_version) >= newest,
+            what=lambda: f"version {newest}; reader {self.reader.version}, feed {self.feed.health}",
+            seconds=seconds,
+        )
+
+    async def _agree(self) -> bool:
+        self.listed = picture_of((await everything(self._server, CONFIG_MAPS, METADATA, scope=self.scope)).items)
+        return self.listed == self.reader.picture == self.stored
+
+    @property
+    def stored(self) -> Picture:
+        return {uid_text(row.uid): (row.name, int(row.resource_version)) for row in self.store}
+
+    def _differences(self) -> dict[str, object]:
+        listed = self.listed.items()
+        return {
+            "only listed": listed - self.reader.picture.items(),
+            "only read": self.reader.picture.items() - listed,
+            "not stored": listed - self.stored.items(),
+            "only stored": self.stored.items() - listed,
+            "health": self.feed.health,
+        }
+
+    def assert_nothing_missed_or_doubled(self) -> None:
+        assert self.reader.flaws == []
+        assert self.reader.twice() == []
+        assert self.reader.missed(self.writer.log, selected=self.selected) == []
+
+    def assert_each_removal_was_told_once(self) -> None:
+        gone = [uid for uid, _, deleted in self.reader.told if deleted]
+        if not self.selected:
+            assert sorted(gone) == sorted(self.writer.removed)
+        assert {uid for uid, side in self.writer.removed.items() if side == "in"} <= set(gone)
+
+
+@asynccontextmanager
+async def scene(plane: Access | ControlPlane, *, selected: bool = False) -> AsyncIterator[Scene]:
+    async with (
+        faulty(plane) as proxy,
+        connected(proxy) as watching,
+        connected(plane.kubeconfig) as writing,
+        new_namespace(writing) as namespace,
+    ):
+        yield Scene(
+            proxy=proxy, watching=watching, writing=writing, namespace=namespace, selected=selected
+        )
+
+
+def names_of(errors: list[SkoupaError]) -> set[str]:
+    return {type(error).__name__ for error in errors}
+
+
+@pytest.mark.parametrize(
+    ("run", "selected"),
+    [
+        pytest.param(uvloop.run, False, id="whole kind, uvloop"),
+        pytest.param(asyncio.run, True, id="label selector, asyncio"),
+    ],
+)
+def test_no_fault_of_a_connection_loses_or_doubles_a_change(
+    control_plane: Access, run: Callable[[Any], None], *, selected: bool
+) -> None:
+    async def main() -> None:
+        async with scene(control_plane, selected=selected) as it:
+            async with it.played():
+                for fault, noticed_as in RESUMED.values():
+                    await it.suffer(fault, noticed_as=noticed_as)
+                await until(lambda: it.writer.changes > THOUSANDS, what="thousands of changes", seconds=60)
+            it.assert_nothing_missed_or_doubled()
+            it.assert_each_removal_was_told_once()
+            assert it.reader.lists == it.feed.health.lists == 1, "a cut connection resumes, it does not list anew"
+
+    run(main())
+
+
+@pytest.fixture(scope="module")
+def own_plane() -> Iterator[ControlPlane]:
+    """For those who kill the server."""
+    with ControlPlane() as plane:
+        yield plane
+
+
+@pytest.mark.parametrize("streaming", [True, False], ids=["streamed lists", "lists in pages"])
+async def test_whatever_makes_the_server_forget_the_lists_that_follow_close_the_gap(
+    own_plane: ControlPlane, *, streaming: bool
+) -> None:
+    async with scene(own_plane) as it:
+        if not streaming:
+            it.proxy.script(CAN_NOT_STREAM)
+        async with it.played():
+            for fault in FORGOTTEN.values():
+                await it.suffer(fault, noticed_as=Gone)
+            for fault in HALF_A_LIST[streaming]:
+                await it.suffer_during_list(fault, streaming=streaming)
+            lists = it.reader.lists
+
+            await asyncio.to_thread(own_plane.restart_apiserver)
+            await it.caught_up()
+            await it.proxy.down()
+            await until(lambda: Unreachable in map(type, it.reader.errors), what="the refusal is noticed")
+            await it.proxy.up()
+            await it.caught_up()
+            await asyncio.to_thread(own_plane.stop_apiserver)
+            own_plane.compact_etcd()
+            await asyncio.to_thread(own_plane.start_apiserver)
+            await it.caught_up()
+
+            await until(lambda: it.writer.changes > THOUSANDS, what="thousands of changes", seconds=60)
+        it.assert_nothing_missed_or_doubled()
+        assert it.reader.lists > lists
+        assert any(isinstance(error, Gone) for error in it.reader.errors), "the server itself forgot"
+        assert it.watching.streams_lists is streaming
+        assert it.feed.health.trustworthy
+
+
+class Impatient(Hasty):
+    """Lives through 180 s, and through nothing else, in a moment."""
+
+    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[None]:
+        return super().timeout(0.2 if seconds == 180.0 else seconds)
+
+
+async def test_a_silent_connection_is_given_up_after_180_seconds_and_a_cut_one_at_once(
+    proxy: FaultProxy, admin: Client, namespace: str
+) -> None:
+    async with connected(proxy, clock=Impatient()) as client, asyncio.TaskGroup() as tasks:
+        reader = Reader()
+        scope = Scope(namespace=namespace)
+        following = tasks.create_task(reader.follow(client, scope=scope, patience=Patience()))
+        await until(lambda: reader.lists == 1 and proxy.open_watches == 1, what="the list is there")
+        await proxy.silence_open()
+        await until(lambda: TimedOut in map(type, reader.errors), what="the silence is noticed")
+        await until(lambda: proxy.open_watches == 1, what="it watches again")
+        seen = len(proxy.requests)
+        proxy.cut_open_connections()
+        again = await proxy.wait_for(lambda request: request in proxy.requests[seen:], within=1.0)
+        assert "resourceVersion=" in again.query
+        assert reader.lists == 1
+        following.cancel()
+
+
+async def listed_after(proxy: FaultProxy, client: Client, namespace: str, *, patience: Patience) -> Reader:
+    """What a reader has once it has its first list and one change after it."""
+    reader = Reader()
+    async with asyncio.TaskGroup() as tasks:
+        following = tasks.create_task(
+            reader.follow(client, scope=Scope(namespace=namespace), patience=patience)
+        )
+        await until(lambda: reader.lists == 1, what="a list is there")
+        made = await client.create(CONFIG_MAPS, {"metadata": {"name": "later"}}, namespace=namespace)
+        await until(lambda: made["metadata"]["uid"] in reader.picture, what="the change is told")
+        following.cancel()
+    return reader
+
+
+def as_told(kind: str, made: dict[str, Any]) -> bytes:
+    return msgspec.json.encode({"type": kind, "object": made})
+
+
+OLD_SERVERS: dict[str, tuple[str, ...]] = {
+    "falls silent": ("ADDED",),
+    "goes on with changes": ("ADDED", "MODIFIED"),
+    "goes on with deletions": ("ADDED", "DELETED"),
+}
+
+
+@pytest.mark.parametrize("kinds", OLD_SERVERS.values(), ids=OLD_SERVERS.keys())
+async def test_a_server_that_takes_a_streamed_list_for_a_watch_is_listed_in_pages(
+    through_proxy: Client, proxy: FaultProxy, namespace: str, kinds: tuple[str, ...]
+) -> None:
+    made = await through_proxy.create(CONFIG_MAPS, {"metadata": {"name": "old"}}, namespace=namespace)
+    lines = []
+    for number, kind in enumerate(kinds):
+        version = str(int(made["metadata"]["resourceVersion"]) + number)
+        lines.append(as_told(kind, {**made, "metadata": {**made["metadata"], "resourceVersion": version}}))
+    ignoring = proxy.script(
+        Rule(Stream(tuple(lines)), path=re.compile("sendInitialEvents"), times=None)
+    )
+    reader = await listed_after(
+        proxy, through_proxy, namespace, patience=Patience(closing_bookmark=0.3)
+    )
+    assert {name for name, _ in reader.picture.values()} >= {"old", "later"}
+    assert reader.flaws == []
+    assert reader.errors == [], "the server is not behind; it is only asked in another way"
+    assert through_proxy.streams_lists is False
+    assert proxy.hits(ignoring) == 1, "one watch found out for all"
+
+
+async def test_a_streamed_list_that_never_ends_is_given_up_although_objects_keep_coming(
+    through_proxy: Client, proxy: FaultProxy, namespace: str
+) -> None:
+    made = await through_proxy.create(CONFIG_MAPS, {"metadata": {"name": "old"}}, namespace=namespace)
+    endless = b"\n".join(
+        as_told("ADDED", {"metadata": {"name": f"n{number}", "uid": f"u{number}", "resourceVersion": str(number)}})
+        for number in range(1, 5000)
+    )
+    slow = Slow(bytes_per_second=20_000)
+    proxy.script(
+        Rule(slow, path=re.compile("sendInitialEvents"), times=None, answer=Stream((endless,)))
+    )
+    patience = Patience(closing_bookmark=30.0, streamed_list=0.5)
+    reader = await listed_after(proxy, through_proxy, namespace, patience=patience)
+    assert made["metadata"]["uid"] in reader.picture
+    assert "u1" not in reader.picture
+    assert reader.flaws == []

@@ -1,0 +1,20 @@
+"""What tests of all folders share: one real control plane for the whole run, also with several workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.controlplane.access import Access
+from harness.controlplane.sharing import shared_control_plane
+
+# The rules of the contract are checks too, though no test module.
+pytest.register_assert_rewrite("tests.contract")
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[Access]:
+    """Started by the first test that asks. It is everybody's: use names of your own, stop nothing, count nothing."""
+    with shared_control_plane() as access:
+        yield access

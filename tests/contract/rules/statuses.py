@@ -1,0 +1,64 @@
+"""The status subresource: two halves of an object that are written apart."""
+
+from __future__ import annotations
+
+from skoupa.kube.resources import CONFIG_MAPS, PODS
+from tests.contract.arena import Arena
+from tests.contract.kinds import DEPLOYMENTS, deployment, pod
+from tests.contract.registry import rule
+
+
+@rule()
+async def status_is_written_through_its_subresource_only(arena: Arena) -> None:
+    """A write of the object leaves the status, a write of the status leaves the rest and the generation."""
+    custom = await arena.install_crd()
+    made = await arena.create(custom, {"metadata": {"name": "one"}, "spec": {"size": 1}, "status": {"phase": "X"}})
+    assert "status" not in made
+    body = {**made, "spec": {"size": 2}, "status": {"phase": "Done"}}
+    shown = await arena.client.replace(custom, body, namespace=arena.namespace, subresource="status")
+    assert shown["status"] == {"phase": "Done"}
+    assert shown["spec"] == {"size": 1}
+    assert shown["metadata"]["generation"] == 1
+    body = {**shown, "spec": {"size": 3}, "status": {"phase": "Other"}}
+    shown = await arena.client.replace(custom, body, namespace=arena.namespace)
+    assert shown["status"] == {"phase": "Done"}
+    assert shown["spec"] == {"size": 3}
+    assert shown["metadata"]["generation"] == 2
+
+
+@rule()
+async def status_can_be_patched(arena: Arena) -> None:
+    """A merge patch of the status subresource changes the status alone."""
+    await arena.create(DEPLOYMENTS, deployment("web"))
+    patch = {"status": {"observedGeneration": 41}, "spec": {"minReadySeconds": 9}}
+    new = await arena.client.merge_patch(
+        DEPLOYMENTS, "web", patch, namespace=arena.namespace, subresource="status"
+    )
+    assert new["status"]["observedGeneration"] == 41
+    assert not new["spec"].get("minReadySeconds")
+    assert new["metadata"]["generation"] == 1
+
+
+@rule()
+async def a_status_write_may_annotate_and_label_pods(arena: Arena) -> None:
+    """A Pod can be made to look finished through its status."""
+    await arena.create_pod(pod("worker"))
+    patch = {"status": {"phase": "Succeeded"}}
+    new = await arena.client.merge_patch(
+        PODS, "worker", patch, namespace=arena.namespace, subresource="status"
+    )
+    assert new["status"]["phase"] == "Succeeded"
+    assert (await arena.get(PODS, "worker"))["status"]["phase"] == "Succeeded"
+
+
+@rule()
+async def kinds_without_status_have_no_such_subresource(arena: Arena) -> None:
+    """The status path of a kind without status is a 404."""
+    await arena.config_map("one")
+    path = CONFIG_MAPS.path(namespace=arena.namespace, name="one", subresource="status")
+    assert (await arena.ask("GET", path)).status == 404
+    custom = await arena.install_crd(status=False)
+    await arena.create(custom, {"metadata": {"name": "one"}, "status": {"phase": "Kept"}})
+    assert (await arena.get(custom, "one"))["status"] == {"phase": "Kept"}
+    path = custom.path(namespace=arena.namespace, name="one", subresource="status")
+    assert (await arena.ask("GET", path)).status == 404
