@@ -54,6 +54,7 @@ class Host(Protocol):
     clock: Clock
     transport: Transport
     mark: str  # makes names of one run differ from those of another
+    shared: dict[str, Resource]  # what outlives an arena, for later ones on this host
 
     async def forget_the_past(self, custom: Resource) -> None:
         """Makes every resourceVersion and continue token of this custom kind that was handed out so far expire."""
@@ -242,11 +243,27 @@ class Arena:
         async with self.transport.stream(request) as stream, aclosing(stream.chunks()) as chunks:
             yield Watching(stream, chunks, self.clock)
 
-    async def install_crd(self, **parts: Any) -> Resource:
-        """Defines a kind, `parts` over the definition's spec, and returns once it is served."""
-        word = self.unique("w").replace("-", "")
-        definition = definition_of(word, **parts)
-        await self.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
+    async def custom_kind(self) -> Resource:
+        """A namespaced kind with a status that other rules use after this one: not to be deleted.
+
+        A real server delays the first object of a new kind by two seconds.
+        """
+        if "custom" not in self._host.shared:
+            self._host.shared["custom"] = await self._define(definition_of(self._word()))
+        return self._host.shared["custom"]
+
+    async def own_custom_kind(self, **parts: Any) -> Resource:
+        """A new kind, `parts` over the definition's spec; it goes with the arena."""
+        definition = definition_of(self._word(), **parts)
+        self._to_remove.append((CUSTOM_RESOURCE_DEFINITIONS, definition["metadata"]["name"]))
+        return await self._define(definition)
+
+    def _word(self) -> str:
+        return self.unique("w").replace("-", "")
+
+    async def _define(self, definition: Object) -> Resource:
+        """Returns once the kind is served."""
+        await self.client.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
         spec = definition["spec"]
         custom = Resource(
             group=spec["group"],

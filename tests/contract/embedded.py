@@ -20,6 +20,7 @@ class EmbeddedHost:
         self.clock: Clock = cluster.clock
         self.transport: Transport = cluster
         self.mark = "embedded"
+        self.shared: dict[str, Resource] = {}
 
     async def forget_the_past(self, custom: Resource) -> None:
         assert custom.group, "only the past of a custom kind can be forgotten on the real server"

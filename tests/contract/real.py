@@ -20,6 +20,8 @@ from tests.contract.arena import Gate, Grant, Object
 _RBAC = "rbac.authorization.k8s.io"
 _POLICIES = "admissionregistration.k8s.io"
 _SECONDS = 30.0
+# One test process tries one rule at a time, so what its rules share is never in use twice.
+_SHARED: dict[str, dict[str, Resource]] = {}
 _TRIES: dict[str, Method] = {"CREATE": "POST", "UPDATE": "PUT", "DELETE": "DELETE"}
 
 
@@ -29,6 +31,7 @@ class RealHost:
         self.transport = transport
         self.clock = clock
         self.mark = secrets.token_hex(4)
+        self.shared = _SHARED.setdefault(access.url, {})
         self._client = Client(transport, clock)
 
     async def forget_the_past(self, custom: Resource) -> None:

@@ -122,7 +122,7 @@ def _long_unit(pattern: str, days: int) -> Case:
     )
 
 
-_COMPACT: Final = ".substring(0, 4) + '-' + {0}.substring(4, 6) + '-' + {0}.substring(6)".format(_VALUE)
+_COMPACT: Final = f"{_VALUE}.substring(0, 4) + '-' + {_VALUE}.substring(4, 6) + '-' + {_VALUE}.substring(6)"
 _TIME_FORM: Final = f"it does not write its time as {TIMES}"
 _ISO_SPELT: Final = f"{_LOWER}.replace('p', '').replace('t', '')"
 
@@ -135,10 +135,10 @@ _CASES: Final = (
     ),
     # Times first, as the engine does: 20260930 is a day and not a number without a unit.
     Case(
-        when=matches(_VALUE, "(?:19|20)[0-9]{6}") + f" && {matches(f'({_VALUE}{_COMPACT})', DATE)}",
+        when=matches(_VALUE, "(?:19|20)[0-9]{6}") + f" && {matches(f'({_COMPACT})', DATE)}",
         what=_TIME_FORM,
         instead=_SUGGESTED,
-        suggestion=f"{_VALUE}{_COMPACT}",
+        suggestion=_COMPACT,
     ),
     Case(
         when=matches(_VALUE, "[1-3][0-9]{9}"),
@@ -230,6 +230,11 @@ _CASES: Final = (
         when=matches(_SPELT, "(?:[0-9]+[.]?[0-9]*[wdhms])+"),
         what="it has a decimal point",
         instead="write whole numbers of smaller units, as in 1d12h",
+    ),
+    Case(
+        when=matches(_LOWER, "(?:[0-9]+[a-z]+)+[0-9]+"),
+        what="it has a number without a unit",
+        instead=f"write w, d, h, m or s after each number, as in {DURATIONS}",
     ),
     Case(
         when=matches(_LOWER, "(?:[0-9]+[.]?[0-9]*[a-z]*)+"),

@@ -32,9 +32,7 @@ _HOUR: Final = "(?:[01][0-9]|2[0-3])"
 _SIXTY: Final = "[0-5][0-9]"
 TIME: Final = f"{DATE}(?:T{_HOUR}{_SIXTY}{_SIXTY}Z)?"
 
-RFC3339: Final = (
-    f"{DATE}[Tt]{_HOUR}:{_SIXTY}:{_SIXTY}(?:[.][0-9]+)?(?:[Zz]|[+-]{_HOUR}:{_SIXTY})"
-)
+RFC3339: Final = f"{DATE}[Tt]{_HOUR}:{_SIXTY}:{_SIXTY}(?:[.][0-9]+)?(?:[Zz]|[+-]{_HOUR}:{_SIXTY})"
 
 # Whatever Kyverno 1.19 makes sense of, and a little more: enough not to call not understood what it understands.
 _KYVERNO_WORD: Final = (

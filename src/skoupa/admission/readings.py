@@ -34,7 +34,8 @@ def is_duration(text: str) -> str:
 def seconds(text: str) -> str:
     """The length of a duration; an error for anything else."""
     return " + ".join(
-        f"int('0' + {text}.find('[0-9]+{unit}').replace('{unit}', '')) * {size}" for unit, size in UNITS.items()
+        f"int('0' + {text}.find('[0-9]+{unit}').replace('{unit}', '')) * {size}"
+        for unit, size in UNITS.items()
     )
 
 
@@ -55,10 +56,8 @@ def variable(name: str, expression: str) -> Variable:
 
 def reading() -> list[Variable]:
     """`value`, `understood`, `isTime`, `seconds`, `created`, `now`, `since`, `due`; the last only where understood."""
-    value = "variables.value"
-    times = (
-        "object.metadata.?managedFields.orValue([]).filter(f, has(f.time)).map(f, int(timestamp(f.time)))"
-    )
+    value, created = "variables.value", "object.metadata.creationTimestamp"
+    times = "object.metadata.?managedFields.orValue([]).filter(f, has(f.time)).map(f, int(timestamp(f.time)))"
     refreshed = "variables.refreshed"
     # An annotation may be 256 KiB long, and the cost of matching it would end the request.
     is_refreshed = f"size({refreshed}) <= 100 && {matches(refreshed, RFC3339)}"
@@ -71,7 +70,7 @@ def reading() -> list[Variable]:
         variable("understood", "variables.isTime || variables.seconds >= 0"),
         variable(
             "created",
-            "has(object.metadata.creationTimestamp) ? int(timestamp(object.metadata.creationTimestamp)) : 0",
+            f"has({created}) && {created} != null ? int(timestamp({created})) : 0",
         ),
         variable(
             "now",
@@ -86,7 +85,10 @@ def reading() -> list[Variable]:
         variable(
             "due",
             choose(
-                [("variables.isTime", epoch(value)), ("variables.seconds >= 0", "variables.since + variables.seconds")],
+                [
+                    ("variables.isTime", epoch(value)),
+                    ("variables.seconds >= 0", "variables.since + variables.seconds"),
+                ],
                 otherwise="variables.now",
             ),
         ),

@@ -75,6 +75,43 @@ def snapshot(
 
 
 @app.command()
+def run(
+    *,
+    enforce: Annotated[
+        bool,
+        typer.Option("--enforce", help="Delete what is due; without it Skoupa only observes and reports."),
+    ] = False,
+    accept_backlog: Annotated[
+        bool, typer.Option("--accept-backlog", help="Let go what was overdue before Skoupa first looked.")
+    ] = False,
+    config: Annotated[str | None, typer.Option(metavar="FILE", help="Settings, as YAML.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="One setting, such as ttl.noticeBefore=1h; repeatable."
+        ),
+    ] = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Runs the controller: watches the cluster and lets go what is due.
+
+    Observes unless told to enforce. Runs in a cluster, or outside of one with a kubeconfig.
+
+    Example: skoupa run --enforce --set rate.deletionsPerSecond=20
+    """
+    connecting = Connecting(kubeconfig=kubeconfig, context=context)
+    _command(
+        "run",
+        connecting=connecting,
+        config=config,
+        enforce=enforce,
+        accept_backlog=accept_backlog,
+        assignments=tuple(settings or ()),
+    )
+
+
+@app.command()
 def demo(
     *,
     source: Annotated[

@@ -86,6 +86,10 @@ class Feeds:
                 )
                 self._open[key] = (feed, self._group.create_task(feed.run()))
 
+    def close(self) -> None:
+        for _, task in self._open.values():
+            task.cancel()
+
     async def _wanted(self) -> list[Key]:
         selectors = {interest.labels for interest in (*self._knowledge.interests, KEPT)}
         wanted: list[Key] = []

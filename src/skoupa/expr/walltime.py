@@ -51,12 +51,13 @@ def show_time(epoch: int, zone: tzinfo) -> str:
 
 
 def _place(when: datetime) -> str:
-    offset, name = _offset(when), when.tzname() or ""
-    if name == "UTC":
+    seconds, name = _seconds(_offset(when)), when.tzname() or ""
+    if name == "UTC" and not seconds:
         return name
-    size = (datetime.min + abs(offset)).time()
-    sign = "-" if offset < timedelta(0) else "+"
-    east = f"UTC{sign}{size:%H:%M:%S}" if size.second else f"UTC{sign}{size:%H:%M}"
+    minutes, rest = divmod(abs(seconds), 60)
+    east = f"UTC{'-' if seconds < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}" + (
+        f":{rest:02}" if rest else ""
+    )
     # Many zones have no letters of their own and are called +03.
     return f"{name} ({east})" if name.isalpha() else east
 

@@ -60,9 +60,7 @@ def _from_environment(value: str) -> tzinfo:
     zone = zone or _from_database(value.rpartition(_DATABASE)[2]) or _from_rules(value)
     if zone is None:
         error = _unknown(value)
-        raise UsageError(
-            f"the environment's TZ={value}: {error.message}", advice=f"{error.advice}; --tz overrides it"
-        )
+        raise UsageError(f"$TZ: {error.message}", advice=f"{error.advice} (--tz NAME goes before $TZ)")
     return zone
 
 

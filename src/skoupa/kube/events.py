@@ -43,8 +43,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     action: str
     note: str
     type: Literal["Normal", "Warning"] = "Normal"
-    # When it happened, seconds since the epoch; part of the name, so that the same at another time is told again.
+    # When it happened, seconds since the epoch.
     at: float
+    # What makes it the same Event when it is told again; the time, where nothing is given.
+    identity: str = ""
 
 
 class EventWriter:
@@ -134,7 +136,8 @@ class EventWriter:
 
 
 def event_name(event: Event) -> str:
-    said = msgspec.json.encode((event.regarding.uid, event.reason, event.action, event.note, event.at))
+    identity = event.identity or repr(event.at)
+    said = msgspec.json.encode((event.regarding.uid, event.reason, event.action, event.note, identity))
     digest = hashlib.sha256(said).hexdigest()[:16]
     # A name of 253 characters at most; the object's own may be as long.
     return f"{event.regarding.name[:230].rstrip('.-')}.{digest}".lower()

@@ -126,19 +126,23 @@ def _may_repeat(response: Response, request: Request) -> bool:
 
 
 class RateCeiling:
-    """At most so many a second, evenly: each takes the next free moment and sleeps until then."""
+    """Never more than so many within any second; what comes after a quiet second goes at once."""
 
     def __init__(self, clock: Clock, *, per_second: float | None) -> None:
         self._clock = clock
-        self._gap = 1.0 / per_second if per_second else 0.0
-        self._next = 0.0
+        # A ceiling below one a second is a window of one that is longer than a second.
+        self._count = max(1, int(per_second)) if per_second else 0
+        self._window = self._count / per_second if per_second else 0.0
+        self._passed: deque[float] = deque(maxlen=self._count or None)
 
     async def pass_one(self) -> None:
-        if not self._gap:
+        if not self._count:
             return
         now = self._clock.monotonic()
-        mine = max(now, self._next)
-        self._next = mine + self._gap
+        mine = now
+        if len(self._passed) == self._count:
+            mine = max(now, self._passed[0] + self._window)
+        self._passed.append(mine)
         if mine > now:
             await self._clock.sleep(mine - now)
 

@@ -23,6 +23,7 @@ from skoupa.kube.timestamps import micro_time
 from skoupa.kube.transport import Request, Response, Stream, Transport
 
 LEAD_SHARE: Final = 2 / 3
+RELEASE_SECONDS: Final = 5.0
 
 
 class _LeaseSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -61,6 +62,7 @@ class Election:
         self._retry_seconds = retry_seconds
         self._seen_version = ""
         self._seen_at = 0.0
+        self._seen_duration = float(lease_seconds)
         self._renewal_sent = float("-inf")
         self._acquired = asyncio.Event()
         self.holder = ""
@@ -109,6 +111,9 @@ class Election:
         try:
             lease = await self._client.get(LEASES, self._name, namespace=self._namespace, view=_LEASE)
         except NotFound:
+            # Whoever deleted the Lease has not told its holder, who may go on writing until it would have run out.
+            if self.holder not in {"", self.identity} and not self._expired():
+                return
             sent = self._clock.monotonic()
             body = self._body(self._spec(transitions=0))
             await self._client.create(LEASES, body, namespace=self._namespace)
@@ -117,8 +122,9 @@ class Election:
         if lease.metadata.resource_version != self._seen_version:
             self._seen_version = lease.metadata.resource_version
             self._seen_at = self._clock.monotonic()
+            self._seen_duration = lease.spec.lease_duration_seconds or self._lease_seconds
         self.holder = lease.spec.holder_identity or ""
-        if self.holder not in {"", self.identity} and not self._expired(lease.spec):
+        if self.holder not in {"", self.identity} and not self._expired():
             self._renewal_sent = float("-inf")
             return
         sent = self._clock.monotonic()
@@ -129,9 +135,8 @@ class Election:
         self._seen_at = self._clock.monotonic()
         self._won(sent)
 
-    def _expired(self, spec: _LeaseSpec) -> bool:
-        duration = spec.lease_duration_seconds or self._lease_seconds
-        return self._clock.monotonic() - self._seen_at > duration
+    def _expired(self) -> bool:
+        return self._clock.monotonic() - self._seen_at > self._seen_duration
 
     def _won(self, sent: float) -> None:
         self.holder = self.identity
@@ -162,14 +167,15 @@ class Election:
         }
 
     async def _release(self) -> None:
-        if self.holder != self.identity:
-            return
+        left = self._renewal_sent + self._lease_seconds - self._clock.monotonic()
         self._renewal_sent = float("-inf")
+        if self.holder != self.identity or left <= 0:
+            return
         spec = _LeaseSpec(
             holder_identity="", lease_duration_seconds=1, renew_time=micro_time(self._clock.now())
         )
         try:
-            async with self._clock.timeout(5.0):
+            async with self._clock.timeout(min(left, RELEASE_SECONDS)):
                 lease = await self._client.get(LEASES, self._name, namespace=self._namespace, view=_LEASE)
                 if lease.spec.holder_identity != self.identity:
                     return
@@ -183,7 +189,10 @@ class Election:
 
 
 class Fence:
-    """A transport that lets writes through only while the election is won, and none longer than the lease lasts."""
+    """A transport that lets writes through only while the election is won, and none longer than the lease lasts.
+
+    It stands next to the wire, under `Flow`: what has waited its turn there is asked again when it is sent.
+    """
 
     def __init__(self, inner: Transport, election: Election) -> None:
         self._inner = inner

@@ -13,11 +13,14 @@ import signal
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import TypeAlias
 
 from skoupa.kube.secret import Secret
 
 LONGEST_ANSWER = 2**20
 _STDERR_KEPT = 2**13
+
+_Starting: TypeAlias = "asyncio.Future[tuple[asyncio.SubprocessTransport, Process]]"
 
 
 class Process(asyncio.SubprocessProtocol):
@@ -40,25 +43,36 @@ class Process(asyncio.SubprocessProtocol):
         self, program: str, args: Iterable[Secret], *, environment: Mapping[str, str], terminal: bool
     ) -> int:
         """The exit code, negative for a signal. With `terminal`, standard input is ours, otherwise it is empty."""
-        transport, _ = await asyncio.get_running_loop().subprocess_exec(
-            lambda: self,
-            program,
-            *(arg.reveal() for arg in args),
-            stdin=None if terminal else asyncio.subprocess.DEVNULL,
-            env=dict(environment),
-            # Who talks to the terminal has to stay in the group that the terminal belongs to.
-            start_new_session=not terminal,
+        starting = asyncio.ensure_future(
+            asyncio.get_running_loop().subprocess_exec(
+                lambda: self,
+                program,
+                *(arg.reveal() for arg in args),
+                stdin=None if terminal else asyncio.subprocess.DEVNULL,
+                env=dict(environment),
+                # Who talks to the terminal has to stay in the group that the terminal belongs to.
+                start_new_session=not terminal,
+            )
         )
         whole = False
         try:
+            # Shielded: asyncio leaves a pipe open, and may wait for a grandchild, when a start is cancelled halfway.
+            await asyncio.shield(starting)
             await self._ended
             whole = not self.endless
         finally:
-            if not whole:
-                _kill(transport, group=not terminal)
+            await self._leave(starting, kill=not whole, group=not terminal)
+        return starting.result()[0].get_returncode() or 0
+
+    async def _leave(self, starting: _Starting, *, kill: bool, group: bool) -> None:
+        with suppress(
+            OSError
+        ):  # it could not be started; the caller has that error already, or was cancelled
+            transport, _ = await starting
+            if kill:
+                _kill(transport, group=group)
             transport.close()
             await self._exited
-        return transport.get_returncode() or 0
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:

@@ -61,3 +61,6 @@ CUSTOM_RESOURCE_DEFINITIONS = Resource(
     kind="CustomResourceDefinition",
     namespaced=False,
 )
+API_SERVICES = Resource(
+    group="apiregistration.k8s.io", version="v1", plural="apiservices", kind="APIService", namespaced=False
+)

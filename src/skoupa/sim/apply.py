@@ -17,10 +17,12 @@ from skoupa.sim.fieldsets import (
     Comparison,
     Fields,
     Unkeyed,
+    check_items,
     compare,
     fields_of,
     in_order,
     printed,
+    same,
     with_parents,
     without,
 )
@@ -63,7 +65,9 @@ def apply_patch(
     if "managedFields" in (applied.get("metadata") or {}):
         raise ApplyRefused(400, "BadRequest", "metadata.managedFields must be nil")
     structure = structure_of(applied, schema=schema)
-    stated = applied if subresource != "status" else {"status": applied.get("status", {})}
+    stated = applied
+    if subresource == "status":
+        stated = {key: value for key, value in applied.items() if key in ("metadata", "status")}
     before = unowned(live or {})
     owners = owners_of(live)
     if live and not owners:
@@ -83,7 +87,7 @@ def apply_patch(
         after = _pruned(after, last.fields, owners.values(), structure)
     _settle(owners, compare(before, after, structure), mine, force=force)
     after = _without_emptied(after, before)
-    if after == before:
+    if same(after, before):
         owners[mine.identity] = msgspec.structs.replace(mine, time=last.time if last else "")
     keep(owners, mine.identity, mine.fields - NOBODYS)
     return _with_owners(after, owners)
@@ -120,12 +124,15 @@ def track_update(
         change = compare(unowned(before or {}), unowned(after), structure)
     except Unkeyed:
         return []  # the server, too, gives up on owners rather than refuse a write
+    if not subresource:
+        change = change.without(structure.apart)
     take(owners, change, updater)
     return listed(capped(owners))
 
 
 def _fields_of(stated: dict[str, Any], structure: Structure, applied: Mapping[str, Any]) -> Fields:
     try:
+        check_items(stated, structure)
         return fields_of(stated, structure)
     except Unkeyed as fault:
         metadata = applied.get("metadata") or {}

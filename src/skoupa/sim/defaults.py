@@ -30,6 +30,8 @@ def default(served: Served, obj: Body) -> None:
     fill = _FILLED.get(row)
     if fill is not None:
         fill(obj)
+    if not obj.get("spec", True):
+        del obj["spec"]
 
 
 def begin(served: Served, obj: Body) -> None:
@@ -39,6 +41,7 @@ def begin(served: Served, obj: Body) -> None:
     if served.custom or row in kinds.WITH_GENERATION:
         obj["metadata"]["generation"] = 1
     if served.has_status and not served.custom:
+        obj.setdefault("spec", {})
         obj["status"] = {**_FIRST_STATUS.get(row, {}), **(obj.get("status") or {})}
     if row == ("", "namespaces"):
         obj["spec"]["finalizers"] = [

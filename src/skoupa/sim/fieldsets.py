@@ -7,7 +7,7 @@ sets, compares objects into sets, and reads and writes the nested form (`fieldsV
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 import msgspec
@@ -34,12 +34,29 @@ class Comparison(msgspec.Struct):
     def written(self) -> Fields:
         return frozenset(self.added | self.modified)
 
+    def without(self, ignored: Callable[[Path], bool]) -> Comparison:
+        sets = (self.added, self.modified, self.removed)
+        return Comparison(*({path for path in paths if not ignored(path)} for paths in sets))
+
 
 def fields_of(value: Any, structure: Structure) -> Fields:
     """Every place that `value` states: leaves, list items and keys of maps, but not the named fields that hold them."""
     found: set[Path] = set()
     _collect(value, (), structure, found)
     return frozenset(found)
+
+
+def check_items(value: Any, structure: Structure, path: Path = ()) -> None:
+    """Raises `Unkeyed` where items of a list can't be told apart."""
+    if isinstance(value, dict) and (not path or not structure.whole(path)):
+        for key, child in value.items():
+            check_items(child, structure, (*path, f"f:{key}"))
+    elif isinstance(value, list):
+        steps = item_steps(value, path, structure) or []
+        for index, step in enumerate(steps):
+            if step in steps[:index]:
+                raise Unkeyed(f"{printed(path)}: duplicate entries for key {printed((step,))}")
+            check_items(value[index], structure, (*path, step))
 
 
 def compare(before: Mapping[str, Any], after: Mapping[str, Any], structure: Structure) -> Comparison:
@@ -121,7 +138,7 @@ def _step(item: Any, keys: Mapping[str, Any], *, index: int, path: Path) -> str:
 
 
 def _collect(value: Any, path: Path, structure: Structure, found: set[Path]) -> None:
-    if isinstance(value, Mapping) and (not path or not structure.whole(path)):
+    if isinstance(value, dict) and (not path or not structure.whole(path)):
         for key, child in value.items():
             place = (*path, f"f:{key}")
             _collect(child, place, structure, found)
@@ -140,7 +157,9 @@ def _collect(value: Any, path: Path, structure: Structure, found: set[Path]) -> 
 
 
 def _compare(before: Any, after: Any, path: Path, structure: Structure, out: Comparison) -> None:
-    old, new = (_form(side, path, structure) for side in (before, after))
+    if before is not ABSENT and after is not ABSENT and same(before, after):
+        return
+    old, new = _form(before, path, structure), _form(after, path, structure)
     if old == new or not (old and new):
         leaf = _compare_as(old or new, (before, after), path, structure, out)
     else:
@@ -157,7 +176,7 @@ def _compare(before: Any, after: Any, path: Path, structure: Structure, out: Com
 def _form(value: Any, path: Path, structure: Structure) -> Literal["map", "items", "leaf", ""]:
     if value is ABSENT or value is None:
         return ""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return "leaf" if path and structure.whole(path) else "map"
     if isinstance(value, list) and structure.keys(path) is not None:
         return "items"
@@ -167,14 +186,14 @@ def _form(value: Any, path: Path, structure: Structure) -> Literal["map", "items
 def _compare_as(form: str, sides: tuple[Any, Any], path: Path, structure: Structure, out: Comparison) -> bool:
     """Compares what is below `path`, or all of it as one value; returns whether it was the latter."""
     before, after = sides
-    kind = {"map": Mapping, "items": list}.get(form)
+    kind = {"map": dict, "items": list}.get(form)
     left, right = (side if kind and isinstance(side, kind) else None for side in sides)
     if not left and not right and path:
         if before is ABSENT:
             out.added.add(path)
         elif after is ABSENT:
             out.removed.add(path)
-        elif before != after:
+        elif not same(before, after):
             out.modified.add(path)
         return True
     if form == "items":
@@ -196,7 +215,7 @@ def _compare_items(
         if len(left) > 1 or len(right) > 1:
             # Items that share a key can't be told apart: they are owned together, without what is in them.
             if len(left) > 1 and len(right) > 1:
-                if left != right:
+                if not same(left, right):
                     out.modified.add(place)
             elif len(left) > 1:
                 if right:
@@ -210,6 +229,15 @@ def _compare_items(
             _compare(left[0] if left else ABSENT, right[0] if right else ABSENT, place, structure, out)
 
 
+def same(before: Any, after: Any) -> bool:
+    """Equality of JSON: Python takes true for 1."""
+    if before != after:
+        return False
+    if isinstance(before, dict | list):
+        return _encoder.encode(before) == _encoder.encode(after)
+    return isinstance(before, bool) is isinstance(after, bool)
+
+
 def _grouped(items: list[Any], path: Path, structure: Structure) -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = {}
     for step, item in zip(item_steps(items, path, structure) or (), items, strict=True):
@@ -220,7 +248,7 @@ def _grouped(items: list[Any], path: Path, structure: Structure) -> dict[str, li
 def _strip(value: Any, path: Path, structure: Structure, gone: Fields, parents: set[Path]) -> Any:
     if path not in parents:
         return value
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         kept = {}
         for key, child in value.items():
             place = (*path, f"f:{key}")

@@ -34,6 +34,9 @@ class Structure(Protocol):
     def always(self, path: Path) -> bool:
         """Whether the server's own form of the object has this place even when nothing is written there."""
 
+    def apart(self, path: Path) -> bool:
+        """Whether this is the status of a kind that has it written through a subresource of its own."""
+
 
 def structure_of(obj: Mapping[str, Any], *, schema: Mapping[str, Any] | None = None) -> Structure:
     """`schema` is the openAPIV3Schema of a custom kind's version."""
@@ -43,37 +46,38 @@ def structure_of(obj: Mapping[str, Any], *, schema: Mapping[str, Any] | None = N
     return _Custom(schema or {"x-kubernetes-preserve-unknown-fields": True})
 
 
-_NAME: Final = {"name": None}
-_TYPE: Final = {"type": None}
+_NAME: Final = {"name": ""}
+_TYPE: Final = {"type": ""}
 _SET: Final[Mapping[str, Any]] = {}
 
-# Lists by the end of their path; "" is the root of the object. All others are one value.
+# Lists by the end of their path; "" is the root of the object. All others are one value. Keys come with the value that
+# the API has for an item without them.
 _LISTS: Final[Mapping[tuple[str, ...], Mapping[str, Any]]] = {
     ("metadata", "finalizers"): _SET,
-    ("metadata", "ownerReferences"): {"uid": None},
+    ("metadata", "ownerReferences"): {"uid": ""},
     ("status", "conditions"): _TYPE,
-    ("", "secrets"): _NAME,
+    ("", "secrets"): {"name": None},
     ("", "webhooks"): _NAME,
     ("containers",): _NAME,
     ("initContainers",): _NAME,
     ("ephemeralContainers",): _NAME,
     ("env",): _NAME,
     ("volumes",): _NAME,
-    ("volumeMounts",): {"mountPath": None},
-    ("volumeDevices",): {"devicePath": None},
-    ("containers", "ports"): {"containerPort": None, "protocol": "TCP"},
-    ("initContainers", "ports"): {"containerPort": None, "protocol": "TCP"},
-    ("ephemeralContainers", "ports"): {"containerPort": None, "protocol": "TCP"},
+    ("volumeMounts",): {"mountPath": ""},
+    ("volumeDevices",): {"devicePath": ""},
+    ("containers", "ports"): {"containerPort": 0, "protocol": "TCP"},
+    ("initContainers", "ports"): {"containerPort": 0, "protocol": "TCP"},
+    ("ephemeralContainers", "ports"): {"containerPort": 0, "protocol": "TCP"},
     ("resources", "claims"): _NAME,
     ("spec", "imagePullSecrets"): _NAME,
-    ("spec", "hostAliases"): {"ip": None},
+    ("spec", "hostAliases"): {"ip": ""},
     ("spec", "schedulingGates"): _NAME,
     ("spec", "resourceClaims"): _NAME,
-    ("spec", "topologySpreadConstraints"): {"topologyKey": None, "whenUnsatisfiable": None},
-    ("status", "podIPs"): {"ip": None},
+    ("spec", "topologySpreadConstraints"): {"topologyKey": "", "whenUnsatisfiable": ""},
+    ("status", "podIPs"): {"ip": ""},
     ("status", "resourceClaimStatuses"): _NAME,
-    ("status", "reservedFor"): {"uid": None},
-    ("status", "devices"): {"driver": None, "device": None, "pool": None, "shareID": None},
+    ("status", "reservedFor"): {"uid": ""},
+    ("status", "devices"): {"driver": "", "device": "", "pool": "", "shareID": None},
     ("spec", "podCIDRs"): _SET,
     ("spec", "drivers"): _NAME,
     ("spec", "volumeLifecycleModes"): _SET,
@@ -87,7 +91,7 @@ _LISTS: Final[Mapping[tuple[str, ...], Mapping[str, Any]]] = {
 
 # The same, for kinds where a general rule does not hold.
 _KIND_LISTS: Final[Mapping[tuple[str, str], Mapping[str, Any] | None]] = {
-    ("Service", "spec.ports"): {"port": None, "protocol": "TCP"},
+    ("Service", "spec.ports"): {"port": 0, "protocol": "TCP"},
     ("Node", "status.addresses"): _TYPE,
     ("Job", "status.conditions"): None,
 }
@@ -146,6 +150,8 @@ _ALWAYS: Final = frozenset(
         "spec.strategy",
         "spec.updateStrategy",
         "spec.resources",
+        "spec.names",
+        "spec.scaleTargetRef",
         "spec.jobTemplate",
         "spec.jobTemplate.metadata",
         "spec.jobTemplate.spec",
@@ -190,6 +196,9 @@ class _BuiltIn(msgspec.Struct, frozen=True):
     def always(self, path: Path) -> bool:
         return path[-1].startswith("f:") and ".".join(_names(path)) in _ALWAYS
 
+    def apart(self, path: Path) -> bool:
+        return path[0] == "f:status"
+
 
 _METADATA: Final = _BuiltIn("", "v1", "")
 
@@ -225,6 +234,9 @@ class _Custom(msgspec.Struct, frozen=True):
 
     def always(self, path: Path) -> bool:
         return path == ("f:metadata",)
+
+    def apart(self, path: Path) -> bool:  # noqa: ARG002 - asked of every structure; the schema does not say
+        return False
 
     def at(self, path: Path) -> Mapping[str, Any]:
         here = self.schema

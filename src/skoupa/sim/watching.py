@@ -24,6 +24,8 @@ from skoupa.sim.selecting import Selection, selection_of
 from skoupa.sim.storage import Change, Row
 
 BOOKMARK_INTERVAL = 60.0
+# A server says how far it is once more before it ends a watch.
+LAST_BOOKMARK = 2.0
 SHORTEST_LIFE = 1800.0
 # A client that reads more slowly than this many changes is dropped, as a real server does.
 LONGEST_QUEUE = 100_000
@@ -70,7 +72,7 @@ class Watch:
         bookmarks = self.call.flag("allowWatchBookmarks")
         now = clock.monotonic()
         ends = now + self._lifetime()
-        next_bookmark = now + BOOKMARK_INTERVAL
+        next_bookmark = min(now + BOOKMARK_INTERVAL, ends - LAST_BOOKMARK)
         for lines in _in_batches(self._first):
             yield lines
         while True:
@@ -84,7 +86,8 @@ class Watch:
             if now >= ends:
                 return
             if bookmarks and now >= next_bookmark:
-                next_bookmark = now + BOOKMARK_INTERVAL
+                last = ends - LAST_BOOKMARK
+                next_bookmark = min(now + BOOKMARK_INTERVAL, last if now < last else ends + 1)
                 yield self._bookmark()
             self._wake.clear()
             with suppress(TimeoutError):

@@ -31,6 +31,7 @@ _KEPT = (
     "generation",
     "selfLink",
 )
+_NOTHING: tuple[Any, ...] = (None, "", {}, [])
 _ATTEMPTS_AT_A_NAME = 8
 
 
@@ -79,6 +80,8 @@ def change(
     before = row.decode()
     after = _through(served, before=before, after=after, subresource=subresource)
     metadata, old = after["metadata"], before["metadata"]
+    for field in [field for field, value in metadata.items() if value in _NOTHING]:
+        del metadata[field]
     for field in _KEPT:
         metadata.pop(field, None)
         if field in old:
@@ -206,7 +209,7 @@ def _same(before: Body, after: Body) -> bool:
 
 def _without_times(metadata: Body) -> Body:
     """Metadata as far as it says something: a new time on an unchanged managedFields entry is no change."""
-    found = {field: value for field, value in metadata.items() if value not in (None, [], {}, "")}
+    found = {field: value for field, value in metadata.items() if value not in _NOTHING}
     entries = found.get("managedFields")
     if entries:
         found["managedFields"] = [

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row
+from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
 
 
@@ -26,6 +27,12 @@ class Report(Protocol):
         """It is due and stays."""
 
     def failed(self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float) -> None: ...
+
+    def notice(self, row: Row, claim: Claim, *, at: float) -> None:
+        """It will go at `claim.due`; told ahead, so that somebody can keep it."""
+
+    def remark(self, row: Row, notes: Sequence[Reason], *, at: float) -> None:
+        """Something about its labels that their writer should know, such as a value that is not understood."""
 
     def stuck(self, row: Row, *, at: float) -> None:
         """Deleted a good while ago and still there; `row.finalizers` block it."""

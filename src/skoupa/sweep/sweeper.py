@@ -26,10 +26,14 @@ from skoupa.sweep.deleter import Deleter, Outcome
 from skoupa.sweep.reporting import Report
 
 LONGEST_NAP_SECONDS: Final = 60.0
+STANDBY_SECONDS: Final = 0.2
 
 
 class Sweeper:
-    """`enforcing` is asked before each object; `refused` learns of a 403 and says whether it is a missing right."""
+    """`standing_by`: another replica leads, so nothing leaves the agenda. `observing`: judged and told, not deleted.
+
+    `refused` learns of a 403 and says whether it is a missing right; `on_deleted` hears of every delete that was taken.
+    """
 
     def __init__(
         self,
@@ -42,8 +46,11 @@ class Sweeper:
         rate: RateCeiling,
         stuck_after: float,
         workers: int,
-        enforcing: Callable[[], bool],
+        observing: bool,
+        standing_by: Callable[[], bool],
+        on_deleted: Callable[[Row, float], None],
         refused: Callable[[Row], Awaitable[bool]],
+        notice_before: Callable[[Row], float] = lambda _: 0.0,
     ) -> None:
         self._clock = clock
         self._store = store
@@ -52,13 +59,16 @@ class Sweeper:
         self._report = report
         self._rate = rate
         self._workers = workers
-        self._enforcing = enforcing
+        self._observing = observing
+        self._standing_by = standing_by
+        self._on_deleted = on_deleted
         self._refused = refused
+        self._notice_before = notice_before
         self.agenda = Agenda(due_of=self._due_of)
         self.aftermath = Aftermath(stuck_after=stuck_after, find=store.get)
         self._queue: asyncio.Queue[Uid | None] = asyncio.Queue(4 * workers)
         self._woken = asyncio.Event()
-        self._stopping = False
+        self.stopping = False
         # Deletes that the server took, until the feed shows that the object is gone or terminating.
         self._sent: set[Uid] = set()
         self._under_way: set[Uid] = set()
@@ -74,26 +84,34 @@ class Sweeper:
                 assert delta.before is not None
                 self._forget(delta.before.uid)
                 continue
-            due = self._judge.due(delta.after, now)
-            if due is None or (delta.before is not None and self._same(delta.before, delta.after, due, now)):
+            row, before = delta.after, delta.before
+            if before is not None and before.labels == row.labels and before.annotations == row.annotations:
+                # Neither its times nor what it says of itself changed: the agenda's entry is still right.
                 continue
-            self._add(due, delta.after.uid, now)
+            look = self._next_look(row, now)
+            if look is not None:
+                self._add(look, row.uid, now)
+            else:
+                self._remark(row, now)
 
-    def look_again(self, rows: Iterable[Row]) -> None:
-        """Something beside the objects changed (a keep label, a right, a setting): judge them anew."""
+    def look_again(self) -> None:
+        """Something beside the objects changed (a keep label, a right): what was held is judged anew."""
         now = self._clock.now()
-        for row in rows:
-            due = self._judge.due(row, now)
-            if due is not None:
-                self._add(max(due, now), row.uid, now)
+        for uid in self._told:
+            self._add(now, uid, now)
 
-    def _same(self, before: Row, after: Row, due: float, now: float) -> bool:
-        """Whether the entry that the agenda has is still right; holds on the row itself may have ended."""
-        return (
-            self._judge.due(before, now) == due
-            and before.labels == after.labels
-            and before.annotations == after.annotations
-        )
+    def _next_look(self, row: Row, now: float) -> float | None:
+        """When the object has something to say next: its notice where one is wished for, else its due time."""
+        due = self._judge.due(row, now)
+        if due is None:
+            return None
+        notice = due - self._notice_before(row)
+        return notice if now < notice < due else due
+
+    def _remark(self, row: Row, now: float) -> None:
+        notes = self._judge.verdict(row, now).notes
+        if notes:
+            self._report.remark(row, notes, at=now)
 
     def _add(self, due: float, uid: Uid, now: float) -> None:
         self.agenda.add(due, uid, now=now)
@@ -106,7 +124,7 @@ class Sweeper:
 
     def _due_of(self, uid: Uid) -> float | None:
         row = self._store.get(uid)
-        return None if row is None else self._judge.due(row, self._clock.now())
+        return None if row is None else self._next_look(row, self._clock.now())
 
     async def run(self) -> None:
         """Works until `stop`; then what is under way is finished and it returns."""
@@ -118,18 +136,21 @@ class Sweeper:
                 await self._queue.put(None)
 
     def stop(self) -> None:
-        self._stopping = True
+        self.stopping = True
         self._woken.set()
 
     async def _plan(self) -> None:
-        while not self._stopping:
+        while not self.stopping:
             self._woken.clear()
             now = self._clock.now()
+            if self._standing_by():
+                await self._clock.sleep(STANDBY_SECONDS)
+                continue
             for row in self.aftermath.take_stuck(now):
                 self._report.stuck(row, at=now)
             due = self.agenda.take_due(now, most=self._queue.maxsize)
             for uid in due:
-                if self._stopping:
+                if self.stopping:
                     return
                 await self._queue.put(uid)
             if not due:
@@ -163,7 +184,7 @@ class Sweeper:
         claim = verdict.claim(now)
         if claim is None:
             self._stays(row, verdict, now)
-        elif not self._enforcing():
+        elif self._observing:
             if self._told.get(row.uid) != claim:
                 self._told[row.uid] = claim
                 self._report.would_delete(row, claim, at=now)
@@ -196,17 +217,25 @@ class Sweeper:
             return
         if outcome.what == "terminating":
             self.aftermath.watch(row.uid, now=now)
+        self._on_deleted(row, now)
         self._report.deleted(row, claim, at=now, terminating=outcome.what == "terminating")
 
     def _stays(self, row: Row, verdict: Verdict, now: float) -> None:
         again = verdict.look_again(now)
         if again is not None:
             self._add(again, row.uid, now)
+        if verdict.due is not None and now < verdict.due <= now + self._notice_before(row) + 1.0:
+            self._notice(row, verdict, now)
         if verdict.due is not None and verdict.due <= now and verdict.holds:
             codes = tuple(hold.reason for hold in verdict.holds)
             if self._told.get(row.uid) != codes:
                 self._told[row.uid] = codes
                 self._report.held(row, verdict, at=now, holds=verdict.holds)
+
+    def _notice(self, row: Row, verdict: Verdict, now: float) -> None:
+        if not verdict.holds and self._told.get(row.uid) != verdict.due and not self._observing:
+            self._told[row.uid] = verdict.due
+            self._report.notice(row, verdict.claims[0], at=now)
 
     async def _failed(self, row: Row, claim: Claim, error: SkoupaError) -> None:
         if isinstance(error, Forbidden) and await self._refused(row):

@@ -22,7 +22,7 @@ async def undefine(arena: Arena, custom: Resource) -> Deleted:
 @rule()
 async def a_kind_lives_as_long_as_its_definition(arena: Arena) -> None:
     """A defined kind is served and discovered; when the definition goes, its objects and its path go too."""
-    custom = await arena.install_crd()
+    custom = await arena.own_custom_kind()
     await arena.create(custom, {"metadata": {"name": "one"}, "spec": {"size": 1}})
     assert names_of(await arena.listed(custom)) == ["one"]
 
@@ -47,7 +47,7 @@ async def a_kind_lives_as_long_as_its_definition(arena: Arena) -> None:
 @rule()
 async def a_definition_waits_for_the_objects_of_its_kind(arena: Arena) -> None:
     """A definition is terminating while an object of its kind is held, and no new one can be made."""
-    custom = await arena.install_crd()
+    custom = await arena.own_custom_kind()
     await arena.create(custom, {"metadata": {"name": "held", "finalizers": [FINALIZER]}})
     name = f"{custom.plural}.{custom.group}"
     left = await undefine(arena, custom)
@@ -86,7 +86,7 @@ async def a_definition_is_named_for_its_kind(arena: Arena) -> None:
 @rule()
 async def a_custom_object_must_fit_its_schema(arena: Arena) -> None:
     """A value of the wrong type is invalid, and a field that the schema does not know is dropped."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     body = {"metadata": {"name": "one"}, "spec": {"size": "large"}}
     said = await refused(arena.create(custom, body), code=422, reason="Invalid")
     assert causes_of(said)[0]["field"] == "spec.size"
@@ -98,7 +98,7 @@ async def a_custom_object_must_fit_its_schema(arena: Arena) -> None:
 @rule()
 async def a_custom_object_must_say_its_kind(arena: Arena) -> None:
     """A body without kind and apiVersion is a bad request for a custom kind."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     answer = await arena.ask("POST", custom.path(namespace=arena.namespace), body={"metadata": {"name": "one"}})
     status_of(answer, code=400, reason="BadRequest")
 
@@ -106,7 +106,7 @@ async def a_custom_object_must_say_its_kind(arena: Arena) -> None:
 @rule()
 async def a_custom_kind_can_live_in_no_namespace(arena: Arena) -> None:
     """A cluster-scoped kind is served without a namespace and not in one."""
-    custom = await arena.install_crd(scope="Cluster")
+    custom = await arena.own_custom_kind(scope="Cluster")
     await arena.create(custom, {"metadata": {"name": "one"}})
     assert names_of(document(await arena.ask("GET", custom.path()))) == ["one"]
     inside = f"/apis/{custom.api_version}/namespaces/{arena.namespace}/{custom.plural}"
@@ -119,7 +119,7 @@ async def every_served_version_shows_the_same_objects(arena: Arena) -> None:
     word = arena.unique("w").replace("-", "")
     first = definition_of(word)["spec"]["versions"][0]
     versions = [first, {**first, "name": "v2beta1", "storage": False}]
-    custom = await arena.install_crd(versions=versions)
+    custom = await arena.own_custom_kind(versions=versions)
     made = await arena.create(custom, {"metadata": {"name": "one"}, "spec": {"color": "red"}})
     path = f"/apis/{custom.group}/v2beta1/namespaces/{arena.namespace}/{custom.plural}/one"
     other = document(await arena.ask("GET", path))
@@ -131,7 +131,7 @@ async def every_served_version_shows_the_same_objects(arena: Arena) -> None:
 @rule()
 async def the_generation_of_a_custom_object_counts_its_spec(arena: Arena) -> None:
     """The generation of a custom object starts at 1 and rises with changes outside metadata and status."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     made = await arena.create(custom, {"metadata": {"name": "one"}, "spec": {"size": 1}})
     assert made["metadata"]["generation"] == 1
 
@@ -148,7 +148,7 @@ async def the_generation_of_a_custom_object_counts_its_spec(arena: Arena) -> Non
 @rule()
 async def a_held_custom_object_goes_like_any_other(arena: Arena) -> None:
     """Custom objects have deletes with preconditions and finalizers as built-in ones have."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     made = await arena.create(custom, {"metadata": {"name": "one", "finalizers": [FINALIZER]}})
     uid, version = made["metadata"]["uid"], made["metadata"]["resourceVersion"]
     wrong = arena.client.delete(
@@ -166,7 +166,7 @@ async def a_held_custom_object_goes_like_any_other(arena: Arena) -> None:
 @rule()
 async def a_custom_object_that_goes_at_once_is_answered_with_a_status(arena: Arena) -> None:
     """The answer to a delete of a custom object that went is a Status, as for built-in kinds."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     made = await arena.create(custom, {"metadata": {"name": "one"}})
     answer = document(await arena.ask("DELETE", custom.path(namespace=arena.namespace, name="one")))
     assert answer["kind"] == "Status"

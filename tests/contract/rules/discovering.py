@@ -104,7 +104,7 @@ async def both_forms_of_discovery_agree(arena: Arena) -> None:
 @rule()
 async def a_defined_kind_is_discovered_as_it_was_defined(arena: Arena) -> None:
     """A custom kind appears in discovery with its names, scope and subresources."""
-    custom = await arena.install_crd()
+    custom = await arena.own_custom_kind()
 
     async def known() -> bool:
         return (await discover(arena.client)).find(custom.group, custom.kind) is not None

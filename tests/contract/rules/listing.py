@@ -38,7 +38,7 @@ async def items_of_custom_kinds_alone_say_their_kind(arena: Arena) -> None:
     assert listed["metadata"]["resourceVersion"].isdigit()
     (item,) = listed["items"]
     assert not {"kind", "apiVersion"} & set(item)
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     await made(arena, custom, ["one"])
     listed = await arena.listed(custom)
     assert (listed["kind"], listed["apiVersion"]) == (f"{custom.kind}List", custom.api_version)
@@ -155,7 +155,7 @@ async def a_page_of_selected_objects_is_filled(arena: Arena) -> None:
 @rule()
 async def pages_expire(arena: Arena) -> None:
     """A continue token whose moment was forgotten is a 410 that offers another, inconsistent one."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     await made(arena, custom, ["a", "b", "c"])
     page = await arena.listed(custom, limit="1")
     await made(arena, custom, ["b1"])
@@ -172,7 +172,7 @@ async def pages_expire(arena: Arena) -> None:
 @rule()
 async def a_list_that_expires_half_way_starts_anew(arena: Arena) -> None:
     """Read by the client, a list whose pages expire begins again and ends complete, at one moment."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     await made(arena, custom, ["a", "b", "c"])
     scope = Scope(namespace=arena.namespace)
     firsts: list[bool] = []
@@ -207,7 +207,7 @@ async def an_exact_moment_can_be_listed(arena: Arena) -> None:
 @rule()
 async def a_forgotten_moment_can_not_be_listed(arena: Arena) -> None:
     """An exact resourceVersion that the server has forgotten is a 410."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     await made(arena, custom, ["a"])
     then = (await arena.listed(custom))["metadata"]["resourceVersion"]
     await made(arena, custom, ["b"])

@@ -121,7 +121,6 @@ async def pods_leave_a_namespace_first(arena: Arena) -> None:
     await arena.client.merge_patch(
         PODS, "worker", {"metadata": {"finalizers": None}}, namespace=arena.namespace
     )
-    await arena.gone(NAMESPACES, arena.namespace)
 
 
 @rule()

@@ -159,7 +159,7 @@ async def a_patch_needs_a_known_form(arena: Arena) -> None:
     path = CONFIG_MAPS.path(namespace=arena.namespace, name="one")
     answer = await arena.ask("PATCH", path, body=b"{}", content_type="application/json")
     status_of(answer, code=415, reason="UnsupportedMediaType")
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     await arena.create(custom, {"metadata": {"name": "one"}})
     path = custom.path(namespace=arena.namespace, name="one")
     answer = await arena.ask("PATCH", path, body=b"{}", content_type=STRATEGIC)

@@ -103,7 +103,7 @@ async def a_field_that_can_not_be_selected_is_refused(arena: Arena) -> None:
 @rule()
 async def custom_kinds_are_selected_by_name_and_chosen_fields(arena: Arena) -> None:
     """Custom kinds offer their name, their namespace and what their definition lists as selectable."""
-    custom = await arena.install_crd(selectable=[".spec.color"])
+    custom = await arena.own_custom_kind(selectable=[".spec.color"])
     for name, color in {"a": "red", "b": "blue"}.items():
         await arena.create(custom, {"metadata": {"name": name}, "spec": {"color": color}})
     assert names_of(await arena.listed(custom, fieldSelector="spec.color=red")) == ["a"]

@@ -11,7 +11,7 @@ from tests.contract.registry import rule
 @rule()
 async def status_is_written_through_its_subresource_only(arena: Arena) -> None:
     """A write of the object leaves the status, a write of the status leaves the rest and the generation."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     made = await arena.create(custom, {"metadata": {"name": "one"}, "spec": {"size": 1}, "status": {"phase": "X"}})
     assert "status" not in made
     body = {**made, "spec": {"size": 2}, "status": {"phase": "Done"}}
@@ -57,7 +57,7 @@ async def kinds_without_status_have_no_such_subresource(arena: Arena) -> None:
     await arena.config_map("one")
     path = CONFIG_MAPS.path(namespace=arena.namespace, name="one", subresource="status")
     assert (await arena.ask("GET", path)).status == 404
-    custom = await arena.install_crd(status=False)
+    custom = await arena.own_custom_kind(status=False)
     await arena.create(custom, {"metadata": {"name": "one"}, "status": {"phase": "Kept"}})
     assert (await arena.get(custom, "one"))["status"] == {"phase": "Kept"}
     path = custom.path(namespace=arena.namespace, name="one", subresource="status")

@@ -165,7 +165,7 @@ async def immutable_data_stays(arena: Arena) -> None:
 @rule()
 async def a_custom_object_is_replaced_conditionally_only(arena: Arena) -> None:
     """A replacement of a custom object without resourceVersion is invalid."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     made = await arena.create(custom, {"metadata": {"name": "one"}, "spec": {"size": 1}})
     body = {**made, "metadata": {"name": "one"}}
     said = await refused(

@@ -234,7 +234,7 @@ async def streaming_options_must_fit_together(arena: Arena) -> None:
 @rule()
 async def a_watch_from_a_forgotten_moment_is_refused(arena: Arena) -> None:
     """A watch from a resourceVersion that the server has forgotten begins and ends with a 410 as an ERROR event."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     await arena.create(custom, {"metadata": {"name": "a"}})
     then = (await arena.listed(custom))["metadata"]["resourceVersion"]
     await arena.create(custom, {"metadata": {"name": "b"}})
@@ -271,7 +271,7 @@ async def a_feed_lists_and_then_follows(arena: Arena) -> None:
 @rule()
 async def a_feed_lists_anew_when_the_past_is_forgotten(arena: Arena) -> None:
     """A feed that was cut and finds its resourceVersion forgotten begins again with a complete list."""
-    custom = await arena.install_crd()
+    custom = await arena.custom_kind()
     await arena.create(custom, {"metadata": {"name": "a"}})
     cut = arena.cuttable()
     feed = watch(cut.client, custom, METADATA, scope=Scope(namespace=arena.namespace))

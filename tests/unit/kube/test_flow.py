@@ -136,14 +136,19 @@ def test_a_refusal_is_the_answer_and_not_repeated() -> None:
     assert flow.requests["list", "pods", "404"] == 1
 
 
-def test_no_more_than_the_ceiling_a_second() -> None:
-    async def main(clock: VirtualClock) -> float:
-        flow = Flow(Scripted(clock, OK), clock, limits=Limits(per_second=50))
-        started = clock.monotonic()
-        await asyncio.gather(*(flow.send(READ) for _ in range(101)))
-        return clock.monotonic() - started
+@pytest.mark.parametrize(("ceiling", "count"), [(50, 130), (0.5, 4), (7.5, 40)])
+def test_no_more_than_the_ceiling_within_any_second(ceiling: float, count: int) -> None:
+    async def main(clock: VirtualClock) -> list[float]:
+        server = Scripted(clock, OK)
+        flow = Flow(server, clock, limits=Limits(per_second=ceiling, in_flight=1000))
+        await asyncio.gather(*(flow.send(READ) for _ in range(count)))
+        return server.times
 
-    assert run(main) == pytest.approx(2.0, abs=0.05)
+    times = run(main)
+    window = max(1, int(ceiling)) / ceiling
+    for start in times:
+        assert sum(start <= moment < start + window - 1e-6 for moment in times) <= max(1, ceiling)
+    assert times[-1] <= count / ceiling
 
 
 def many(seconds: Callable[[int], float], *, answers: int, status: int = 200) -> tuple[Flow, Scripted]:

@@ -1,0 +1,41 @@
+"""`skoupa run`: the controller as a process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skoupa import settings as configuration
+from skoupa.cli.connect import run_async
+from skoupa.cli.options import Connecting
+from skoupa.clock import SystemClock
+from skoupa.controller.process import run_process
+from skoupa.errors import UsageError
+from skoupa.kube import kubeconfig
+from skoupa.report.log import Log
+
+
+def run(
+    *,
+    connecting: Connecting,
+    config: str | None,
+    enforce: bool,
+    accept_backlog: bool,
+    assignments: tuple[str, ...],
+) -> None:
+    flags: dict[str, Any] = dict(_assignment(text) for text in assignments)
+    if enforce:
+        flags["mode"] = "enforce"
+    if accept_backlog:
+        flags["acceptBacklog"] = True
+    settings = configuration.load(config, flags=flags)
+    connection = kubeconfig.load(kubeconfig=connecting.kubeconfig, context=connecting.context)
+    clock = SystemClock()
+    log = Log(clock, form=settings.log_format)
+    run_async(run_process(connection, clock, settings, log=log))
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--set {text} has no value", advice="write it as --set KEY=VALUE")
+    return key.strip(), value

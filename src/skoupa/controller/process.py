@@ -1,0 +1,193 @@
+"""`skoupa run` as a process: one engine, an election where it enforces, endpoints, and an orderly end.
+
+The way to the server: HTTP, then flow control, then the clock comparison; writes of the engine pass the fence as well,
+the election's own writes do not. SIGTERM lets what is under way finish, tells what is still to be told, and hands the
+Lease over. An observer takes no Lease: it writes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import socket
+from collections import Counter
+from collections.abc import Coroutine
+from typing import Any
+
+from skoupa import __version__
+from skoupa.clock import Clock
+from skoupa.controller.engine import Engine
+from skoupa.errors import ServerFailure, TimedOut, TooManyRequests, Unreachable
+from skoupa.kube.backoff import Backoff
+from skoupa.kube.client import Client
+from skoupa.kube.connection import Connection
+from skoupa.kube.events import EventWriter
+from skoupa.kube.flow import Flow, Limits
+from skoupa.kube.http import HttpTransport
+from skoupa.kube.leases import Election, Fence
+from skoupa.kube.skew import SkewMeter
+from skoupa.kube.transport import Transport
+from skoupa.report.endpoints import serving
+from skoupa.report.log import Log
+from skoupa.report.metrics import Metrics, Present
+from skoupa.report.reporter import Reporter
+from skoupa.settings import Settings
+
+LAST_WORDS_SECONDS = 10.0
+
+
+class Process:
+    def __init__(self, transport: Transport, clock: Clock, settings: Settings, *, log: Log) -> None:
+        self._clock = clock
+        self._settings = settings
+        self._log = log
+        enforcing = settings.mode == "enforce"
+        self.flow = Flow(transport, clock, limits=Limits(in_flight=settings.rate.in_flight))
+        self._meter = SkewMeter(self.flow, clock)
+        identity = os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
+        self.election: Election | None = None
+        way: Transport = self._meter
+        if enforcing:
+            self.election = Election(
+                Client(self._meter, clock),
+                namespace=settings.lease.namespace,
+                name=settings.lease.name,
+                identity=identity,
+                lease_seconds=settings.lease.seconds,
+                retry_seconds=settings.lease.retry_seconds,
+            )
+            way = Fence(self._meter, self.election)
+        client = Client(way, clock)
+        self.metrics = Metrics(self._present)
+        self._events = EventWriter(client, instance=identity) if enforcing else None
+        self.reporter = Reporter(clock, log=log, metrics=self.metrics, events=self._events)
+        self.engine = Engine(
+            client,
+            settings=settings,
+            report=self.reporter,
+            standing_by=self._standing_by,
+            skew=lambda: self._meter.skew,
+        )
+
+    def _standing_by(self) -> bool:
+        return self.election is not None and not self.election.leading
+
+    async def run(self) -> None:
+        """Until a signal; returns when everything is finished and told."""
+        loop = asyncio.get_running_loop()
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signal_number, self.stop)
+        async with serving(
+            self._settings.address, metrics=self.metrics, unready=self._unready, unhealthy=lambda: ""
+        ) as address:
+            self._log("started", version=__version__, mode=self._settings.mode, address=address)
+            async with asyncio.TaskGroup() as group:
+                beside = [group.create_task(work) for work in self._beside()]
+                await self._run_engine()
+                await self._last_words()
+                for task in beside:
+                    task.cancel()
+        self._log("stopped")
+
+    def stop(self) -> None:
+        self._log("stopping")
+        self.engine.stop()
+
+    async def _run_engine(self) -> None:
+        """A server that is not there yet is waited for; anything else that stops the first look is told and ends it."""
+        backoff = Backoff(self._clock)
+        while not self.engine.sweeper.stopping:
+            try:
+                await self.engine.run()
+            except* (Unreachable, TimedOut, ServerFailure, TooManyRequests) as group:
+                error = group.exceptions[0]
+                wait = backoff.next()
+                self._log("waiting for the server", level="warning", error=str(error), retry_in=f"{wait:.1f}")
+                await self._clock.sleep(wait)
+
+    def _beside(self) -> list[Coroutine[Any, Any, None]]:
+        work: list[Coroutine[Any, Any, None]] = [self._when_ready()]
+        if self.election is not None:
+            work += [self.election.run(), self._tell_leads()]
+        if self._events is not None:
+            work.append(self._events.run())
+        if self.reporter.bundles is not None:
+            work.append(self.reporter.bundles.run())
+        return work
+
+    async def _when_ready(self) -> None:
+        await self.engine.ready.wait()
+        feeds = self.engine.feeds
+        self._log(
+            "ready",
+            objects=len(self.engine.knowledge.store),
+            watches=len(feeds) if feeds is not None else 0,
+            unreadable=", ".join(sorted(self.engine.knowledge.blind)),
+        )
+        # What was read at the start mostly stays: the collector need not walk it again and again.
+        gc.collect()
+        gc.freeze()
+
+    async def _tell_leads(self) -> None:
+        assert self.election is not None
+        while True:
+            await self.election.until_leading()
+            self._log("leading", identity=self.election.identity)
+            await self.election.until_lost()
+            self._log("not leading any more", level="warning", holder=self.election.holder)
+
+    async def _last_words(self) -> None:
+        """Events that are still to be told; a server that does not answer is not waited for long."""
+        if self._events is None or self.reporter.bundles is None:
+            return
+        self.reporter.bundles.flush()
+        try:
+            async with self._clock.timeout(LAST_WORDS_SECONDS):
+                await self._events.drain()
+        except TimeoutError:
+            self._log("some Events could not be told", level="warning", **self._events.statistics())
+
+    def _unready(self) -> str:
+        return "" if self.engine.ready.is_set() else "the first look at the cluster is not finished"
+
+    def _present(self) -> Present:
+        engine, sweeper = self.engine, self.engine.sweeper.statistics()
+        now = self._clock.now()
+        holds: Counter[tuple[str, ...]] = Counter()
+        oldest: dict[tuple[str, ...], float] = {}
+        for due, code in self.reporter.holding.values():
+            holds[code,] += 1
+            oldest[code,] = max(oldest.get((code,), 0.0), now - due)
+        events = self._events.statistics() if self._events is not None else {}
+        return {
+            "skoupa_requests_total": {key: float(count) for key, count in self.flow.requests.items()},
+            "skoupa_holds": dict(holds),
+            "skoupa_oldest_overdue_seconds": oldest,
+            "skoupa_objects": {(): len(engine.knowledge.store)},
+            "skoupa_agenda": {(): sweeper.pop("agenda")},
+            "skoupa_queue": {
+                **{(name,): value for name, value in sweeper.items()},
+                ("events",): events.get("queued", 0),
+            },
+            "skoupa_watches": self._watches(),
+            "skoupa_clock_skew_seconds": {(): self._meter.skew},
+            "skoupa_leading": {(): float(self.election is not None and self.election.leading)},
+            "skoupa_build_info": {(__version__, self._settings.mode): 1.0},
+        }
+
+    def _watches(self) -> dict[tuple[str, ...], float]:
+        states: Counter[tuple[str, ...]] = Counter()
+        for feed in self.engine.feeds or ():
+            health = feed.health
+            if health.behind_since is not None:
+                states["behind",] += 1
+            else:
+                states["following" if health.synced_at is not None else "listing",] += 1
+        return dict(states)
+
+
+async def run_process(connection: Connection, clock: Clock, settings: Settings, *, log: Log) -> None:
+    async with HttpTransport(connection, clock) as transport:
+        await Process(transport, clock, settings, log=log).run()

@@ -1,0 +1,83 @@
+"""Deletions as Kubernetes Events, bundled when many go at once.
+
+An Event is a write like the delete itself, so a thousand deletions must not become a thousand Events. What goes within
+a moment in one namespace and of one kind shares Events whose notes carry all the names. A bundle that the writer has no
+room for waits for the next round: no name is lost.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from skoupa.clock import Clock
+from skoupa.facts.rows import Row, uid_text
+from skoupa.kube.events import NOTE_LIMIT, Event, EventWriter, Regarding
+from skoupa.model.reasons import render
+from skoupa.model.verdicts import Claim
+
+FLUSH_SECONDS: Final = 1.0
+REASON: Final = "SkoupaDeleted"
+ACTION: Final = "Delete"
+
+
+class Bundles:
+    def __init__(self, writer: EventWriter, clock: Clock) -> None:
+        self._writer = writer
+        self._clock = clock
+        self._open: dict[tuple[str, str], list[tuple[Row, Claim, float]]] = {}
+        self._unsent: list[Event] = []
+
+    def __len__(self) -> int:
+        return sum(len(bundle) for bundle in self._open.values()) + len(self._unsent)
+
+    def add(self, row: Row, claim: Claim, at: float) -> None:
+        self._open.setdefault((row.namespace, row.resource.qualified), []).append((row, claim, at))
+
+    async def run(self) -> None:
+        while True:
+            await self._clock.sleep(FLUSH_SECONDS)
+            self.flush()
+
+    def flush(self) -> None:
+        bundles, self._open = self._open, {}
+        for bundle in bundles.values():
+            self._unsent += events_of(bundle)
+        while self._unsent and self._writer.tell(self._unsent[0]):
+            self._unsent.pop(0)
+
+
+def events_of(bundle: list[tuple[Row, Claim, float]]) -> list[Event]:
+    """One Event for one object; for several, as few as their names fit into."""
+    if len(bundle) == 1:
+        row, claim, at = bundle[0]
+        return [_event(row, at, f"deleted: {render(claim.reason)}")]
+    events: list[Event] = []
+    rest = bundle
+    while rest:
+        row, claim, at = rest[0]
+        head = f"deleted {row.resource.qualified} ({claim.mechanism}): "
+        names: list[str] = []
+        used = len(head.encode())
+        for found, _, _ in rest:
+            used += len(found.name.encode()) + 2
+            # An object's name has 253 characters at most: one always fits.
+            if names and used > NOTE_LIMIT:
+                break
+            names.append(found.name)
+        events.append(_event(row, at, head + ", ".join(names)))
+        rest = rest[len(names) :]
+    return events
+
+
+def regarding(row: Row) -> Regarding:
+    return Regarding(
+        api_version=row.resource.api_version,
+        kind=row.resource.kind,
+        name=row.name,
+        namespace=row.namespace,
+        uid=uid_text(row.uid),
+    )
+
+
+def _event(row: Row, at: float, note: str) -> Event:
+    return Event(regarding=regarding(row), reason=REASON, action=ACTION, note=note, at=at)

@@ -1,0 +1,102 @@
+"""Metrics, all in one table: names, meaning, labels. Cardinality is bounded: kinds, mechanisms and reason codes only.
+
+`docs/metrics.md` is written from `METRICS`. Gauges that describe the present are asked for when somebody scrapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Literal
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+
+class Described(msgspec.Struct, frozen=True):
+    type: Literal["counter", "gauge", "histogram"]
+    about: str
+    labels: tuple[str, ...] = ()
+
+
+METRICS: Final[dict[str, Described]] = {
+    "skoupa_deletions_total": Described("counter", "Deletes that the server took.", ("kind", "mechanism")),
+    "skoupa_would_delete_total": Described(
+        "counter", "Observing: what would have gone.", ("kind", "mechanism")
+    ),
+    "skoupa_delete_failures_total": Described(
+        "counter", "Deletes that failed and are tried again.", ("kind", "error")
+    ),
+    "skoupa_deletion_lag_seconds": Described(
+        "histogram", "From the due time to the delete that the server took.", ("mechanism",)
+    ),
+    "skoupa_invalid_labels_total": Described(
+        "counter", "Labels that were not understood.", ("kind", "reason")
+    ),
+    "skoupa_notices_total": Described("counter", "Notices given ahead of a deletion.", ("kind",)),
+    "skoupa_stuck_total": Described("counter", "Objects still terminating after stuckAfter.", ("kind",)),
+    "skoupa_events_total": Described("counter", "Kubernetes Events, by what became of them.", ("outcome",)),
+    "skoupa_requests_total": Described("counter", "Requests to the API server.", ("verb", "kind", "outcome")),
+    "skoupa_holds": Described("gauge", "Due objects that stay, by the reason that holds them.", ("reason",)),
+    "skoupa_oldest_overdue_seconds": Described(
+        "gauge", "How long the longest overdue object has been due, by what holds it.", ("reason",)
+    ),
+    "skoupa_objects": Described("gauge", "Objects in the store."),
+    "skoupa_agenda": Described("gauge", "Entries in the agenda."),
+    "skoupa_queue": Described("gauge", "Work waiting, by queue.", ("queue",)),
+    "skoupa_watches": Described("gauge", "Watches, by their state.", ("state",)),
+    "skoupa_clock_skew_seconds": Described("gauge", "The server's clock minus ours."),
+    "skoupa_leading": Described("gauge", "1 while this replica leads."),
+    "skoupa_build_info": Described("gauge", "Always 1; the version is in its label.", ("version", "mode")),
+}
+
+_LAG_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600, 86400)
+
+# What a scrape asks for: metric -> label values -> value.
+Present = Mapping[str, Mapping[tuple[str, ...], float]]
+
+
+class Metrics:
+    def __init__(self, present: Callable[[], Present] = dict) -> None:
+        self.registry = CollectorRegistry()
+        self._counters = {
+            name: Counter(name.removesuffix("_total"), about.about, about.labels, registry=self.registry)
+            for name, about in METRICS.items()
+            if about.type == "counter" and name != "skoupa_requests_total"
+        }
+        lag = METRICS["skoupa_deletion_lag_seconds"]
+        self._lag = Histogram(
+            "skoupa_deletion_lag_seconds", lag.about, lag.labels, buckets=_LAG_BUCKETS, registry=self.registry
+        )
+        self.registry.register(_PresentCollector(present))
+
+    def count(self, name: str, *labels: str, amount: float = 1) -> None:
+        self._counters[name].labels(*labels).inc(amount)
+
+    def lag(self, mechanism: str, seconds: float) -> None:
+        self._lag.labels(mechanism).observe(max(0.0, seconds))
+
+    def exposition(self) -> bytes:
+        return generate_latest(self.registry)
+
+
+class _PresentCollector(Collector):
+    def __init__(self, present: Callable[[], Present]) -> None:
+        self._present = present
+
+    def collect(self) -> Iterator[Metric]:
+        for name, samples in self._present().items():
+            yield _family(name, samples.items())
+
+
+def _family(name: str, samples: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
+    about = METRICS[name]
+    family: GaugeMetricFamily | CounterMetricFamily
+    if about.type == "counter":
+        family = CounterMetricFamily(name.removesuffix("_total"), about.about, labels=about.labels)
+    else:
+        family = GaugeMetricFamily(name, about.about, labels=about.labels)
+    for labels, value in samples:
+        family.add_metric(list(labels), value)
+    return family

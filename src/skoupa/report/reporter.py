@@ -1,0 +1,134 @@
+"""Everything that the sweep tells, told: one log line, one counter, and an Event where the object's people look for it.
+
+While observing no Event is written: an observer writes nothing on objects that are not its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from skoupa.clock import Clock
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Row, Uid
+from skoupa.kube.events import Event, EventWriter
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.model.reasons import Reason, render
+from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.report.bundles import Bundles, regarding
+from skoupa.report.log import Log
+from skoupa.report.metrics import Metrics
+
+# Event reasons, all of them; docs/events.md is written from this table.
+EVENT_REASONS: Final[dict[str, str]] = {
+    "SkoupaDeleted": "The object, or the objects named in the note, were deleted.",
+    "SkoupaNotice": "The object will be deleted at the time in the note, which says how to keep it.",
+    "SkoupaLabelProblem": "A label on the object is not understood or does not do what its writer meant.",
+    "SkoupaStuck": "The object was deleted but finalizers keep it.",
+    "SkoupaHeld": "The object is due but stays; the note says why.",
+}
+
+
+class Reporter:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        log: Log,
+        metrics: Metrics,
+        events: EventWriter | None,
+    ) -> None:
+        self._clock = clock
+        self._log = log
+        self._metrics = metrics
+        self._events = events
+        self.bundles = Bundles(events, clock) if events is not None else None
+        # Due objects that stay: since when they are due and what holds them; for the gauges.
+        self.holding: dict[Uid, tuple[float, str]] = {}
+
+    def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:
+        self.holding.pop(row.uid, None)
+        kind = row.resource.qualified
+        self._metrics.count("skoupa_deletions_total", kind, claim.mechanism)
+        self._metrics.lag(claim.mechanism, at - claim.due)
+        self._say(
+            "deleted", row, why=render(claim.reason), lag=f"{at - claim.due:.3f}", terminating=terminating
+        )
+        if self.bundles is not None:
+            self.bundles.add(row, claim, at)
+
+    def would_delete(self, row: Row, claim: Claim, *, at: float) -> None:
+        overdue = f"{at - claim.due:.1f}"
+        self._metrics.count("skoupa_would_delete_total", row.resource.qualified, claim.mechanism)
+        self.holding[row.uid] = (claim.due, "observing")
+        self._say("would delete", row, why=render(claim.reason), overdue=overdue)
+
+    def gone_already(self, row: Row, claim: Claim, *, at: float) -> None:
+        self.holding.pop(row.uid, None)
+        self._say("gone already", row, why=render(claim.reason), lag=f"{at - claim.due:.3f}")
+
+    def held(self, row: Row, verdict: Verdict, *, at: float, holds: Sequence[Hold]) -> None:
+        due = verdict.due if verdict.due is not None else at
+        self.holding[row.uid] = (due, holds[0].reason.code)
+        self._say("held", row, why="; ".join(render(hold.reason) for hold in holds), due=whole_seconds(due))
+
+    def failed(self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float) -> None:
+        self._metrics.count("skoupa_delete_failures_total", row.resource.qualified, type(error).__name__)
+        self.holding[row.uid] = (claim.due, "failing")
+        self._log(
+            "delete failed",
+            level="warning",
+            **_called(row),
+            overdue=f"{at - claim.due:.1f}",
+            error=error.message,
+            retry_in=f"{retry_in:.1f}",
+        )
+
+    def notice(self, row: Row, claim: Claim, *, at: float) -> None:
+        self._metrics.count("skoupa_notices_total", row.resource.qualified)
+        due = whole_seconds(claim.due)
+        target = f"{row.resource.qualified}/{row.name}"
+        where = f" -n {row.namespace}" if row.namespace else ""
+        note = f"will be deleted at {due} ({render(claim.reason)}). To keep it: skoupa keep {target}{where}"
+        self._say("notice", row, due=due)
+        # The due time is part of the name of the Event: telling the same notice twice makes one.
+        self._tell(row, "SkoupaNotice", "Notice", note, at=claim.due, warning=True, now=at)
+
+    def remark(self, row: Row, notes: Sequence[Reason], *, at: float) -> None:
+        for note in notes:
+            self._metrics.count("skoupa_invalid_labels_total", row.resource.qualified, note.code)
+            self._log("label problem", level="warning", **_called(row), why=render(note))
+            self._tell(
+                row, "SkoupaLabelProblem", "Read", render(note), at=float(row.created), warning=True, now=at
+            )
+
+    def stuck(self, row: Row, *, at: float) -> None:
+        self._metrics.count("skoupa_stuck_total", row.resource.qualified)
+        blockers = ", ".join(row.finalizers) or "no finalizer of its own"
+        self._log("stuck", level="warning", **_called(row), finalizers=blockers)
+        note = f"deleted at {whole_seconds(row.deleted_at)} and still there; waiting for {blockers}"
+        self._tell(row, "SkoupaStuck", "Delete", note, at=float(row.deleted_at), warning=True, now=at)
+
+    def _say(self, event: str, row: Row, **facts: object) -> None:
+        self._log(event, level="info", **_called(row), **facts)
+
+    def _tell(
+        self, row: Row, reason: str, action: str, note: str, *, at: float, warning: bool, now: float
+    ) -> None:
+        """`at` makes the Event's name; what is in the future is dated now, as the server wants it."""
+        if self._events is not None:
+            self._events.tell(
+                Event(
+                    regarding=regarding(row),
+                    reason=reason,
+                    action=action,
+                    note=note,
+                    type="Warning" if warning else "Normal",
+                    at=now,
+                    identity=f"{at:.0f}",
+                )
+            )
+
+
+def _called(row: Row) -> dict[str, object]:
+    return {"kind": row.resource.qualified, "namespace": row.namespace, "name": row.name}

@@ -1,0 +1,121 @@
+"""Which policies there are, by settings, and what happens when one of them fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from skoupa import names
+from skoupa.admission.ttl_policies import (
+    DELETE_RIGHT_POLICY,
+    LABEL_POLICY,
+    LIMITS_CONFIG_MAP,
+    LIMITS_POLICY,
+    ttl_admission,
+)
+from skoupa.errors import UsageError
+from skoupa.settings import TtlSettings
+
+pytestmark = pytest.mark.unit
+
+EVERYTHING = TtlSettings(
+    refuse=True, minimum="1h", maximum="90d", not_after="2026-12-31", require_delete_right=True
+)
+
+
+def manifests(settings: TtlSettings | None = None) -> dict[tuple[str, str], Any]:
+    made = ttl_admission(settings or TtlSettings(), namespace="skoupa")
+    return {(manifest["kind"], manifest["metadata"]["name"]): manifest for manifest in made}
+
+
+def policy(settings: TtlSettings, name: str) -> Any:
+    return manifests(settings)["ValidatingAdmissionPolicy", name]["spec"]
+
+
+def binding(settings: TtlSettings, name: str) -> Any:
+    return manifests(settings)["ValidatingAdmissionPolicyBinding", name]["spec"]
+
+
+def test_by_default_there_is_only_a_warning_which_no_error_turns_into_a_refusal() -> None:
+    assert set(manifests()) == {
+        ("ValidatingAdmissionPolicy", LABEL_POLICY),
+        ("ValidatingAdmissionPolicyBinding", LABEL_POLICY),
+    }
+    assert policy(TtlSettings(), LABEL_POLICY)["failurePolicy"] == "Ignore"
+    assert "paramKind" not in policy(TtlSettings(), LABEL_POLICY)
+    assert binding(TtlSettings(), LABEL_POLICY) == {"policyName": LABEL_POLICY, "validationActions": ["Warn"]}
+
+
+@pytest.mark.parametrize("name", [LABEL_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY])
+def test_what_refuses_refuses_also_when_it_can_not_look(name: str) -> None:
+    assert policy(EVERYTHING, name)["failurePolicy"] == "Fail"
+    assert binding(EVERYTHING, name)["validationActions"] == ["Deny"]
+
+
+def test_the_limits_are_in_the_config_map_and_nowhere_else() -> None:
+    made = manifests(EVERYTHING)
+    config_map = made["ConfigMap", LIMITS_CONFIG_MAP]
+    assert config_map["metadata"]["namespace"] == "skoupa"
+    assert config_map["data"] == {"minimum": "1h", "maximum": "90d", "notAfter": "2026-12-31"}
+    reference = {"name": LIMITS_CONFIG_MAP, "namespace": "skoupa", "parameterNotFoundAction": "Deny"}
+    assert binding(EVERYTHING, LIMITS_POLICY)["paramRef"] == reference
+    other = msgspec.structs.replace(EVERYTHING, minimum="2h", maximum=None, not_after="2030-01-01")
+    assert policy(other, LIMITS_POLICY) == policy(EVERYTHING, LIMITS_POLICY)
+
+
+@pytest.mark.parametrize("setting", [{"minimum": "1h"}, {"maximum": "90d"}, {"not_after": "2026-12-31"}])
+def test_one_limit_is_enough_for_the_policy_that_knows_all_three(setting: dict[str, str]) -> None:
+    made = manifests(TtlSettings(**setting))
+    assert list(made["ConfigMap", LIMITS_CONFIG_MAP]["data"].values()) == list(setting.values())
+    assert ("ValidatingAdmissionPolicy", LIMITS_POLICY) in made
+
+
+def test_what_is_referred_to_comes_first() -> None:
+    order = list(manifests(EVERYTHING))
+    for name in (LABEL_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY):
+        positions = [order.index((f"ValidatingAdmissionPolicy{end}", name)) for end in ("", "Binding")]
+        assert positions == sorted(positions)
+    assert order.index(("ConfigMap", LIMITS_CONFIG_MAP)) < order.index(
+        ("ValidatingAdmissionPolicy", LIMITS_POLICY)
+    )
+
+
+def test_all_of_it_is_known_as_part_of_skoupa() -> None:
+    for manifest in manifests(EVERYTHING).values():
+        assert manifest["metadata"]["labels"] == {"app.kubernetes.io/part-of": names.COMPONENT}
+
+
+def test_every_policy_sees_every_kind_but_skoupas_own_and_status_writes_too() -> None:
+    for name in (LABEL_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY):
+        constraints = policy(EVERYTHING, name)["matchConstraints"]
+        assert constraints["objectSelector"]["matchExpressions"] == [
+            {"key": names.TTL_LABEL, "operator": "Exists"}
+        ]
+        rule = constraints["resourceRules"][0]
+        assert (rule["apiGroups"], rule["apiVersions"], rule["resources"]) == (
+            ["*"],
+            ["*"],
+            ["*", "*/status"],
+        )
+        own = constraints["excludeResourceRules"][0]["apiGroups"]
+        assert own == [names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP]
+
+
+@pytest.mark.parametrize("last", ["2026-12-31", "2026-12-31T180000Z", "2026-12-31T18:00:00Z"])
+def test_a_last_day_is_a_date_or_a_time(last: str) -> None:
+    config_map = manifests(TtlSettings(not_after=last))["ConfigMap", LIMITS_CONFIG_MAP]
+    assert config_map["data"] == {"notAfter": last}
+
+
+@pytest.mark.parametrize("last", ["", "2026-02-30", "31.12.2026", "90d", "2026-12-31\n"])
+def test_a_last_day_that_is_no_date_is_an_error_that_says_what_to_write(last: str) -> None:
+    with pytest.raises(UsageError, match=r"ttl\.notAfter.*write one such as 2026-12-31"):
+        ttl_admission(TtlSettings(not_after=last), namespace="skoupa")
+
+
+def test_the_manifests_survive_yaml() -> None:
+    made = ttl_admission(EVERYTHING, namespace="skoupa", kyverno_readings=True)
+    assert list(yaml.safe_load_all(yaml.safe_dump_all(made))) == made
