@@ -24,15 +24,13 @@ def main() -> None:
     except SkoupaError as error:
         _say(str(error))
         sys.exit(error.exit_code)
-    except ExceptionGroup as group:
+    except BaseExceptionGroup as group:
         _leave_with_group(group, SkoupaError)
     except KeyboardInterrupt:
         _say("interrupted; nothing is lost, run it again to go on")
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        # The reader of a pipe (`| head`) had enough; Python would complain while closing stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _leave_quietly()
     except Exception as error:
         if os.environ.get("SKOUPA_DEBUG"):
             raise
@@ -43,8 +41,19 @@ def main() -> None:
         sys.exit(1)
 
 
-def _leave_with_group(group: ExceptionGroup[Exception], known: type[Exception]) -> None:
+def _leave_quietly() -> None:
+    """The reader of a pipe (`| head`) had enough; Python would complain while closing stdout."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
+
+
+def _leave_with_group(group: BaseExceptionGroup[BaseException], known: type[Exception]) -> None:
     """Tasks that fail together are told as their first understood error."""
+    if group.split(BrokenPipeError)[0] is not None:
+        _leave_quietly()
+    if group.split(KeyboardInterrupt)[0] is not None:
+        _say("interrupted; nothing is lost, run it again to go on")
+        sys.exit(INTERRUPTED)
     expected, rest = group.split(known)
     if rest is not None and os.environ.get("SKOUPA_DEBUG"):
         raise rest

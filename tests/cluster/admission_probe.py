@@ -65,7 +65,8 @@ class Writer:
         self._host = urlsplit(access.url).netloc
         self._context = ssl.create_default_context(cafile=access.ca_file)
         self._context.load_cert_chain(access.admin_certificate, access.admin_key)
-        self._headers = {"Impersonate-User": user} if user else {}
+        # The server keeps no managedFields for those who do not say who they are.
+        self._headers = {"User-Agent": "admission-probe", **({"Impersonate-User": user} if user else {})}
         self._access = access
 
     def as_user(self, user: str) -> Writer:
@@ -77,7 +78,10 @@ class Writer:
             text = None if body is None else json.dumps(body)
             connection.request(method, path, body=text, headers={"Content-Type": media_type, **self._headers})
             response = connection.getresponse()
-            said = json.loads(response.read())
+            answer = response.read()
+            # What is not served at all is told in plain words.
+            is_json = response.headers.get_content_type() == "application/json"
+            said = json.loads(answer) if is_json else {"message": answer.decode()}
             warnings = [
                 text.replace('\\"', '"').replace("\\\\", "\\")
                 for header in response.headers.get_all("Warning", [])
@@ -108,7 +112,9 @@ class Writer:
             return dict(zip(values, pool.map(self.probe, values), strict=True))
 
     @contextmanager
-    def applied(self, manifests: Iterable[Mapping[str, Any]], *, active: Callable[[], bool]) -> Iterator[None]:
+    def applied(
+        self, manifests: Iterable[Mapping[str, Any]], *, active: Callable[[], bool]
+    ) -> Iterator[None]:
         """The manifests are there and, by `active`, in force; afterwards they are neither."""
         paths = []
         try:

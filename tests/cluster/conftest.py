@@ -1,21 +1,15 @@
-"""The shared control plane, a namespace of one's own on it, and the fault proxy before it."""
+"""Ways to the shared control plane: a client, a namespace of one's own, and the fault proxy before it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
-from harness.controlplane import Access, shared_control_plane
+from harness.controlplane import Access
 from harness.faultproxy import FaultProxy
 from skoupa.kube.client import Client
 from tests.cluster.reaching import connected, faulty, new_namespace
-
-
-@pytest.fixture(scope="session")
-def control_plane() -> Iterator[Access]:
-    with shared_control_plane() as access:
-        yield access
 
 
 @pytest.fixture

@@ -24,12 +24,13 @@ from skoupa.kube.connection import Connection, Pem, TlsSettings
 from skoupa.kube.flow import Flow, Limits
 from skoupa.kube.http import HttpTransport
 from skoupa.kube.objects import METADATA
-from skoupa.kube.resources import NAMESPACES
+from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.kube.transport import Transport
 
 T = TypeVar("T")
 
 POLL_SECONDS = 0.02
+SERVICE_ACCOUNTS = Resource(version="v1", plural="serviceaccounts", kind="ServiceAccount", namespaced=True)
 
 
 class Hasty(SystemClock):
@@ -97,13 +98,11 @@ async def until(
         if value:
             return value
         if loop.time() > end:
-            raise AssertionError(
-                f"not within {seconds:g} s: {what() if callable(what) else what}"
-            )
+            raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
         await asyncio.sleep(POLL_SECONDS)
 
 
-async def exists(client: Client, resource: Any, name: str, *, namespace: str = "") -> bool:
+async def exists(client: Client, resource: Resource, name: str, *, namespace: str = "") -> bool:
     try:
         await client.get(resource, name, namespace=namespace, view=METADATA)
     except NotFound:
@@ -111,3 +110,14 @@ async def exists(client: Client, resource: Any, name: str, *, namespace: str = "
     except SkoupaError as error:
         raise AssertionError(f"asked for {name}: {error}") from error
     return True
+
+
+async def token_of(admin: Client, namespace: str, name: str = "default") -> str:
+    """A token of a ServiceAccount, from the server's TokenRequest; the account is there once its controller ran."""
+    await until(
+        lambda: exists(admin, SERVICE_ACCOUNTS, name, namespace=namespace), what=f"ServiceAccount {name}"
+    )
+    made = await admin.create(
+        SERVICE_ACCOUNTS, {"spec": {}}, namespace=namespace, name=name, subresource="token"
+    )
+    return str(made["status"]["token"])

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from harness.controlplane import Access
-from harness.faultproxy import FaultProxy, Reset, Rule, Silence, Slow, kube_status
+from harness.faultproxy import Answer, FaultProxy, Reset, Rule, Silence, Slow, kube_status
 from skoupa.clock import SystemClock
 from skoupa.errors import Forbidden, LeaseLost, NotFound, TimedOut
 from skoupa.kube.client import Client
+from skoupa.kube.flow import Limits
 from skoupa.kube.leases import Election, Fence
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, LEASES
@@ -216,6 +217,27 @@ async def test_a_write_that_would_outlast_the_lease_is_given_up(
             electing.cancel()
 
 
+@pytest.mark.parametrize(
+    "refusal", [kube_status(429, retry_after=60), kube_status(429)], ids=["held back", "repeated"]
+)
+async def test_a_write_that_still_waits_for_its_turn_when_the_lease_runs_out_is_never_sent(
+    admin: Client, proxy: FaultProxy, namespace: str, refusal: Answer
+) -> None:
+    """The fence may stand before the flow: then the lease can run out between the two."""
+    await admin.create(CONFIG_MAPS, {"metadata": {"name": "waiting"}}, namespace=namespace)
+    a = candidate(admin, namespace, "a")
+    proxy.script(Rule(refusal, method="PATCH", times=None))
+    async with running(a), connected(proxy, limits=Limits(tries=1_000_000)) as client:
+        await until(lambda: a.leading, what="a leads")
+        fenced = Client(Fence(client.transport, a), client.clock)
+        with pytest.raises(TimedOut, match="before the lease ran out"):
+            await fenced.merge_patch(CONFIG_MAPS, "waiting", {"data": {"a": "b"}}, namespace=namespace)
+        sent = len(proxy.requests)
+        assert sent >= 1
+        with pytest.raises(TimeoutError):
+            await proxy.wait_for(lambda request: request in proxy.requests[sent:], within=0.5)
+
+
 async def test_without_the_lease_reads_go_on_and_writes_are_not_sent(
     proxy: FaultProxy, namespace: str, admin: Client
 ) -> None:
@@ -231,7 +253,9 @@ async def test_without_the_lease_reads_go_on_and_writes_are_not_sent(
             await fenced.create(CONFIG_MAPS, {"metadata": {"name": "now"}}, namespace=namespace)
         with pytest.raises(LeaseLost):
             await fenced.create(CONFIG_MAPS, {"metadata": {"name": "never"}}, namespace=namespace)
-        assert (await fenced.get(CONFIG_MAPS, "now", namespace=namespace, view=METADATA)).metadata.name == "now"
+        assert (
+            await fenced.get(CONFIG_MAPS, "now", namespace=namespace, view=METADATA)
+        ).metadata.name == "now"
 
 
 async def test_a_lease_that_is_deleted_under_its_holder_does_not_make_a_second_leader(
@@ -296,7 +320,9 @@ class Candidates:
         async with faulty(self._plane) as way:
             for life in range(1000):
                 async with connected(way) as client:
-                    await self._one_life(candidate(client, self._namespace, f"c{number}.{life}", lease=1), way)
+                    await self._one_life(
+                        candidate(client, self._namespace, f"c{number}.{life}", lease=1), way
+                    )
                 way.clear()
 
     async def _one_life(self, election: Election, way: FaultProxy) -> None:

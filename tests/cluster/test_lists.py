@@ -102,7 +102,9 @@ async def test_counting_costs_one_object(through_proxy: Client, proxy: FaultProx
 
 
 async def test_an_empty_list_is_a_page_without_objects(admin: Client, namespace: str) -> None:
-    listed = await everything(admin, CONFIG_MAPS, METADATA, scope=Scope(namespace=namespace, labels="no=thing"))
+    listed = await everything(
+        admin, CONFIG_MAPS, METADATA, scope=Scope(namespace=namespace, labels="no=thing")
+    )
     assert listed.items == []
     assert listed.resource_version
 
@@ -115,7 +117,13 @@ async def test_memory_stays_at_one_page(admin: Client, namespace: str) -> None:
     try:
         seen = 0
         async with aclosing(
-            pages(admin, CONFIG_MAPS, WHOLE, scope=Scope(namespace=namespace, labels="half"), page_size=page_size)
+            pages(
+                admin,
+                CONFIG_MAPS,
+                WHOLE,
+                scope=Scope(namespace=namespace, labels="half"),
+                page_size=page_size,
+            )
         ) as listing:
             async for page in listing:
                 seen += len(page.items)
@@ -129,14 +137,22 @@ async def test_memory_stays_at_one_page(admin: Client, namespace: str) -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    [Reset(after_bytes=500), Close(after_bytes=500), Reset(after_bytes=0), kube_status(500), kube_status(429, retry_after=0)],
+    [
+        Reset(after_bytes=500),
+        Close(after_bytes=500),
+        Reset(after_bytes=0),
+        kube_status(500),
+        kube_status(429, retry_after=0),
+    ],
     ids=["reset", "closed", "lost", "500", "429"],
 )
 async def test_a_page_that_fails_half_way_is_asked_for_again(
     through_proxy: Client, proxy: FaultProxy, stocked: str, fault: Reset
 ) -> None:
     rule = proxy.script(Rule(fault, path=LATER_PAGE, times=2))
-    listed = await everything(through_proxy, CONFIG_MAPS, METADATA, scope=Scope(namespace=stocked), page_size=20)
+    listed = await everything(
+        through_proxy, CONFIG_MAPS, METADATA, scope=Scope(namespace=stocked), page_size=20
+    )
     assert names(listed.items) == EXPECTED
     assert proxy.hits(rule) == 2
 
@@ -225,7 +241,13 @@ async def test_a_list_that_keeps_expiring_is_asked_for_in_one_piece(
         await stock(forgetful, namespace, MADE)
         sizes = []
         async with aclosing(
-            pages(forgetful, CONFIG_MAPS, METADATA, scope=Scope(namespace=namespace, labels="half"), page_size=20)
+            pages(
+                forgetful,
+                CONFIG_MAPS,
+                METADATA,
+                scope=Scope(namespace=namespace, labels="half"),
+                page_size=20,
+            )
         ) as listing:
             async for page in listing:
                 sizes.append((page.first, len(page.items)))

@@ -189,7 +189,9 @@ class Scene:
         )
 
     async def _agree(self) -> bool:
-        self.listed = picture_of((await everything(self._server, CONFIG_MAPS, METADATA, scope=self.scope)).items)
+        self.listed = picture_of(
+            (await everything(self._server, CONFIG_MAPS, METADATA, scope=self.scope)).items
+        )
         return self.listed == self.reader.picture == self.stored
 
     @property
@@ -226,9 +228,7 @@ async def scene(plane: Access | ControlPlane, *, selected: bool = False) -> Asyn
         connected(plane.kubeconfig) as writing,
         new_namespace(writing) as namespace,
     ):
-        yield Scene(
-            proxy=proxy, watching=watching, writing=writing, namespace=namespace, selected=selected
-        )
+        yield Scene(proxy=proxy, watching=watching, writing=writing, namespace=namespace, selected=selected)
 
 
 def names_of(errors: list[SkoupaError]) -> set[str]:
@@ -253,7 +253,9 @@ def test_no_fault_of_a_connection_loses_or_doubles_a_change(
                 await until(lambda: it.writer.changes > THOUSANDS, what="thousands of changes", seconds=60)
             it.assert_nothing_missed_or_doubled()
             it.assert_each_removal_was_told_once()
-            assert it.reader.lists == it.feed.health.lists == 1, "a cut connection resumes, it does not list anew"
+            assert it.reader.lists == it.feed.health.lists == 1, (
+                "a cut connection resumes, it does not list anew"
+            )
 
     run(main())
 
@@ -358,12 +360,8 @@ async def test_a_server_that_takes_a_streamed_list_for_a_watch_is_listed_in_page
     for number, kind in enumerate(kinds):
         version = str(int(made["metadata"]["resourceVersion"]) + number)
         lines.append(as_told(kind, {**made, "metadata": {**made["metadata"], "resourceVersion": version}}))
-    ignoring = proxy.script(
-        Rule(Stream(tuple(lines)), path=re.compile("sendInitialEvents"), times=None)
-    )
-    reader = await listed_after(
-        proxy, through_proxy, namespace, patience=Patience(closing_bookmark=0.3)
-    )
+    ignoring = proxy.script(Rule(Stream(tuple(lines)), path=re.compile("sendInitialEvents"), times=None))
+    reader = await listed_after(proxy, through_proxy, namespace, patience=Patience(closing_bookmark=0.3))
     assert {name for name, _ in reader.picture.values()} >= {"old", "later"}
     assert reader.flaws == []
     assert reader.errors == [], "the server is not behind; it is only asked in another way"
@@ -376,13 +374,13 @@ async def test_a_streamed_list_that_never_ends_is_given_up_although_objects_keep
 ) -> None:
     made = await through_proxy.create(CONFIG_MAPS, {"metadata": {"name": "old"}}, namespace=namespace)
     endless = b"\n".join(
-        as_told("ADDED", {"metadata": {"name": f"n{number}", "uid": f"u{number}", "resourceVersion": str(number)}})
+        as_told(
+            "ADDED", {"metadata": {"name": f"n{number}", "uid": f"u{number}", "resourceVersion": str(number)}}
+        )
         for number in range(1, 5000)
     )
     slow = Slow(bytes_per_second=20_000)
-    proxy.script(
-        Rule(slow, path=re.compile("sendInitialEvents"), times=None, answer=Stream((endless,)))
-    )
+    proxy.script(Rule(slow, path=re.compile("sendInitialEvents"), times=None, answer=Stream((endless,))))
     patience = Patience(closing_bookmark=30.0, streamed_list=0.5)
     reader = await listed_after(proxy, through_proxy, namespace, patience=patience)
     assert made["metadata"]["uid"] in reader.picture

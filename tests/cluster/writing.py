@@ -55,7 +55,9 @@ class Writer:
 
     def newest(self, *, selected: bool) -> int:
         """The version of the last recorded change that a watch tells."""
-        return max((written.version for written in self.log[-200:] if written.seen(selected=selected)), default=0)
+        return max(
+            (written.version for written in self.log[-200:] if written.seen(selected=selected)), default=0
+        )
 
     def stop(self) -> None:
         self._stopped = True
@@ -99,9 +101,7 @@ class Writer:
     async def _look_up(self, name: str) -> _Held | None:
         while not self._stopped:
             try:
-                found = await self._client.get(
-                    CONFIG_MAPS, name, namespace=self._namespace, view=METADATA
-                )
+                found = await self._client.get(CONFIG_MAPS, name, namespace=self._namespace, view=METADATA)
             except NotFound:
                 return None
             except SkoupaError:

@@ -119,9 +119,7 @@ class Arena:
     async def _remove(self, resource: Resource, name: str) -> None:
         try:
             found = await self.client.get(resource, name, view=WHOLE)
-            await self.client.delete(
-                resource, name, uid=found["metadata"]["uid"], propagation="Background"
-            )
+            await self.client.delete(resource, name, uid=found["metadata"]["uid"], propagation="Background")
         except ApiError as error:
             if not isinstance(error, NotFound):
                 raise
@@ -219,7 +217,12 @@ class Arena:
         return await (transport or self.transport).send(request)
 
     async def listed(
-        self, resource: Resource, *, namespace: str | None = None, accept: str = "application/json", **query: str
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        accept: str = "application/json",
+        **query: str,
     ) -> Object:
         """A list as the server sends it; refusals are raised as ApiErrors."""
         where = self.namespace if namespace is None else namespace
@@ -232,7 +235,12 @@ class Arena:
 
     @asynccontextmanager
     async def watching(
-        self, resource: Resource, *, namespace: str | None = None, accept: str = "application/json", **query: str
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        accept: str = "application/json",
+        **query: str,
     ) -> AsyncIterator[Watching]:
         where = self.namespace if namespace is None else namespace
         request = Request(
@@ -305,9 +313,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     client: Client
 
 
-def definition_of(
-    word: str, *, selectable: Sequence[str] = (), status: bool = True, **parts: Any
-) -> Object:
+def definition_of(word: str, *, selectable: Sequence[str] = (), status: bool = True, **parts: Any) -> Object:
     """A CustomResourceDefinition of the kind `word`; `parts` replace those of its spec."""
     group = f"{word}.contract.skoupa.dev"
     schema = {
@@ -323,7 +329,12 @@ def definition_of(
     spec: Object = {
         "group": group,
         "scope": "Namespaced",
-        "names": {"plural": f"{word}s", "singular": word, "kind": word.capitalize(), "shortNames": [f"{word}x"]},
+        "names": {
+            "plural": f"{word}s",
+            "singular": word,
+            "kind": word.capitalize(),
+            "shortNames": [f"{word}x"],
+        },
         "versions": [
             {
                 "name": "v1",
@@ -354,9 +365,11 @@ async def refused(call: Awaitable[Any], *, code: int, reason: str) -> Status:
     try:
         answer = await call
     except ApiError as error:
-        assert (error.status.code, error.status.reason) == (code, reason), error
-        return error.status
-    raise AssertionError(f"a refusal ({code} {reason}) was to come, and not {answer}")
+        said, full = error.status, str(error)
+    else:
+        raise AssertionError(f"a refusal ({code} {reason}) was to come, and not {answer}")
+    assert (said.code, said.reason) == (code, reason), full
+    return said
 
 
 def status_of(response: Response, *, code: int, reason: str) -> Status:

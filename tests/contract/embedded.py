@@ -48,7 +48,7 @@ class EmbeddedHost:
             resource: Resource,
             obj: Mapping[str, Any] | None,
             old: Mapping[str, Any] | None,
-            user: User,  # noqa: ARG001 - a gate is the same for everybody
+            user: User,
         ) -> Ruling:
             subject = (old if operation == "DELETE" else obj) or {}
             metadata = subject.get("metadata") or {}

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from harness.controlplane.access import Access
-from skoupa.clock import SystemClock
+from skoupa.clock import Clock
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
@@ -26,10 +26,10 @@ _TRIES: dict[str, Method] = {"CREATE": "POST", "UPDATE": "PUT", "DELETE": "DELET
 
 
 class RealHost:
-    def __init__(self, access: Access, transport: Transport, clock: SystemClock) -> None:
+    def __init__(self, access: Access, transport: Transport, clock: Clock) -> None:
         self._access = access
         self.transport = transport
-        self.clock = clock
+        self.clock: Clock = clock
         self.mark = secrets.token_hex(4)
         self.shared = _SHARED.setdefault(access.url, {})
         self._client = Client(transport, clock)
@@ -39,7 +39,9 @@ class RealHost:
         name = f"{custom.plural}.{custom.group}"
         definition = await self._client.get(CUSTOM_RESOURCE_DEFINITIONS, name, view=WHOLE)
         touched = await self._touch(definition)
-        await self._until_shown(custom, touched["spec"]["versions"][0]["additionalPrinterColumns"][-1]["name"])
+        await self._until_shown(
+            custom, touched["spec"]["versions"][0]["additionalPrinterColumns"][-1]["name"]
+        )
         compaction = {"revision": touched["metadata"]["resourceVersion"], "physical": True}
         answer = await asyncio.to_thread(
             self._access.etcd_probe().ask, "POST", "/v3/kv/compaction", compaction
@@ -131,7 +133,10 @@ class RealHost:
     async def _until_in_force(self, gate: Gate, *, probe: str, namespace: str) -> None:
         """Tries what the gate is about, without effect, until it says its piece."""
         body = {"metadata": {"name": probe, "labels": {gate.label: "probe"}}}
-        many, one = gate.resource.path(namespace=namespace), gate.resource.path(namespace=namespace, name=probe)
+        many, one = (
+            gate.resource.path(namespace=namespace),
+            gate.resource.path(namespace=namespace, name=probe),
+        )
         if gate.operation != "CREATE":
             await self._client.create(gate.resource, body, namespace=namespace)
         method, path = _TRIES[gate.operation], many if gate.operation == "CREATE" else one

@@ -7,15 +7,13 @@ test (`test_breaking_the_embedded_cluster_is_noticed`).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import msgspec
-import pytest
 
 from tests.contract.arena import Arena
+from tests.contract.sabotage import Sabotage
 
 Check = Callable[[Arena], Awaitable[None]]
-Sabotage = Callable[[pytest.MonkeyPatch], None]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,12 +36,3 @@ def rule(*, broken_by: Sabotage | None = None) -> Callable[[Check], Check]:
         return check
 
     return register
-
-
-def swap(target: str, replacement: Any) -> Sabotage:
-    """Puts something else in the place of `skoupa.sim.<target>`."""
-
-    def apply(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(f"skoupa.sim.{target}", replacement)
-
-    return apply

@@ -277,13 +277,20 @@ def _delete_right_validation() -> Manifest:
     """A Namespace lies within itself to an authorizer."""
     resource = "request.resource.resource"
     group = "request.resource.group"
-    namespace = f"({group} == '' && {resource} == 'namespaces' ? variables.name : request.namespace)"
+    namespace = (
+        f"({group} == '' && {resource} == 'namespaces' ? variables.name : request.?namespace.orValue(''))"
+    )
     check = f"authorizer.group({group}).resource({resource}).namespace({namespace}).name(variables.name)"
     told = (
         "{user} may not delete {resource} {name} and so may not set {key} on it: "
         "leave the label out, or ask for the right to delete"
     )
-    facts = {"resource": resource, "name": "variables.name", "key": _KEY, "user": "request.userInfo.username"}
+    facts = {
+        "resource": resource,
+        "name": "variables.name",
+        "key": _KEY,
+        "user": "request.userInfo.?username.orValue('')",
+    }
     return _validation(
         unless=f"{check}.check('delete').allowed()",
         message=sentence(told, **facts),

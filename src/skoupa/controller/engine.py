@@ -43,7 +43,6 @@ RIGHTS_SECONDS: Final = 60.0
 # Discovery shows a new definition a moment after it is established, and an API service once it answers.
 DISCOVERY_ECHOES: Final[tuple[float, ...]] = (0.3, 1.0, 4.0)
 KINDS_POLL_SECONDS: Final = 300.0
-REVIEW_SECONDS: Final = 1.0
 DOUBT_SECONDS: Final = 10.0
 SHORT_SECONDS: Final = 0.02
 
@@ -100,6 +99,7 @@ class Engine:
         self.degraded: set[str] = set()
         self._kinds_changed = asyncio.Event()
         self._chains_wanted = asyncio.Event()
+        self._health_changed = asyncio.Event()
 
     async def run(self) -> None:
         """Until `stop`. Raises only when the server can't be reached for the very first look."""
@@ -110,6 +110,7 @@ class Engine:
                 rights=self.rights,
                 group=group,
                 on_change=self._learn,
+                on_health=self._health_changed.set,
             )
             await self._look_at_kinds()
             tasks = [
@@ -123,10 +124,8 @@ class Engine:
                     self._follow_chains(),
                 )
             ]
-            while not self.feeds.read_once() and not self.sweeper.stopping:
+            while not self.ready.is_set() and not self.sweeper.stopping:
                 await self._clock.sleep(SHORT_SECONDS)
-            self.feeds.review()
-            self.ready.set()
             while self._standing_by() and not self.sweeper.stopping:
                 await self._clock.sleep(SHORT_SECONDS)
             await self._assess_backlog()
@@ -217,14 +216,16 @@ class Engine:
         assert self.feeds is not None
         asked_at = float("-inf")
         while True:
-            await self._clock.sleep(REVIEW_SECONDS)
+            await self._health_changed.wait()
+            self._health_changed.clear()
             before = self.knowledge.blind
             doubtful = self.feeds.review()
+            if self.feeds.read_once():
+                self.ready.set()
             if before.keys() != self.knowledge.blind.keys():
                 self.sweeper.look_again()
             if doubtful and self._clock.monotonic() - asked_at > DOUBT_SECONDS:
                 asked_at = self._clock.monotonic()
-                self.rights.forget()
                 self._kinds_changed.set()
 
     async def _follow_chains(self) -> None:

@@ -54,12 +54,14 @@ class Feeds:
         rights: Rights,
         group: asyncio.TaskGroup,
         on_change: Callable[[Sequence[Delta]], None],
+        on_health: Callable[[], None],
     ) -> None:
         self._client = client
         self._knowledge = knowledge
         self._rights = rights
         self._group = group
         self._on_change = on_change
+        self._on_health = on_health
         self._open: dict[Key, tuple[Feed, asyncio.Task[None]]] = {}
         self._denied: dict[str, Blind] = {}
 
@@ -83,6 +85,7 @@ class Feeds:
                     extraction=self._knowledge.extraction,
                     scope=Scope(namespace=key.namespace, labels=key.labels),
                     on_change=self._on_change,
+                    on_health=self._on_health,
                 )
                 self._open[key] = (feed, self._group.create_task(feed.run()))
 

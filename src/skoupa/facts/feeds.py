@@ -53,6 +53,7 @@ class Feed:
         extraction: Extraction,
         scope: Scope = EVERYWHERE,
         on_change: Callable[[Sequence[Delta]], None] = lambda _: None,
+        on_health: Callable[[], None] = lambda: None,
         patience: watch.Patience = watch.PATIENCE,
     ) -> None:
         self._client = client
@@ -60,6 +61,7 @@ class Feed:
         self._store = store
         self._extraction = extraction
         self._on_change = on_change
+        self._on_health = on_health
         self.resource = resource
         self.scope = scope
         self.health = Health()
@@ -75,7 +77,9 @@ class Feed:
                     if deltas:
                         self._on_change(deltas)
         finally:
-            self._store.remove_feed(view)
+            lost = self._store.remove_feed(view)
+            if lost:
+                self._on_change(lost)
 
     def _take(self, event: watch.WatchEvent[Partial], view: FeedView) -> list[Delta]:
         store = self._store
@@ -91,6 +95,7 @@ class Feed:
                 self._caught_up(version)
                 self.health.synced_at = now
                 self.health.lists += 1
+                self._on_health()
                 deltas = store.synced(view)
                 self._extraction.prune(store)
                 return deltas
@@ -104,6 +109,7 @@ class Feed:
             case watch.Interrupted(error, _):
                 self.health.error = error
                 self.health.behind_since = self.health.behind_since or self._client.clock.now()
+                self._on_health()
         return []
 
     def _apply(self, change: Change[Partial], view: FeedView) -> Delta | None:
@@ -116,11 +122,15 @@ class Feed:
         return self._store.changed(view, self._extraction.row(self.resource, change.object))
 
     def _caught_up(self, version: str) -> None:
-        self.health.behind_since = None
-        self.health.error = None
+        if self.health.behind_since is not None:
+            self.health.behind_since = None
+            self.health.error = None
+            self._on_health()
         if version:
             self.health.resource_version = version
 
     def _note(self, undecodable: Sequence[Undecodable]) -> None:
-        room = UNREADABLE_KEPT - len(self.health.unreadable)
-        self.health.unreadable.extend(undecodable[:room])
+        if undecodable:
+            room = UNREADABLE_KEPT - len(self.health.unreadable)
+            self.health.unreadable.extend(undecodable[:room])
+            self._on_health()

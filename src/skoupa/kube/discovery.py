@@ -23,16 +23,16 @@ _AGGREGATED: Final = ",".join(
     for version in ("v2", "v2beta1")
 )
 
+# A server that does not know them takes the next type that it is offered; some gateways refuse instead.
+_UNKNOWN_MEDIA_TYPE: Final = {406, 415}
+
 
 async def discover(client: Client) -> Discovery:
     """Raises only when the server tells nothing at all."""
     resources: list[Resource] = []
     gaps: list[Gap] = []
     for root in ("/api", "/apis"):
-        response = await client.ask(
-            _request(client, root, accept=f"{_AGGREGATED},application/json"), doing=f"discover {root}"
-        )
-        answer = decode(response.body, _Answer, doing=f"discover {root}")
+        answer = await _root(client, root)
         if answer.kind == "APIGroupDiscoveryList":
             _read_aggregated(answer, resources, gaps)
         elif answer.kind in {"APIVersions", "APIGroupList"}:
@@ -43,6 +43,18 @@ async def discover(client: Client) -> Discovery:
                 advice="check that the address in the kubeconfig is that of a Kubernetes API server",
             )
     return Discovery(resources=tuple(resources), gaps=tuple(gaps))
+
+
+async def _root(client: Client, root: str) -> _Answer:
+    doing = f"discover {root}"
+    request = _request(client, root, accept=f"{_AGGREGATED},application/json")
+    try:
+        response = await client.ask(request, doing=doing)
+    except ApiError as error:
+        if error.code not in _UNKNOWN_MEDIA_TYPE:
+            raise
+        response = await client.ask(_request(client, root, accept="application/json"), doing=doing)
+    return decode(response.body, _Answer, doing=doing)  # type: ignore[no-any-return]
 
 
 def _request(client: Client, path: str, *, accept: str) -> Request:
@@ -147,7 +159,7 @@ async def _read_group_by_group(
     places = [("", version) for version in answer.versions or ()]
     for group in answer.groups or ():
         for raw in group.versions:
-            listed = msgspec.json.decode(raw, type=_GroupVersion).group_version
+            listed = decode(bytes(raw), _GroupVersion, doing=f"discover {group.name}").group_version
             places.append((group.name, listed.rpartition("/")[2]))
     for group_name, version in places:
         path = f"/apis/{group_name}/{version}" if group_name else f"/api/{version}"

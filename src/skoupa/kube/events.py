@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from typing import Final, Literal
 
 import msgspec
@@ -24,6 +25,7 @@ from skoupa.kube.timestamps import micro_time
 NOTE_LIMIT: Final = 1024
 QUEUE_SIZE: Final = 10_000
 TRIES: Final = 5
+_NO_LABEL: Final = re.compile("[^a-z0-9-]+")
 
 
 class Regarding(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
@@ -140,7 +142,13 @@ def event_name(event: Event) -> str:
     said = msgspec.json.encode((event.regarding.uid, event.reason, event.action, event.note, identity))
     digest = hashlib.sha256(said).hexdigest()[:16]
     # A name of 253 characters at most; the object's own may be as long.
-    return f"{event.regarding.name[:230].rstrip('.-')}.{digest}".lower()
+    return f"{_as_subdomain(event.regarding.name)[:230].rstrip('.-')}.{digest}"
+
+
+def _as_subdomain(name: str) -> str:
+    """RBAC objects and some custom ones have names that no Event can have (system:node)."""
+    parts = (_NO_LABEL.sub("-", part).strip("-") for part in name.lower().split("."))
+    return ".".join(part for part in parts if part) or "unnamed"
 
 
 def shortened(note: str) -> str:

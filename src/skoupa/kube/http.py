@@ -57,8 +57,10 @@ class HttpTransport:
         return response
 
     async def _send_once(self, request: Request) -> Response:
+        # Outside of the time limit: a login in the browser may take a person longer than any answer.
+        own = await self._credentials.headers()
         try:
-            async with self._clock.timeout(request.timeout), await self._request(request) as answer:
+            async with self._clock.timeout(request.timeout), await self._request(request, own) as answer:
                 body = await answer.read()
                 return Response(status=answer.status, headers=_lower(answer.headers), body=body)
         except TimeoutError as error:
@@ -79,15 +81,16 @@ class HttpTransport:
             answer.close()
 
     async def _begin(self, request: Request) -> aiohttp.ClientResponse:
+        own = await self._credentials.headers()
         try:
             async with self._clock.timeout(request.timeout):
-                return await self._request(request)
+                return await self._request(request, own)
         except TimeoutError as error:
             raise self._timed_out(request) from error
         except (aiohttp.ClientError, OSError) as error:
             raise connection_failure(error, self._connection) from error
 
-    async def _request(self, request: Request) -> aiohttp.ClientResponse:
+    async def _request(self, request: Request, own: tuple[tuple[str, str], ...]) -> aiohttp.ClientResponse:
         connection = self._connection
         if self._session is None:
             # No limit on connections: each watch holds one for good, and `flow` bounds the rest.
@@ -99,7 +102,7 @@ class HttpTransport:
             )
             # aiohttp would send GET, PUT and DELETE again by itself, unasked and uncounted; `flow` decides about that.
             self._session._retry_connection = False  # noqa: SLF001 - it has no public name
-        headers = (("Accept-Encoding", self._encoding), *await self._credentials.headers(), *request.headers)
+        headers = (("Accept-Encoding", self._encoding), *own, *request.headers)
         return await self._session.request(
             request.method,
             URL(connection.server + request.path, encoded=True).with_query(request.query),

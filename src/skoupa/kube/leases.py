@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import AlreadyExists, Conflict, LeaseLost, NotFound, SkoupaError
+from skoupa.errors import AlreadyExists, Conflict, LeaseLost, NotFound, SkoupaError, TimedOut
 from skoupa.kube.client import Client
 from skoupa.kube.objects import Metadata, View
 from skoupa.kube.resources import LEASES
@@ -54,7 +54,7 @@ class Election:
         retry_seconds: float = 2.0,
     ) -> None:
         self._client = client
-        self._clock: Clock = client.clock
+        self.clock: Clock = client.clock
         self._namespace = namespace
         self._name = name
         self.identity = identity
@@ -70,13 +70,13 @@ class Election:
 
     @property
     def leading(self) -> bool:
-        return self._clock.monotonic() < self._renewal_sent + self._lease_seconds * LEAD_SHARE
+        return self.clock.monotonic() < self._renewal_sent + self._lease_seconds * LEAD_SHARE
 
     def write_seconds_left(self) -> float:
         """How long a write that starts now may take; zero and less: none may start."""
         if not self.leading:
             return 0.0
-        return self._renewal_sent + self._lease_seconds - self._clock.monotonic()
+        return self._renewal_sent + self._lease_seconds - self.clock.monotonic()
 
     async def until_leading(self) -> None:
         while not self.leading:
@@ -85,8 +85,8 @@ class Election:
 
     async def until_lost(self) -> None:
         while self.leading:
-            await self._clock.sleep(
-                self._renewal_sent + self._lease_seconds * LEAD_SHARE - self._clock.monotonic()
+            await self.clock.sleep(
+                self._renewal_sent + self._lease_seconds * LEAD_SHARE - self.clock.monotonic()
             )
 
     async def run(self) -> None:
@@ -94,7 +94,7 @@ class Election:
         try:
             while True:
                 try:
-                    async with self._clock.timeout(self._lease_seconds * LEAD_SHARE):
+                    async with self.clock.timeout(self._lease_seconds * LEAD_SHARE):
                         await self._try()
                     self.last_error = None
                 except (AlreadyExists, Conflict):
@@ -103,7 +103,7 @@ class Election:
                     self.last_error = SkoupaError("renewing the lease took too long")
                 except SkoupaError as error:
                     self.last_error = error
-                await self._clock.sleep(self._clock.jitter(self._retry_seconds))
+                await self.clock.sleep(self.clock.jitter(self._retry_seconds))
         finally:
             await self._release()
 
@@ -114,29 +114,29 @@ class Election:
             # Whoever deleted the Lease has not told its holder, who may go on writing until it would have run out.
             if self.holder not in {"", self.identity} and not self._expired():
                 return
-            sent = self._clock.monotonic()
+            sent = self.clock.monotonic()
             body = self._body(self._spec(transitions=0))
             await self._client.create(LEASES, body, namespace=self._namespace)
             self._won(sent)
             return
         if lease.metadata.resource_version != self._seen_version:
             self._seen_version = lease.metadata.resource_version
-            self._seen_at = self._clock.monotonic()
+            self._seen_at = self.clock.monotonic()
             self._seen_duration = lease.spec.lease_duration_seconds or self._lease_seconds
         self.holder = lease.spec.holder_identity or ""
         if self.holder not in {"", self.identity} and not self._expired():
             self._renewal_sent = float("-inf")
             return
-        sent = self._clock.monotonic()
+        sent = self.clock.monotonic()
         spec = self._spec(transitions=lease.spec.lease_transitions or 0, previous=lease.spec)
         body = self._body(spec, resource_version=lease.metadata.resource_version)
         written = await self._client.replace(LEASES, body, namespace=self._namespace)
         self._seen_version = str(written["metadata"]["resourceVersion"])
-        self._seen_at = self._clock.monotonic()
+        self._seen_at = self.clock.monotonic()
         self._won(sent)
 
     def _expired(self) -> bool:
-        return self._clock.monotonic() - self._seen_at > self._seen_duration
+        return self.clock.monotonic() - self._seen_at > self._seen_duration
 
     def _won(self, sent: float) -> None:
         self.holder = self.identity
@@ -144,7 +144,7 @@ class Election:
         self._acquired.set()
 
     def _spec(self, *, transitions: int, previous: _LeaseSpec | None = None) -> _LeaseSpec:
-        now = micro_time(self._clock.now())
+        now = micro_time(self.clock.now())
         renewed = previous is not None and previous.holder_identity == self.identity
         taken_over = previous is not None and not renewed
         return _LeaseSpec(
@@ -167,15 +167,15 @@ class Election:
         }
 
     async def _release(self) -> None:
-        left = self._renewal_sent + self._lease_seconds - self._clock.monotonic()
+        left = self._renewal_sent + self._lease_seconds - self.clock.monotonic()
         self._renewal_sent = float("-inf")
         if self.holder != self.identity or left <= 0:
             return
         spec = _LeaseSpec(
-            holder_identity="", lease_duration_seconds=1, renew_time=micro_time(self._clock.now())
+            holder_identity="", lease_duration_seconds=1, renew_time=micro_time(self.clock.now())
         )
         try:
-            async with self._clock.timeout(min(left, RELEASE_SECONDS)):
+            async with self.clock.timeout(min(left, RELEASE_SECONDS)):
                 lease = await self._client.get(LEASES, self._name, namespace=self._namespace, view=_LEASE)
                 if lease.spec.holder_identity != self.identity:
                     return
@@ -191,7 +191,7 @@ class Election:
 class Fence:
     """A transport that lets writes through only while the election is won, and none longer than the lease lasts.
 
-    It stands next to the wire, under `Flow`: what has waited its turn there is asked again when it is sent.
+    That includes the time that a write waits its turn or its retry further down: nothing leaves after the lease.
     """
 
     def __init__(self, inner: Transport, election: Election) -> None:
@@ -208,7 +208,14 @@ class Fence:
                 advice="nothing to do: the leader goes on with it",
             )
         shorter = min(left, request.timeout) if request.timeout else left
-        return await self._inner.send(msgspec.structs.replace(request, timeout=shorter))
+        try:
+            async with self._election.clock.timeout(left):
+                return await self._inner.send(msgspec.structs.replace(request, timeout=shorter))
+        except TimeoutError as error:
+            raise TimedOut(
+                f"{request.verb} {request.kind}: no answer before the lease ran out",
+                advice="nothing to do: whoever leads then looks again",
+            ) from error
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[Stream]:

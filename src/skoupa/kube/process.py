@@ -65,9 +65,8 @@ class Process(asyncio.SubprocessProtocol):
         return starting.result()[0].get_returncode() or 0
 
     async def _leave(self, starting: _Starting, *, kill: bool, group: bool) -> None:
-        with suppress(
-            OSError
-        ):  # it could not be started; the caller has that error already, or was cancelled
+        # An OSError here is one of the start: the caller has it already, or was cancelled.
+        with suppress(OSError):
             transport, _ = await starting
             if kill:
                 _kill(transport, group=group)

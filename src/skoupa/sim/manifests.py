@@ -19,7 +19,7 @@ import msgspec
 from skoupa.errors import ManifestError
 from skoupa.kube.resources import Resource
 from skoupa.sim.documents import documents
-from skoupa.sim.kinds import ALL_VERBS
+from skoupa.sim.kinds import CUSTOM_VERBS
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _FIRST: Final = ("CustomResourceDefinition", "Namespace")
@@ -89,7 +89,7 @@ def _row(manifest: Manifest, *, before: Resource | None) -> Resource:
         kind=manifest.kind,
         namespaced="namespace" in manifest.body["metadata"] or (before is not None and before.namespaced),
         singular=manifest.kind.lower(),
-        verbs=ALL_VERBS,
+        verbs=CUSTOM_VERBS,
         subresources=("status",) if has_status else (),
     )
 

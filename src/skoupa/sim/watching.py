@@ -69,10 +69,9 @@ class Watch:
     async def lines(self) -> AsyncGenerator[bytes, None]:
         """Whole lines, several at a time where there are several; raises `Disconnected` when cut."""
         clock = self._plane.clock
-        bookmarks = self.call.flag("allowWatchBookmarks")
         now = clock.monotonic()
         ends = now + self._lifetime()
-        next_bookmark = min(now + BOOKMARK_INTERVAL, ends - LAST_BOOKMARK)
+        bookmark = self._next_bookmark(now, ends)
         for lines in _in_batches(self._first):
             yield lines
         while True:
@@ -80,19 +79,22 @@ class Watch:
                 raise Disconnected("the watch was cut: connection reset by peer")
             for lines in _in_batches(self._changes()):
                 yield lines
-            if self._ended or len(self._pending) > LONGEST_QUEUE:
-                return
             now = clock.monotonic()
-            if now >= ends:
+            if self._ended or now >= ends or len(self._pending) > LONGEST_QUEUE:
                 return
-            if bookmarks and now >= next_bookmark:
-                last = ends - LAST_BOOKMARK
-                next_bookmark = min(now + BOOKMARK_INTERVAL, last if now < last else ends + 1)
+            if now >= bookmark:
+                bookmark = self._next_bookmark(now, ends)
                 yield self._bookmark()
             self._wake.clear()
             with suppress(TimeoutError):
-                async with clock.timeout(max(0.0, min(ends, next_bookmark) - clock.monotonic())):
+                async with clock.timeout(max(0.0, min(ends, bookmark) - clock.monotonic())):
                     await self._wake.wait()
+
+    def _next_bookmark(self, now: float, ends: float) -> float:
+        last = ends - LAST_BOOKMARK
+        if now >= last or not self.call.flag("allowWatchBookmarks"):
+            return ends + 1
+        return min(now + BOOKMARK_INTERVAL, last)
 
     def _hear(self, change: Change) -> None:
         if not self._pending:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from skoupa.kube.resources import CONFIG_MAPS
 from tests.contract.arena import Arena, Gate, refused
 from tests.contract.registry import rule
+from tests.contract.sabotage import skip, swap, wrap
 
 LABEL = "contract.skoupa.dev/gate"
 
 
-@rule()
+@rule(broken_by=swap("admission.Admission.ask", lambda _, __, *, obj, **___: obj))
 async def admission_can_refuse_a_creation(arena: Arena) -> None:
     """A creation that admission refuses leaves nothing, and the refusal carries the reason."""
     message = "gates are closed"
@@ -21,7 +22,7 @@ async def admission_can_refuse_a_creation(arena: Arena) -> None:
     await arena.config_map("yes")
 
 
-@rule()
+@rule(broken_by=skip("deletion._ask"))
 async def admission_can_refuse_a_deletion(arena: Arena) -> None:
     """Admission is asked for each object that a delete or a delete of a collection would remove."""
     message = "it has to stay"
@@ -39,7 +40,12 @@ async def admission_can_refuse_a_deletion(arena: Arena) -> None:
     assert await arena.exists(CONFIG_MAPS, "stays")
 
 
-@rule()
+@rule(
+    broken_by=wrap(
+        "admission.Admission.ask",
+        lambda ask: lambda self, what, **how: ask(self, what, **how | {"warnings": []}),
+    )
+)
 async def admission_can_warn(arena: Arena) -> None:
     """A warning of admission comes as a header of an answer that is a success otherwise."""
     message = "mind the gap"

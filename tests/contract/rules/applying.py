@@ -8,6 +8,7 @@ from skoupa.kube.resources import CONFIG_MAPS
 from tests.contract.arena import Arena, Object, causes_of, refused, status_of
 from tests.contract.kinds import CONTAINER, DEPLOYMENTS, deployment
 from tests.contract.registry import rule
+from tests.contract.sabotage import always, edit, misspeak, swap, wrap
 
 APPLY = "application/apply-patch+yaml"
 
@@ -27,7 +28,15 @@ async def applied(arena: Arena, body: Object, manager: str, *, force: bool = Fal
     )
 
 
-@rule()
+def without_stated_owners(apply: Any) -> Any:
+    def lenient(live: Object, stated: Object, **how: Any) -> Any:
+        metadata = {key: value for key, value in stated["metadata"].items() if key != "managedFields"}
+        return apply(live, stated | {"metadata": metadata}, **how)
+
+    return lenient
+
+
+@rule(broken_by=edit("endpoints.apply_patch", lambda after: after | {"metadata": {"name": "one"}}))
 async def applying_creates_what_is_not_there(arena: Arena) -> None:
     """Applying an absent object creates it and writes down who owns which fields."""
     made = await applied(arena, config("one", {"a": "1"}), "ann")
@@ -38,7 +47,7 @@ async def applying_creates_what_is_not_there(arena: Arena) -> None:
     assert entry["fieldsV1"] == {"f:data": {"f:a": {}}}
 
 
-@rule()
+@rule(broken_by=always("writes._same", False))
 async def applying_the_same_again_changes_nothing(arena: Arena) -> None:
     """Applying what was applied keeps the resourceVersion."""
     made = await applied(arena, config("one", {"a": "1"}), "ann")
@@ -46,7 +55,7 @@ async def applying_the_same_again_changes_nothing(arena: Arena) -> None:
     assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
 
 
-@rule()
+@rule(broken_by=swap("apply._pruned", lambda after, *_: after))
 async def applying_removes_what_is_no_longer_applied(arena: Arena) -> None:
     """A field that its only owner applies no longer is removed; those of others stay."""
     await applied(arena, config("one", {"a": "1", "b": "2"}, labels={"x": "y"}), "ann")
@@ -58,7 +67,12 @@ async def applying_removes_what_is_no_longer_applied(arena: Arena) -> None:
     assert new["data"] == {"a": "1", "c": "3"}
 
 
-@rule()
+@rule(
+    broken_by=wrap(
+        "endpoints.apply_patch",
+        lambda apply: lambda *objects, **how: apply(*objects, **how | {"force": True}),
+    )
+)
 async def applying_another_value_is_a_conflict(arena: Arena) -> None:
     """Applying another value to a field of another owner is a conflict that names owner and field."""
     await applied(arena, config("one", {"a": "1"}), "ann")
@@ -70,7 +84,12 @@ async def applying_another_value_is_a_conflict(arena: Arena) -> None:
     assert (await arena.get(CONFIG_MAPS, "one"))["data"] == {"a": "1"}
 
 
-@rule()
+@rule(
+    broken_by=wrap(
+        "endpoints.apply_patch",
+        lambda apply: lambda *objects, **how: apply(*objects, **how | {"force": False}),
+    )
+)
 async def force_takes_the_field(arena: Arena) -> None:
     """Applied with force another's field gets the new value and the new owner."""
     await applied(arena, config("one", {"a": "1", "b": "1"}), "ann")
@@ -80,7 +99,12 @@ async def force_takes_the_field(arena: Arena) -> None:
     assert owners == {"ann": {"f:data": {"f:b": {}}}, "ben": {"f:data": {"f:a": {}}}}
 
 
-@rule()
+@rule(
+    broken_by=wrap(
+        "writes.track_update",
+        lambda track: lambda *objects, **how: track(*objects, **how | {"manager": "eve"}),
+    )
+)
 async def an_ordinary_write_owns_fields_too(arena: Arena) -> None:
     """What a patch changes belongs to the patcher, and applying over it is a conflict."""
     await applied(arena, config("one", {"a": "1"}), "ann")
@@ -93,7 +117,11 @@ async def an_ordinary_write_owns_fields_too(arena: Arena) -> None:
     assert causes_of(said)[0]["message"].startswith('conflict with "ben" using v1')
 
 
-@rule()
+@rule(
+    broken_by=wrap(
+        "apply._pruned", lambda pruned: lambda after, last, _, structure: pruned(after, last, (), structure)
+    )
+)
 async def equal_values_are_shared(arena: Arena) -> None:
     """Applying the value that is there shares the field; it stays until its last owner lets go."""
     await applied(arena, config("one", {"a": "1"}), "ann")
@@ -102,7 +130,7 @@ async def equal_values_are_shared(arena: Arena) -> None:
     assert "data" not in await applied(arena, config("one", {}), "ben")
 
 
-@rule()
+@rule(broken_by=misspeak("endpoints.options_invalid"))
 async def applying_needs_a_manager(arena: Arena) -> None:
     """Apply without a field manager is refused."""
     path = CONFIG_MAPS.path(namespace=arena.namespace, name="one")
@@ -111,15 +139,17 @@ async def applying_needs_a_manager(arena: Arena) -> None:
     assert causes_of(said)[0]["field"] == "fieldManager"
 
 
-@rule()
+@rule(broken_by=wrap("endpoints.apply_patch", without_stated_owners))
 async def applied_bodies_have_no_managed_fields(arena: Arena) -> None:
     """A body with managedFields can't be applied."""
-    body = config("one", {"a": "1"}, managedFields=[{"manager": "x", "operation": "Apply", "apiVersion": "v1"}])
+    body = config(
+        "one", {"a": "1"}, managedFields=[{"manager": "x", "operation": "Apply", "apiVersion": "v1"}]
+    )
     said = await refused(applied(arena, body, "ann"), code=400, reason="BadRequest")
     assert "metadata.managedFields must be nil" in said.message
 
 
-@rule()
+@rule(broken_by=always("structure._BuiltIn.keys", None))
 async def lists_of_named_things_are_merged_by_name(arena: Arena) -> None:
     """Containers of a Deployment are merged by their name: each applier has its own."""
     body = deployment("web")

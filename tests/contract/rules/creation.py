@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, PODS
 from tests.contract.arena import Arena, causes_of, refused
 from tests.contract.kinds import DEPLOYMENTS, deployment, pod
 from tests.contract.registry import rule
+from tests.contract.sabotage import always, but, misspeak, skip, swap, wrap
 
 
-@rule()
+def of_any_kind(decoded: Any) -> Any:
+    """Takes every body for one of the kind that its path names."""
+
+    def lenient(call: Any) -> Any:
+        resource = call.served.resource
+        head = {"apiVersion": resource.api_version, "kind": resource.kind}
+        return decoded(but(call, body=json.dumps({**json.loads(call.body), **head}).encode()))
+
+    return lenient
+
+
+@rule(broken_by=always("plane.Plane.now", "2026-01-01T00:00:00.5Z"))
 async def a_created_object_has_an_identity(arena: Arena) -> None:
     """A created object has a uid, a resourceVersion, a creation time in whole seconds and its namespace."""
     before = arena.clock.now()
@@ -30,7 +44,7 @@ async def a_created_object_has_an_identity(arena: Arena) -> None:
     assert abs(from_server.metadata.creation_timestamp.timestamp() - before) < 60
 
 
-@rule()
+@rule(broken_by=swap("writes._KEPT", ()))
 async def what_a_creator_says_about_identity_is_ignored(arena: Arena) -> None:
     """The uid, creation time and deletion time in a body that is created are not taken over."""
     made = await arena.config_map(
@@ -46,7 +60,7 @@ async def what_a_creator_says_about_identity_is_ignored(arena: Arena) -> None:
     assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} & set(metadata)
 
 
-@rule()
+@rule(broken_by=misspeak("writes.already_exists"))
 async def an_existing_name_can_not_be_created_again(arena: Arena) -> None:
     """A second object of the same name is refused as AlreadyExists."""
     await arena.config_map("twin")
@@ -55,7 +69,7 @@ async def an_existing_name_can_not_be_created_again(arena: Arena) -> None:
     assert said.details == {"name": "twin", "kind": "configmaps"}
 
 
-@rule()
+@rule(broken_by=swap("plane.Plane.generated_name", lambda _, prefix: f"{prefix}1"))
 async def a_name_is_made_from_generate_name(arena: Arena) -> None:
     """With generateName the server adds five letters, other ones each time."""
     body = {"metadata": {"generateName": "made-"}}
@@ -66,25 +80,27 @@ async def a_name_is_made_from_generate_name(arena: Arena) -> None:
     assert all(each["metadata"]["generateName"] == "made-" for each in made)
 
 
-@rule()
+@rule(broken_by=swap("writes._named", lambda _, obj: obj["metadata"].setdefault("name", "x")))
 async def an_object_needs_a_name(arena: Arena) -> None:
     """A body with neither name nor generateName is invalid."""
     said = await refused(arena.create(CONFIG_MAPS, {"metadata": {}}), code=422, reason="Invalid")
     assert "name or generateName is required" in said.message
 
 
-@rule()
+@rule(broken_by=always("validation._name", []))
 async def an_invalid_name_is_refused(arena: Arena) -> None:
     """A name that is no DNS name is refused with the field that is wrong."""
     said = await refused(arena.config_map("Not_A_Name"), code=422, reason="Invalid")
-    assert said.message.startswith('ConfigMap "Not_A_Name" is invalid: metadata.name: Invalid value: "Not_A_Name"')
+    assert said.message.startswith(
+        'ConfigMap "Not_A_Name" is invalid: metadata.name: Invalid value: "Not_A_Name"'
+    )
     assert (said.details or {})["kind"] == "ConfigMap"
     assert [(cause["field"], cause["reason"]) for cause in causes_of(said)] == [
         ("metadata.name", "FieldValueInvalid")
     ]
 
 
-@rule()
+@rule(broken_by=always("validation._labels", []))
 async def an_invalid_label_is_refused(arena: Arena) -> None:
     """Label keys and values have a form; what has not is refused with the field that is wrong."""
     said = await refused(arena.config_map(labels={"a": "no spaces"}), code=422, reason="Invalid")
@@ -94,7 +110,7 @@ async def an_invalid_label_is_refused(arena: Arena) -> None:
     await arena.config_map(labels={"example.org/key": "", "A_b.c": "x-Y_z.1"})
 
 
-@rule()
+@rule(broken_by=always("validation._annotations", []))
 async def annotations_have_a_largest_size(arena: Arena) -> None:
     """Annotations may have 262144 bytes together, and not one more."""
     most = 256 * 1024
@@ -103,7 +119,11 @@ async def annotations_have_a_largest_size(arena: Arena) -> None:
     assert causes_of(said)[0]["field"] == "metadata.annotations"
 
 
-@rule()
+@rule(
+    broken_by=swap(
+        "writes.settle_namespace", lambda _, metadata, namespace: metadata.update(namespace=namespace)
+    )
+)
 async def the_namespace_of_the_body_must_be_that_of_the_path(arena: Arena) -> None:
     """A body that names another namespace than the path is a bad request."""
     said = await refused(arena.config_map(namespace="elsewhere"), code=400, reason="BadRequest")
@@ -114,14 +134,14 @@ async def the_namespace_of_the_body_must_be_that_of_the_path(arena: Arena) -> No
     assert made["metadata"]["namespace"] == arena.namespace
 
 
-@rule()
+@rule(broken_by=misspeak("writes.Refusal"))
 async def a_new_object_must_not_have_a_resource_version(arena: Arena) -> None:
     """A resourceVersion in a body that is created is refused, by this server with a 500 without a reason."""
     said = await refused(arena.config_map(resourceVersion="1"), code=500, reason="")
     assert said.message == "resourceVersion should not be set on objects to be created"
 
 
-@rule()
+@rule(broken_by=wrap("endpoints.decoded", of_any_kind))
 async def the_kind_of_the_body_must_be_that_of_the_path(arena: Arena) -> None:
     """A body of another kind or apiVersion than the path's is a bad request."""
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}
@@ -130,7 +150,7 @@ async def the_kind_of_the_body_must_be_that_of_the_path(arena: Arena) -> None:
     await refused(arena.create(CONFIG_MAPS, body), code=400, reason="BadRequest")
 
 
-@rule()
+@rule(broken_by=skip("writes.namespace_is_open"))
 async def nothing_is_created_in_a_namespace_that_does_not_exist(arena: Arena) -> None:
     """Creating in an absent namespace is answered with the namespace that is not found."""
     nowhere = arena.unique("nowhere")
@@ -141,7 +161,7 @@ async def nothing_is_created_in_a_namespace_that_does_not_exist(arena: Arena) ->
     assert said.details == {"name": nowhere, "kind": "namespaces"}
 
 
-@rule()
+@rule(broken_by=swap("calls.Call.dry_run", False))
 async def a_dry_run_creates_nothing(arena: Arena) -> None:
     """A dry run is answered like a creation, and leaves nothing."""
     made = await arena.client.create(
@@ -153,7 +173,7 @@ async def a_dry_run_creates_nothing(arena: Arena) -> None:
     await refused(arena.config_map("Not_A_Name"), code=422, reason="Invalid")
 
 
-@rule()
+@rule(broken_by=swap("kinds.WITH_GENERATION", frozenset()))
 async def a_new_object_starts_with_generation_one(arena: Arena) -> None:
     """Kinds with a desired state start with generation 1; a ConfigMap has none."""
     made = await arena.create(DEPLOYMENTS, deployment("web"))
@@ -161,7 +181,7 @@ async def a_new_object_starts_with_generation_one(arena: Arena) -> None:
     assert "generation" not in (await arena.config_map())["metadata"]
 
 
-@rule()
+@rule(broken_by=swap("kinds.STATUS_ON_CREATE", {("apps", "deployments")}))
 async def the_status_of_a_new_object_is_not_the_creators(arena: Arena) -> None:
     """Status in a body that is created is dropped."""
     body = {**deployment("web"), "status": {"replicas": 7, "observedGeneration": 3}}
@@ -170,7 +190,7 @@ async def the_status_of_a_new_object_is_not_the_creators(arena: Arena) -> None:
     assert not made["status"].get("observedGeneration")
 
 
-@rule()
+@rule(broken_by=swap("defaults._FIRST_STATUS", {}))
 async def a_new_pod_is_pending(arena: Arena) -> None:
     """A Pod without a node is Pending, and says when nobody told otherwise that it always restarts."""
     made = await arena.create_pod(pod("worker"))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from skoupa.kube.client import Deleted
 from skoupa.kube.discovery import discover
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
-from tests.contract.arena import Arena, causes_of, definition_of, document, refused, status_of
+from tests.contract.arena import Arena, Object, causes_of, definition_of, document, refused, status_of
 from tests.contract.registry import rule
+from tests.contract.rules.creation import of_any_kind
 from tests.contract.rules.deleting import FINALIZER
 from tests.contract.rules.listing import names_of
+from tests.contract.sabotage import always, edit, skip, wrap
 
 
 async def undefine(arena: Arena, custom: Resource) -> Deleted:
@@ -19,7 +23,15 @@ async def undefine(arena: Arena, custom: Resource) -> Deleted:
     )
 
 
-@rule()
+def in_one_version(announce: Any) -> Any:
+    def announced(plane: Any, body: Object) -> Any:
+        spec = body["spec"]
+        return announce(plane, {**body, "spec": {**spec, "versions": spec["versions"][:1]}})
+
+    return announced
+
+
+@rule(broken_by=skip("definitions.Definitions._forget"))
 async def a_kind_lives_as_long_as_its_definition(arena: Arena) -> None:
     """A defined kind is served and discovered; when the definition goes, its objects and its path go too."""
     custom = await arena.own_custom_kind()
@@ -44,7 +56,7 @@ async def a_kind_lives_as_long_as_its_definition(arena: Arena) -> None:
     await arena.eventually(unknown, what="the kind is forgotten")
 
 
-@rule()
+@rule(broken_by=always("definitions.Definitions._instances", None))
 async def a_definition_waits_for_the_objects_of_its_kind(arena: Arena) -> None:
     """A definition is terminating while an object of its kind is held, and no new one can be made."""
     custom = await arena.own_custom_kind()
@@ -61,7 +73,9 @@ async def a_definition_waits_for_the_objects_of_its_kind(arena: Arena) -> None:
 
     async def closed() -> bool:
         body = {"apiVersion": custom.api_version, "kind": custom.kind, "metadata": {"name": "late"}}
-        answer = await arena.ask("POST", custom.path(namespace=arena.namespace), body=body, query={"dryRun": "All"})
+        answer = await arena.ask(
+            "POST", custom.path(namespace=arena.namespace), body=body, query={"dryRun": "All"}
+        )
         return answer.status == 403 and b"definition is terminating" in answer.body
 
     await arena.eventually(closed, what="no object can be made")
@@ -71,7 +85,7 @@ async def a_definition_waits_for_the_objects_of_its_kind(arena: Arena) -> None:
     await arena.gone(CUSTOM_RESOURCE_DEFINITIONS, name)
 
 
-@rule()
+@rule(broken_by=always("validation.definition_faults", []))
 async def a_definition_is_named_for_its_kind(arena: Arena) -> None:
     """A definition whose name is not plural and group is invalid."""
     body = definition_of(arena.unique("w").replace("-", ""))
@@ -87,7 +101,7 @@ async def a_definition_is_named_for_its_kind(arena: Arena) -> None:
 async def a_custom_object_must_fit_its_schema(arena: Arena) -> None:
     """A value of the wrong type is invalid, and a field that the schema does not know is dropped."""
     custom = await arena.custom_kind()
-    body = {"metadata": {"name": "one"}, "spec": {"size": "large"}}
+    body: Object = {"metadata": {"name": "one"}, "spec": {"size": "large"}}
     said = await refused(arena.create(custom, body), code=422, reason="Invalid")
     assert causes_of(said)[0]["field"] == "spec.size"
     body = {"metadata": {"name": "one"}, "spec": {"size": 1, "smell": "nice"}}
@@ -95,11 +109,13 @@ async def a_custom_object_must_fit_its_schema(arena: Arena) -> None:
     assert made["spec"] == {"size": 1}
 
 
-@rule()
+@rule(broken_by=wrap("endpoints.decoded", of_any_kind))
 async def a_custom_object_must_say_its_kind(arena: Arena) -> None:
     """A body without kind and apiVersion is a bad request for a custom kind."""
     custom = await arena.custom_kind()
-    answer = await arena.ask("POST", custom.path(namespace=arena.namespace), body={"metadata": {"name": "one"}})
+    answer = await arena.ask(
+        "POST", custom.path(namespace=arena.namespace), body={"metadata": {"name": "one"}}
+    )
     status_of(answer, code=400, reason="BadRequest")
 
 
@@ -113,7 +129,7 @@ async def a_custom_kind_can_live_in_no_namespace(arena: Arena) -> None:
     assert (await arena.ask("GET", inside)).status == 404
 
 
-@rule()
+@rule(broken_by=wrap("definitions.announce", in_one_version))
 async def every_served_version_shows_the_same_objects(arena: Arena) -> None:
     """An object that was written in one version is read in the others, under the same uid."""
     word = arena.unique("w").replace("-", "")
@@ -128,7 +144,7 @@ async def every_served_version_shows_the_same_objects(arena: Arena) -> None:
     assert other["spec"] == {"color": "red"}
 
 
-@rule()
+@rule(broken_by=always("writes._counts", True))
 async def the_generation_of_a_custom_object_counts_its_spec(arena: Arena) -> None:
     """The generation of a custom object starts at 1 and rises with changes outside metadata and status."""
     custom = await arena.custom_kind()
@@ -145,7 +161,7 @@ async def the_generation_of_a_custom_object_counts_its_spec(arena: Arena) -> Non
     assert await patched({"status": {"phase": "Done"}}, subresource="status") == 2
 
 
-@rule()
+@rule(broken_by=always("writes._is_last_finalizer", False))
 async def a_held_custom_object_goes_like_any_other(arena: Arena) -> None:
     """Custom objects have deletes with preconditions and finalizers as built-in ones have."""
     custom = await arena.custom_kind()
@@ -163,7 +179,7 @@ async def a_held_custom_object_goes_like_any_other(arena: Arena) -> None:
     assert not await arena.exists(custom, "one")
 
 
-@rule()
+@rule(broken_by=edit("deletion.removal_status", lambda status: {**status, "details": {}}))
 async def a_custom_object_that_goes_at_once_is_answered_with_a_status(arena: Arena) -> None:
     """The answer to a delete of a custom object that went is a Status, as for built-in kinds."""
     custom = await arena.custom_kind()

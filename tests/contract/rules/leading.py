@@ -8,6 +8,7 @@ from skoupa.kube.leases import Election
 from skoupa.kube.resources import LEASES
 from tests.contract.arena import Arena, refused
 from tests.contract.registry import rule
+from tests.contract.sabotage import edit, refuse
 
 
 def candidate(arena: Arena, identity: str) -> Election:
@@ -21,7 +22,7 @@ def candidate(arena: Arena, identity: str) -> Election:
     )
 
 
-@rule()
+@rule(broken_by=edit("encoding.document", lambda body: body.replace(b".678901Z", b"Z")))
 async def a_lease_keeps_microseconds(arena: Arena) -> None:
     """The times of a Lease come back with the microseconds that were written."""
     spec = {"holderIdentity": "me", "leaseDurationSeconds": 15, "renewTime": "2026-01-02T03:04:05.678901Z"}
@@ -36,7 +37,7 @@ async def a_lease_has_a_holder_for_some_time(arena: Arena) -> None:
     await refused(arena.create(LEASES, body), code=422, reason="Invalid")
 
 
-@rule()
+@rule(broken_by=refuse("endpoints._update"))
 async def one_candidate_leads_and_hands_over(arena: Arena) -> None:
     """Of two candidates one leads; when it leaves, the other follows at once."""
     first, second = candidate(arena, "first"), candidate(arena, "second")
@@ -57,7 +58,7 @@ async def one_candidate_leads_and_hands_over(arena: Arena) -> None:
         other.cancel()
 
 
-@rule()
+@rule(broken_by=refuse("endpoints._update"))
 async def a_lease_that_is_not_renewed_is_taken(arena: Arena) -> None:
     """A Lease whose holder vanished is taken over after its duration, and not before."""
     spec = {"holderIdentity": "vanished", "leaseDurationSeconds": 2, "leaseTransitions": 4}

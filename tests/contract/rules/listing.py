@@ -11,6 +11,7 @@ from skoupa.kube.resources import CONFIG_MAPS, Resource
 from tests.contract.arena import Arena, Object, causes_of, document_of, refused, status_of
 from tests.contract.kinds import SECRETS, secret
 from tests.contract.registry import rule
+from tests.contract.sabotage import always, but, edit, misspeak, skip, swap, wrap
 
 
 def names_of(listed: Object) -> list[str]:
@@ -22,14 +23,22 @@ async def made(arena: Arena, resource: Resource, names: Iterable[str], **more: A
         await arena.create(resource, {"metadata": {"name": name, **more}})
 
 
-@rule()
+def scanning_no_further_than_the_limit(matching: Any) -> Any:
+    def short(*what: Any, first: int, last: int, limit: int, **how: Any) -> Any:
+        end = min(last, first + limit) if limit else last
+        return matching(*what, first=first, last=end, limit=limit, **how)
+
+    return short
+
+
+@rule(broken_by=edit("lists._page", lambda page: but(page, rows=page.rows[::-1])))
 async def a_list_is_in_the_order_of_names(arena: Arena) -> None:
     """A list of a namespace is sorted by name, whatever the order of creation."""
     await made(arena, SECRETS, ["b", "a-b", "a", "c", "a0"])
     assert names_of(await arena.listed(SECRETS)) == ["a", "a-b", "a0", "b", "c"]
 
 
-@rule()
+@rule(broken_by=edit("encoding.items", lambda items: [b"{" + item.partition(b",")[2] for item in items]))
 async def items_of_custom_kinds_alone_say_their_kind(arena: Arena) -> None:
     """A list of a built-in kind says the kind once, at the top; in that of a custom kind each item says it too."""
     await arena.create(SECRETS, secret("one"))
@@ -42,10 +51,12 @@ async def items_of_custom_kinds_alone_say_their_kind(arena: Arena) -> None:
     await made(arena, custom, ["one"])
     listed = await arena.listed(custom)
     assert (listed["kind"], listed["apiVersion"]) == (f"{custom.kind}List", custom.api_version)
-    assert [(each["kind"], each["apiVersion"]) for each in listed["items"]] == [(custom.kind, custom.api_version)]
+    assert [(each["kind"], each["apiVersion"]) for each in listed["items"]] == [
+        (custom.kind, custom.api_version)
+    ]
 
 
-@rule()
+@rule(broken_by=wrap("encoding.items", lambda items: lambda served, rows, **_: items(served, rows)))
 async def a_list_of_metadata_has_nothing_else(arena: Arena) -> None:
     """A list of PartialObjectMetadata has the metadata of each object and nothing else of it."""
     made = await arena.create(SECRETS, secret("one"))
@@ -56,7 +67,7 @@ async def a_list_of_metadata_has_nothing_else(arena: Arena) -> None:
     assert set(item) - {"kind", "apiVersion"} == {"metadata"}
 
 
-@rule()
+@rule(broken_by=edit("encoding.listing", lambda body: body.replace(b'"items":null', b'"items":[]')))
 async def an_empty_list_of_metadata_has_null_for_items(arena: Arena) -> None:
     """An empty list has `items: []`, but a list of metadata `items: null`, and the client reads both as empty."""
     assert (await arena.listed(SECRETS))["items"] == []
@@ -66,7 +77,7 @@ async def an_empty_list_of_metadata_has_null_for_items(arena: Arena) -> None:
     assert (await everything(arena.client, SECRETS, WHOLE, scope=scope)).items == []
 
 
-@rule()
+@rule(broken_by=edit("lists._page", lambda page: but(page, rows=page.rows[::-1])))
 async def a_list_of_all_namespaces_goes_by_namespace_and_name(arena: Arena) -> None:
     """A list without a namespace has the objects of all, sorted by namespace and then by name."""
     other = await arena.new_namespace()
@@ -80,7 +91,7 @@ async def a_list_of_all_namespaces_goes_by_namespace_and_name(arena: Arena) -> N
     assert places == sorted((namespace, name) for namespace in (arena.namespace, other) for name in "az")
 
 
-@rule()
+@rule(broken_by=wrap("lists._encode", lambda encode: lambda version, start: encode(version, start[:-1])))
 async def pages_together_are_the_list(arena: Arena) -> None:
     """Pages follow each other without gaps or repetitions and all say the same resourceVersion."""
     await made(arena, SECRETS, (f"s{number}" for number in range(7)))
@@ -102,7 +113,7 @@ async def pages_together_are_the_list(arena: Arena) -> None:
     assert len(versions) == 1
 
 
-@rule()
+@rule(broken_by=swap("storage.Shelf.at", lambda shelf, _: (shelf.keys, shelf.rows)))
 async def later_pages_show_the_moment_of_the_first(arena: Arena) -> None:
     """What is made, changed or deleted after the first page does not show on the others."""
     await made(arena, SECRETS, ["a", "b", "c"])
@@ -123,7 +134,7 @@ async def later_pages_show_the_moment_of_the_first(arena: Arena) -> None:
     assert names_of(await arena.listed(SECRETS)) == ["a", "b1", "c"]
 
 
-@rule()
+@rule(broken_by=edit("lists._page", lambda page: but(page, remaining=2)))
 async def the_rest_is_counted_without_selectors_only(arena: Arena) -> None:
     """remainingItemCount comes with a page of an unselected list, and not with a selected or complete one."""
     await made(arena, SECRETS, ["a", "b", "c"], labels={"x": "y"})
@@ -138,7 +149,7 @@ async def the_rest_is_counted_without_selectors_only(arena: Arena) -> None:
         assert "remainingItemCount" not in page["metadata"]
 
 
-@rule()
+@rule(broken_by=wrap("lists._matching", scanning_no_further_than_the_limit))
 async def a_page_of_selected_objects_is_filled(arena: Arena) -> None:
     """The limit counts objects that match; those between them take no room on a page."""
     for number in range(8):
@@ -152,7 +163,7 @@ async def a_page_of_selected_objects_is_filled(arena: Arena) -> None:
     assert "continue" not in rest["metadata"]
 
 
-@rule()
+@rule(broken_by=always("lists._remembered", True))
 async def pages_expire(arena: Arena) -> None:
     """A continue token whose moment was forgotten is a 410 that offers another, inconsistent one."""
     custom = await arena.custom_kind()
@@ -169,7 +180,7 @@ async def pages_expire(arena: Arena) -> None:
     assert names_of(rest) == ["b", "b1", "c"]
 
 
-@rule()
+@rule(broken_by=always("lists._remembered", True))
 async def a_list_that_expires_half_way_starts_anew(arena: Arena) -> None:
     """Read by the client, a list whose pages expire begins again and ends complete, at one moment."""
     custom = await arena.custom_kind()
@@ -193,7 +204,7 @@ async def a_list_that_expires_half_way_starts_anew(arena: Arena) -> None:
     assert len(versions) == 1
 
 
-@rule()
+@rule(broken_by=swap("lists._version", lambda plane, _, **__: plane.store.revision))
 async def an_exact_moment_can_be_listed(arena: Arena) -> None:
     """resourceVersionMatch=Exact shows the list as it was at that resourceVersion."""
     await made(arena, SECRETS, ["a"])
@@ -204,7 +215,7 @@ async def an_exact_moment_can_be_listed(arena: Arena) -> None:
     assert listed["metadata"]["resourceVersion"] == then
 
 
-@rule()
+@rule(broken_by=always("lists._remembered", True))
 async def a_forgotten_moment_can_not_be_listed(arena: Arena) -> None:
     """An exact resourceVersion that the server has forgotten is a 410."""
     custom = await arena.custom_kind()
@@ -217,7 +228,7 @@ async def a_forgotten_moment_can_not_be_listed(arena: Arena) -> None:
     )
 
 
-@rule()
+@rule(broken_by=edit("lists._page", lambda page: but(page, version=1)))
 async def a_list_not_older_than_a_moment_has_what_happened_before(arena: Arena) -> None:
     """resourceVersion N without a match shows a state that is not older than N; 0 is content with any."""
     await made(arena, SECRETS, ["a"])
@@ -229,7 +240,7 @@ async def a_list_not_older_than_a_moment_has_what_happened_before(arena: Arena) 
     assert set(names_of(listed)) <= {"a"}
 
 
-@rule()
+@rule(broken_by=misspeak("lists.too_large_version"))
 async def the_future_can_not_be_listed(arena: Arena) -> None:
     """A resourceVersion that the server has not reached is a timeout that says so."""
     now = int((await arena.listed(SECRETS))["metadata"]["resourceVersion"])
@@ -240,7 +251,7 @@ async def the_future_can_not_be_listed(arena: Arena) -> None:
     assert causes_of(said)[0]["reason"] == "ResourceVersionTooLarge"
 
 
-@rule()
+@rule(broken_by=skip("lists._check_options"))
 async def list_options_must_fit_together(arena: Arena) -> None:
     """A match without a version, a page with a version, and a token that is none are refused."""
     await made(arena, SECRETS, ["a", "b"])
@@ -250,7 +261,9 @@ async def list_options_must_fit_together(arena: Arena) -> None:
         arena.listed(SECRETS, resourceVersion="0", resourceVersionMatch="Exact"), code=422, reason="Invalid"
     )
     await refused(
-        arena.listed(SECRETS, resourceVersion="5", resourceVersionMatch="Nonsense"), code=422, reason="Invalid"
+        arena.listed(SECRETS, resourceVersion="5", resourceVersionMatch="Nonsense"),
+        code=422,
+        reason="Invalid",
     )
     await refused(
         arena.listed(SECRETS, resourceVersion="5", limit="1", **{"continue": token}),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from skoupa.kube.resources import CONFIG_MAPS
 from tests.contract.arena import Arena, document, status_of
 from tests.contract.registry import rule
+from tests.contract.sabotage import misspeak, swap
 
 
-@rule()
+@rule(broken_by=misspeak("calls._unrecognized"))
 async def malformed_json_is_a_bad_request(arena: Arena) -> None:
     """A body that is no JSON object is a bad request, and so is none at all."""
     path = CONFIG_MAPS.path(namespace=arena.namespace)
@@ -17,7 +18,7 @@ async def malformed_json_is_a_bad_request(arena: Arena) -> None:
     assert (await arena.listed(CONFIG_MAPS, fieldSelector="metadata.name=3"))["items"] == []
 
 
-@rule()
+@rule(broken_by=misspeak("calls.unsupported_media_type"))
 async def an_unknown_body_form_is_not_supported(arena: Arena) -> None:
     """A body of a media type that the server does not read is a 415."""
     path = CONFIG_MAPS.path(namespace=arena.namespace)
@@ -35,7 +36,7 @@ async def a_body_may_be_yaml(arena: Arena) -> None:
     assert made["data"] == {"a": "1"}
 
 
-@rule()
+@rule(broken_by=misspeak("calls.method_not_allowed"))
 async def a_method_that_a_path_does_not_have_is_not_allowed(arena: Arena) -> None:
     """Posting to an object, or putting to a collection, is a 405."""
     await arena.config_map("one")
@@ -46,14 +47,14 @@ async def a_method_that_a_path_does_not_have_is_not_allowed(arena: Arena) -> Non
         assert said.message == "the server does not allow this method on the requested resource"
 
 
-@rule()
+@rule(broken_by=misspeak("calls.method_not_allowed"))
 async def a_namespaced_kind_is_not_created_without_a_namespace(arena: Arena) -> None:
     """A namespaced object can't be created at the path of all namespaces."""
     answer = await arena.ask("POST", CONFIG_MAPS.path(), body={"metadata": {"name": arena.unique()}})
     assert answer.status == 405
 
 
-@rule()
+@rule(broken_by=swap("calls.Call.dry_run", False))
 async def an_unknown_dry_run_is_refused(arena: Arena) -> None:
     """dryRun knows All and nothing else."""
     path = CONFIG_MAPS.path(namespace=arena.namespace)

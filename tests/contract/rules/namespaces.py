@@ -10,6 +10,7 @@ from tests.contract.arena import Arena, Object, causes_of, document, refused, st
 from tests.contract.kinds import SECRETS, pod, secret
 from tests.contract.registry import rule
 from tests.contract.rules.deleting import FINALIZER, release
+from tests.contract.sabotage import always, misspeak, skip, swap, wrap
 
 
 async def terminate(arena: Arena) -> Deleted:
@@ -21,9 +22,7 @@ async def terminate(arena: Arena) -> Deleted:
 
 async def conditions(arena: Arena) -> dict[str, tuple[str, str]]:
     found = await arena.get(NAMESPACES, arena.namespace)
-    return {
-        each["type"]: (each["status"], each["message"]) for each in found["status"].get("conditions", [])
-    }
+    return {each["type"]: (each["status"], each["message"]) for each in found["status"].get("conditions", [])}
 
 
 async def until_held(arena: Arena) -> None:
@@ -33,7 +32,7 @@ async def until_held(arena: Arena) -> None:
     await arena.eventually(held, what="the namespace waits for finalizers")
 
 
-@rule()
+@rule(broken_by=swap("defaults._FIRST_STATUS", {}))
 async def a_new_namespace_is_active(arena: Arena) -> None:
     """A namespace is born active, with its name as a label and a finalizer in its spec."""
     found = await arena.get(NAMESPACES, arena.namespace)
@@ -43,7 +42,7 @@ async def a_new_namespace_is_active(arena: Arena) -> None:
     assert "finalizers" not in found["metadata"]
 
 
-@rule()
+@rule(broken_by=swap("namespaces.GRACE", 3600.0))
 async def a_deleted_namespace_takes_its_content_along(arena: Arena) -> None:
     """A deleted namespace is terminating until everything in it is gone, and then it is gone."""
     await arena.config_map("one")
@@ -57,17 +56,17 @@ async def a_deleted_namespace_takes_its_content_along(arena: Arena) -> None:
     assert not await arena.exists(SECRETS, "two")
 
 
-@rule()
+@rule(broken_by=swap("deletion._EMPTIED_FIRST", {}))
 async def a_deleted_namespace_is_answered_as_it_is(arena: Arena) -> None:
     """The answer to a delete of a namespace is the namespace, terminating."""
     found = document(await arena.ask("DELETE", NAMESPACES.path(name=arena.namespace)))
     assert found["kind"] == "Namespace"
-    assert found["metadata"]["deletionTimestamp"]
+    assert found["metadata"].get("deletionTimestamp")
     assert found["status"]["phase"] == "Terminating"
     assert found["spec"]["finalizers"] == ["kubernetes"]
 
 
-@rule()
+@rule(broken_by=always("namespaces._count", 0))
 async def a_finalizer_holds_its_namespace(arena: Arena) -> None:
     """A finalizer inside a terminating namespace keeps it, and its conditions say so."""
     await arena.config_map("held", finalizers=[FINALIZER])
@@ -84,7 +83,7 @@ async def a_finalizer_holds_its_namespace(arena: Arena) -> None:
     await arena.gone(NAMESPACES, arena.namespace)
 
 
-@rule()
+@rule(broken_by=skip("writes.namespace_is_open"))
 async def nothing_is_created_in_a_terminating_namespace(arena: Arena) -> None:
     """Creating in a terminating namespace is forbidden, with the cause NamespaceTerminating."""
     await arena.config_map("held", finalizers=[FINALIZER])
@@ -101,7 +100,7 @@ async def nothing_is_created_in_a_terminating_namespace(arena: Arena) -> None:
     await release(arena, "held")
 
 
-@rule()
+@rule(broken_by=swap("namespaces._PODS", ("", "nothing")))
 async def pods_leave_a_namespace_first(arena: Arena) -> None:
     """While a Pod of a terminating namespace remains, nothing else in it is deleted."""
     body = pod("worker")
@@ -123,7 +122,11 @@ async def pods_leave_a_namespace_first(arena: Arena) -> None:
     )
 
 
-@rule()
+@rule(
+    broken_by=wrap(
+        "writes._through", lambda through: lambda served, **how: through(served, **how | {"subresource": ""})
+    )
+)
 async def a_namespace_is_finished_through_its_finalize_subresource(arena: Arena) -> None:
     """The finalizers in a namespace's spec change through `finalize` only; without any, a deleted one goes."""
     await arena.config_map("held", finalizers=[FINALIZER])
@@ -148,25 +151,25 @@ async def a_namespace_is_finished_through_its_finalize_subresource(arena: Arena)
     assert not await arena.exists(CONFIG_MAPS, "held")
 
 
-@rule()
+@rule(broken_by=misspeak("calls.method_not_allowed"))
 async def namespaces_are_not_deleted_by_the_dozen(arena: Arena) -> None:
     """Namespaces have no delete of a collection."""
     query = {"labelSelector": f"kubernetes.io/metadata.name={arena.namespace}"}
-    status_of(await arena.ask("DELETE", "/api/v1/namespaces", query=query), code=405, reason="MethodNotAllowed")
+    status_of(
+        await arena.ask("DELETE", "/api/v1/namespaces", query=query), code=405, reason="MethodNotAllowed"
+    )
     assert (await arena.get(NAMESPACES, arena.namespace))["status"]["phase"] == "Active"
 
 
-@rule()
+@rule(broken_by=swap("deletion._NEVER_DELETED", ()))
 async def the_namespaces_of_the_cluster_itself_stay(arena: Arena) -> None:
     """The namespaces default, kube-system and kube-public can't be deleted."""
     for name in ("default", "kube-system", "kube-public"):
-        said = status_of(
-            await arena.ask("DELETE", NAMESPACES.path(name=name)), code=403, reason="Forbidden"
-        )
+        said = status_of(await arena.ask("DELETE", NAMESPACES.path(name=name)), code=403, reason="Forbidden")
         assert said.message == f'namespaces "{name}" is forbidden: this namespace may not be deleted'
 
 
-@rule()
+@rule(broken_by=skip("deletion._check_preconditions"))
 async def a_delete_of_a_namespace_with_the_old_uid_is_refused(arena: Arena) -> None:
     """The preconditions of a delete hold for namespaces too."""
     wrong: Any = {"uid": "11111111-2222-3333-4444-555555555555", "propagation": "Background"}

@@ -11,12 +11,12 @@ from tests.contract.arena import Arena, Object, causes_of, refused
 from tests.contract.kinds import CLUSTER_ROLES, JOBS, job, owner
 from tests.contract.registry import rule
 from tests.contract.rules.deleting import FINALIZER, release
+from tests.contract.sabotage import always, edit, skip, swap, wrap
 
 
 def nobody(arena: Arena) -> str:
     """A uid that no object has; another each time, because the collector remembers who was absent."""
     return str(uuid5(NAMESPACE_DNS, arena.unique()))
-
 
 
 async def delete(arena: Arena, made: Object, propagation: str, resource: Resource = CONFIG_MAPS) -> None:
@@ -40,7 +40,18 @@ async def collected_by_now(arena: Arena) -> None:
     await arena.gone(CONFIG_MAPS, sentinel["metadata"]["name"])
 
 
-@rule()
+def looking_everywhere(standing: Any) -> Any:
+    """Finds owners by uid alone, in whatever namespace."""
+
+    def found(self: Any, row: Any, reference: Any) -> Any:
+        shelves = self._plane.store.shelves.values()
+        uids = {each.uid for shelf in shelves for each in shelf.rows.values()}
+        return "solid" if reference["uid"] in uids else standing(self, row, reference)
+
+    return found
+
+
+@rule(broken_by=skip("collector.Collector._queue_dependents"))
 async def dependents_go_with_their_owner(arena: Arena) -> None:
     """A background delete removes the owner at once and its dependents after it, through all generations."""
     parent = await arena.config_map("parent")
@@ -52,7 +63,7 @@ async def dependents_go_with_their_owner(arena: Arena) -> None:
     await arena.gone(CONFIG_MAPS, "grandchild")
 
 
-@rule()
+@rule(broken_by=always("collector._blocks", False))
 async def a_foreground_delete_waits_for_blocking_dependents(arena: Arena) -> None:
     """Deleted in the foreground an owner stays, terminating, until the dependents that block it are gone."""
     parent = await arena.config_map("parent")
@@ -74,7 +85,7 @@ async def a_foreground_delete_waits_for_blocking_dependents(arena: Arena) -> Non
     assert not await arena.exists(CONFIG_MAPS, "child")
 
 
-@rule()
+@rule(broken_by=always("collector._blocks", True))
 async def a_foreground_delete_does_not_wait_for_others(arena: Arena) -> None:
     """A dependent without blockOwnerDeletion does not hold its owner in the foreground."""
     parent = await arena.config_map("parent")
@@ -86,7 +97,7 @@ async def a_foreground_delete_does_not_wait_for_others(arena: Arena) -> None:
     await arena.gone(CONFIG_MAPS, "child")
 
 
-@rule()
+@rule(broken_by=swap("deletion._finalizers", lambda _, held, __: held))
 async def orphans_stay_without_the_reference(arena: Arena) -> None:
     """Deleted with Orphan the owner goes and its dependents stay, without the reference to it."""
     parent = await arena.config_map("parent")
@@ -100,7 +111,7 @@ async def orphans_stay_without_the_reference(arena: Arena) -> None:
     assert not child["metadata"].get("ownerReferences")
 
 
-@rule()
+@rule(broken_by=always("collector.Collector._standing", "solid"))
 async def a_dependent_without_owner_is_collected(arena: Arena) -> None:
     """An object whose owner does not exist is deleted, also when another object has the owner's name."""
     impostor = await arena.config_map("impostor")
@@ -110,7 +121,7 @@ async def a_dependent_without_owner_is_collected(arena: Arena) -> None:
     assert await arena.exists(CONFIG_MAPS, "impostor")
 
 
-@rule()
+@rule(broken_by=wrap("collector.Collector._standing", looking_everywhere))
 async def an_owner_in_another_namespace_is_no_owner(arena: Arena) -> None:
     """An object whose owner lives in another namespace is deleted like one whose owner is absent."""
     other = await arena.new_namespace()
@@ -120,7 +131,9 @@ async def an_owner_in_another_namespace_is_no_owner(arena: Arena) -> None:
     assert await arena.exists(CONFIG_MAPS, "parent", namespace=other)
 
 
-@rule()
+@rule(
+    broken_by=edit("collector.Collector._standing", lambda standing: standing.replace("unknown", "dangling"))
+)
 async def an_owner_of_an_unknown_kind_keeps_its_dependents(arena: Arena) -> None:
     """An object whose owner is of a kind that is not served stays: nobody can know whether it lives."""
     unknown = {"apiVersion": "nowhere.example.org/v1", "kind": "Thing", "name": "it", "uid": nobody(arena)}
@@ -129,7 +142,7 @@ async def an_owner_of_an_unknown_kind_keeps_its_dependents(arena: Arena) -> None
     assert await arena.exists(CONFIG_MAPS, "child")
 
 
-@rule()
+@rule(broken_by=always("collector.Collector._standing", "dangling"))
 async def one_living_owner_is_enough(arena: Arena) -> None:
     """An object stays as long as one of its owners lives; the reference to a dead one is taken away."""
     living = await arena.config_map("living")
@@ -147,7 +160,7 @@ async def one_living_owner_is_enough(arena: Arena) -> None:
     await arena.gone(CONFIG_MAPS, "child")
 
 
-@rule()
+@rule(broken_by=always("collector.Collector._standing", "dangling"))
 async def a_cluster_wide_owner_has_dependents_in_namespaces(arena: Arena) -> None:
     """A cluster-scoped owner takes its namespaced dependents along."""
     role = {"metadata": {"name": arena.unique("role")}, "rules": []}
@@ -159,7 +172,9 @@ async def a_cluster_wide_owner_has_dependents_in_namespaces(arena: Arena) -> Non
     await arena.gone(CONFIG_MAPS, "child")
 
 
-@rule()
+@rule(
+    broken_by=edit("collector.Collector._standing", lambda standing: standing.replace("unknown", "dangling"))
+)
 async def a_namespaced_owner_of_a_cluster_wide_object_is_never_missed(arena: Arena) -> None:
     """A cluster-scoped object with a namespaced owner is not collected: that owner can't be looked up."""
     absent = {"apiVersion": "v1", "kind": "ConfigMap", "name": "never-was", "uid": nobody(arena)}
@@ -169,7 +184,7 @@ async def a_namespaced_owner_of_a_cluster_wide_object_is_never_missed(arena: Are
     assert await arena.exists(CLUSTER_ROLES, name)
 
 
-@rule()
+@rule(broken_by=swap("kinds.ORPHANING", frozenset()))
 async def a_job_orphans_unless_told_otherwise(arena: Arena) -> None:
     """A delete that says nothing orphans the dependents of a Job and warns; an explicit Background takes them."""
     first = await arena.create(JOBS, job("first"))
@@ -188,16 +203,18 @@ async def a_job_orphans_unless_told_otherwise(arena: Arena) -> None:
     await arena.gone(CONFIG_MAPS, "taken")
 
 
-@rule()
+@rule(broken_by=swap("kinds.ORPHANING", {("", "configmaps")}))
 async def other_kinds_take_dependents_along_by_default(arena: Arena) -> None:
     """A delete that says nothing about propagation removes the dependents of most kinds."""
     parent = await arena.config_map("parent")
     await arena.config_map("child", ownerReferences=[owner(parent)])
-    assert (await arena.ask("DELETE", CONFIG_MAPS.path(namespace=arena.namespace, name="parent"))).status == 200
+    assert (
+        await arena.ask("DELETE", CONFIG_MAPS.path(namespace=arena.namespace, name="parent"))
+    ).status == 200
     await arena.gone(CONFIG_MAPS, "child")
 
 
-@rule()
+@rule(broken_by=always("validation._owners", []))
 async def an_owner_reference_must_be_complete(arena: Arena) -> None:
     """A reference without uid, name, kind or version, and two controllers at once, are refused."""
     parent = await arena.config_map("parent")
@@ -212,7 +229,7 @@ async def an_owner_reference_must_be_complete(arena: Arena) -> None:
     assert "Only one reference can have Controller set to true" in said.message
 
 
-@rule()
+@rule(broken_by=skip("collector.Collector._queue_dependents"))
 async def the_owner_of_a_held_object_does_not_come_back(arena: Arena) -> None:
     """A dependent that a finalizer holds stays terminating while its owner is gone, and goes with the finalizer."""
     parent = await arena.config_map("parent")

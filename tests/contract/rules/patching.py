@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.sim.patches import PatchRefused
 from tests.contract.arena import Arena, Object, causes_of, refused, status_of
 from tests.contract.registry import rule
+from tests.contract.sabotage import always, misspeak, skip, swap, wrap
 
 MERGE = "application/merge-patch+json"
 JSON = "application/json-patch+json"
@@ -21,7 +23,26 @@ async def patched(arena: Arena, name: str, *operations: Object) -> Object:
     return await arena.client.json_patch(CONFIG_MAPS, name, operations, namespace=arena.namespace)
 
 
-@rule()
+def joining_lists(merge: Any) -> Any:
+    def merged(before: Object, patch: Object) -> Object:
+        after: Object = merge(before, patch)
+        held = before["metadata"].get("finalizers", []) + (after["metadata"].get("finalizers") or [])
+        return after | {"metadata": after["metadata"] | {"finalizers": held}}
+
+    return merged
+
+
+def forgiving(patch: Any) -> Any:
+    def patched(before: Object, steps: Any) -> Any:
+        try:
+            return patch(before, steps)
+        except PatchRefused:
+            return before
+
+    return patched
+
+
+@rule(broken_by=swap("endpoints.merge_patch", lambda before, patch: {**before, "data": patch["data"]}))
 async def a_merge_patch_sets_and_null_removes(arena: Arena) -> None:
     """A merge patch changes the fields in it, removes those that are null and leaves the others."""
     await arena.config_map("one", data={"a": "1", "b": "2"}, labels={"x": "y"})
@@ -31,7 +52,7 @@ async def a_merge_patch_sets_and_null_removes(arena: Arena) -> None:
     assert await arena.get(CONFIG_MAPS, "one") == new
 
 
-@rule()
+@rule(broken_by=wrap("endpoints.merge_patch", joining_lists))
 async def a_merge_patch_replaces_lists_as_a_whole(arena: Arena) -> None:
     """A list in a merge patch takes the place of the list that was there."""
     await arena.config_map("one", finalizers=["example.org/a", "example.org/b"])
@@ -40,7 +61,7 @@ async def a_merge_patch_replaces_lists_as_a_whole(arena: Arena) -> None:
     await merged(arena, "one", {"metadata": {"finalizers": None}})
 
 
-@rule()
+@rule(broken_by=skip("endpoints.check_version"))
 async def a_resource_version_in_a_merge_patch_is_a_precondition(arena: Arena) -> None:
     """A merge patch for a state that is no longer the newest is a conflict."""
     made = await arena.config_map("one")
@@ -54,7 +75,7 @@ async def a_resource_version_in_a_merge_patch_is_a_precondition(arena: Arena) ->
     assert (await merged(arena, "one", patch))["data"] == {"a": "2"}
 
 
-@rule()
+@rule(broken_by=misspeak("endpoints.invalid"))
 async def a_uid_in_a_merge_patch_is_a_precondition(arena: Arena) -> None:
     """A merge patch with the uid of another object of that name is invalid: a uid can't be changed."""
     await arena.config_map("one")
@@ -64,7 +85,7 @@ async def a_uid_in_a_merge_patch_is_a_precondition(arena: Arena) -> None:
     assert "data" not in await arena.get(CONFIG_MAPS, "one")
 
 
-@rule()
+@rule(broken_by=always("writes._same", False))
 async def a_patch_without_effect_keeps_the_resource_version(arena: Arena) -> None:
     """Patching in what is there already changes nothing, not even the resourceVersion."""
     made = await arena.config_map("one", data={"a": "1"})
@@ -72,14 +93,14 @@ async def a_patch_without_effect_keeps_the_resource_version(arena: Arena) -> Non
     assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
 
 
-@rule()
+@rule(broken_by=misspeak("endpoints.not_found"))
 async def what_is_not_there_can_not_be_patched(arena: Arena) -> None:
     """Patching an absent object is a 404."""
     said = await refused(merged(arena, "absent", {"data": {}}), code=404, reason="NotFound")
     assert said.message == 'configmaps "absent" not found'
 
 
-@rule()
+@rule(broken_by=swap("calls.Call.dry_run", False))
 async def a_dry_run_patches_nothing(arena: Arena) -> None:
     """A dry run of a patch shows what would be and leaves what is."""
     made = await arena.config_map("one", data={"a": "1"})
@@ -87,7 +108,7 @@ async def a_dry_run_patches_nothing(arena: Arena) -> None:
     assert await arena.get(CONFIG_MAPS, "one") == made
 
 
-@rule()
+@rule(broken_by=wrap("endpoints.json_patch", lambda patch: lambda before, steps: patch(before, steps[:2])))
 async def the_operations_of_a_json_patch_happen_in_order(arena: Arena) -> None:
     """add, replace, remove, move, copy and test of a JSON patch work, one after the other."""
     await arena.config_map("one", data={"a": "1", "b": "2", "odd": "3"}, annotations={"odd/key": "3"})
@@ -106,7 +127,7 @@ async def the_operations_of_a_json_patch_happen_in_order(arena: Arena) -> None:
     assert new["metadata"]["labels"] == {"x": "y"}
 
 
-@rule()
+@rule(broken_by=wrap("endpoints.json_patch", lambda patch: lambda before, steps: patch(before, steps[:1])))
 async def a_failed_test_stops_a_json_patch(arena: Arena) -> None:
     """A JSON patch whose test fails is invalid and changes nothing."""
     await arena.config_map("one", data={"a": "1"})
@@ -124,7 +145,7 @@ async def a_failed_test_stops_a_json_patch(arena: Arena) -> None:
     assert (await arena.get(CONFIG_MAPS, "one"))["data"] == {"a": "1"}
 
 
-@rule()
+@rule(broken_by=wrap("endpoints.json_patch", forgiving))
 async def a_json_patch_of_what_is_not_there_is_invalid(arena: Arena) -> None:
     """A JSON patch that removes or moves an absent field is invalid; one that replaces it adds it."""
     await arena.config_map("one", data={"a": "1"})
@@ -142,17 +163,23 @@ async def a_json_patch_of_what_is_not_there_is_invalid(arena: Arena) -> None:
     assert new["data"] == {"a": "1", "z": "2"}
 
 
-@rule()
+@rule(broken_by=misspeak("endpoints.bad_request"))
 async def a_malformed_patch_is_a_bad_request(arena: Arena) -> None:
     """A patch that is no JSON, or no list of operations, is a bad request."""
     await arena.config_map("one")
     path = CONFIG_MAPS.path(namespace=arena.namespace, name="one")
-    for media, body in ((MERGE, b"{"), (JSON, b"{"), (JSON, b'{"op":"add"}'), (MERGE, b"[]"), (MERGE, b'"x"')):
+    for media, body in (
+        (MERGE, b"{"),
+        (JSON, b"{"),
+        (JSON, b'{"op":"add"}'),
+        (MERGE, b"[]"),
+        (MERGE, b'"x"'),
+    ):
         answer = await arena.ask("PATCH", path, body=body, content_type=media)
         status_of(answer, code=400, reason="BadRequest")
 
 
-@rule()
+@rule(broken_by=misspeak("endpoints.unsupported_media_type"))
 async def a_patch_needs_a_known_form(arena: Arena) -> None:
     """A patch of a media type that is no patch is a 415; custom kinds have no strategic merge."""
     await arena.config_map("one")
@@ -168,7 +195,7 @@ async def a_patch_needs_a_known_form(arena: Arena) -> None:
     assert STRATEGIC not in said.message
 
 
-@rule()
+@rule(broken_by=swap("endpoints.check_place", lambda metadata, **place: metadata.update(place)))
 async def a_patch_can_not_rename(arena: Arena) -> None:
     """A patch that changes the name or the namespace is refused."""
     await arena.config_map("one")

@@ -8,6 +8,7 @@ from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.contract.arena import Arena, Grant, Object, document, refused, status_of
 from tests.contract.kinds import DEPLOYMENTS, SECRETS, deployment
 from tests.contract.registry import rule
+from tests.contract.sabotage import always, but, edit, misspeak, wrap
 
 REVIEWS = "/apis/authorization.k8s.io/v1"
 
@@ -16,7 +17,7 @@ def attributes(**more: str) -> Object:
     return {"spec": {"resourceAttributes": more}}
 
 
-@rule()
+@rule(broken_by=misspeak("access._forbidden"))
 async def who_may_not_is_told_what_was_missing(arena: Arena) -> None:
     """A request without the right is a 403 that names user, verb, kind, group and place."""
     user = await arena.as_user(Grant(verbs=("get",), resources=("configmaps",)))
@@ -38,7 +39,7 @@ async def who_may_not_is_told_what_was_missing(arena: Arena) -> None:
     )
 
 
-@rule()
+@rule(broken_by=edit("cluster.verb_of", lambda verb: verb.replace("watch", "list")))
 async def every_verb_is_a_right_of_its_own(arena: Arena) -> None:
     """Getting, listing, watching, deleting and deleting a collection are granted apart."""
     user = await arena.as_user(
@@ -59,7 +60,7 @@ async def every_verb_is_a_right_of_its_own(arena: Arena) -> None:
     assert await code("DELETE", f"{configs}/absent") == 404
 
 
-@rule()
+@rule(broken_by=wrap("access._covers", lambda covers: lambda right, ask: covers(but(right, names=()), ask)))
 async def a_right_can_be_for_one_name(arena: Arena) -> None:
     """A right with resource names holds for these names only."""
     user = await arena.as_user(Grant(verbs=("get",), resources=("configmaps",), names=("mine",)))
@@ -70,19 +71,27 @@ async def a_right_can_be_for_one_name(arena: Arena) -> None:
     await refused(call, code=403, reason="Forbidden")
 
 
-@rule()
+@rule(
+    broken_by=wrap("access._covers", lambda covers: lambda right, ask: covers(but(right, namespaces=()), ask))
+)
 async def a_right_in_a_namespace_ends_there(arena: Arena) -> None:
     """A right in one namespace holds neither in another nor for all of them."""
     other = await arena.new_namespace()
     user = await arena.as_user(Grant(verbs=("list",), resources=("configmaps",)))
 
     async def code(namespace: str) -> int:
-        return (await arena.ask("GET", CONFIG_MAPS.path(namespace=namespace), transport=user.transport)).status
+        return (
+            await arena.ask("GET", CONFIG_MAPS.path(namespace=namespace), transport=user.transport)
+        ).status
 
     assert [await code(place) for place in (arena.namespace, other, "")] == [200, 403, 403]
 
 
-@rule()
+@rule(
+    broken_by=wrap(
+        "access._covers", lambda covers: lambda right, ask: covers(right, but(ask, subresource=""))
+    )
+)
 async def a_subresource_is_a_right_of_its_own(arena: Arena) -> None:
     """The right to change a kind is none to change its status."""
     user = await arena.as_user(Grant(verbs=("patch",), resources=("deployments.apps",)))
@@ -96,7 +105,7 @@ async def a_subresource_is_a_right_of_its_own(arena: Arena) -> None:
     assert 'cannot patch resource "deployments/status"' in said.message
 
 
-@rule()
+@rule(broken_by=always("reviews._access", {"allowed": True}))
 async def one_right_can_be_asked_for(arena: Arena) -> None:
     """A SelfSubjectAccessReview tells whether one thing is allowed."""
     user = await arena.as_user(Grant(verbs=("get", "delete"), resources=("deployments.apps",)))
@@ -112,7 +121,7 @@ async def one_right_can_be_asked_for(arena: Arena) -> None:
         assert answer["status"]["allowed"] is expected, asked
 
 
-@rule()
+@rule(broken_by=always("access.Access.rules", []))
 async def all_rights_can_be_asked_for(arena: Arena) -> None:
     """A SelfSubjectRulesReview lists the rights in a namespace, cluster-wide ones included."""
     user = await arena.as_user(
@@ -135,7 +144,11 @@ async def all_rights_can_be_asked_for(arena: Arena) -> None:
     assert not await access.may("delete", CONFIG_MAPS)
 
 
-@rule()
+@rule(
+    broken_by=wrap(
+        "reviews._rules", lambda rules: lambda plane, user, _: rules(plane, user, {"namespace": "x"})
+    )
+)
 async def a_rules_review_needs_a_namespace(arena: Arena) -> None:
     """A SelfSubjectRulesReview without a namespace is a bad request."""
     path = f"{REVIEWS}/selfsubjectrulesreviews"

@@ -10,9 +10,10 @@ from skoupa.kube.resources import CONFIG_MAPS
 from tests.contract.arena import Arena, document, refused, status_of
 from tests.contract.kinds import DEPLOYMENTS
 from tests.contract.registry import rule
+from tests.contract.sabotage import always, misspeak, swap
 
 
-@rule()
+@rule(broken_by=misspeak("endpoints.not_found"))
 async def what_is_not_there_is_not_found(arena: Arena) -> None:
     """Getting an absent object is a 404 that names it, with its group."""
     said = await refused(arena.get(CONFIG_MAPS, "absent"), code=404, reason="NotFound")
@@ -23,7 +24,7 @@ async def what_is_not_there_is_not_found(arena: Arena) -> None:
     assert said.details == {"name": "absent", "group": "apps", "kind": "deployments"}
 
 
-@rule()
+@rule(broken_by=always("calls._partial", False))
 async def metadata_alone_can_be_asked_for(arena: Arena) -> None:
     """Asked for PartialObjectMetadata the server sends the metadata and nothing else of the object."""
     made = await arena.config_map("big", data={"much": "text"}, labels={"a": "b"})
@@ -36,7 +37,7 @@ async def metadata_alone_can_be_asked_for(arena: Arena) -> None:
     }
 
 
-@rule()
+@rule(broken_by=swap("calls._partial", lambda accept, **_: accept.startswith("application/json;as=Partial")))
 async def a_client_may_name_several_forms(arena: Arena) -> None:
     """Of several forms in Accept the first that the server has is sent."""
     await arena.config_map("any", data={"a": "b"})
@@ -46,7 +47,7 @@ async def a_client_may_name_several_forms(arena: Arena) -> None:
     assert document(await arena.ask("GET", path, accept="*/*"))["kind"] == "ConfigMap"
 
 
-@rule()
+@rule(broken_by=misspeak("calls.not_acceptable"))
 async def a_form_that_the_server_does_not_have_is_not_acceptable(arena: Arena) -> None:
     """An Accept header without any form that the server has is a 406."""
     await arena.config_map("any")
@@ -55,7 +56,7 @@ async def a_form_that_the_server_does_not_have_is_not_acceptable(arena: Arena) -
     assert "application/json" in said.message
 
 
-@rule()
+@rule(broken_by=misspeak("calls.no_such_path"))
 async def a_kind_that_is_not_served_is_not_found(arena: Arena) -> None:
     """Paths of unknown kinds, versions and groups are a 404 without the name of an object."""
     for path in (
@@ -72,7 +73,7 @@ async def a_kind_that_is_not_served_is_not_found(arena: Arena) -> None:
     assert said["reason"] == "NotFound"
 
 
-@rule()
+@rule(broken_by=always("selection.FieldSelector.matches", True))
 async def one_object_can_be_found_by_listing(arena: Arena) -> None:
     """A list with a field selector on the name finds one object or none."""
     made = await arena.config_map("here")

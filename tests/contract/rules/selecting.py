@@ -7,9 +7,10 @@ from tests.contract.arena import Arena, refused
 from tests.contract.kinds import JOBS, SECRETS, pod, secret
 from tests.contract.registry import rule
 from tests.contract.rules.listing import names_of
+from tests.contract.sabotage import always, swap, wrap
 
 
-@rule()
+@rule(broken_by=always("selecting.parse_labels", None))
 async def labels_select_objects(arena: Arena) -> None:
     """Every form of label selector selects what Kubernetes says it selects."""
     for name, labels in {
@@ -39,19 +40,17 @@ async def labels_select_objects(arena: Arena) -> None:
         assert "".join(listed) == expected, (selector, listed)
 
 
-@rule()
+@rule(broken_by=always("selecting.parse_labels", None))
 async def a_malformed_label_selector_is_refused(arena: Arena) -> None:
     """A label selector that does not parse is a bad request, for lists and for watches."""
     for selector in ("a=b=c", "a in b", "a,,b", "=a", "a in (x", "a=no spaces please", "!"):
-        said = await refused(
-            arena.listed(SECRETS, labelSelector=selector), code=400, reason="BadRequest"
-        )
+        said = await refused(arena.listed(SECRETS, labelSelector=selector), code=400, reason="BadRequest")
         assert "unable to parse requirement" in said.message or "found" in said.message, said.message
     async with arena.watching(SECRETS, labelSelector="a in b") as watch:
         assert watch.status == 400
 
 
-@rule()
+@rule(broken_by=always("selecting.parse_fields", None))
 async def fields_select_objects(arena: Arena) -> None:
     """Name and namespace can be selected of any kind, with =, == and !=."""
     for name in ("a", "b", "c"):
@@ -74,7 +73,7 @@ async def fields_select_objects(arena: Arena) -> None:
     assert names_of(everywhere) == ["a"]
 
 
-@rule()
+@rule(broken_by=swap("selecting._IN_HEADER", {"status.phase"}))
 async def pods_can_be_selected_by_their_phase(arena: Arena) -> None:
     """Pods can be selected by status.phase and spec.nodeName."""
     await arena.create_pod(pod("waiting"))
@@ -88,7 +87,7 @@ async def pods_can_be_selected_by_their_phase(arena: Arena) -> None:
     assert names_of(await arena.listed(PODS, fieldSelector="spec.nodeName=there")) == []
 
 
-@rule()
+@rule(broken_by=always("selection.refusal", "no"))
 async def a_field_that_can_not_be_selected_is_refused(arena: Arena) -> None:
     """Fields that a kind does not offer for selection are a bad request; the words differ from kind to kind."""
     said = await refused(arena.listed(PODS, fieldSelector="spec.color=red"), code=400, reason="BadRequest")
@@ -100,7 +99,11 @@ async def a_field_that_can_not_be_selected_is_refused(arena: Arena) -> None:
     await refused(arena.listed(PODS, fieldSelector="nonsense"), code=400, reason="BadRequest")
 
 
-@rule()
+@rule(
+    broken_by=wrap(
+        "selecting.parse_fields", lambda parse: lambda text, *, resource, **_: parse(text, resource=resource)
+    )
+)
 async def custom_kinds_are_selected_by_name_and_chosen_fields(arena: Arena) -> None:
     """Custom kinds offer their name, their namespace and what their definition lists as selectable."""
     custom = await arena.own_custom_kind(selectable=[".spec.color"])

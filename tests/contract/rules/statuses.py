@@ -6,13 +6,16 @@ from skoupa.kube.resources import CONFIG_MAPS, PODS
 from tests.contract.arena import Arena
 from tests.contract.kinds import DEPLOYMENTS, deployment, pod
 from tests.contract.registry import rule
+from tests.contract.sabotage import misspeak, swap, wrap
 
 
-@rule()
+@rule(broken_by=swap("writes._through", lambda _, *, after, **__: after))
 async def status_is_written_through_its_subresource_only(arena: Arena) -> None:
     """A write of the object leaves the status, a write of the status leaves the rest and the generation."""
     custom = await arena.custom_kind()
-    made = await arena.create(custom, {"metadata": {"name": "one"}, "spec": {"size": 1}, "status": {"phase": "X"}})
+    made = await arena.create(
+        custom, {"metadata": {"name": "one"}, "spec": {"size": 1}, "status": {"phase": "X"}}
+    )
     assert "status" not in made
     body = {**made, "spec": {"size": 2}, "status": {"phase": "Done"}}
     shown = await arena.client.replace(custom, body, namespace=arena.namespace, subresource="status")
@@ -26,7 +29,11 @@ async def status_is_written_through_its_subresource_only(arena: Arena) -> None:
     assert shown["metadata"]["generation"] == 2
 
 
-@rule()
+@rule(
+    broken_by=wrap(
+        "writes._through", lambda through: lambda served, **how: through(served, **how | {"subresource": ""})
+    )
+)
 async def status_can_be_patched(arena: Arena) -> None:
     """A merge patch of the status subresource changes the status alone."""
     await arena.create(DEPLOYMENTS, deployment("web"))
@@ -39,7 +46,11 @@ async def status_can_be_patched(arena: Arena) -> None:
     assert new["metadata"]["generation"] == 1
 
 
-@rule()
+@rule(
+    broken_by=wrap(
+        "writes._through", lambda through: lambda served, **how: through(served, **how | {"subresource": ""})
+    )
+)
 async def a_status_write_may_annotate_and_label_pods(arena: Arena) -> None:
     """A Pod can be made to look finished through its status."""
     await arena.create_pod(pod("worker"))
@@ -51,7 +62,7 @@ async def a_status_write_may_annotate_and_label_pods(arena: Arena) -> None:
     assert (await arena.get(PODS, "worker"))["status"]["phase"] == "Succeeded"
 
 
-@rule()
+@rule(broken_by=misspeak("calls.no_such_path"))
 async def kinds_without_status_have_no_such_subresource(arena: Arena) -> None:
     """The status path of a kind without status is a 404."""
     await arena.config_map("one")

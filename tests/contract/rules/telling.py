@@ -13,6 +13,7 @@ from tests.contract.kinds import CORE_EVENTS
 from tests.contract.registry import rule
 from tests.contract.rules.deleting import FINALIZER, release
 from tests.contract.rules.namespaces import terminate
+from tests.contract.sabotage import always, misspeak, skip, swap
 
 
 def event(arena: Arena, **more: Any) -> Object:
@@ -31,7 +32,7 @@ def event(arena: Arena, **more: Any) -> Object:
     }
 
 
-@rule()
+@rule(broken_by=swap("bodies._LONGEST_NOTE", 5000))
 async def a_note_has_a_largest_size(arena: Arena) -> None:
     """The note of an Event may have 1024 bytes and not one more."""
     await arena.create(EVENTS, event(arena, note="x" * 1024))
@@ -41,7 +42,7 @@ async def a_note_has_a_largest_size(arena: Arena) -> None:
     assert causes_of(said)[0]["field"] == "message"
 
 
-@rule()
+@rule(broken_by=always("validation.event_faults", []))
 async def an_event_must_say_who_tells_what(arena: Arena) -> None:
     """An Event without controller, instance, reason, action or time is invalid, and so is an unknown type."""
     for field, named in {
@@ -58,7 +59,7 @@ async def an_event_must_say_who_tells_what(arena: Arena) -> None:
     await refused(arena.create(EVENTS, event(arena, type="Loud")), code=422, reason="Invalid")
 
 
-@rule()
+@rule(broken_by=always("bodies._event_without_time", []))
 async def events_of_the_core_group_live_where_their_object_lives(arena: Arena) -> None:
     """A core Event about an object of another namespace is invalid; events.k8s.io takes it."""
     elsewhere = {"apiVersion": "v1", "kind": "ConfigMap", "name": "one", "namespace": "elsewhere"}
@@ -67,26 +68,24 @@ async def events_of_the_core_group_live_where_their_object_lives(arena: Arena) -
     assert causes_of(said)[0]["field"] == "involvedObject.namespace"
     await arena.create(EVENTS, event(arena, regarding=elsewhere))
     nowhere = {"apiVersion": "v1", "kind": "Namespace", "name": arena.namespace}
-    await refused(
-        arena.create(CORE_EVENTS, {**body, "involvedObject": nowhere}), code=422, reason="Invalid"
-    )
+    await refused(arena.create(CORE_EVENTS, {**body, "involvedObject": nowhere}), code=422, reason="Invalid")
     await arena.create(EVENTS, event(arena, regarding=nowhere), namespace="default")
 
 
-@rule()
+@rule(broken_by=swap("shapes._NEW_TO_OLD", {}))
 async def both_groups_of_events_show_the_same(arena: Arena) -> None:
     """An Event written to events.k8s.io is read in the core group under that group's field names."""
     made = await arena.create(EVENTS, event(arena))
     other = await arena.get(CORE_EVENTS, made["metadata"]["name"])
     assert other["metadata"]["uid"] == made["metadata"]["uid"]
-    assert other["involvedObject"]["name"] == "one"
+    assert other.get("involvedObject") == made["regarding"]
     assert other["message"] == "it was seen"
     assert other["reportingComponent"] == "contract"
     listed = await arena.listed(CORE_EVENTS, fieldSelector="involvedObject.name=one,reason=Seen")
     assert [item["metadata"]["name"] for item in listed["items"]] == [made["metadata"]["name"]]
 
 
-@rule()
+@rule(broken_by=skip("writes.namespace_is_open"))
 async def the_writer_tells_about_a_terminating_namespace_elsewhere(arena: Arena) -> None:
     """An Event in a terminating namespace is forbidden; the client's writer puts it into `default` instead."""
     held = await arena.config_map("held", finalizers=[FINALIZER])
@@ -103,7 +102,9 @@ async def the_writer_tells_about_a_terminating_namespace_elsewhere(arena: Arena)
     )
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(writer.run())
-        writer.tell(Event(regarding=regarding, reason="Seen", action="Watching", note="n", at=arena.clock.now()))
+        writer.tell(
+            Event(regarding=regarding, reason="Seen", action="Watching", note="n", at=arena.clock.now())
+        )
         await writer.drain()
         writing.cancel()
     assert (writer.told, writer.failed) == (1, 0), writer.last_error
@@ -113,7 +114,7 @@ async def the_writer_tells_about_a_terminating_namespace_elsewhere(arena: Arena)
     await release(arena, "held")
 
 
-@rule()
+@rule(broken_by=misspeak("writes.already_exists"))
 async def telling_twice_makes_one_event(arena: Arena) -> None:
     """The same Event told twice by the client's writer is one object."""
     made = await arena.config_map("one")

@@ -9,6 +9,7 @@ from skoupa.kube.resources import CONFIG_MAPS, LEASES
 from tests.contract.arena import Arena, Object, causes_of, refused, status_of
 from tests.contract.kinds import DEPLOYMENTS, SECRETS, deployment
 from tests.contract.registry import rule
+from tests.contract.sabotage import always, misspeak, skip, swap
 
 FINALIZER = "contract.skoupa.dev/wait"
 
@@ -17,7 +18,7 @@ async def replaced(arena: Arena, body: Object) -> Object:
     return await arena.client.replace(CONFIG_MAPS, body, namespace=arena.namespace)
 
 
-@rule()
+@rule(broken_by=skip("endpoints.check_version"))
 async def a_stale_resource_version_is_a_conflict(arena: Arena) -> None:
     """A replacement of a state that is no longer the newest is a conflict and changes nothing."""
     old = await arena.config_map("one", data={"a": "1"})
@@ -32,7 +33,7 @@ async def a_stale_resource_version_is_a_conflict(arena: Arena) -> None:
     assert (await arena.get(CONFIG_MAPS, "one"))["data"] == {"a": "2"}
 
 
-@rule()
+@rule(broken_by=skip("endpoints.check_version"))
 async def of_many_writers_of_one_state_one_wins(arena: Arena) -> None:
     """Of replacements of the same state that are sent together exactly one succeeds."""
     made = await arena.config_map("one")
@@ -44,7 +45,7 @@ async def of_many_writers_of_one_state_one_wins(arena: Arena) -> None:
     assert await arena.get(CONFIG_MAPS, "one") == won[0]
 
 
-@rule()
+@rule(broken_by=swap("kinds.VERSION_REQUIRED", {("", "configmaps")}))
 async def a_replacement_without_resource_version_is_unconditional(arena: Arena) -> None:
     """Without a resourceVersion a ConfigMap is replaced whatever its state is; fields that are left out go."""
     made = await arena.config_map("one", data={"a": "1"}, labels={"x": "y"})
@@ -56,7 +57,7 @@ async def a_replacement_without_resource_version_is_unconditional(arena: Arena) 
     assert new["metadata"]["creationTimestamp"] == made["metadata"]["creationTimestamp"]
 
 
-@rule()
+@rule(broken_by=always("writes._same", False))
 async def a_replacement_without_effect_keeps_the_resource_version(arena: Arena) -> None:
     """Writing what is there already changes nothing, not even the resourceVersion."""
     made = await arena.config_map("one", data={"a": "1"})
@@ -64,7 +65,7 @@ async def a_replacement_without_effect_keeps_the_resource_version(arena: Arena) 
     assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
 
 
-@rule()
+@rule(broken_by=skip("endpoints.check_identity"))
 async def a_replacement_for_another_uid_is_a_conflict(arena: Arena) -> None:
     """A body with the uid of another object of that name is a conflict."""
     made = await arena.config_map("one")
@@ -74,7 +75,7 @@ async def a_replacement_for_another_uid_is_a_conflict(arena: Arena) -> None:
     assert made["metadata"]["uid"] in said.message
 
 
-@rule()
+@rule(broken_by=swap("endpoints.check_place", lambda metadata, **place: metadata.update(place)))
 async def the_name_of_the_body_must_be_that_of_the_path(arena: Arena) -> None:
     """A replacement whose body names another object is a bad request."""
     await arena.config_map("one")
@@ -85,7 +86,7 @@ async def the_name_of_the_body_must_be_that_of_the_path(arena: Arena) -> None:
     assert said.message == "the name of the object (two) does not match the name on the URL (one)"
 
 
-@rule()
+@rule(broken_by=swap("kinds.CREATED_BY_UPDATE", {("", "configmaps")}))
 async def what_is_not_there_can_not_be_replaced(arena: Arena) -> None:
     """Replacing an absent object is a 404; a Lease alone is created by it."""
     said = await refused(replaced(arena, {"metadata": {"name": "absent"}}), code=404, reason="NotFound")
@@ -95,7 +96,7 @@ async def what_is_not_there_can_not_be_replaced(arena: Arena) -> None:
     assert made["metadata"]["uid"]
 
 
-@rule()
+@rule(broken_by=always("writes._counts", True))
 async def the_generation_counts_changes_of_the_spec(arena: Arena) -> None:
     """The generation rises with each change of the desired state and not with labels or annotations."""
     made = await arena.create(DEPLOYMENTS, deployment("web"))
@@ -112,7 +113,12 @@ async def the_generation_counts_changes_of_the_spec(arena: Arena) -> None:
     assert await patched({"spec": {"minReadySeconds": 6}, "metadata": {"generation": 77}}) == 3
 
 
-@rule()
+@rule(
+    broken_by=swap(
+        "deletion._mark",
+        lambda plane, metadata: metadata.update(deletionTimestamp=plane.now(), deletionGracePeriodSeconds=0),
+    )
+)
 async def a_held_deletion_counts_as_a_generation(arena: Arena) -> None:
     """The mark of a deletion raises the generation of an object that has one."""
     body = deployment("web")
@@ -139,7 +145,7 @@ async def a_deletion_can_not_be_written_into_an_object(arena: Arena) -> None:
     assert new["metadata"]["creationTimestamp"] == made["metadata"]["creationTimestamp"]
 
 
-@rule()
+@rule(broken_by=swap("calls.Call.dry_run", False))
 async def a_dry_run_replaces_nothing(arena: Arena) -> None:
     """A dry run of a replacement shows what would be and leaves what is."""
     made = await arena.config_map("one", data={"a": "1"})
@@ -162,7 +168,7 @@ async def immutable_data_stays(arena: Arena) -> None:
     )
 
 
-@rule()
+@rule(broken_by=misspeak("endpoints.invalid"))
 async def a_custom_object_is_replaced_conditionally_only(arena: Arena) -> None:
     """A replacement of a custom object without resourceVersion is invalid."""
     custom = await arena.custom_kind()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from contextlib import aclosing
 
+from skoupa.errors import Gone
 from skoupa.kube.lines import INITIAL_EVENTS_END
 from skoupa.kube.lists import Scope
 from skoupa.kube.objects import METADATA
-from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.kube.watch import Begun, Changed, Interrupted, Listed, Synced, watch
-from skoupa.errors import Gone
+from skoupa.sim.watching import at_version
 from tests.contract.arena import Arena, Object, causes_of, status_of
 from tests.contract.kinds import SECRETS, secret
 from tests.contract.registry import rule
+from tests.contract.sabotage import always, but, edit, misspeak, skip, swap
 
 
 async def version_now(arena: Arena) -> str:
@@ -33,7 +34,7 @@ async def label(arena: Arena, name: str, **labels: str | None) -> Object:
     )
 
 
-@rule()
+@rule(broken_by=edit("watching.seen_by", lambda seen: (seen[0].replace("MODIFIED", "ADDED"), seen[1])))
 async def a_watch_tells_changes_in_order(arena: Arena) -> None:
     """A watch from a resourceVersion tells what happened after it, in order, as whole objects with their kind."""
     await arena.create(SECRETS, secret("before"))
@@ -48,7 +49,7 @@ async def a_watch_tells_changes_in_order(arena: Arena) -> None:
         await events.expect("DELETED", "one")
 
 
-@rule()
+@rule(broken_by=edit("watching.seen_by", lambda seen: (seen[0], at_version(seen[1], 1))))
 async def a_deletion_is_told_with_the_last_state(arena: Arena) -> None:
     """DELETED carries the last state of the object under the resourceVersion of its removal."""
     made = await arena.create(SECRETS, secret("one", labels={"a": "b"}))
@@ -62,7 +63,7 @@ async def a_deletion_is_told_with_the_last_state(arena: Arena) -> None:
     assert "deletionTimestamp" not in last["metadata"]
 
 
-@rule()
+@rule(broken_by=always("storage.Shelf.since", ()))
 async def a_watch_can_begin_in_the_past(arena: Arena) -> None:
     """A watch from an older resourceVersion first tells what has happened since."""
     start = await version_now(arena)
@@ -75,7 +76,7 @@ async def a_watch_can_begin_in_the_past(arena: Arena) -> None:
         await events.expect("DELETED", "one")
 
 
-@rule()
+@rule(broken_by=always("storage.Shelf.in_namespace", ()))
 async def a_watch_from_nowhere_begins_with_what_is_there(arena: Arena) -> None:
     """A watch without a resourceVersion, or from 0, first tells all objects as ADDED."""
     await arena.create(SECRETS, secret("a"))
@@ -90,7 +91,15 @@ async def a_watch_from_nowhere_begins_with_what_is_there(arena: Arena) -> None:
             await remove(arena, await arena.get(SECRETS, name))
 
 
-@rule()
+@rule(
+    broken_by=swap(
+        "watching.seen_by",
+        lambda selection, change, *, call: (
+            change.event if selection.matches(call.served, change.row) else "",
+            change.row,
+        ),
+    )
+)
 async def leaving_a_selector_is_told_as_a_deletion(arena: Arena) -> None:
     """An object whose labels stop to match is DELETED for the watch, and ADDED when they match again."""
     await arena.create(SECRETS, secret("one", labels={"in": "yes"}))
@@ -111,7 +120,7 @@ async def leaving_a_selector_is_told_as_a_deletion(arena: Arena) -> None:
         await events.expect("MODIFIED", "two")
 
 
-@rule()
+@rule(broken_by=always("selecting.parse_fields", None))
 async def one_object_can_be_watched(arena: Arena) -> None:
     """A watch with a field selector on the name tells of that object only."""
     start = await version_now(arena)
@@ -121,7 +130,7 @@ async def one_object_can_be_watched(arena: Arena) -> None:
         await events.expect("ADDED", "mine")
 
 
-@rule()
+@rule(broken_by=edit("watching.selection_of", lambda selection: but(selection, namespace="")))
 async def a_watch_of_a_namespace_does_not_tell_of_others(arena: Arena) -> None:
     """A watch of one namespace is silent about the others."""
     other = await arena.new_namespace()
@@ -131,7 +140,7 @@ async def a_watch_of_a_namespace_does_not_tell_of_others(arena: Arena) -> None:
         await events.expect("ADDED", "b")
 
 
-@rule()
+@rule(broken_by=always("calls._partial", False))
 async def metadata_alone_can_be_watched(arena: Arena) -> None:
     """A watch of PartialObjectMetadata tells the metadata and nothing else."""
     start = await version_now(arena)
@@ -146,7 +155,7 @@ async def metadata_alone_can_be_watched(arena: Arena) -> None:
     }
 
 
-@rule()
+@rule(broken_by=always("writes._same", False))
 async def a_write_that_changes_nothing_is_not_told(arena: Arena) -> None:
     """A patch without effect gives no event."""
     await arena.create(SECRETS, secret("one", labels={"a": "b"}))
@@ -157,7 +166,7 @@ async def a_write_that_changes_nothing_is_not_told(arena: Arena) -> None:
         assert told["metadata"]["labels"] == {"a": "c"}
 
 
-@rule()
+@rule(broken_by=always("watching.Watch._lifetime", 3600.0))
 async def a_watch_ends_when_its_time_is_over(arena: Arena) -> None:
     """With timeoutSeconds the server ends the watch properly after that time."""
     start = arena.clock.monotonic()
@@ -167,11 +176,15 @@ async def a_watch_ends_when_its_time_is_over(arena: Arena) -> None:
     assert 0.9 <= arena.clock.monotonic() - start < 10
 
 
-@rule()
+@rule(broken_by=always("watching.Watch._bookmark", b""))
 async def bookmarks_tell_how_far_a_watch_has_come(arena: Arena) -> None:
     """A watch that allows bookmarks gets one before its time is over: a resourceVersion and nothing else."""
     made = await arena.create(SECRETS, secret("one"))
-    query = {"resourceVersion": await version_now(arena), "timeoutSeconds": "3", "allowWatchBookmarks": "true"}
+    query = {
+        "resourceVersion": await version_now(arena),
+        "timeoutSeconds": "3",
+        "allowWatchBookmarks": "true",
+    }
     async with arena.watching(SECRETS, **query) as events:
         mark = await events.expect("BOOKMARK")
         while (further := await events.next()) is not None:
@@ -181,7 +194,7 @@ async def bookmarks_tell_how_far_a_watch_has_come(arena: Arena) -> None:
     assert not mark["metadata"].get("name")
 
 
-@rule()
+@rule(broken_by=swap("watching.Watch._initial", lambda _, lines, __: lines))
 async def a_list_can_be_streamed(arena: Arena) -> None:
     """With sendInitialEvents a watch begins with all objects and a bookmark that says so, then tells changes."""
     await arena.create(SECRETS, secret("b", labels={"x": "y"}))
@@ -205,7 +218,7 @@ async def a_list_can_be_streamed(arena: Arena) -> None:
         await events.expect("ADDED", "d")
 
 
-@rule()
+@rule(broken_by=swap("watching.Watch._initial", lambda _, lines, __: lines))
 async def an_empty_list_streams_as_its_bookmark_alone(arena: Arena) -> None:
     """A streamed list without objects is just the bookmark that ends it."""
     query = {
@@ -219,7 +232,7 @@ async def an_empty_list_streams_as_its_bookmark_alone(arena: Arena) -> None:
     assert end["metadata"]["resourceVersion"].isdigit()
 
 
-@rule()
+@rule(broken_by=skip("watching._check_options"))
 async def streaming_options_must_fit_together(arena: Arena) -> None:
     """sendInitialEvents without resourceVersionMatch, or without a watch, is invalid."""
     path = SECRETS.path(namespace=arena.namespace)
@@ -231,7 +244,7 @@ async def streaming_options_must_fit_together(arena: Arena) -> None:
     assert [cause["field"] for cause in causes_of(said)] == ["resourceVersionMatch", "sendInitialEvents"]
 
 
-@rule()
+@rule(broken_by=misspeak("watching.expired"))
 async def a_watch_from_a_forgotten_moment_is_refused(arena: Arena) -> None:
     """A watch from a resourceVersion that the server has forgotten begins and ends with a 410 as an ERROR event."""
     custom = await arena.custom_kind()
@@ -247,7 +260,7 @@ async def a_watch_from_a_forgotten_moment_is_refused(arena: Arena) -> None:
         assert await events.next() is None
 
 
-@rule()
+@rule(broken_by=skip("watching.Watch._hear"))
 async def a_feed_lists_and_then_follows(arena: Arena) -> None:
     """The client's feed begins, lists, is in sync and then tells changes."""
     await arena.create(SECRETS, secret("a"))
@@ -268,7 +281,7 @@ async def a_feed_lists_and_then_follows(arena: Arena) -> None:
     assert told == [("b", False), ("b", True)]
 
 
-@rule()
+@rule(broken_by=misspeak("watching.expired"))
 async def a_feed_lists_anew_when_the_past_is_forgotten(arena: Arena) -> None:
     """A feed that was cut and finds its resourceVersion forgotten begins again with a complete list."""
     custom = await arena.custom_kind()

@@ -67,7 +67,7 @@ def test_the_limits_are_in_the_config_map_and_nowhere_else() -> None:
 
 
 @pytest.mark.parametrize("setting", [{"minimum": "1h"}, {"maximum": "90d"}, {"not_after": "2026-12-31"}])
-def test_one_limit_is_enough_for_the_policy_that_knows_all_three(setting: dict[str, str]) -> None:
+def test_one_limit_is_enough_for_the_policy_that_knows_all_three(setting: dict[str, Any]) -> None:
     made = manifests(TtlSettings(**setting))
     assert list(made["ConfigMap", LIMITS_CONFIG_MAP]["data"].values()) == list(setting.values())
     assert ("ValidatingAdmissionPolicy", LIMITS_POLICY) in made

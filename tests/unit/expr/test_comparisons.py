@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.errors import UsageError
@@ -58,6 +58,7 @@ def test_what_is_no_comparison_is_an_error_that_says_what_to_write(text: str, ad
     assert caught.value.exit_code == 2
 
 
+@settings(deadline=None)
 @given(SECONDS, SECONDS)
 def test_the_operators_mean_what_they_mean_elsewhere(bound: int, seconds: int) -> None:
     text = render_duration(bound)
@@ -68,6 +69,7 @@ def test_the_operators_mean_what_they_mean_elsewhere(bound: int, seconds: int) -
     assert read_comparison(f"={text}").holds(seconds) == (seconds == bound)
 
 
+@settings(deadline=None)
 @given(st.text() | st.from_regex(r"[<>=]{0,3}[0-9]{0,9}[wdhms]?(\.\.)?[0-9]{0,9}[wdhms]?", fullmatch=True))
 def test_no_text_raises_anything_but_a_usage_error(text: str) -> None:
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.expr.golang import GO_UNITS_AND_DAYS, TOO_LONG, go_duration, kyverno_reading
@@ -125,6 +125,7 @@ def test_go_durations_with_days_and_weeks(text: str, nanoseconds: int | None) ->
     assert go_duration(text, GO_UNITS_AND_DAYS) == nanoseconds
 
 
+@settings(deadline=None)
 @given(st.text(), st.sampled_from(["", "d", "h", "1d", "2026-01-01T"]))
 def test_no_text_raises(text: str, around: str) -> None:
     kyverno_reading(around + text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.expr.instants import LAST_SECOND, parse_label_time, parse_rfc3339, render_label_time
@@ -105,11 +105,13 @@ def test_what_is_no_rfc_3339_is_a_problem_that_says_what_to_write(text: str, sug
     assert problem.instead
 
 
+@settings(deadline=None)
 @given(st.integers(min_value=0, max_value=LAST_SECOND))
 def test_a_label_time_that_is_written_is_read_back(epoch: int) -> None:
     assert parse_label_time(render_label_time(epoch)) == epoch
 
 
+@settings(deadline=None)
 @given(
     st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(9998, 1, 1)),  # noqa: DTZ001
     st.integers(min_value=-23 * 60, max_value=23 * 60),
@@ -119,6 +121,7 @@ def test_rfc_3339_is_read_as_python_reads_it(wall: datetime, minutes: int) -> No
     assert parse_rfc3339(when.isoformat()) == when.timestamp()
 
 
+@settings(deadline=None)
 @given(
     st.text()
     | st.from_regex(

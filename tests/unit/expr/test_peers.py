@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.expr.durations import MAXIMUM_SECONDS, render_duration
@@ -116,11 +116,13 @@ def test_a_duration_that_is_over_at_once_is_warned_about() -> None:
         assert read.warnings
 
 
+@settings(deadline=None)
 @given(st.integers(0, MAXIMUM_SECONDS).map(render_duration))
 def test_skoupas_own_durations_are_ttl_controller_durations(text: str) -> None:
     assert isinstance(ttl_controller_ttl(text), After)
 
 
+@settings(deadline=None)
 @given(st.text() | st.from_regex(r"[0-9]{0,30}[a-z:TZ.-]{0,9}[0-9:]{0,9}Z?", fullmatch=True))
 def test_no_text_raises_and_every_time_can_be_written(text: str) -> None:
     janitor_ttl(text)

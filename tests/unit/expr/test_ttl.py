@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.expr.durations import MAXIMUM_SECONDS, render_duration
@@ -134,6 +134,7 @@ def test_a_lifetime_is_due_from_creation_or_at_its_time() -> None:
     assert due_time(At(500), since=1000) == 500
 
 
+@settings(deadline=None)
 @given(
     st.integers(0, MAXIMUM_SECONDS).map(render_duration) | st.integers(0, LAST_SECOND).map(render_label_time)
 )
@@ -146,6 +147,7 @@ def test_whatever_skoupa_understands_kyverno_understands_alike(text: str) -> Non
     assert kyverno_ttl(text) == strict
 
 
+@settings(deadline=None)
 @given(LABEL_VALUES | LIKELY_VALUES | DATED_VALUES | st.text())
 def test_no_label_raises_and_what_is_accepted_means_the_same_to_kyverno(text: str) -> None:
     strict, lenient, kyverno = parse_ttl(text), kyverno_ttl(text), kyverno_reading(text)
@@ -189,6 +191,7 @@ def test_a_keep_label_that_is_meant_is_not_warned_about(text: str) -> None:
     assert keep_caution(text) is None
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_a_keep_label_keeps_when_in_doubt(text: str) -> None:
     keep_caution(text)

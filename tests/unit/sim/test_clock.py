@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.clock import Clock
@@ -34,6 +34,7 @@ def test_a_virtual_clock_is_a_clock_and_starts_where_told() -> None:
     assert run(main, start=1_000_000.0) == (1_000_000.0, 0.0)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(min_value=0, max_value=1e8), max_size=20))
 def test_timers_fire_in_order_and_never_early(delays: list[float]) -> None:
     async def main(clock: VirtualClock) -> list[tuple[float, float]]:

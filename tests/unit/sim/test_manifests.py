@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.errors import ManifestError
@@ -230,6 +230,7 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text("abc", min_size=1), VALUES, max_size=3))
 def test_what_was_written_as_json_is_read_back(spec: dict[str, Any]) -> None:
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
@@ -237,12 +238,14 @@ def test_what_was_written_as_json_is_read_back(spec: dict[str, Any]) -> None:
     assert _bodies(json.dumps(body) * 2) == [body, body]
 
 
+@settings(deadline=None)
 @given(st.lists(st.dictionaries(st.text("abc", min_size=1), VALUES, max_size=3), max_size=3))
 def test_what_was_written_as_yaml_is_read_back(specs: list[dict[str, Any]]) -> None:
     bodies = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec} for spec in specs]
     assert _bodies(yaml.safe_dump_all(bodies, default_style='"')) == bodies
 
 
+@settings(deadline=None)
 @given(st.text() | st.text("ab:-[]{}#&*!|>'\"%@`,? \n\t0.", max_size=40))
 def test_any_text_is_manifests_or_a_named_fault(text: str) -> None:
     with contextlib.suppress(ManifestError):

@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.sim.patches import MAX_OPERATIONS, PatchRefused, json_patch, merge_patch
@@ -91,6 +91,7 @@ def _difference(source: dict[str, Any], target: dict[str, Any]) -> dict[str, Any
     return patch
 
 
+@settings(deadline=None)
 @given(OBJECTS, OBJECTS)
 def test_the_difference_of_two_objects_as_a_merge_patch_leads_from_one_to_the_other(
     source: dict[str, Any], target: dict[str, Any]
@@ -101,6 +102,7 @@ def test_the_difference_of_two_objects_as_a_merge_patch_leads_from_one_to_the_ot
     assert source == before
 
 
+@settings(deadline=None)
 @given(OBJECTS, OBJECTS)
 def test_a_merge_patch_applied_twice_changes_nothing_more(
     target: dict[str, Any], patch: dict[str, Any]
@@ -278,6 +280,7 @@ def _pointers(value: Any, path: str = "") -> list[str]:
     return found
 
 
+@settings(deadline=None)
 @given(st.data(), OBJECTS.filter(bool), JSON)
 def test_what_was_put_at_a_pointer_passes_its_test_and_can_be_put_back(
     data: st.DataObject, target: dict[str, Any], value: Any
@@ -295,6 +298,7 @@ def test_what_was_put_at_a_pointer_passes_its_test_and_can_be_put_back(
     assert json_patch(back, [{"op": "remove", "path": "/kept"}]) == target
 
 
+@settings(deadline=None)
 @given(
     OBJECTS,
     st.lists(st.dictionaries(st.sampled_from(["op", "path", "from", "value"]), JSON | st.text()), max_size=3),

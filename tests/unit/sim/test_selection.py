@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.kube.resources import CONFIG_MAPS, EVENTS, NAMESPACES, PODS, Resource
@@ -108,6 +108,7 @@ WORD = st.text("abcXYZ019", min_size=1, max_size=8)
 LABELS = st.dictionaries(WORD, WORD | st.just(""), max_size=4)
 
 
+@settings(deadline=None)
 @given(LABELS, LABELS)
 def test_equality_selects_exactly_the_objects_that_have_all_the_labels(
     wanted: dict[str, str], labels: dict[str, str]
@@ -117,6 +118,7 @@ def test_equality_selects_exactly_the_objects_that_have_all_the_labels(
     assert parsed.matches({**labels, **wanted})
 
 
+@settings(deadline=None)
 @given(WORD, st.lists(WORD, min_size=1), LABELS)
 def test_in_and_notin_are_opposites_and_so_are_exists_and_absent(
     key: str, values: list[str], labels: dict[str, str]
@@ -127,18 +129,21 @@ def test_in_and_notin_are_opposites_and_so_are_exists_and_absent(
     assert parse_labels(key).matches(labels) != parse_labels(f"!{key}").matches(labels)
 
 
+@settings(deadline=None)
 @given(st.text() | st.text("ab=!(),<> intoz-./", max_size=30))
 def test_any_text_is_a_label_selector_or_a_refusal(text: str) -> None:
     with contextlib.suppress(ValueError):
         parse_labels(text).matches({"a": "b"})
 
 
+@settings(deadline=None)
 @given(st.text() | st.text("ab=!\\,.metadatanme", max_size=30))
 def test_any_text_is_a_field_selector_or_a_refusal(text: str) -> None:
     with contextlib.suppress(ValueError):
         parse_fields(text, resource=PODS).matches({})
 
 
+@settings(deadline=None)
 @given(st.text(max_size=20))
 def test_an_escaped_field_value_is_compared_as_it_was_meant(value: str) -> None:
     escaped = value.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")

@@ -1,0 +1,123 @@
+"""The command: raises the curtain, lets the engine work, and ends with a summary."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from skoupa.cli.demo.journal import Journal, Line
+from skoupa.cli.demo.story import HOUR, Life, opening
+from skoupa.controller.engine import Engine
+from skoupa.kube.client import Client
+from skoupa.kube.flow import Flow
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.settings import Settings
+from skoupa.sim import manifests
+from skoupa.sim.clock import VirtualClock
+from skoupa.sim.clock import run as run_virtual
+from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.kinds import BUILT_IN
+
+HOURS_WITHOUT_TERMINAL: Final = 24.0
+FRAMES_PER_SECOND: Final = 8
+
+
+def run(*, source: str | None, hours: float | None, speed: float, seed: int) -> None:
+    terminal = sys.stdout.isatty()
+    if hours is None and not terminal:
+        hours = HOURS_WITHOUT_TERMINAL
+
+    async def main(clock: VirtualClock) -> None:
+        await _play(clock, source=source, hours=hours, speed=speed, seed=seed, terminal=terminal)
+
+    try:
+        # Without a terminal nobody watches the hours go by: time jumps from event to event.
+        run_virtual(main, speed=speed if terminal else None, seed=seed)
+    except KeyboardInterrupt:
+        if not terminal:
+            raise
+
+
+async def _play(
+    clock: VirtualClock, *, source: str | None, hours: float | None, speed: float, seed: int, terminal: bool
+) -> None:
+    started = clock.now()
+    journal = Journal(clock, on_line=(lambda _: None) if terminal else _print)
+    async with EmbeddedCluster(clock=clock, seed=seed) as cluster:
+        objects = _load(cluster, source) if source else cluster.load(opening(started))
+        if not terminal:
+            sys.stdout.write(
+                f"A cluster in memory with {objects} objects; its time starts at {whole_seconds(started)}.\n"
+            )
+        client = Client(Flow(cluster, clock), clock)
+        settings = Settings(mode="enforce", address="")
+        engine = Engine(client, settings=settings, report=journal)
+        async with asyncio.TaskGroup() as group:
+            work = [group.create_task(engine.run())]
+            await engine.ready.wait()
+            if source is None:
+                life = Life(client, seed=seed, tell=journal.tell)
+                work.append(group.create_task(life.live()))
+            try:
+                await _watch(engine, journal, clock, hours=hours, speed=speed, terminal=terminal)
+            finally:
+                for task in work:
+                    task.cancel()
+                sys.stdout.write(
+                    _summary(journal, cluster.statistics(), hours=(clock.now() - started) / HOUR)
+                )
+
+
+async def _watch(
+    engine: Engine,
+    journal: Journal,
+    clock: VirtualClock,
+    *,
+    hours: float | None,
+    speed: float,
+    terminal: bool,
+) -> None:
+    if not terminal:
+        assert hours is not None
+        await clock.sleep(hours * HOUR)
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+    from rich.live import Live  # noqa: PLC0415
+
+    from skoupa.cli.demo.screen import Screen  # noqa: PLC0415
+
+    console = Console()
+    screen = Screen(engine.knowledge, journal, now=clock.now, speed=speed)
+    end = clock.now() + hours * HOUR if hours is not None else float("inf")
+    with Live(screen, console=console, auto_refresh=False, screen=True) as live:
+        while clock.now() < end:
+            screen.height = console.size.height
+            live.refresh()
+            await clock.sleep(min(speed / FRAMES_PER_SECOND, end - clock.now()))
+
+
+def _load(cluster: EmbeddedCluster, source: str) -> int:
+    found = manifests.load(Path(source))
+    return cluster.load(
+        (manifest.body for manifest in found), resources=manifests.missing_kinds(found, BUILT_IN)
+    )
+
+
+def _print(line: Line) -> None:
+    sys.stdout.write(f"{whole_seconds(line.at)}  {line.text}\n")
+
+
+def _summary(journal: Journal, statistics: dict[str, Any], *, hours: float) -> str:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in journal.deleted_kinds.most_common())
+    left = sum(statistics["objects"].values())
+    lines = [
+        "",
+        f"{hours:.1f} hours of the cluster's time have passed.",
+        f"Skoupa deleted {journal.counts['deleted']} objects" + (f" ({kinds})." if kinds else "."),
+        f"It held back {journal.counts['held']} times and warned {journal.counts['warned']} times.",
+        f"{journal.counts['stuck']} objects are stuck on their finalizers; {left} objects are left.",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,73 @@
+"""What happened in the demo, as lines: what Skoupa did and why, and what people did."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from skoupa.clock import Clock
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.cascade import called
+from skoupa.model.reasons import Reason, render
+from skoupa.model.verdicts import Claim, Hold, Verdict
+
+
+class Line(msgspec.Struct, frozen=True):
+    at: float
+    who: str
+    text: str
+
+
+class Journal:
+    """A `Report` for people. `on_line` hears every line; the newest are kept for the screen."""
+
+    def __init__(
+        self, clock: Clock, *, on_line: Callable[[Line], None] = lambda _: None, keep: int = 50
+    ) -> None:
+        self._clock = clock
+        self._on_line = on_line
+        self.lines: deque[Line] = deque(maxlen=keep)
+        self.counts: Counter[str] = Counter()
+        self.deleted_kinds: Counter[str] = Counter()
+        self._stuck: set[Uid] = set()
+
+    def tell(self, text: str, *, who: str = "people") -> None:
+        line = Line(self._clock.now(), who, text)
+        self.lines.append(line)
+        self._on_line(line)
+
+    def _say(self, word: str, text: str) -> None:
+        self.counts[word] += 1
+        self.tell(f"{word} {text}", who="skoupa")
+
+    def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:  # noqa: ARG002
+        self.deleted_kinds[row.resource.kind] += 1
+        waits = "; waiting for its finalizers" if terminating else ""
+        self._say("deleted", f"{called(row)}: {render(claim.reason)}{waits}")
+
+    def would_delete(self, row: Row, claim: Claim, *, at: float) -> None:  # noqa: ARG002
+        self._say("would delete", f"{called(row)}: {render(claim.reason)}")
+
+    def gone_already(self, row: Row, claim: Claim, *, at: float) -> None:  # noqa: ARG002
+        self._say("found gone", called(row))
+
+    def held(self, row: Row, verdict: Verdict, *, at: float, holds: Sequence[Hold]) -> None:  # noqa: ARG002
+        self._say("held", f"{called(row)}: {render(holds[0].reason)}")
+
+    def failed(self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float) -> None:  # noqa: ARG002
+        self._say("failed", f"{called(row)}: {error.message}; trying again")
+
+    def notice(self, row: Row, claim: Claim, *, at: float) -> None:  # noqa: ARG002
+        self._say("noticed", f"{called(row)}: it will go soon")
+
+    def remark(self, row: Row, notes: Sequence[Reason], *, at: float) -> None:  # noqa: ARG002
+        for note in notes:
+            self._say("warned", f"about {called(row)}: {render(note)}")
+
+    def stuck(self, row: Row, *, at: float) -> None:  # noqa: ARG002
+        if row.uid not in self._stuck:
+            self._stuck.add(row.uid)
+            self._say("stuck", f"{called(row)} waits for {', '.join(row.finalizers) or 'what is inside'}")
