@@ -18,11 +18,11 @@ from harness.controlplane import Access, ControlPlane
 from harness.faultproxy import FaultProxy
 from skoupa.clock import Clock, SystemClock
 from skoupa.errors import NotFound, SkoupaError
-from skoupa.kube import kubeconfig as kubeconfigs
 from skoupa.kube.client import Client
-from skoupa.kube.connection import Connection, Pem, TlsSettings
 from skoupa.kube.flow import Flow, Limits
 from skoupa.kube.http import HttpTransport
+from skoupa.kube.login import kubeconfig as kubeconfigs
+from skoupa.kube.login.connection import Connection, Pem, TlsSettings
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.kube.transport import Transport

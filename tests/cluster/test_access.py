@@ -15,11 +15,11 @@ from harness.faultproxy import Answer, FaultProxy, Rule
 from skoupa.errors import Forbidden
 from skoupa.kube.access import Access
 from skoupa.kube.client import Client
-from skoupa.kube.connection import TokenAuth
 from skoupa.kube.lists import Scope, everything
+from skoupa.kube.login.connection import TokenAuth
+from skoupa.kube.login.secret import Secret
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, LEASES, PODS, Resource
-from skoupa.kube.secret import Secret
 from tests.cluster.reaching import connected, connection_to, new_namespace, token_of, until
 
 pytestmark = pytest.mark.cluster

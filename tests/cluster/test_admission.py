@@ -145,7 +145,7 @@ class TestWarnings:
 
     def test_a_date_that_is_past_by_the_time_of_an_update_is_warned_about(self, server: Writer) -> None:
         """The time of an update is not that of the creation."""
-        create(server, CONFIG_MAPS, "ageing", "1h")
+        create(server, CONFIG_MAPS, "ageing", "1h", data={"some": "data"})
 
         def past_but_after_creation() -> bool:
             created = datetime.fromisoformat(
@@ -177,7 +177,7 @@ class TestWarnings:
         assert abs((datetime.strptime(found[1], "%Y-%m-%dT%H%M%S%z") - expected).total_seconds()) < 30
 
     def test_a_duration_counts_from_creation(self, server: Writer) -> None:
-        server.create(CONFIG_MAPS, "second-old")
+        server.create(CONFIG_MAPS, "second-old", data={"some": "data"})
 
         def is_over() -> bool:
             server.label(CONFIG_MAPS, "second-old", None)
@@ -248,14 +248,15 @@ class TestWarnings:
         create(server, CONFIG_MAPS, "managed", "1d", metadata={"managedFields": managers})
         assert "that time is over" in server.label(CONFIG_MAPS, "managed", at(timedelta(seconds=-2))).warning
 
-    def test_without_field_managers_nothing_is_called_past_that_may_not_be(self, server: Writer) -> None:
-        create(server, CONFIG_MAPS, "unmanaged", "1d")
-        answer = server.label(CONFIG_MAPS, "unmanaged", "2h", managedFields=[{}])
+    def test_without_field_managers_only_what_lies_before_creation_is_called_past(
+        self, server: Writer
+    ) -> None:
+        """An object that was created empty has none, and there is no other clock on an update."""
+        server.create(CONFIG_MAPS, "unmanaged")
+        answer = server.label(CONFIG_MAPS, "unmanaged", "2h")
+        assert "managedFields" not in answer.body["metadata"]
         assert (answer.status, answer.warning) == (200, "")
-        assert (
-            "that time is over"
-            in server.label(CONFIG_MAPS, "unmanaged", "2020-01-01", managedFields=[{}]).warning
-        )
+        assert "that time is over" in server.label(CONFIG_MAPS, "unmanaged", "2020-01-01").warning
 
     def test_a_label_written_through_the_status_is_looked_at(self, server: Writer) -> None:
         assert server.create(PODS, "by-status", spec={"containers": CONTAINERS}).status == 201

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -206,15 +205,14 @@ async def test_a_write_that_would_outlast_the_lease_is_given_up(
 ) -> None:
     await admin.create(CONFIG_MAPS, {"metadata": {"name": "slow"}}, namespace=namespace)
     a = candidate(admin, namespace, "a")
-    async with connected(proxy, wrap=behind(a)) as fenced:
-        async with running(a) as (electing,):
-            await until(lambda: a.leading, what="a leads")
-            proxy.script(Rule(Slow(delay=60), method="PATCH"))
-            sent = admin.clock.monotonic()
-            with pytest.raises(TimedOut):
-                await fenced.merge_patch(CONFIG_MAPS, "slow", {"data": {"a": "b"}}, namespace=namespace)
-            assert admin.clock.monotonic() - sent <= LEASE + 0.5
-            electing.cancel()
+    async with connected(proxy, wrap=behind(a)) as fenced, running(a) as (electing,):
+        await until(lambda: a.leading, what="a leads")
+        proxy.script(Rule(Slow(delay=60), method="PATCH"))
+        sent = admin.clock.monotonic()
+        with pytest.raises(TimedOut):
+            await fenced.merge_patch(CONFIG_MAPS, "slow", {"data": {"a": "b"}}, namespace=namespace)
+        assert admin.clock.monotonic() - sent <= LEASE + 0.5
+        electing.cancel()
 
 
 @pytest.mark.parametrize(

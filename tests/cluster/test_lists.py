@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, aclosing
 import pytest
 
 from harness.controlplane import Access, Options, shared_control_plane
-from harness.faultproxy import Close, CutLine, FaultProxy, Garbage, Reset, Rule, Silence, kube_status
+from harness.faultproxy import Close, FaultProxy, Garbage, Reset, Rule, Silence, kube_status
 from skoupa.errors import BadReply, Disconnected, Forbidden, Gone, NotFound
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, count, everything, pages

@@ -15,8 +15,8 @@ import pytest
 from harness.controlplane.access import Access
 from skoupa.clock import SystemClock
 from skoupa.errors import SkoupaError
-from skoupa.kube import kubeconfig
 from skoupa.kube.http import HttpTransport
+from skoupa.kube.login import kubeconfig
 from skoupa.sim.clock import VirtualClock, run
 from skoupa.sim.cluster import EmbeddedCluster
 from tests.contract.arena import Arena

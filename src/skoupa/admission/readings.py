@@ -2,8 +2,9 @@
 
 All times are whole seconds since the epoch as `int`: CEL's own durations and timestamps overflow into errors. Policies
 have no clock, so `now` is the creation time on CREATE and the newest managedFields time on UPDATE, which is the
-moment of the very request that changed the label. Both come from the server; where neither is there nothing is called
-past. A client may forge managedFields times, which fools only warnings about the past: limits count from creation.
+moment of the very request that changed the label. An object without managedFields (created empty, or cleared of them)
+shows no newer time than its creation, so that less is called past, never more. Clients can forge managedFields, which
+fools only what is said about the past: the limits do not ask what time it is.
 """
 
 from __future__ import annotations

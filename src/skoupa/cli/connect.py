@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from skoupa.cli.options import Connecting
 from skoupa.clock import SystemClock
-from skoupa.kube import kubeconfig
 from skoupa.kube.client import Client
-from skoupa.kube.connection import Connection
 from skoupa.kube.flow import Flow
 from skoupa.kube.http import HttpTransport
+from skoupa.kube.login import kubeconfig
+from skoupa.kube.login.connection import Connection
 
 R = TypeVar("R")
 

@@ -10,7 +10,7 @@ from skoupa.cli.options import Connecting
 from skoupa.clock import SystemClock
 from skoupa.controller.process import run_process
 from skoupa.errors import UsageError
-from skoupa.kube import kubeconfig
+from skoupa.kube.login import kubeconfig
 from skoupa.report.log import Log
 
 

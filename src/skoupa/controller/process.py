@@ -22,11 +22,11 @@ from skoupa.controller.engine import Engine
 from skoupa.errors import ServerFailure, TimedOut, TooManyRequests, Unreachable
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
-from skoupa.kube.connection import Connection
 from skoupa.kube.events import EventWriter
 from skoupa.kube.flow import Flow, Limits
 from skoupa.kube.http import HttpTransport
 from skoupa.kube.leases import Election, Fence
+from skoupa.kube.login.connection import Connection
 from skoupa.kube.skew import SkewMeter
 from skoupa.kube.transport import Transport
 from skoupa.report.endpoints import serving

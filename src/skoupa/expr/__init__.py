@@ -1,5 +1,6 @@
 """expr/: what people write in labels, annotations, settings and options, turned into values.
 
-`durations` and `instants` are the two grammars, `ttl` reads the TTL label and `peers` the annotations of other tools,
-`windows` and `comparisons` read the options of `plan`. Everything here is pure: the time of day is handed in.
+`durations` and `instants` are the two grammars and `readings` the values; `ttl` reads the labels, `golang` and `peers`
+read as other tools do. For the options of `plan` there are `windows` (with `moments`, `periods`, `walltime` and `zones`)
+and `comparisons`. The time of day is handed in; only `zones` looks at the machine.
 """

@@ -281,4 +281,4 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, *, doing: str)
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds of a Retry-After header; its date form is not used by API servers and ignored."""
     text = headers.get("retry-after", "")
-    return float(text) if text.isdigit() else None
+    return float(text) if text.isdecimal() else None

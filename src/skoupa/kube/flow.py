@@ -57,8 +57,8 @@ class Flow:
                 continue
             if not left or not _may_repeat(response, request):
                 return response
-            asked = retry_after(response.headers)
-            if asked is None:
+            # Zero seconds is no time to wait, and hammering would be no answer to it.
+            if not retry_after(response.headers):
                 await self._clock.sleep(backoff.next())
         raise AssertionError("the last try returns or raises")
 
@@ -74,7 +74,7 @@ class Flow:
         self._learn(response, started)
         return response
 
-    def _learn(self, response: Response, started: float) -> None:
+    def _learn(self, response: Response | Stream, started: float) -> None:
         now = self._clock.monotonic()
         if response.status == 429 or response.status >= 500:
             self._width.shrink(started)
@@ -88,12 +88,14 @@ class Flow:
     async def stream(self, request: Request) -> AsyncIterator[Stream]:
         # Watches repeat by themselves, from the place that they know; here they only wait their turn.
         async with self._turn():
+            started = self._clock.monotonic()
             opening = self._inner.stream(request)
             try:
                 stream = await opening.__aenter__()
             except SkoupaError as error:
                 self.requests[request.verb, request.kind, type(error).__name__] += 1
                 raise
+            self._learn(stream, started)
         self.requests[request.verb, request.kind, str(stream.status)] += 1
         try:
             yield stream
@@ -105,12 +107,16 @@ class Flow:
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        wait = self._held_back_until - self._clock.monotonic()
-        if wait > 0:
-            await self._clock.sleep(wait)
+        await self._held_back()
         await self._rate.pass_one()
         async with self._width:
+            # The server may have asked for a pause while this one stood in line.
+            await self._held_back()
             yield
+
+    async def _held_back(self) -> None:
+        while (wait := self._held_back_until - self._clock.monotonic()) > 0:
+            await self._clock.sleep(wait)
 
 
 def _may_repeat_after(error: SkoupaError, request: Request) -> bool:

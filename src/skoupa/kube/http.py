@@ -18,8 +18,8 @@ from yarl import URL
 
 from skoupa.clock import Clock
 from skoupa.errors import BadReply, Disconnected, SkoupaError, TimedOut, Unreachable
-from skoupa.kube.connection import Connection
-from skoupa.kube.credentials import Credentials
+from skoupa.kube.login.connection import Connection
+from skoupa.kube.login.credentials import Credentials
 from skoupa.kube.transport import Request, Response
 
 # Reads of 64 KiB carry a page of a list in a few hundred pieces; aiohttp's own timeouts are off, the Clock's are used.

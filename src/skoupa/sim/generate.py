@@ -2,7 +2,8 @@
 
 Objects come one by one, owners before what they own, namespaces and definitions before what is in them, so that a
 stream of a million takes no memory. The same arguments give the same objects, uids and times included. Secrets have
-keys and no content. Nothing here is loaded or judged.
+keys and no content. A Pod and the template it came from may share parts below `spec`: copy before changing those.
+Nothing here is loaded or judged.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import msgspec
 import pytest
 import uvloop
 import yaml
+
 from harness.faultproxy import (
     Answer,
     Close,

@@ -3,6 +3,9 @@
 import asyncio
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from harness.faultproxy.framing import (
     LAST_CHUNK,
     NO_BODY,
@@ -24,8 +27,6 @@ from harness.faultproxy.framing import (
     response_bytes,
     response_framing,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 pytestmark = pytest.mark.unit
 

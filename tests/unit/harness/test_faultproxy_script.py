@@ -4,6 +4,9 @@ import re
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from harness.faultproxy.edits import Ending, editor_of
 from harness.faultproxy.faults import (
     Answer,
@@ -22,8 +25,6 @@ from harness.faultproxy.faults import (
     kube_status,
 )
 from harness.faultproxy.script import Request, Rule, Script
-from hypothesis import given
-from hypothesis import strategies as st
 
 pytestmark = pytest.mark.unit
 

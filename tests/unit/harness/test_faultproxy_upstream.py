@@ -11,6 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from aiohttp import web
+
 from harness.controlplane.certificates import Authority, Pair
 from harness.faultproxy import (
     CutLine,

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from skoupa.errors import KubeconfigError
-from skoupa.kube import configfile
-from skoupa.kube.connection import (
+from skoupa.kube.login import configfile
+from skoupa.kube.login.connection import (
     BasicAuth,
     Connection,
     ExecAuth,
@@ -23,10 +23,10 @@ from skoupa.kube.connection import (
     TokenAuth,
     TokenFileAuth,
 )
-from skoupa.kube.credentials import Credentials, impersonation_headers
-from skoupa.kube.identity import Overrides
-from skoupa.kube.secret import Secret, from_wire, presentable
-from tests.unit.kube.pki import HandClock, Pair, issue
+from skoupa.kube.login.credentials import Credentials, impersonation_headers
+from skoupa.kube.login.identity import Overrides
+from skoupa.kube.login.secret import Secret, from_wire, presentable
+from tests.unit.kube.login.pki import HandClock, Pair, issue
 
 pytestmark = pytest.mark.unit
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from skoupa.kube.connection import Connection, Origin, Pem, TlsSettings, TokenFileAuth, server_url
+from skoupa.kube.login.connection import Connection, Origin, Pem, TlsSettings, TokenFileAuth, server_url
 
 FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 SOURCE = "in-cluster"

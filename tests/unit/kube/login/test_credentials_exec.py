@@ -21,10 +21,10 @@ import pytest
 import yaml
 
 from skoupa.errors import KubeconfigError
-from skoupa.kube.credentials import Credentials
-from skoupa.kube.kubeconfig import load
-from tests.unit.kube.greeter import greeted, serving
-from tests.unit.kube.pki import DAY, NOW, HandClock, issue
+from skoupa.kube.login.credentials import Credentials
+from skoupa.kube.login.kubeconfig import load
+from tests.unit.kube.login.greeter import greeted, serving
+from tests.unit.kube.login.pki import DAY, NOW, HandClock, issue
 
 pytestmark = pytest.mark.unit
 
@@ -468,8 +468,8 @@ async def test_a_plugin_that_must_ask_a_person_is_not_run_without_a_terminal(set
 _IN_A_TERMINAL = """
 import asyncio, sys
 from skoupa.clock import SystemClock
-from skoupa.kube.credentials import Credentials
-from skoupa.kube.kubeconfig import load
+from skoupa.kube.login.credentials import Credentials
+from skoupa.kube.login.kubeconfig import load
 credentials = Credentials(load(kubeconfig=sys.argv[1], environ={}), clock=SystemClock())
 print(asyncio.run(credentials.headers()))
 """
@@ -504,7 +504,7 @@ def test_a_plugin_in_a_terminal_can_prompt_and_read(setting: Setting, mode: str,
 
 def test_reading_a_kubeconfig_loads_neither_asyncio_nor_ssl_nor_aiohttp(setting: Setting) -> None:
     code = (
-        "import sys; from skoupa.kube.kubeconfig import load; load(kubeconfig=sys.argv[1], environ={}); "
+        "import sys; from skoupa.kube.login.kubeconfig import load; load(kubeconfig=sys.argv[1], environ={}); "
         "print([name for name in ('asyncio', 'ssl', 'aiohttp', 'difflib') if name in sys.modules])"
     )
     done = subprocess.run(

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from skoupa.errors import KubeconfigError
-from skoupa.kube import incluster
-from skoupa.kube.connection import TokenFileAuth
-from skoupa.kube.credentials import Credentials
-from tests.unit.kube.pki import HandClock, issue
+from skoupa.kube.login import incluster
+from skoupa.kube.login.connection import TokenFileAuth
+from skoupa.kube.login.credentials import Credentials
+from tests.unit.kube.login.pki import HandClock, issue
 
 pytestmark = pytest.mark.unit
 

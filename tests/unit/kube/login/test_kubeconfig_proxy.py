@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from skoupa.errors import KubeconfigError
-from skoupa.kube.connection import Origin
-from skoupa.kube.kubeconfig import load
-from skoupa.kube.proxy import choose
-from skoupa.kube.secret import Secret
+from skoupa.kube.login.connection import Origin
+from skoupa.kube.login.kubeconfig import load
+from skoupa.kube.login.proxy import choose
+from skoupa.kube.login.secret import Secret
 
 pytestmark = pytest.mark.unit
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from skoupa.errors import KubeconfigError
-from skoupa.kube.kubeconfig import load
+from skoupa.kube.login.kubeconfig import load
 
 pytestmark = pytest.mark.unit
 

@@ -16,10 +16,10 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import KubeconfigError
-from skoupa.kube import execplugin, tls
-from skoupa.kube.authorization import Fixed, Grant, Plugin, Source, TokenFile
-from skoupa.kube.connection import Connection, ExecAuth, Impersonation, TlsSettings, TokenFileAuth
-from skoupa.kube.stamps import Stamps
+from skoupa.kube.login import execplugin, tls
+from skoupa.kube.login.authorization import Fixed, Grant, Plugin, Source, TokenFile
+from skoupa.kube.login.connection import Connection, ExecAuth, Impersonation, TlsSettings, TokenFileAuth
+from skoupa.kube.login.stamps import Stamps
 
 # Requests that were under way when credentials changed are refused for a while after; for those a retry makes sense.
 _CHANGE_ECHOES = 10.0

@@ -14,8 +14,8 @@ from typing import get_args
 
 import msgspec
 
-from skoupa.kube.configfile import Cluster, Exec, User
-from skoupa.kube.connection import (
+from skoupa.kube.login.configfile import Cluster, Exec, User
+from skoupa.kube.login.connection import (
     AuthSettings,
     BasicAuth,
     ExecAuth,
@@ -28,7 +28,7 @@ from skoupa.kube.connection import (
     TokenFileAuth,
     header_text,
 )
-from skoupa.kube.secret import Secret
+from skoupa.kube.login.secret import Secret
 
 EXEC_GROUP = "client.authentication.k8s.io"
 EXEC_VERSIONS = (f"{EXEC_GROUP}/v1", f"{EXEC_GROUP}/v1beta1")

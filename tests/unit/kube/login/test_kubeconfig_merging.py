@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from skoupa.errors import KubeconfigError
-from skoupa.kube import incluster
-from skoupa.kube.connection import BasicAuth, ExecAuth, Impersonation, NoAuth, TokenAuth, TokenFileAuth
-from skoupa.kube.kubeconfig import Connection, load
-from skoupa.kube.secret import Secret
+from skoupa.kube.login import incluster
+from skoupa.kube.login.connection import BasicAuth, ExecAuth, Impersonation, NoAuth, TokenAuth, TokenFileAuth
+from skoupa.kube.login.kubeconfig import Connection, load
+from skoupa.kube.login.secret import Secret
 
 pytestmark = pytest.mark.unit
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from skoupa.errors import KubeconfigError
-from skoupa.kube.secret import Secret
+from skoupa.kube.login.secret import Secret
 
 InteractiveMode = Literal["Never", "IfAvailable", "Always"]
 

@@ -15,8 +15,8 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from skoupa.kube.connection import Origin
-from skoupa.kube.secret import Secret
+from skoupa.kube.login.connection import Origin
+from skoupa.kube.login.secret import Secret
 
 
 class Proxy(msgspec.Struct, frozen=True, kw_only=True):

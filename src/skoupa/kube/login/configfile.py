@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from skoupa.errors import KubeconfigError
-from skoupa.kube.connection import Origin
-from skoupa.kube.secret import Secret, from_wire
+from skoupa.kube.login.connection import Origin
+from skoupa.kube.login.secret import Secret, from_wire
 
 # The C loader recurses without a guard and takes the process down at some ten thousand levels; a kubeconfig has eight.
 _DEEPEST = 200

@@ -7,8 +7,8 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from skoupa.kube import tls
-from tests.unit.kube.pki import Pair
+from skoupa.kube.login import tls
+from tests.unit.kube.login.pki import Pair
 
 
 @asynccontextmanager

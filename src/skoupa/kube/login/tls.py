@@ -15,8 +15,8 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from skoupa.kube.certificates import certificates, key_kind, validity
-from skoupa.kube.connection import Pem, TlsSettings
+from skoupa.kube.login.certificates import certificates, key_kind, validity
+from skoupa.kube.login.connection import Pem, TlsSettings
 
 # The last one is how OpenSSL says that the key is of another type than the certificate, which was loaded before.
 _MISMATCH = {"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"}

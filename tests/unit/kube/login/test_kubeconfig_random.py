@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.errors import KubeconfigError
-from skoupa.kube.configfile import Cluster, Context, Exec, User
-from skoupa.kube.kubeconfig import Connection, load
+from skoupa.kube.login.configfile import Cluster, Context, Exec, User
+from skoupa.kube.login.kubeconfig import Connection, load
 
 pytestmark = pytest.mark.unit
 

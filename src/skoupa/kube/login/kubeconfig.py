@@ -14,9 +14,9 @@ from typing import TypeVar
 import msgspec
 
 from skoupa.errors import KubeconfigError
-from skoupa.kube import configfile, incluster, proxy
-from skoupa.kube.configfile import Cluster, Context, Merged, User
-from skoupa.kube.connection import (
+from skoupa.kube.login import configfile, incluster, proxy
+from skoupa.kube.login.configfile import Cluster, Context, Merged, User
+from skoupa.kube.login.connection import (
     Connection,
     NoAuth,
     Origin,
@@ -24,8 +24,8 @@ from skoupa.kube.connection import (
     TlsSettings,
     server_url,
 )
-from skoupa.kube.identity import Overrides, identify, pem
-from skoupa.kube.secret import Secret
+from skoupa.kube.login.identity import Overrides, identify, pem
+from skoupa.kube.login.secret import Secret
 
 __all__ = ["Connection", "load"]
 

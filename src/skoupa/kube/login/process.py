@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TypeAlias
 
-from skoupa.kube.secret import Secret
+from skoupa.kube.login.secret import Secret
 
 LONGEST_ANSWER = 2**20
 _STDERR_KEPT = 2**13

@@ -21,10 +21,10 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import KubeconfigError
-from skoupa.kube.connection import Connection, ExecAuth, Pem, header_text
-from skoupa.kube.process import Process
-from skoupa.kube.secret import Secret, from_wire, presentable
-from skoupa.kube.tls import read
+from skoupa.kube.login.connection import Connection, ExecAuth, Pem, header_text
+from skoupa.kube.login.process import Process
+from skoupa.kube.login.secret import Secret, from_wire, presentable
+from skoupa.kube.login.tls import read
 
 # A person who logs in through a browser needs minutes; a program that talks to nobody does not.
 PATIENCE_WITH_PERSON = 300.0

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.errors import KubeconfigError
-from skoupa.kube import tls
-from skoupa.kube.certificates import certificates, validity
-from skoupa.kube.connection import Origin, Pem, TlsSettings
-from skoupa.kube.secret import Secret
-from tests.unit.kube.greeter import greeted, serving
-from tests.unit.kube.pki import DAY, NOW, issue, key_pem
+from skoupa.kube.login import tls
+from skoupa.kube.login.certificates import certificates, validity
+from skoupa.kube.login.connection import Origin, Pem, TlsSettings
+from skoupa.kube.login.secret import Secret
+from tests.unit.kube.login.greeter import greeted, serving
+from tests.unit.kube.login.pki import DAY, NOW, issue, key_pem
 
 pytestmark = pytest.mark.unit
 

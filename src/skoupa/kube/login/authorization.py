@@ -18,11 +18,11 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import KubeconfigError
-from skoupa.kube.certificates import certificates, validity
-from skoupa.kube.connection import BasicAuth, NoAuth, Pem, TokenAuth, TokenFileAuth, header_text
-from skoupa.kube.execplugin import Answer
-from skoupa.kube.secret import Secret
-from skoupa.kube.stamps import Stamps
+from skoupa.kube.login.certificates import certificates, validity
+from skoupa.kube.login.connection import BasicAuth, NoAuth, Pem, TokenAuth, TokenFileAuth, header_text
+from skoupa.kube.login.execplugin import Answer
+from skoupa.kube.login.secret import Secret
+from skoupa.kube.login.stamps import Stamps
 
 # A plugin's answer is renewed when a tenth of its life is left, but no more than a minute before its end.
 _MARGIN = 60.0
