@@ -98,7 +98,9 @@ async def test_an_older_server_is_asked_group_by_group_and_tells_the_same(
     async with connected(control_plane.kubeconfig, wrap=wrap) as client:
         found = await discover(client)
     # Other tests define and remove kinds meanwhile; all those that are built in are compared.
-    built_in = [each for each in comparable(await discover(admin)) if "." not in each[0] or "k8s.io" in each[0]]
+    built_in = [
+        each for each in comparable(await discover(admin)) if "." not in each[0] or "k8s.io" in each[0]
+    ]
     assert set(built_in) <= comparable(found)
     assert "/apis/apps/v1" in old[0].asked
 
@@ -118,7 +120,9 @@ async def test_a_server_that_refuses_the_media_type_is_asked_in_plain_json(
 async def test_a_group_that_fails_in_the_old_form_is_a_gap_and_the_others_are_there(
     proxy: FaultProxy,
 ) -> None:
-    broken = proxy.script(Rule(kube_status(503, message="the apps server sleeps"), path="/apis/apps/v1", times=None))
+    broken = proxy.script(
+        Rule(kube_status(503, message="the apps server sleeps"), path="/apis/apps/v1", times=None)
+    )
     proxy.script(Rule(Garbage("html"), path="/apis/batch/v1", times=None))
     async with connected(proxy, wrap=OldServer) as client:
         found = await discover(client)
@@ -150,9 +154,7 @@ async def api_service(admin: Client, group: str) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        await admin.delete(
-            API_SERVICES, f"v1.{group}", uid=made["metadata"]["uid"], propagation="Background"
-        )
+        await admin.delete(API_SERVICES, f"v1.{group}", uid=made["metadata"]["uid"], propagation="Background")
 
 
 @pytest.fixture(scope="module")

@@ -138,7 +138,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class VirtualClock:
-    """A `skoupa.clock.Clock` on a `VirtualLoop`, with the levers of a demo: pause, resume, speed, advance."""
+    """A `skoupa.clock.Clock` on a `VirtualLoop`, with the levers of a demo: pause, resume, speed, advance.
+
+    The levers are for the loop's own thread; another thread pulls them through `call_soon_threadsafe`.
+    """
 
     def __init__(self, loop: VirtualLoop, *, start: float = START, seed: int = 0) -> None:
         self._loop = loop

@@ -285,9 +285,8 @@ def _own(obj: Body, owner: Body) -> None:
 
 def _finished(*, failed: bool, started: str, ended: str) -> Body:
     condition = {"type": "Failed" if failed else "Complete", "status": "True", "lastTransitionTime": ended}
-    if failed:
-        return {"startTime": started, "failed": 1, "conditions": [condition]}
-    return {"startTime": started, "completionTime": ended, "succeeded": 1, "conditions": [condition]}
+    outcome = {"failed": 1} if failed else {"succeeded": 1, "completionTime": ended}
+    return {"startTime": started, **outcome, "conditions": [condition]}
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

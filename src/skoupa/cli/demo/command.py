@@ -110,14 +110,15 @@ def _print(line: Line) -> None:
 
 
 def _summary(journal: Journal, statistics: dict[str, Any], *, hours: float) -> str:
+    counts = journal.counts
     kinds = ", ".join(f"{count} {kind}" for kind, count in journal.deleted_kinds.most_common())
     left = sum(statistics["objects"].values())
     lines = [
         "",
         f"{hours:.1f} hours of the cluster's time have passed.",
-        f"Skoupa deleted {journal.counts['deleted']} objects" + (f" ({kinds})." if kinds else "."),
-        f"It held back {journal.counts['held']} times and warned {journal.counts['warned']} times.",
-        f"{journal.counts['stuck']} objects are stuck on their finalizers; {left} objects are left.",
+        f"deleted {counts['deleted']}" + (f" ({kinds})" if kinds else ""),
+        f"held {counts['held']}, warned {counts['warned']}, stuck on finalizers {counts['stuck']}",
+        f"left in the cluster {left}",
         "",
     ]
     return "\n".join(lines)
