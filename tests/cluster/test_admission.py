@@ -14,7 +14,7 @@ from skoupa.admission.ttl_policies import LIMITS_CONFIG_MAP, ttl_admission
 from skoupa.expr.readings import Problem
 from skoupa.expr.ttl import parse_ttl
 from skoupa.settings import TtlSettings
-from tests.cluster.admission_probe import CONFIG_MAPS, KEY, Said, Writer, wait_until
+from tests.cluster.admission_probe import CONFIG_MAPS, KEY, Said, Writer, collection_of, wait_until
 from tests.unit.admission.ttl_values import GOLDEN, NOT_UNDERSTOOD
 
 pytestmark = pytest.mark.cluster
@@ -44,7 +44,37 @@ def server() -> Iterator[Writer]:
             ("gadgets", "skoupa.dev", "Cluster"),
         ):
             define(writer, plural, group=group, scope=scope)
+        for manifest in anchor():
+            assert writer.ask("POST", collection_of(manifest), manifest).status == 201
         yield writer
+
+
+def anchor() -> Iterator[dict[str, Any]]:
+    """A policy that says nothing, with a ConfigMap as its parameter.
+
+    An API server that lost the last binding of this kind goes on with what it had read of ConfigMaps
+    (kubernetes/kubernetes#130887), and these tests take limits away and set new ones.
+    """
+    rule = {
+        "apiGroups": ["example.org"],
+        "apiVersions": ["v1"],
+        "resources": ["none"],
+        "operations": ["CREATE"],
+    }
+    spec = {
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "true"}],
+    }
+    reference = {"name": "none", "namespace": "default", "parameterNotFoundAction": "Allow"}
+    binding = {"policyName": "anchor", "validationActions": ["Warn"], "paramRef": reference}
+    for kind, body in (("ValidatingAdmissionPolicy", spec), ("ValidatingAdmissionPolicyBinding", binding)):
+        yield {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": kind,
+            "metadata": {"name": "anchor"},
+            "spec": body,
+        }
 
 
 def define(writer: Writer, plural: str, *, group: str, scope: str) -> None:
@@ -487,21 +517,29 @@ class TestKyvernoReadings:
         manifests = ttl_admission(TtlSettings(maximum="90d"), namespace="default", kyverno_readings=True)
 
         def active() -> bool:
-            limited = "is longer than 90d" in server.probe("91d").message
-            return limited and "not understood" in "".join(server.probe("nonsense").warnings)
+            return "is longer than 90d" in server.probe("91d").message and bool(server.probe("x").warnings)
 
         with server.applied(manifests, active=active):
             yield
 
-    def test_what_kyverno_reads_is_not_called_not_understood_but_has_no_length(self, server: Writer) -> None:
+    def test_what_nobody_reads_is_still_warned_about(self, server: Writer) -> None:
+        for value in ("30", "1y", "abc", "5hrs"):
+            assert "is not understood" in server.probe(value).warning
+
+    def test_what_kyverno_reads_can_not_be_held_against_a_limit(self, server: Writer) -> None:
         for value in ("2days", "1.5h", "2027-07-19T12h", "abc10d"):
             answer = server.probe(value)
             assert answer.warnings == ()
             assert f"{KEY}={value} can't be held against the limits" in answer.refused
 
-    def test_what_nobody_reads_is_still_warned_about(self, server: Writer) -> None:
-        for value in ("30", "1y", "abc", "5hrs"):
-            assert "is not understood" in server.probe(value).warning
+    def test_what_kyverno_reads_is_not_spoken_of_where_there_is_no_limit(self, server: Writer) -> None:
+        no_limits = {"data": {"maximum": None}}
+        server.ask("PATCH", LIMITS, no_limits, media_type="application/merge-patch+json")
+        wait_until(lambda: server.probe("2days").status == 201, "there are no limits")
+        for value in ("2days", "1.5h", "2027-07-19T12h", "abc10d"):
+            assert server.probe(value).warning == ""
+        server.ask("PATCH", LIMITS, {"data": {"maximum": "90d"}}, media_type="application/merge-patch+json")
+        wait_until(lambda: server.probe("2days").status == 422, "the limits are back")
 
 
 def grant(writer: Writer, name: str, *, rules: list[Any], user: str, namespace: str = "") -> None:

@@ -48,11 +48,16 @@ _KEY: Final = literal(names.TTL_LABEL)
 _DAY: Final = 86_400
 
 
-def ttl_admission(settings: TtlSettings, *, namespace: str, kyverno_readings: bool = False) -> list[Manifest]:
+def ttl_admission(
+    settings: TtlSettings, *, namespace: str, kyverno_readings: bool = False, had_limits: bool = False
+) -> list[Manifest]:
     """Everything to apply, in order. `namespace` is where the ConfigMap of the limits lives.
 
     `kyverno_readings` (the setting `compat.kyvernoTtl`) lets through what only Kyverno's reading understands; where a
-    limit is set that is refused, because its length is not worked out here.
+    limit is set that is refused, because its length is not worked out here. `had_limits` says that the policy of the
+    limits is in the cluster already: it then stays, with an empty ConfigMap, where no limit is set any more. An API
+    server that lost the last binding with a ConfigMap does not read ConfigMaps anew for a later one until it is
+    restarted (kubernetes/kubernetes#130887), so that limits could not be set a second time.
     """
     manifests = [
         *_policy(
@@ -63,7 +68,7 @@ def ttl_admission(settings: TtlSettings, *, namespace: str, kyverno_readings: bo
         )
     ]
     limits = _limits(settings)
-    if limits:
+    if limits or had_limits:
         manifests.append(_config_map(limits, namespace=namespace))
         manifests += _policy(
             LIMITS_POLICY,
@@ -232,7 +237,8 @@ def _limit_validations(*, namespace: str, kyverno_readings: bool) -> list[Manife
         )
     ]
     if kyverno_readings:
-        unless = f"variables.understood || !{matches(_VALUE, KYVERNO)}"
+        unlimited = "variables.minimum < 0 && variables.maximum < 0 && variables.notAfter < 0"
+        unless = f"variables.understood || !{matches(_VALUE, KYVERNO)} || ({unlimited})"
         text = f"{{key}}={{value}} can't be held against the limits ({where}): {WHAT_TO_WRITE}"
         validations.append(
             _validation(

@@ -24,7 +24,11 @@ app = typer.Typer(
 
 def _command(module: str, **arguments: Any) -> None:
     run: Callable[..., None] = importlib.import_module(f"skoupa.cli.{module}").run
-    run(**arguments)
+    try:
+        run(**arguments)
+    except (KeyboardInterrupt, BrokenPipeError) as end:
+        # Typer has exit codes of its own for these (130 and 1); in a group they get past it to `__main__`.
+        raise BaseExceptionGroup("the command was ended from outside", [end]) from None
 
 
 @app.command()

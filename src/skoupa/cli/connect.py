@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+import msgspec
+
 from skoupa.cli.options import Connecting
 from skoupa.clock import SystemClock
 from skoupa.kube.client import Client
@@ -15,19 +17,38 @@ from skoupa.kube.flow import Flow
 from skoupa.kube.http import HttpTransport
 from skoupa.kube.login import kubeconfig
 from skoupa.kube.login.connection import Connection
+from skoupa.kube.skew import SkewMeter
 
 R = TypeVar("R")
 
 
+class Reached(msgspec.Struct, frozen=True):
+    """A cluster, the way to it, and how far its clock is from ours."""
+
+    client: Client
+    connection: Connection
+    meter: SkewMeter
+
+
 @asynccontextmanager
-async def connected(connecting: Connecting) -> AsyncIterator[tuple[Client, Connection]]:
+async def reached(connecting: Connecting) -> AsyncIterator[Reached]:
     connection = kubeconfig.load(
-        kubeconfig=connecting.kubeconfig, context=connecting.context, namespace=connecting.namespace
+        kubeconfig=connecting.kubeconfig,
+        context=connecting.context,
+        namespace=connecting.namespace,
+        as_user=connecting.as_user,
     )
     clock = SystemClock()
     # A person's machine is usually far from the cluster: there compression pays.
     async with HttpTransport(connection, clock, compress=True) as transport:
-        yield Client(Flow(transport, clock), clock), connection
+        meter = SkewMeter(transport, clock)
+        yield Reached(Client(Flow(meter, clock), clock), connection, meter)
+
+
+@asynccontextmanager
+async def connected(connecting: Connecting) -> AsyncIterator[tuple[Client, Connection]]:
+    async with reached(connecting) as cluster:
+        yield cluster.client, cluster.connection
 
 
 def run_async(work: Coroutine[Any, Any, R]) -> R:

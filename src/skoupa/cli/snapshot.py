@@ -16,7 +16,9 @@ import typer
 import yaml
 
 from skoupa.cli.connect import connected, run_async
+from skoupa.cli.exits import LEFTOVERS
 from skoupa.cli.options import Connecting
+from skoupa.cli.saying import progress, say
 from skoupa.errors import ApiError, BadReply, TimedOut, UsageError
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
@@ -25,7 +27,6 @@ from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
 
-LEFTOVERS: Final = 4
 REDACTED: Final = ""
 # Copies of other objects, or gone within the hour: they would only bloat the dump.
 _LEFT_OUT: Final = {"events", "events.events.k8s.io", "componentstatuses"}
@@ -47,16 +48,17 @@ async def _snapshot(
         gaps = 0
         for gap in discovery.gaps:
             gaps += 1
-            _say(f"not in the snapshot: the kinds of {gap.where} ({gap.why})")
+            say(f"not in the snapshot: the kinds of {gap.where} ({gap.why})")
+        wanted = list(_wanted(discovery, kinds, namespaced_only=bool(namespace)))
         with _Output(output) as out:
-            for resource in _wanted(discovery, kinds, namespaced_only=bool(namespace)):
-                _progress(f"{out.written} objects, reading {resource.qualified}")
+            for resource in wanted:
+                progress(f"{out.written} objects, reading {resource.qualified}")
                 try:
                     await _write_kind(client, resource, namespace=namespace, out=out)
                 except (ApiError, BadReply, TimedOut) as error:
                     gaps += 1
-                    _say(f"not in the snapshot: {resource.qualified} ({error.message})")
-        _say(f"{out.written} objects" + (f", {gaps} gaps" if gaps else ""))
+                    say(f"not in the snapshot: {resource.qualified} ({error.message})")
+        say(f"{out.written} objects" + (f", {gaps} gaps" if gaps else ""))
         return gaps
 
 
@@ -74,14 +76,20 @@ def _wanted(discovery: Discovery, kinds: tuple[str, ...], *, namespaced_only: bo
 async def _write_kind(client: Client, resource: Resource, *, namespace: str, out: _Output) -> None:
     """A kind whose list breaks off half-way is not in the snapshot at all: half a list would be a lie."""
     kept: list[dict[str, Any]] = []
+    unreadable = 0
     listing = pages(client, resource, WHOLE, scope=Scope(namespace=namespace))
     async with aclosing(listing):
         async for page in listing:
             if page.first:
                 kept.clear()
+                unreadable = 0
             kept += page.items
+            unreadable += len(page.undecodable)
+    if unreadable:
+        raise BadReply(f"{unreadable} of {len(kept) + unreadable} objects are no objects")
     for found in kept:
-        out.write({"apiVersion": resource.api_version, "kind": resource.kind, **without_secrets(found)})
+        # Items of a list do not say what they are; everything that follows has to know.
+        out.write(without_secrets({"apiVersion": resource.api_version, "kind": resource.kind, **found}))
 
 
 def without_secrets(found: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +101,7 @@ def without_secrets(found: dict[str, Any]) -> dict[str, Any]:
     if metadata.pop("annotations", None) is not None and annotations:
         metadata["annotations"] = annotations
     cleaned = {**found, "metadata": metadata}
-    if found.get("kind", "Secret") == "Secret":
+    if found["kind"] == "Secret":
         for field in ("data", "stringData"):
             if isinstance(cleaned.get(field), dict):
                 cleaned[field] = dict.fromkeys(cleaned[field], REDACTED)
@@ -133,7 +141,7 @@ class _Output:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None and not self.written:
             self._stream.write(" []\n")
-        _progress("")
+        progress("")
         if self._path == "-":
             self._stream.flush()
             return
@@ -142,15 +150,3 @@ class _Output:
             Path(self._partial).replace(self._path)
         else:
             Path(self._partial).unlink(missing_ok=True)
-
-
-def _progress(text: str) -> None:
-    """One line that is written over, on a terminal only."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()
-
-
-def _say(sentence: str) -> None:
-    _progress("")
-    sys.stderr.write(f"skoupa: {sentence}\n")

@@ -18,10 +18,11 @@ class _ServerVersion(msgspec.Struct, rename="camel"):
     platform: str = ""
 
 
-class Versions(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class Versions(
+    msgspec.Struct, kw_only=True, tag_field="apiVersion", tag="skoupa.dev/v1alpha1", omit_defaults=True
+):
     """What `-o json` prints."""
 
-    api_version: str = msgspec.field(default="skoupa.dev/v1alpha1", name="apiVersion")
     client: str
     server: str = ""
     address: str = ""

@@ -6,7 +6,7 @@ not be deleted is a Hold with the right that is missing, not an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row
@@ -50,6 +50,16 @@ class Rights:
                     allowed = await self._access.may("delete", resource, namespace=namespace)
                     self._may_delete[resource, namespace] = allowed
         return before != self._may_delete
+
+    async def learn(self, places: Iterable[tuple[Resource, str]]) -> None:
+        """Learns what may be deleted in these places alone: one review for each namespace at most."""
+        wanted = dict.fromkeys(places)
+        for resource in dict.fromkeys(resource for resource, _ in wanted):
+            self._may_delete[resource, _EVERYWHERE] = await self._access.may("delete", resource)
+        for resource, namespace in wanted:
+            if namespace and not self._may_delete[resource, _EVERYWHERE]:
+                allowed = await self._access.may("delete", resource, namespace=namespace)
+                self._may_delete[resource, namespace] = allowed
 
     def forget(self) -> None:
         self._access.forget()

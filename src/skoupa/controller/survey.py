@@ -1,31 +1,37 @@
 """Reads a cluster once and judges it: what `plan`, `explain` and `sweep` stand on.
 
 The same knowledge and the same Judge as the running controller's, filled by lists instead of watches. What could not be
-read is a gap that callers show; it never looks like "there is nothing".
+read is a gap that callers show; it never looks like "there is nothing". A list that breaks off half-way counts as not
+read at all.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
+from typing import Final
 
 import msgspec
 
 from skoupa.controller.feeds import watchable
 from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.rights import Rights
-from skoupa.errors import ApiError, BadReply, SkoupaError, TimedOut
+from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import Blind
 from skoupa.kube.access import Access
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
+from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.model.verdicts import Verdict
 from skoupa.settings import Settings
+
+# A few lists at a time: the client's own flow control widens as the server allows.
+LISTS_AT_A_TIME: Final = 16
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -41,7 +47,7 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Survey:
-    """`namespaces` narrows to those; `kinds` to those kinds (kept objects are read of every kind all the same)."""
+    """`namespaces` narrows to those; with `inside_only` to what lives in them, and those Namespaces themselves."""
 
     def __init__(
         self,
@@ -49,69 +55,173 @@ class Survey:
         settings: Settings,
         *,
         namespaces: Sequence[str] = (),
+        inside_only: bool = False,
         skew: Callable[[], float] = lambda: 0.0,
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._client = client
         self._namespaces = tuple(namespaces) or settings.namespaces
+        self._inside_only = inside_only
         self._progress = progress
         self.rights = Rights(Access(client, clock=client.clock), namespaces=self._namespaces)
         self.knowledge = Knowledge(settings, skew=skew, extra=(self.rights.hold,))
         self.gaps: list[Gap] = []
+        # What is not known and yet hides nothing that was asked for, in words.
+        self.doubts: list[str] = []
+        # Whether anything that was asked for could be read, and the first refusal.
+        self.saw_something = False
+        self.first_error: SkoupaError | None = None
+        self._asked: frozenset[Resource] = frozenset()
 
-    async def read(self, kinds: Sequence[str] = ()) -> None:
+    async def discover(self) -> Discovery:
         discovery = self.knowledge.discovery = await discover(self._client)
         self.gaps += (Gap(what=f"the kinds of {gap.where}", why=gap.why) for gap in discovery.gaps)
-        also = self.knowledge.settings.watch_also
-        every = list(watchable(discovery, also=also))
-        wanted = [discovery.resolve(kind) for kind in kinds] or every
+        return discovery
+
+    async def read(self, kinds: Sequence[str] = ()) -> None:
+        """Everything of these kinds (none: of all) that some mechanism may speak of, and what could hold it."""
+        discovery = await self.discover()
+        wanted = [_deletable(discovery, kind) for kind in kinds] or [
+            resource for resource in self._every() if resource.namespaced or not self._inside_only
+        ]
+        self._asked = frozenset(wanted if kinds or not self._inside_only else (*wanted, self._namespace_kind))
         labels = {interest.labels for interest in self.knowledge.interests}
-        jobs = [(resource, label) for resource in wanted for label in labels]
-        jobs += ((resource, KEPT.labels) for resource in every if (resource, "") not in jobs)
-        # A few lists at a time: the client's own flow control widens as the server allows.
-        limit = asyncio.Semaphore(16)
-        await asyncio.gather(*(self._list(resource, label, limit) for resource, label in jobs))
-        await self.rights.refresh_deletes(wanted)
-        await self.knowledge.kept.read_chains(self._client, discovery)
+        jobs = {(resource, label): None for resource in wanted for label in labels}
+        # A definition or a node holds on to things in all namespaces.
+        everywhere = any(not resource.namespaced for resource in wanted)
+        await self._read_lists(jobs, kept_everywhere=everywhere)
 
-    def findings(self, now: float) -> Iterable[Finding]:
-        """Every object that some mechanism speaks of, with what is said."""
-        for row in self.knowledge.store:
-            verdict = self.knowledge.verdict(row, now)
-            if verdict.claims or verdict.notes:
-                yield Finding(row, verdict)
+    async def read_surroundings(self, row: Row) -> None:
+        """What could hold this one object: kept objects that it might take along, and its Namespace."""
+        await self._read_lists({}, kept_everywhere=not row.resource.namespaced)
 
-    async def _list(self, resource: Resource, labels: str, limit: asyncio.Semaphore) -> None:
-        scopes = self._namespaces if resource.namespaced and self._namespaces else ("",)
-        for namespace in scopes:
-            async with limit:
+    async def read_object(self, resource: Resource, name: str, *, namespace: str) -> Row:
+        """One object, whatever is written on it; by a list on its name where get is not granted."""
+        where = namespace if resource.namespaced else ""
+        try:
+            found = await self._client.get(resource, name, namespace=where, view=METADATA)
+        except Forbidden:
+            found = await self._client.find(resource, name, namespace=where, view=METADATA)
+        row = self.knowledge.extraction.row(resource, found)
+        store = self.knowledge.store
+        delta = store.changed(store.add_feed(resource), row)
+        if delta is not None:
+            self.knowledge.learn([delta])
+        return row
+
+    async def learn_rights(self, rows: Iterable[Row]) -> None:
+        """What may be deleted, asked for just the kinds and namespaces of these rows."""
+        await self.rights.learn((row.resource, row.namespace) for row in rows)
+
+    def rows(self) -> Iterator[Row]:
+        """What was asked for and found, judged or not."""
+        return (row for row in self.knowledge.store if row.resource in self._asked)
+
+    def finding(self, row: Row, now: float) -> Finding:
+        return Finding(row, self.knowledge.verdict(row, now))
+
+    def findings(self, now: float) -> Iterator[Finding]:
+        """Every object that was asked for and that some mechanism speaks of, with what is said."""
+        for row in self.rows():
+            found = self.finding(row, now)
+            if found.verdict.claims or found.verdict.notes:
+                yield found
+
+    @property
+    def _namespace_kind(self) -> Resource:
+        return self.knowledge.discovery.find("", NAMESPACES.kind) or NAMESPACES
+
+    def _every(self) -> list[Resource]:
+        return list(watchable(self.knowledge.discovery, also=self.knowledge.settings.watch_also))
+
+    async def _read_lists(self, jobs: dict[tuple[Resource, str], None], *, kept_everywhere: bool) -> None:
+        """The lists asked for, the kept objects of every kind, and on whom those hang."""
+        for resource in self._every():
+            inside = resource.namespaced or kept_everywhere or not self._inside_only
+            if inside and (resource, "") not in jobs:
+                jobs[resource, KEPT.labels] = None
+        ahead = iter(tuple(jobs))
+        async with asyncio.TaskGroup() as group:
+            for _ in range(LISTS_AT_A_TIME):
+                group.create_task(self._read_each(ahead, kept_everywhere=kept_everywhere))
+        if self._inside_only and not kept_everywhere:
+            for namespace in self._namespaces:
+                await self._read_namespace(namespace)
+        await self.knowledge.kept.read_chains(self._client, self.knowledge.discovery)
+
+    async def _read_each(self, ahead: Iterator[tuple[Resource, str]], *, kept_everywhere: bool) -> None:
+        for resource, labels in ahead:
+            narrow = resource.namespaced and self._namespaces
+            if labels == KEPT.labels and kept_everywhere and self._inside_only:
+                narrow = ()
+            for namespace in self._namespaces if narrow else ("",):
                 try:
                     await self._read(resource, Scope(namespace=namespace, labels=labels))
                 except (ApiError, BadReply, TimedOut) as error:
                     self._could_not(resource, labels, error)
+                else:
+                    self.saw_something = self.saw_something or resource in self._asked
 
     async def _read(self, resource: Resource, scope: Scope) -> None:
         store, extraction = self.knowledge.store, self.knowledge.extraction
         view = store.add_feed(resource)
         listing = pages(self._client, resource, METADATA, scope=scope)
-        async with aclosing(listing):
-            async for page in listing:
-                if page.first:
-                    self.knowledge.learn(store.begin(view))
-                rows = [extraction.row(resource, found) for found in page.items]
-                self.knowledge.learn(store.listed(view, rows))
-                self._progress(f"{len(store)} objects, reading {resource.qualified}")
-                for bad in page.undecodable:
-                    what = f"{resource.qualified}/{bad.name} in {bad.namespace}"
-                    self.gaps.append(Gap(what=what, why=bad.why))
+        try:
+            async with aclosing(listing):
+                async for page in listing:
+                    if page.first:
+                        self.knowledge.learn(store.begin(view))
+                    rows = [extraction.row(resource, found) for found in page.items]
+                    self.knowledge.learn(store.listed(view, rows))
+                    self._progress(f"{len(store)} objects, reading {resource.qualified}")
+                    for bad in page.undecodable:
+                        where = f" in {bad.namespace}" if bad.namespace else ""
+                        self.gaps.append(Gap(what=f"{resource.qualified}/{bad.name}{where}", why=bad.why))
+                        if scope.labels in {"", KEPT.labels}:
+                            self.knowledge.blind[resource.qualified] = Blind(resource=resource, why=bad.why)
+        except BaseException:
+            self.knowledge.learn(store.remove_feed(view))
+            raise
         store.synced(view)
 
+    async def _read_namespace(self, name: str) -> None:
+        """Its keep label covers all that lives in it; who has rights in it alone may often get it, but not list."""
+        try:
+            await self.read_object(self._namespace_kind, name, namespace="")
+        except NotFound:
+            raise UsageError(
+                f"there is no namespace {name}", advice="check -n and the context, or take -A for all"
+            ) from None
+        except (ApiError, BadReply, TimedOut) as error:
+            self.doubts.append(
+                f"whether the Namespace {name} is kept or goes itself is not known: {_short(error)}"
+            )
+
     def _could_not(self, resource: Resource, labels: str, error: SkoupaError) -> None:
-        why = error.status.message if isinstance(error, ApiError) else error.message
-        if labels == KEPT.labels:
+        why = _short(error)
+        self.first_error = self.first_error or error
+        if labels in {"", KEPT.labels}:
             self.knowledge.blind[resource.qualified] = Blind(resource=resource, why=why)
-            if resource.qualified != NAMESPACES.qualified:
-                return
+        if labels == KEPT.labels and resource.qualified != NAMESPACES.qualified:
+            return
         gap = Gap(what=resource.qualified, why=why)
         if gap not in self.gaps:
             self.gaps.append(gap)
+
+
+def _deletable(discovery: Discovery, kind: str) -> Resource:
+    """The kind that is meant, in the version that the server prefers, which is the one that all others read."""
+    found = discovery.resolve(kind)
+    for resource in discovery.preferred():
+        if resource.qualified == found.qualified:
+            found = resource
+    if not found.may("list", "delete"):
+        raise UsageError(
+            f"{found.qualified} can't be listed and deleted, so nothing lets them go",
+            advice="name other kinds",
+        )
+    return found
+
+
+def _short(error: SkoupaError) -> str:
+    return error.status.message or error.message if isinstance(error, ApiError) else error.message

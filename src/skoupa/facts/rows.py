@@ -88,13 +88,19 @@ def is_newer(row: Row, known: Row) -> bool:
 
 
 class Pool:
-    """Gives back the first of equal values, so that a thousand Pods share one label set."""
+    """Gives back the first of equal values, so that a thousand Pods share one label set.
 
-    def __init__(self) -> None:
+    A pool that is full gives back what it gets: values that are all different would only pay for their place in it.
+    """
+
+    def __init__(self, most: int = 100_000) -> None:
         self._values: dict[Hashable, Hashable] = {}
+        self._most = most
 
     def one(self, value: H) -> H:
-        return self._values.setdefault(value, value)  # type: ignore[return-value]
+        if len(self._values) < self._most:
+            return self._values.setdefault(value, value)  # type: ignore[return-value]
+        return self._values.get(value, value)  # type: ignore[return-value]
 
     def __len__(self) -> int:
         return len(self._values)
@@ -109,7 +115,8 @@ class Extraction:
     def __init__(self, *, annotations: Iterable[str] = ()) -> None:
         self._annotations = frozenset(annotations)
         self._strings = Pool()
-        self._sets = Pool()
+        self._label_pairs = Pool()
+        self._sets = Pool(most=20_000)
         self._pruned_at = 1000
 
     def row(self, resource: Resource, found: Partial) -> Row:
@@ -132,22 +139,24 @@ class Extraction:
 
     def prune(self, rows: Iterable[Row]) -> None:
         """Forgets pooled values that no row uses any more; cheap to call, seldom does anything."""
-        if len(self._sets) < 2 * self._pruned_at:
+        if len(self._label_pairs) < 2 * self._pruned_at:
             return
         used: set[Hashable] = set()
+        pairs: set[Hashable] = set()
         texts: set[Hashable] = set()
         for row in rows:
             used.update((row.labels, row.annotations, row.finalizers, row.owners, *row.owners))
             texts.add(row.namespace)
-            for pairs in (row.labels, row.annotations):
-                texts.update(text for pair in pairs for text in pair)
+            pairs.update((*row.labels, *row.annotations))
+            texts.update(text for pair in (*row.labels, *row.annotations) for text in pair)
         self._sets.keep_only(used)
+        self._label_pairs.keep_only(pairs)
         self._strings.keep_only(texts)
-        self._pruned_at = max(1000, len(self._sets))
+        self._pruned_at = max(1000, len(self._label_pairs))
 
     def _pairs(self, labels: Mapping[str, str]) -> Pairs:
-        one = self._strings.one
-        return self._sets.one(tuple(sorted((one(key), one(value)) for key, value in labels.items())))
+        one, pair = self._strings.one, self._label_pairs.one
+        return self._sets.one(tuple(sorted(pair((one(key), one(value))) for key, value in labels.items())))
 
     def _wanted(self, meta: Metadata) -> Pairs:
         if not meta.annotations or self._annotations.isdisjoint(meta.annotations):

@@ -39,7 +39,8 @@ class Store:
     def __init__(self) -> None:
         self._rows: dict[Uid, Row] = {}
         self._feeds: dict[Resource, list[FeedView]] = {}
-        self._by_namespace: dict[str, set[Uid]] = {}
+        # Made when somebody first asks: it costs as much memory as the feeds' own sets.
+        self._by_namespace: dict[str, set[Uid]] | None = None
         self._by_owner: dict[Uid, set[Uid]] = {}
 
     def __len__(self) -> int:
@@ -52,6 +53,10 @@ class Store:
         return self._rows.get(uid)
 
     def in_namespace(self, namespace: str) -> Iterator[Row]:
+        if self._by_namespace is None:
+            self._by_namespace = {}
+            for row in self:
+                self._by_namespace.setdefault(row.namespace, set()).add(row.uid)
         return (self._rows[uid] for uid in self._by_namespace.get(namespace, ()))
 
     def owned_by(self, uid: Uid) -> Iterator[Row]:
@@ -118,7 +123,7 @@ class Store:
         if known is not None and (not is_newer(row, known) or row == known):
             return None
         self._rows[row.uid] = row
-        if known is None:
+        if known is None and self._by_namespace is not None:
             self._by_namespace.setdefault(row.namespace, set()).add(row.uid)
         if known is None or known.owners != row.owners:
             self._forget_owners(known)
@@ -135,7 +140,8 @@ class Store:
             row = self._rows.pop(uid, None)
             if row is None:
                 continue
-            _take_out(self._by_namespace, row.namespace, uid)
+            if self._by_namespace is not None:
+                _take_out(self._by_namespace, row.namespace, uid)
             self._forget_owners(row)
             deltas.append(Delta(row, None))
         return deltas
@@ -149,7 +155,6 @@ class Store:
         return {
             "objects": len(self._rows),
             "feeds": sum(len(feeds) for feeds in self._feeds.values()),
-            "namespaces": len(self._by_namespace),
             "owners": len(self._by_owner),
         }
 

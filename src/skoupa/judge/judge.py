@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from skoupa.facts.rows import Row
 from skoupa.judge.mechanism import Guard, Mechanism
-from skoupa.model.verdicts import NOTHING, Verdict
+from skoupa.model.verdicts import NOTHING, Claim, Hold, Verdict
 
 
 class Judge:
@@ -21,8 +21,12 @@ class Judge:
         if not claims:
             return Verdict(notes=notes) if notes else NOTHING
         holds = [hold for answer in answers for hold in answer.holds]
-        holds += (hold for guard in self._guards for hold in guard.holds(row, claims[0], now))
+        holds += self.holds(row, claims[0], now)
         return Verdict(claims=tuple(claims), holds=tuple(holds), notes=notes)
+
+    def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:
+        """What the guards say against a Claim, be it made or only supposed."""
+        return [hold for guard in self._guards for hold in guard.holds(row, claim, now)]
 
     def due(self, row: Row, now: float) -> float | None:
         """When the first Claim is due; cheap, for planning when to look."""

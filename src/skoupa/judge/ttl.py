@@ -87,6 +87,24 @@ class TtlMechanism:
             holds = (Hold(reason=reason("bad-propagation", value=wish)),)
         return Answer((claim,), holds, notes)
 
+    def lifetime(self, row: Row) -> int | None:
+        """The time that it was given, in seconds: the longest written on it, a date counting from its creation."""
+        longest: int | None = None
+        for found in self._written(row):
+            if not isinstance(found.reading, After | At):
+                return None
+            span = due_time(found.reading, since=row.created) - row.created
+            longest = span if longest is None else max(longest, span)
+        return longest
+
+    def refresh_keys(self, row: Row) -> tuple[str, ...]:
+        """The annotations that make its durations count anew; none where no duration is written on it."""
+        return tuple(
+            found.refresh_key
+            for found in self._written(row)
+            if found.refresh_key and isinstance(found.reading, After)
+        )
+
     def _written(self, row: Row) -> Iterator[Written]:
         label = row.label(names.TTL_LABEL)
         if label is not None:

@@ -71,10 +71,10 @@ class HttpTransport:
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[_Answer]:
         answer = await self._begin(request)
-        if answer.status == 401 and await self._credentials.refused():
-            answer.release()
-            answer = await self._begin(request)
         try:
+            if answer.status == 401 and await self._credentials.refused():
+                answer.release()
+                answer = await self._begin(request)
             yield _Answer(answer, self._connection)
         finally:
             # Not `release`: the rest of a watch never comes, so the connection can't be used again.
@@ -204,7 +204,8 @@ def _cause(error: BaseException | None, kind: type[_Cause]) -> _Cause | None:
     """The first error of that kind among an error, its causes, and the errors that aiohttp wraps."""
     seen = 0
     while error is not None and seen < 10:
-        for candidate in (error, getattr(error, "certificate_error", None), getattr(error, "os_error", None)):
+        # What is wrapped first: aiohttp's wrapper of a certificate error passes for one and says nothing.
+        for candidate in (getattr(error, "certificate_error", None), getattr(error, "os_error", None), error):
             if isinstance(candidate, kind):
                 return candidate
         error = error.__cause__ or error.__context__

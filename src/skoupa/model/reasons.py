@@ -26,11 +26,11 @@ class Meaning(msgspec.Struct, frozen=True):
 
 
 REASONS: Final[dict[str, Meaning]] = {
-    # Claims.
-    "ttl-expired": Meaning("claim", "its time is over: {key}={value}, counted from {since}"),
-    "ttl-date": Meaning("claim", "its time is over: {key}={value}"),
+    # Claims. They are told before and after the time has come, so none says "over".
+    "ttl-expired": Meaning("claim", "{key}={value}, counted from {since}"),
+    "ttl-date": Meaning("claim", "{key}={value}"),
     "lifetime-over": Meaning(
-        "claim", "it is older than the longest lifetime allowed ({limit}), whatever refreshed it"
+        "claim", "nothing with a TTL lives longer than {limit} (ttl.maximumLifetime), whatever refreshed it"
     ),
     # Holds: somebody wants it to stay.
     "kept": Meaning("hold", "kept by its label skoupa.dev/keep={value}"),
@@ -84,7 +84,8 @@ REASONS: Final[dict[str, Meaning]] = {
     ),
     "will-return": Meaning("note", "{controller} will create it again"),
     "takes-along": Meaning("note", "takes along {what}"),
-    "data-goes": Meaning("note", "its data goes for good: {why}"),
+    "data-goes": Meaning("note", "data goes for good: {why}"),
+    "data-unknown": Meaning("note", "whether data goes for good is not known: {why}"),
 }
 
 

@@ -48,6 +48,18 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """When the first Claim is due, whatever holds it."""
         return self.claims[0].due if self.claims else None
 
+    @property
+    def goes(self) -> float | None:
+        """When it goes if nothing changes; None: nothing claims it, or something holds it without an end."""
+        if not self.claims:
+            return None
+        latest = self.claims[0].due
+        for hold in self.holds:
+            if hold.until is None:
+                return None
+            latest = max(latest, hold.until)
+        return latest
+
     def claim(self, now: float) -> Claim | None:
         """The Claim to act on now: due, and nothing holds."""
         if self.holds or not self.claims or self.claims[0].due > now:

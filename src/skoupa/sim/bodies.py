@@ -1,4 +1,4 @@
-"""The few bodies whose content is checked: Events and CustomResourceDefinitions.
+"""The few built-in kinds whose content is checked: Events, Leases and CustomResourceDefinitions.
 
 Other bodies are kept as they come: a real server would check them against its schemas, and a client that depends on being
 refused is better tested there.
@@ -36,6 +36,21 @@ def definition_faults(resource: Resource, obj: Body) -> list[Cause]:
     if len([version for version in versions if version.get("storage")]) != 1:
         why = "must have exactly one version marked as storage version"
         causes.append(Cause(field="spec.versions", message=f"Invalid value: {why}"))
+    return causes
+
+
+def lease_faults(resource: Resource, obj: Body) -> list[Cause]:
+    if (resource.group, resource.plural) != ("coordination.k8s.io", "leases"):
+        return []
+    spec = obj.get("spec") or {}
+    causes = []
+    if spec.get("leaseDurationSeconds", 1) <= 0:
+        seconds = spec["leaseDurationSeconds"]
+        said = f"Invalid value: {seconds}: must be greater than 0"
+        causes.append(Cause(field="spec.leaseDurationSeconds", message=said))
+    if spec.get("leaseTransitions", 0) < 0:
+        said = f"Invalid value: {spec['leaseTransitions']}: must be greater than or equal to 0"
+        causes.append(Cause(field="spec.leaseTransitions", message=said))
     return causes
 
 

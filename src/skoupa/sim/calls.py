@@ -6,11 +6,12 @@ a plain 404 page, an unknown kind in a known group a Status. The verb of a call 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
 import msgspec
+import yaml
 
 from skoupa.kube.transport import Request
 from skoupa.sim import kinds
@@ -30,6 +31,11 @@ from skoupa.sim.refusals import (
 from skoupa.sim.validation import check_types
 
 _MEDIA = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_DECODERS: Mapping[str, Callable[[bytes], Any]] = {
+    "application/json": msgspec.json.decode,
+    "application/yaml": yaml.safe_load,
+}
+_ON_ONE_SIDE = frozenset({"create", "update", "patch"})
 _SUBRESOURCES_OF_NAMESPACE = frozenset({"status", "finalize"})
 
 
@@ -152,8 +158,10 @@ def understand(
         raise method_not_allowed()
     if not place.subresource and verb not in resource.verbs:
         raise method_not_allowed()
-    if verb == "create" and place.name and not place.subresource:
+    if not place.subresource and bool(place.name) is (verb == "create") and verb in _ON_ONE_SIDE:
         raise method_not_allowed()
+    if place.namespace and not resource.namespaced and place.plural != "namespaces":
+        raise page_not_found() if served.custom else no_such_path()
     everywhere = resource.namespaced and not place.namespace
     if everywhere and verb not in {"list", "watch"}:
         raise page_not_found() if served.custom else method_not_allowed()
@@ -212,10 +220,12 @@ def decoded(call: Call) -> dict[str, Any]:
     """The object in the body of a create or an update, with metadata of the right types."""
     resource = call.served.resource
     media = call.headers.get("content-type", "application/json").partition(";")[0].strip()
-    if media != "application/json":
+    if media not in {"application/json", "application/yaml"}:
         raise unsupported_media_type(_MEDIA)
     try:
-        obj = msgspec.json.decode(call.body)
+        obj = _DECODERS[media](call.body)
+    except yaml.YAMLError as error:
+        raise _unrecognized(call, str(error)) from error
     except msgspec.DecodeError as error:
         why = "unexpected end of JSON input" if "truncated" in str(error) else str(error)
         seen = call.body.decode(errors="replace") or "<empty>"

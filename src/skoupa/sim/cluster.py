@@ -2,8 +2,8 @@
 
 `async with EmbeddedCluster(clock=clock) as cluster:` runs the controllers (owner references, namespaces, definitions,
 Pods, Events) on the clock; without it the API answers but nothing is collected. Requests are carried out one at a time,
-in the order they arrive, so the same program gives the same run. Bodies are not checked against schemas, and neither
-pruned: what a client sends is what it reads. Deployments, Jobs and their like are kept but nobody acts on them.
+in the order they arrive, so the same program gives the same run. Bodies of built-in kinds are neither checked
+against schemas nor pruned: what a client sends is what it reads. Deployments, Jobs and their like are kept but nobody acts on them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Self
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import Unreachable
+from skoupa.errors import TimedOut, Unreachable
 from skoupa.kube.resources import Resource
 from skoupa.kube.transport import Request, Response, Stream, Transport
 from skoupa.sim import encoding, endpoints, reviews
@@ -118,6 +118,8 @@ class EmbeddedCluster:
         return Session(self, User(name, (*groups, "system:authenticated")))
 
     async def serve(self, request: Request, user: User) -> Response:
+        if _is_watch(request):
+            return await self._read_watch(request, user)
         await self.clock.sleep(0)
         self._arrived(request)
         try:
@@ -130,8 +132,7 @@ class EmbeddedCluster:
 
     @asynccontextmanager
     async def serve_stream(self, request: Request, user: User) -> AsyncIterator[Stream]:
-        place = place_of(request.path)
-        if place is None or verb_of(request, place, dict(request.query)) != "watch":
+        if not _is_watch(request):
             response = await self.serve(request, user)
             yield Answer(status=response.status, headers=response.headers, chunks=_pieces(response.body))
             return
@@ -152,6 +153,15 @@ class EmbeddedCluster:
             yield Answer(status=200, headers=headers, chunks=lines)
         finally:
             watch.close()
+
+    async def _read_watch(self, request: Request, user: User) -> Response:
+        """A watch asked for as if it were an answer: all of it, if it ends in time."""
+        try:
+            async with self.clock.timeout(request.timeout), self.serve_stream(request, user) as answer:
+                body = b"".join([chunk async for chunk in answer.chunks()])
+                return Response(status=answer.status, headers=answer.headers, body=body)
+        except TimeoutError as error:
+            raise TimedOut(f"no answer within {request.timeout:g} s") from error
 
     def _arrived(self, request: Request) -> None:
         if self.clock.monotonic() < self._down_until:
@@ -181,7 +191,12 @@ class EmbeddedCluster:
         call = self._call(request, user)
         if reviews.is_review(call):
             return reviews.respond(self.plane, call)
-        author = Author(user=call.user, manager=call.manager, dry_run=call.dry_run)
+        author = Author(
+            user=call.user,
+            manager=call.manager,
+            dry_run=call.dry_run,
+            unknown_fields=call.query.get("fieldValidation") or "Warn",
+        )
         response = endpoints.respond(self.plane, call, author)
         if not author.warnings:
             return response
@@ -269,6 +284,11 @@ class EmbeddedCluster:
             "watches": sum(len(watches) for watches in self.plane.watches.values()),
             "requests": dict(self._requests),
         }
+
+
+def _is_watch(request: Request) -> bool:
+    place = place_of(request.path)
+    return place is not None and verb_of(request, place, dict(request.query)) == "watch"
 
 
 async def _pieces(body: bytes) -> AsyncGenerator[bytes, None]:

@@ -101,14 +101,17 @@ def _protect(obj: Body, finalizer: str) -> None:
 
 def _secret(obj: Body) -> None:
     obj.setdefault("type", "Opaque")
-    texts = obj.pop("stringData", None)
-    if texts:
-        data = obj.setdefault("data", {})
-        data |= {key: _base64(value) for key, value in texts.items()}
 
 
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
+def secret_texts(served: Served, obj: Body) -> Body:
+    """A Secret with its stringData, which can only be written, in its data."""
+    if "stringData" not in obj or (served.resource.group, served.resource.plural) != ("", "secrets"):
+        return obj
+    obj = dict(obj)
+    texts = obj.pop("stringData") or {}
+    data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    obj["data"] = {**(obj.get("data") or {}), **data}
+    return obj
 
 
 def _definition(obj: Body) -> None:

@@ -1,7 +1,7 @@
 """CustomResourceDefinitions: a definition makes its kinds served, its deletion takes them away, instances first.
 
 Names are accepted without looking for clashes, and conversion between versions changes nothing but apiVersion. Schemas
-say which lists are maps (for server-side apply) and nothing else: no pruning, no defaults, no validation.
+are kept with the kinds; `schemas` says what they do.
 """
 
 from __future__ import annotations

@@ -51,6 +51,11 @@ def options_of(call: Call) -> Options:
     if policy is not None and orphan is not None:
         said = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
         raise _invalid(Cause(message=said, field="propagationPolicy"))
+    dry_run = given.get("dryRun")
+    if dry_run not in (None, [], ["All"], "All", ""):
+        shown = msgspec.json.encode(dry_run).decode()
+        said = f'Unsupported value: {shown}: supported values: "All"'
+        raise _invalid(Cause(reason="FieldValueNotSupported", message=said, field="dryRun"))
     preconditions = given.get("preconditions") or {}
     grace = given.get("gracePeriodSeconds")
     return Options(

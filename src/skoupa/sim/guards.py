@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from skoupa.sim.catalogue import Served
 from skoupa.sim.plane import Plane
 from skoupa.sim.refusals import Cause, bad_request, conflict, forbidden, invalid, modified, not_found
 from skoupa.sim.storage import Row
 
 Body = dict[str, Any]
+
+
+def _shown(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def check_version(served: Served, row: Row, *, version: str) -> None:
@@ -59,15 +65,46 @@ def check_finalizers(served: Served, old: Body, new: Body) -> None:
         raise invalid(served.resource, new["name"], [cause])
 
 
-def namespace_is_open(plane: Plane, served: Served, *, namespace: str, name: str) -> None:
-    """Nothing is created in a namespace that is absent or being deleted."""
-    if not namespace:
+def check_kept(served: Served, old: Body, new: Body) -> None:
+    """A writer may leave the mark of a deletion out but not make or move it."""
+    causes = [
+        Cause(field=f"metadata.{field}", message=f"Invalid value: {_shown(new[field])}: field is immutable")
+        for field in ("deletionTimestamp", "deletionGracePeriodSeconds")
+        if new.get(field) is not None and new[field] != old.get(field)
+    ]
+    if causes:
+        raise invalid(served.resource, old["name"], causes)
+
+
+def check_immutable(served: Served, before: Body, after: Body) -> None:
+    """What a ConfigMap or Secret holds stays once it says so."""
+    if (
+        served.custom
+        or served.resource.plural not in {"configmaps", "secrets"}
+        or not before.get("immutable")
+    ):
         return
+    said = "Forbidden: field is immutable when `immutable` is set"
+    causes = [
+        Cause(reason="FieldValueForbidden", field=field, message=said)
+        for field in ("immutable", "data", "binaryData")
+        if before.get(field) != after.get(field)
+    ]
+    if causes:
+        raise invalid(served.resource, before["metadata"]["name"], causes)
+
+
+def namespace_exists(plane: Plane, namespace: str) -> Row:
     namespaces = plane.served(group="", version="v1", plural="namespaces")
     row = namespaces.shelf.get("", namespace)
     if row is None:
         raise not_found(namespaces.resource, namespace)
-    if row.deleting:
+    return row
+
+
+def namespace_is_open(plane: Plane, served: Served, *, namespace: str, name: str) -> None:
+    """Nothing is created in a namespace that is absent or being deleted."""
+    if namespace and namespace_exists(plane, namespace).deleting:
         raise forbidden(
             served.resource,
             name,

@@ -19,7 +19,6 @@ from skoupa.sim.plane import Plane
 from skoupa.sim.refusals import (
     TOO_OLD_TOKEN,
     Cause,
-    Refusal,
     bad_request,
     expired,
     options_invalid,
@@ -161,28 +160,31 @@ def _check_options(call: Call) -> None:
     query = call.query
     version, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
     field = "resourceVersionMatch"
+    causes: list[Cause] = []
     if match:
         if not version:
-            raise _forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided")
+            causes.append(
+                _forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided")
+            )
         if query.get("continue"):
-            raise _forbidden(field, "resourceVersionMatch is forbidden when continue is provided")
+            causes.append(_forbidden(field, "resourceVersionMatch is forbidden when continue is provided"))
         if match not in {"Exact", "NotOlderThan"}:
             said = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
-            raise options_invalid(
-                "ListOptions", Cause(reason="FieldValueNotSupported", message=said, field=field)
-            )
+            causes.append(Cause(reason="FieldValueNotSupported", message=said, field=field))
         if match == "Exact" and version == "0":
-            raise _forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+            causes.append(
+                _forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+            )
     if query.get("sendInitialEvents"):
-        raise _forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
+        causes.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    if causes:
+        raise options_invalid("ListOptions", *causes)
     if query.get("continue") and version not in {"", "0"}:
         raise bad_request("specifying resource version is not allowed when using continue")
 
 
-def _forbidden(field: str, said: str) -> Refusal:
-    return options_invalid(
-        "ListOptions", Cause(reason="FieldValueForbidden", message=f"Forbidden: {said}", field=field)
-    )
+def _forbidden(field: str, said: str) -> Cause:
+    return Cause(reason="FieldValueForbidden", message=f"Forbidden: {said}", field=field)
 
 
 def _encode(version: int, start: str) -> str:

@@ -42,6 +42,7 @@ class Author(msgspec.Struct, frozen=True, kw_only=True):
     user: User
     manager: str = "unknown"
     dry_run: bool = False
+    unknown_fields: str = "Warn"
     warnings: list[str] = msgspec.field(default_factory=list)
 
 

@@ -82,11 +82,12 @@ def no_such_path() -> Refusal:
     )
 
 
-def already_exists(resource: Resource, name: str) -> Refusal:
+def already_exists(resource: Resource, name: str, *, deleting: bool = False) -> Refusal:
+    held = "object is being deleted: " if deleting else ""
     return Refusal(
         code=409,
         reason="AlreadyExists",
-        message=f'{resource.qualified} "{name}" already exists',
+        message=f'{held}{resource.qualified} "{name}" already exists',
         details=details_of(resource, name),
     )
 

@@ -73,8 +73,10 @@ def _completed(plane: Plane, served: Served, obj: Mapping[str, Any]) -> Body:
         body["status"] = status
     if generation is not None:
         metadata["generation"] = generation
-    metadata.setdefault("uid", "") or metadata.update(uid=plane.new_uid())
-    metadata.setdefault("creationTimestamp", plane.now())
+    if not metadata.get("uid"):
+        metadata["uid"] = plane.new_uid()
+    if not metadata.get("creationTimestamp"):
+        metadata["creationTimestamp"] = plane.now()
     return body
 
 

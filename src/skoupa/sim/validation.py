@@ -1,7 +1,7 @@
 """What an object's metadata must look like before it is kept, in the server's own words.
 
-Names, labels, annotations, finalizers and owner references are checked as a real server does. Of bodies
-only the few in `bodies` are looked at.
+Names, labels, annotations, finalizers and owner references are checked as a real server does. Bodies of
+custom kinds are held against their schemas, of built-in ones only the few in `bodies`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import msgspec
 from skoupa.kube.resources import Resource
 from skoupa.kube.selectors import label_key_faults, label_value_faults
 from skoupa.sim import kinds
-from skoupa.sim.bodies import EVENT, definition_faults, event_faults
+from skoupa.sim.bodies import EVENT, definition_faults, event_faults, lease_faults
 from skoupa.sim.catalogue import Served
 from skoupa.sim.refusals import Cause, Refusal, bad_request, invalid
+from skoupa.sim.schemas import faults as schema_faults
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -53,6 +54,8 @@ def check(served: Served, obj: dict[str, Any]) -> None:
         *_owners(metadata.get("ownerReferences") or ()),
         *definition_faults(resource, obj),
         *event_faults(resource, obj),
+        *lease_faults(resource, obj),
+        *(schema_faults(served.schema, obj) if served.schema is not None else ()),
     ]
     if causes:
         # Both APIs of Events are checked as the old one.

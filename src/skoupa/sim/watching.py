@@ -77,6 +77,8 @@ class Watch:
         while True:
             if self._cut:
                 raise Disconnected("the watch was cut: connection reset by peer")
+            # Cleared before the queue is read: a change that comes while a batch is sent must not be slept on.
+            self._wake.clear()
             for lines in _in_batches(self._changes()):
                 yield lines
             now = clock.monotonic()
@@ -85,7 +87,6 @@ class Watch:
             if now >= bookmark:
                 bookmark = self._next_bookmark(now, ends)
                 yield self._bookmark()
-            self._wake.clear()
             with suppress(TimeoutError):
                 async with clock.timeout(max(0.0, min(ends, bookmark) - clock.monotonic())):
                     await self._wake.wait()

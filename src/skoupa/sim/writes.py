@@ -12,11 +12,19 @@ from typing import Any
 from skoupa.sim import kinds
 from skoupa.sim.apply import track_update
 from skoupa.sim.catalogue import Served
-from skoupa.sim.defaults import begin, default
-from skoupa.sim.guards import check_finalizers, namespace_is_open, settle_namespace
+from skoupa.sim.defaults import begin, default, secret_texts
+from skoupa.sim.guards import (
+    check_finalizers,
+    check_immutable,
+    check_kept,
+    namespace_exists,
+    namespace_is_open,
+    settle_namespace,
+)
 from skoupa.sim.patches import copied
 from skoupa.sim.plane import Author, Plane
-from skoupa.sim.refusals import Refusal, already_exists
+from skoupa.sim.refusals import Refusal, already_exists, bad_request
+from skoupa.sim.schemas import pruned
 from skoupa.sim.storage import Row, row_of
 from skoupa.sim.validation import check
 
@@ -51,6 +59,7 @@ def create(
         metadata.pop(field, None)
     _named(plane, obj)
     namespace_is_open(plane, served, namespace=namespace, name=metadata.get("name") or "")
+    obj = _pruned(served, obj, author)
     obj = _asked(plane, "CREATE", served, obj=obj, old=None, author=author)
     metadata = obj["metadata"]
     default(served, obj)
@@ -60,9 +69,10 @@ def create(
     metadata["creationTimestamp"] = plane.now()
     if served.shape is None:
         check(served, obj)
-    if served.shelf.get(namespace, metadata["name"]) is not None:
+    taken = served.shelf.get(namespace, metadata["name"])
+    if taken is not None:
         if not metadata.get("generateName"):
-            raise already_exists(resource, metadata["name"])
+            raise already_exists(resource, metadata["name"], deleting=taken.deleting)
         _another_name(plane, served, metadata)
     if asked_version:
         raise Refusal(
@@ -79,7 +89,11 @@ def change(
     """Writes `after` in the place of `row`, both in stored shape; what may not be changed through here stays."""
     before = row.decode()
     after = _through(served, before=before, after=after, subresource=subresource)
+    if row.namespace:
+        namespace_exists(plane, row.namespace)
+    after = _pruned(served, after, author)
     metadata, old = after["metadata"], before["metadata"]
+    check_kept(served, old, metadata)
     for field in [field for field, value in metadata.items() if value in _NOTHING]:
         del metadata[field]
     for field in _KEPT:
@@ -91,6 +105,7 @@ def change(
     _record_manager(plane, served, before=before, after=after, author=author, subresource=subresource)
     metadata = after["metadata"]
     check_finalizers(served, old, metadata)
+    check_immutable(served, before, after)
     check(served, after if served.shape is None else served.shape.shown(after))
     if _counts(served, before=before, after=after):
         metadata["generation"] = old.get("generation", 0) + 1
@@ -102,6 +117,22 @@ def change(
         plane.store.remove(served.shelf, row)
         return row_of(after, row.version)
     return plane.store.put(served.shelf, after)
+
+
+def _pruned(served: Served, obj: Body, author: Author) -> Body:
+    """A custom object as its schema leaves it; the writer hears what was dropped, as far as it wants to."""
+    if served.schema is None:
+        return secret_texts(served, obj)
+    kept, unknown = pruned(served.schema, obj)
+    if unknown and author.unknown_fields == "Strict":
+        said = ", ".join(f'unknown field "{path}"' for path in unknown)
+        kind = served.resource.kind
+        raise bad_request(
+            f'{kind} in version "{served.resource.version}" cannot be handled as a {kind}: strict decoding error: {said}'
+        )
+    if author.unknown_fields != "Ignore":
+        author.warnings.extend(f'unknown field "{path}"' for path in unknown)
+    return kept
 
 
 def _named(plane: Plane, obj: Body) -> Body:

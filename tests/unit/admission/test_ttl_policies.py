@@ -73,6 +73,13 @@ def test_one_limit_is_enough_for_the_policy_that_knows_all_three(setting: dict[s
     assert ("ValidatingAdmissionPolicy", LIMITS_POLICY) in made
 
 
+def test_limits_that_are_lifted_leave_their_policy_with_nothing_to_check() -> None:
+    made = ttl_admission(TtlSettings(), namespace="skoupa", had_limits=True)
+    before = ttl_admission(TtlSettings(maximum="90d"), namespace="skoupa")
+    assert [manifest["data"] for manifest in made if manifest["kind"] == "ConfigMap"] == [{}]
+    assert [m for m in made if m["kind"] != "ConfigMap"] == [m for m in before if m["kind"] != "ConfigMap"]
+
+
 def test_what_is_referred_to_comes_first() -> None:
     order = list(manifests(EVERYTHING))
     for name in (LABEL_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY):

@@ -76,7 +76,7 @@ def test_pooled_values_that_nobody_uses_are_forgotten() -> None:
         extraction.row(PODS, partial("pod", labels={"hash": str(number)}))
     kept = extraction.row(PODS, partial("kept", labels={"hash": "kept"}))
     extraction.prune([kept])
-    assert len(extraction._sets) < 10
+    assert len(extraction._label_pairs) < 10
     assert extraction.row(PODS, partial("again", labels={"hash": "kept"})).labels is kept.labels
 
 

@@ -1,0 +1,66 @@
+"""The control plane, a client of it, and masses of labelled objects."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+from harness.controlplane import Access
+from skoupa import names
+from skoupa.clock import SystemClock
+from skoupa.errors import AlreadyExists
+from skoupa.kube.client import Client
+from skoupa.kube.flow import Flow, Limits
+from skoupa.kube.http import HttpTransport
+from skoupa.kube.lists import count
+from skoupa.kube.login import kubeconfig
+from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
+
+IN_FLIGHT: Final = 64
+
+
+class Arena:
+    def __init__(self, access: Access, client: Client, transport: HttpTransport) -> None:
+        self.access = access
+        self.client = client
+        self.transport = transport
+
+    async def namespace(self, name: str) -> str:
+        with suppress(AlreadyExists):
+            await self.client.create(NAMESPACES, {"metadata": {"name": name}})
+        return name
+
+    async def fill(
+        self, namespace: str, number: int, *, ttl: Callable[[int], str], data: str = "x" * 100
+    ) -> None:
+        """Creates that many labelled ConfigMaps as fast as the server takes them."""
+        numbers = iter(range(number))
+
+        async def work() -> None:
+            for index in numbers:
+                metadata = {
+                    "name": f"cm-{index:06d}",
+                    "labels": {names.TTL_LABEL: ttl(index), "app": "bench"},
+                }
+                await self.client.create(
+                    CONFIG_MAPS, {"metadata": metadata, "data": {"x": data}}, namespace=namespace
+                )
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(IN_FLIGHT):
+                group.create_task(work())
+
+    async def left(self, namespace: str) -> int:
+        """How many ConfigMaps are there, but for the one that every namespace has."""
+        return max(0, await count(self.client, CONFIG_MAPS, namespace=namespace) - 1)
+
+
+@asynccontextmanager
+async def arena(access: Access) -> AsyncIterator[Arena]:
+    clock = SystemClock()
+    connection = kubeconfig.load(kubeconfig=str(access.kubeconfig))
+    async with HttpTransport(connection, clock) as transport:
+        client = Client(Flow(transport, clock, limits=Limits(in_flight=IN_FLIGHT)), clock)
+        yield Arena(access, client, transport)

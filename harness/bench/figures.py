@@ -1,0 +1,252 @@
+"""The figures, one function each. Each returns what it measured, its bar, and the counts behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from contextlib import AbstractAsyncContextManager, aclosing
+from pathlib import Path
+
+import msgspec
+
+from harness.bench.arena import Arena
+from harness.bench.subject import Running, Subject, running
+from skoupa.kube import watch
+from skoupa.kube.lists import Scope, everything
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import CONFIG_MAPS
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    value: float
+    unit: str
+    bar: float
+    at_least: bool = False
+    counts: str
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
+
+
+class Course:
+    """What every figure needs: the arena, whom to measure, where to log, and free ports."""
+
+    def __init__(self, arena: Arena, subject: Subject, *, log: Path, port: int) -> None:
+        self.arena = arena
+        self.subject = subject
+        self.log = log
+        self._port = port
+        self._rounds = 0
+
+    def running(self) -> AbstractAsyncContextManager[Running]:
+        self._port += 1
+        return running(self.subject, self.arena.access, port=self._port, log=self.log)
+
+    async def namespace(self, what: str) -> str:
+        self._rounds += 1
+        return await self.arena.namespace(f"bench-{what}-{self.subject.name}-{self._rounds}")
+
+
+async def start_up(_course: Course, *, rounds: int = 15) -> Figure:
+    """CPU of `skoupa --help` against an empty interpreter; the best of several rounds of each."""
+
+    def cpu(*arguments: str) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    ours = min(cpu("-m", "skoupa", "--help") for _ in range(rounds))
+    empty = min(cpu("-c", "pass") for _ in range(rounds))
+    return Figure(
+        name="CPU of `skoupa --help` / `python -c pass`",
+        value=ours / empty,
+        unit="x",
+        bar=8,
+        counts=f"{ours * 1000:.0f} ms / {empty * 1000:.0f} ms, best of {rounds}",
+    )
+
+
+async def idle_requests(course: Course, *, seconds: float = 180) -> Figure:
+    async with course.running() as subject:
+        await subject.until_ready()
+        await asyncio.sleep(10)
+        before = await subject.metrics()
+        await asyncio.sleep(seconds)
+        after = await subject.metrics()
+        connections = subject.connections()
+    kinds = {name for name in after if name.startswith("skoupa_requests_total") and 'verb="watch"' in name}
+    grown = {
+        name: after[name] - before.get(name, 0.0)
+        for name in after
+        if name.startswith("skoupa_requests_total") and "leases.coordination" not in name
+    }
+    watches = sum(value for name, value in after.items() if name.startswith("skoupa_watches"))
+    return Figure(
+        name="requests a minute when nothing changes, lease renewals aside",
+        value=sum(grown.values()) / (seconds / 60),
+        unit="/min",
+        bar=6,
+        counts=f"{len(kinds)} kinds, {watches:.0f} watches, {connections} connections, {seconds:.0f} s",
+    )
+
+
+async def backlog_rate(course: Course, *, objects: int = 20_000, pairs: int = 3) -> Figure:
+    """Interleaved pairs: the bare client on one namespace, then the subject on another."""
+    ratios: list[float] = []
+    notes: list[str] = []
+    for _ in range(pairs):
+        raw = max([await _raw_rate(course, objects, in_flight) for in_flight in (64,)])
+        ours = await _subject_rate(course, objects)
+        ratios.append(ours / raw)
+        notes.append(f"{ours:.0f}/{raw:.0f}")
+    return Figure(
+        name="deletions a second of a backlog of expired objects / bare client",
+        value=statistics.median(ratios),
+        unit="",
+        bar=0.75,
+        at_least=True,
+        counts=f"{objects} objects, {pairs} pairs, deletions a second: {', '.join(notes)}",
+    )
+
+
+async def _raw_rate(course: Course, objects: int, in_flight: int) -> float:
+    namespace = await course.namespace("raw")
+    await course.arena.fill(namespace, objects, ttl=lambda _: "30d")
+    command = [sys.executable, "-m", "harness.bench.raw", str(course.arena.access.kubeconfig), namespace]
+    process = await asyncio.create_subprocess_exec(*command, str(in_flight), stdout=asyncio.subprocess.PIPE)
+    out, _ = await process.communicate()
+    return objects / float(out)
+
+
+async def _subject_rate(course: Course, objects: int) -> float:
+    """From a fiftieth gone to all gone, as the server's own count shows it."""
+    namespace = await course.namespace("backlog")
+    await course.arena.fill(namespace, objects, ttl=lambda _: "1s")
+    async with course.running():
+        started = await _until_left(course, namespace, objects * 49 // 50)
+        left = await course.arena.left(namespace)
+        ended = await _until_left(course, namespace, 0)
+    return left / (ended - started)
+
+
+async def _until_left(course: Course, namespace: str, number: int, *, patience: float = 900) -> float:
+    async with asyncio.timeout(patience):
+        while await course.arena.left(namespace) > number:  # noqa: ASYNC110 - the server is asked, nobody tells
+            await asyncio.sleep(0.05)
+    return time.monotonic()
+
+
+async def punctuality(course: Course, *, objects: int = 2000, spread: int = 60) -> Figure:
+    """A watcher of its own sees each object go (or begin to); due is creation plus its label."""
+    namespace = await course.namespace("punctual")
+    late: list[float] = []
+    async with course.running() as subject:
+        await subject.until_ready()
+        watcher = asyncio.create_task(_lateness(course.arena, namespace, objects, late))
+        await course.arena.fill(namespace, objects, ttl=lambda index: f"{15 + index % spread}s")
+        async with asyncio.timeout(spread + 120):
+            await watcher
+    late.sort()
+    return Figure(
+        name="p99 from due to gone, as a separate watcher sees it",
+        value=late[int(len(late) * 0.99)],
+        unit=" s",
+        bar=0.1,
+        counts=f"{objects} objects over {spread} s; p50 {late[len(late) // 2]:.3f} s, most {late[-1]:.3f} s",
+    )
+
+
+async def _lateness(arena: Arena, namespace: str, objects: int, late: list[float]) -> None:
+    due: dict[str, float] = {}
+    gone: set[str] = set()
+    async with aclosing(
+        watch.watch(arena.client, CONFIG_MAPS, METADATA, scope=Scope(namespace=namespace, labels="app=bench"))
+    ) as events:
+        async for event in events:
+            now = time.time()
+            if not isinstance(event, watch.Changed):
+                continue
+            for change in event.changes:
+                meta = change.object.metadata
+                assert meta.creation_timestamp is not None
+                assert meta.labels is not None
+                seconds = int(meta.labels["cleanup.kyverno.io/ttl"].rstrip("s"))
+                due[meta.uid] = meta.creation_timestamp.timestamp() + seconds
+                if (change.deleted or meta.deletion_timestamp) and meta.uid not in gone:
+                    gone.add(meta.uid)
+                    late.append(now - due[meta.uid])
+            if len(gone) == objects:
+                return
+
+
+async def memory(course: Course, *, objects: int = 100_000) -> tuple[Figure, Figure, Figure]:
+    """Memory with many labelled objects, and how soon the first of them goes after a start."""
+    async with course.running() as subject:
+        await subject.until_ready()
+        await asyncio.sleep(5)
+        empty = subject.rss_bytes
+    namespace = await course.namespace("memory")
+    await course.arena.fill(namespace, objects, ttl=lambda _: "30d")
+    async with course.running() as subject:
+        await subject.until_ready()
+        await asyncio.sleep(5)
+        full = subject.rss_bytes
+    first = await _first_deletion(course, namespace, objects)
+    return (
+        Figure(
+            name="memory with labelled objects minus empty, per object",
+            value=(full - empty) / objects,
+            unit=" bytes",
+            bar=700,
+            counts=f"{objects} objects; empty {empty / 1e6:.0f} MB",
+        ),
+        Figure(
+            name="memory with labelled objects, in all",
+            value=full / 1e6,
+            unit=" MB",
+            bar=130,
+            counts=f"{objects} objects",
+        ),
+        first,
+    )
+
+
+async def _first_deletion(course: Course, namespace: str, objects: int) -> Figure:
+    scope = Scope(namespace=namespace, labels="app=bench")
+    started = time.monotonic()
+    await everything(course.arena.client, CONFIG_MAPS, METADATA, scope=scope)
+    listed = time.monotonic() - started
+    expired = await course.namespace("first")
+    await course.arena.fill(expired, 1, ttl=lambda _: "1s")
+    await asyncio.sleep(2)
+    started = time.monotonic()
+    async with course.running():
+        gone = await _until_left(course, expired, 0)
+    return Figure(
+        name="from process start to first deletion / raw LIST of the same objects",
+        value=(gone - started) / listed,
+        unit="x",
+        bar=2,
+        counts=f"{objects} objects; {gone - started:.2f} s / {listed:.2f} s",
+    )
+
+
+async def store_memory(_course: Course, *, objects: int = 1_000_000) -> Figure:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "harness.bench.store", str(objects), stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await process.communicate()
+    return Figure(
+        name="memory with objects in the store and on the agenda, fed by a generator",
+        value=float(out) / 1e6,
+        unit=" MB",
+        bar=600,
+        counts=f"{objects} objects",
+    )

@@ -1,0 +1,101 @@
+"""The controller under test as a process of its own: Skoupa, or a peer given by its command."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import msgspec
+
+from harness.controlplane import Access
+
+READY_SECONDS = 180.0
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """`command` is run with KUBECONFIG set; `{port}` in it is where it may serve its metrics."""
+
+    name: str
+    command: str
+    own: bool = False
+
+
+SKOUPA = Subject(
+    "skoupa",
+    f"{sys.executable} -m skoupa run --enforce --accept-backlog --set rate.deletionsPerSecond=1000000 "
+    "--set address=127.0.0.1:{port} --set lease.namespace=skoupa-bench",
+    own=True,
+)
+
+
+class Running:
+    def __init__(self, process: asyncio.subprocess.Process, port: int, *, own: bool) -> None:
+        self._process = process
+        self._port = port
+        self._own = own
+
+    @property
+    def rss_bytes(self) -> int:
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        assert found is not None
+        return int(found[1]) * 1024
+
+    def connections(self) -> int:
+        """Open sockets, the one it listens on aside."""
+        folder = Path(f"/proc/{self._process.pid}/fd")
+        return sum(str(link.readlink()).startswith("socket:") for link in folder.iterdir()) - 1
+
+    async def until_ready(self) -> None:
+        """Skoupa says so; of a peer nothing is known, so it is given time to settle."""
+        if not self._own:
+            await asyncio.sleep(20)
+            return
+        async with asyncio.timeout(READY_SECONDS), aiohttp.ClientSession() as session:
+            while True:
+                try:
+                    async with session.get(f"http://127.0.0.1:{self._port}/readyz") as answer:
+                        if answer.status == 200:
+                            return
+                except aiohttp.ClientError:
+                    pass
+                if self._process.returncode is not None:
+                    raise RuntimeError(f"it ended by itself with {self._process.returncode}")
+                await asyncio.sleep(0.05)
+
+    async def metrics(self) -> dict[str, float]:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{self._port}/metrics") as answer,
+        ):
+            text = await answer.text()
+        lines = (line.rpartition(" ") for line in text.splitlines() if line and not line.startswith("#"))
+        return {name: float(value) for name, _, value in lines}
+
+
+@asynccontextmanager
+async def running(subject: Subject, access: Access, *, port: int, log: Path) -> AsyncIterator[Running]:
+    environment = {**os.environ, "KUBECONFIG": str(access.kubeconfig)}
+    with log.open("ab") as out:
+        process = await asyncio.create_subprocess_exec(
+            *shlex.split(subject.command.format(port=port)), env=environment, stdout=out, stderr=out
+        )
+    try:
+        yield Running(process, port, own=subject.own)
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                async with asyncio.timeout(30):
+                    await process.wait()
+            except TimeoutError:
+                process.kill()
+                await process.wait()

@@ -1,0 +1,32 @@
+"""The table in docs/benchmarks.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.bench.figures import Figure
+
+_HEAD = """# Benchmarks
+
+Written by `make bench`: a real kube-apiserver and etcd (without fsync) on the same two cores as the controller, `skoupa run`
+as a separate process through its public configuration. Ratios carry over to other machines; absolute numbers do not.
+
+| controller | figure | measured | bar | | counts |
+|---|---|---|---|---|---|
+"""
+
+_TAIL = """
+The bare client is our own transport with the same preconditions, 64 requests in flight and nothing else to do: no watch, no
+judging, no Events, no log. `--peer NAME=COMMAND` measures another controller on the same load; it is started with
+`KUBECONFIG` set.
+"""
+
+
+def render(rows: Sequence[tuple[str, Figure]]) -> str:
+    lines = [
+        f"| {subject} | {figure.name} | {figure.value:.3g}{figure.unit} | "
+        f"{'>=' if figure.at_least else '<='} {figure.bar:g}{figure.unit} | "
+        f"{'met' if figure.met else '**not met**'} | {figure.counts} |"
+        for subject, figure in rows
+    ]
+    return _HEAD + "\n".join(lines) + "\n" + _TAIL

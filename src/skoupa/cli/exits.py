@@ -1,0 +1,13 @@
+"""What a command says with its exit code; `docs/output.md` has the table. Errors carry their own (`skoupa.errors`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DONE: Final = 0
+LEFTOVERS: Final = 4
+REFUSED: Final = 5
+DENIED: Final = 6
+INTERRUPTED: Final = 7
+# Only with --detailed-exitcode: the plan has work.
+WORK: Final = 10

@@ -1,0 +1,219 @@
+"""What `-o json` and `-o yaml` print: one schema of an object for all commands, and the lists it comes in.
+
+Public: `docs/output.md` describes every field, and a test compares. Fields are added, never renamed. Times are RFC 3339
+in UTC. Reasons are codes with facts; their texts are for people and may change.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from skoupa.controller.survey import Finding, Gap
+from skoupa.controller.weight import Weight
+from skoupa.expr.windows import Window
+from skoupa.facts.rows import Row, uid_text
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.model.reasons import Reason, render
+from skoupa.model.verdicts import Claim, Hold, Verdict
+
+API_VERSION: Final = "skoupa.dev/v1alpha1"
+
+
+class _Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A part of the output; keys are written in camelCase."""
+
+
+class ToldReason(_Shape, frozen=True, kw_only=True):
+    """Why: `code` is for programs, `text` for people."""
+
+    code: str
+    facts: dict[str, str]
+    text: str
+
+
+class ToldClaim(_Shape, frozen=True, kw_only=True):
+    """Something lets the object go from `due` on; `rule` is the label, policy or setting behind it."""
+
+    mechanism: str
+    rule: str
+    due: str
+    propagation: str
+    reason: ToldReason
+
+
+class ToldHold(_Shape, frozen=True, kw_only=True):
+    """Something holds the object, until `until` where that is known."""
+
+    reason: ToldReason
+    until: str | None
+
+
+class TakesAlong(_Shape, frozen=True, kw_only=True):
+    """What goes with a Namespace or a definition, counted by kind; `uncounted` gives the reason for each kind."""
+
+    total: int
+    objects: dict[str, int]
+    uncounted: dict[str, str]
+
+
+class Parent(_Shape, frozen=True, kw_only=True):
+    """What would take the object along: an owner, an owner's owner, its Namespace, its definition.
+
+    `state` is `lives`, `gone` or `unreadable` (then `why` says why); `due` and `goes_at` are as in an item.
+    """
+
+    relation: Literal["owner", "namespace", "definition"]
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    state: Literal["lives", "terminating", "gone", "unreadable"]
+    why: str = ""
+    due: str | None = None
+    goes_at: str | None = None
+
+
+class Change(_Shape, frozen=True, kw_only=True):
+    """One label or annotation that a command wrote; null is absent. `due_before` and `goes_at_before` were its times."""
+
+    field: Literal["label", "annotation"]
+    key: str
+    before: str | None
+    after: str | None
+
+
+class Outcome(_Shape, frozen=True, kw_only=True):
+    """What became of it: `what` is one word, `text` the sentence behind it, empty where all went well."""
+
+    what: Literal[
+        "deleted", "terminating", "gone", "stays", "failed", "not-tried", "changed", "unchanged", "would-change"
+    ]
+    text: str = ""
+
+
+class Item(_Shape, frozen=True, kw_only=True):
+    """One object. `due` is when the first claim lets it go, `goes_at` when it goes if nothing changes.
+
+    The last four are there only in the commands that have something to say in them.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    due: str | None
+    goes_at: str | None
+    claims: tuple[ToldClaim, ...] = ()
+    holds: tuple[ToldHold, ...] = ()
+    notes: tuple[ToldReason, ...] = ()
+    takes_along: TakesAlong | msgspec.UnsetType = msgspec.UNSET
+    parents: tuple[Parent, ...] | msgspec.UnsetType = msgspec.UNSET
+    changes: tuple[Change, ...] | msgspec.UnsetType = msgspec.UNSET
+    outcome: Outcome | msgspec.UnsetType = msgspec.UNSET
+
+
+class ToldWindow(_Shape, frozen=True, kw_only=True):
+    """The window of time that was understood, also in words; `from_now`: what is overdue belongs to it."""
+
+    start: str
+    end: str
+    includes_end: bool
+    from_now: bool
+    text: str
+
+
+class ToldGap(_Shape, frozen=True, kw_only=True):
+    """Something that could not be read, so that the list may lack objects."""
+
+    what: str
+    why: str
+
+
+class Document(_Shape, frozen=True, kw_only=True):
+    """What one command prints. `items` are what was asked for; `remarks` are objects of which only notes are told."""
+
+    api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")
+    kind: Literal["Plan", "Explanation", "Changes", "Sweep"]
+    now: str
+    window: ToldWindow | None = None
+    dry_run: bool = False
+    items: tuple[Item, ...]
+    remarks: tuple[Item, ...] = ()
+    gaps: tuple[ToldGap, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def item_of(found: Finding, *, weight: Weight | None = None) -> Item:
+    row, verdict = found.row, found.verdict
+    extra = tuple(weight.notes()) if weight else ()
+    return Item(
+        **identity(row),
+        due=moment(verdict.due),
+        goes_at=moment(verdict.goes),
+        claims=tuple(_claim(claim) for claim in verdict.claims),
+        holds=tuple(_hold(hold) for hold in verdict.holds),
+        notes=tuple(_reason(note) for note in (*verdict.notes, *extra)),
+        takes_along=TakesAlong(total=weight.total, objects=weight.objects, uncounted=weight.uncounted)
+        if weight and (weight.objects or weight.uncounted)
+        else msgspec.UNSET,
+    )
+
+
+def parent_of(row: Row, verdict: Verdict, relation: Literal["owner", "namespace", "definition"]) -> Parent:
+    return Parent(
+        relation=relation,
+        **identity(row),
+        state="terminating" if row.deleted_at else "lives",
+        due=moment(verdict.due),
+        goes_at=moment(verdict.goes),
+    )
+
+
+def window_of(window: Window) -> ToldWindow:
+    return ToldWindow(
+        start=whole_seconds(window.start),
+        end=whole_seconds(window.end),
+        includes_end=window.includes_end,
+        from_now=window.from_now,
+        text=window.text,
+    )
+
+
+def gap_of(gap: Gap) -> ToldGap:
+    return ToldGap(what=gap.what, why=gap.why)
+
+
+def identity(row: Row) -> dict[str, str]:
+    return {
+        "api_version": row.resource.api_version,
+        "kind": row.resource.kind,
+        "namespace": row.namespace,
+        "name": row.name,
+        "uid": uid_text(row.uid),
+    }
+
+
+def moment(epoch: float | None) -> str | None:
+    return None if epoch is None else whole_seconds(epoch)
+
+
+def _claim(claim: Claim) -> ToldClaim:
+    return ToldClaim(
+        mechanism=claim.mechanism,
+        rule=claim.rule,
+        due=whole_seconds(claim.due),
+        propagation=claim.propagation,
+        reason=_reason(claim.reason),
+    )
+
+
+def _hold(hold: Hold) -> ToldHold:
+    return ToldHold(reason=_reason(hold.reason), until=moment(hold.until))
+
+
+def _reason(told: Reason) -> ToldReason:
+    return ToldReason(code=told.code, facts=dict(told.facts), text=render(told))
