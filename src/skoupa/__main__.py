@@ -13,19 +13,27 @@ import sys
 os.environ.setdefault("TYPER_USE_RICH", "0")
 
 INTERRUPTED = 7
+# Set by the shell's completion function when it asks what could come next.
+COMPLETING = "_SKOUPA_COMPLETE"
 
 
 def main() -> None:
     from skoupa.cli.app import app  # noqa: PLC0415
-    from skoupa.errors import SkoupaError  # noqa: PLC0415
 
+    if COMPLETING in os.environ:
+        from skoupa.cli.completion import prepare  # noqa: PLC0415
+
+        prepare()
     try:
         app(prog_name="skoupa")
-    except SkoupaError as error:
+    except SystemExit:
+        # The usual end; the clauses below would import the errors, which need msgspec.
+        raise
+    except _known() as error:
         _say(str(error))
-        sys.exit(error.exit_code)
+        sys.exit(getattr(error, "exit_code", 1))
     except BaseExceptionGroup as group:
-        _leave_with_group(group, SkoupaError)
+        _leave_with_group(group, _known())
     except KeyboardInterrupt:
         _say("interrupted; nothing is lost, run it again to go on")
         sys.exit(INTERRUPTED)
@@ -39,6 +47,12 @@ def main() -> None:
             "SKOUPA_DEBUG=1 shows where it happened"
         )
         sys.exit(1)
+
+
+def _known() -> type[Exception]:
+    from skoupa.errors import SkoupaError  # noqa: PLC0415
+
+    return SkoupaError
 
 
 def _leave_quietly() -> None:
@@ -65,6 +79,9 @@ def _leave_with_group(group: BaseExceptionGroup[BaseException], known: type[Exce
 
 
 def _say(sentence: str) -> None:
+    if sys.stderr.isatty():
+        # A line of progress may be standing there.
+        sys.stderr.write("\r\x1b[K")
     sys.stderr.write(f"skoupa: {sentence}\n")
 
 

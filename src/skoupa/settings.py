@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -19,8 +20,16 @@ import yaml
 
 from skoupa.errors import UsageError
 from skoupa.expr.durations import parse_duration
+from skoupa.kube.selectors import parse_labels
 
+_SEE_ALL: Final = "docs/settings.md lists all settings"
 ENV_PREFIX: Final = "SKOUPA_"
+# Variables that are no settings: for tracing a fault, and for where test tools keep their files.
+_OTHER_VARIABLES: Final = frozenset({"SKOUPA_DEBUG", "SKOUPA_CACHE"})
+# What Kubernetes itself tells every Pod about a Service whose name begins with skoupa.
+_SERVICE_LINK: Final = re.compile(
+    r"SKOUPA(_\w+)?_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)"
+)
 
 
 class _Duration(msgspec.Struct, frozen=True):
@@ -48,7 +57,9 @@ class Features(_Section, frozen=True, kw_only=True):
 class Protect(_Section, frozen=True, kw_only=True):
     namespaces: Annotated[
         tuple[str, ...],
-        _about("Namespaces, beside kube-system, kube-public and kube-node-lease, where nothing goes."),
+        _about(
+            "Namespaces, beside kube-system, kube-public and kube-node-lease, where nothing goes; `*` and `?` are wildcards."
+        ),
     ] = ()
     kinds: Annotated[
         tuple[str, ...], _about("Kinds that never go: `PersistentVolume`, `certificates.cert-manager.io`.")
@@ -58,7 +69,10 @@ class Protect(_Section, frozen=True, kw_only=True):
         _about("Objects that never go, as `KIND/NAME` or `KIND/NAMESPACE/NAME`; `*` and `?` are wildcards."),
     ] = ()
     selectors: Annotated[
-        tuple[str, ...], _about("Label selectors of objects that never go: `team=payments,tier!=dev`.")
+        tuple[str, ...],
+        _about(
+            "Label selectors of objects that never go: `team=payments,tier!=dev`. In a variable or flag `;` separates them."
+        ),
     ] = ()
 
 
@@ -102,7 +116,7 @@ class Cascade(_Section, frozen=True, kw_only=True):
     ignore_kinds: Annotated[
         tuple[str, ...],
         _about(
-            "Kinds whose kept objects need not be readable before a Namespace, CRD or owner of them may go."
+            "Kinds whose kept objects need not be readable before a Namespace or CRD of them may go; `*.GROUP` is a whole group."
         ),
     ] = (
         "events",
@@ -112,8 +126,9 @@ class Cascade(_Section, frozen=True, kw_only=True):
         "endpointslices.discovery.k8s.io",
         "componentstatuses",
         "bindings",
-        "nodes.metrics.k8s.io",
-        "pods.metrics.k8s.io",
+        "*.metrics.k8s.io",
+        "*.custom.metrics.k8s.io",
+        "*.external.metrics.k8s.io",
     )
 
 
@@ -223,11 +238,15 @@ def load(
 ) -> Settings:
     """File, then environment, then flags; `flags` maps keys like `ttl.noticeBefore` to values or texts."""
     tree = _read(file) if file else {}
-    for setting in every_setting():
-        if setting.variable in environ:
-            value = _from_text(environ[setting.variable], setting)
-            _put(tree, setting.key, value)
     known = {setting.key: setting for setting in every_setting()}
+    variables = {setting.variable: setting for setting in known.values()}
+    for name in sorted(environ):
+        if not name.startswith(ENV_PREFIX) or name in _OTHER_VARIABLES:
+            continue
+        if name in variables:
+            _put(tree, variables[name].key, _from_text(environ[name], variables[name]))
+        elif not _SERVICE_LINK.fullmatch(name):
+            raise UsageError(f"there is no variable {name}", advice=_nearest(name, variables))
     for key, value in (flags or {}).items():
         if key not in known:
             raise UsageError(f"there is no setting {key}", advice=_nearest(key, known))
@@ -241,16 +260,41 @@ def decode(tree: dict[str, Any], *, source: str) -> Settings:
     try:
         settings = msgspec.convert(tree, Settings, strict=True)
     except msgspec.ValidationError as error:
-        raise UsageError(
-            f"{source}: {_readable(str(error))}", advice="docs/settings.md lists all settings"
-        ) from error
+        key, said = _readable(str(error))
+        choices = next((get_args(_bare(one.type)) for one in every_setting() if one.key == key), ())
+        advice = f"write {' or '.join(choices)}" if choices and "enum" in said else _SEE_ALL
+        raise UsageError(f"{source}: {key}: {said}" if key else f"{source}: {said}", advice=advice) from error
     for setting in every_setting():
         value = _get(settings, setting.key)
         if _is_duration(setting.type) and value is not None:
             parsed = parse_duration(value)
             if not isinstance(parsed, int):
                 raise UsageError(f"{source}: {setting.key}: {value!r} is no duration", advice=parsed.instead)
+    _check_protect(settings.protect, source=source)
     return settings
+
+
+def _check_protect(protect: Protect, *, source: str) -> None:
+    """A guard that can't match anything, or not be read, must not look like one."""
+    for text in protect.names:
+        parts = text.split("/")
+        if len(parts) not in {2, 3} or not all(parts):
+            raise UsageError(
+                f"{source}: protect.names: {text!r} names no object",
+                advice="write KIND/NAME or KIND/NAMESPACE/NAME",
+            )
+    for text in protect.selectors:
+        try:
+            empty = not parse_labels(text).requirements
+        except ValueError as error:
+            raise UsageError(
+                f"{source}: protect.selectors: {text!r} is no label selector", advice=str(error)
+            ) from error
+        if empty:
+            raise UsageError(
+                f"{source}: protect.selectors: an empty selector is that of every object",
+                advice="leave it out, or write `mode: observe` to keep everything",
+            )
 
 
 def seconds(duration: str) -> int:
@@ -300,7 +344,7 @@ def _check_keys(tree: Any, section: type[msgspec.Struct], *, path: tuple[str, ..
 
 def _nearest(key: str, known: Mapping[str, Any]) -> str:
     near = difflib.get_close_matches(key, list(known), n=1, cutoff=0.4)
-    return f"did you mean {near[0]}?" if near else "docs/settings.md lists all settings"
+    return f"did you mean {near[0]}?" if near else _SEE_ALL
 
 
 def _put(tree: dict[str, Any], key: str, value: Any) -> None:
@@ -324,7 +368,8 @@ def _from_text(text: str, setting: Setting) -> Any:
     """Environment and flags are texts; lists are separated by commas."""
     bare = _bare(setting.type)
     if get_origin(bare) is tuple:
-        return [part.strip() for part in text.split(",") if part.strip()]
+        separator = ";" if setting.key == "protect.selectors" else ","
+        return [part.strip() for part in text.split(separator) if part.strip()]
     if bare is str or _is_duration(setting.type) or get_origin(bare) is Literal:
         return text
     try:
@@ -356,7 +401,7 @@ def _flat(hint: Any) -> Iterator[Any]:
         yield from _flat(part)
 
 
-def _readable(message: str) -> str:
-    """`Expected `int`, got `str` - at `$.rate.inFlight`` becomes a sentence with the key first."""
+def _readable(message: str) -> tuple[str, str]:
+    """`Expected `int`, got `str` - at `$.rate.inFlight`` is the key and what is wrong with it."""
     said, _, where = message.partition(" - at `$.")
-    return f"{where.rstrip('`')}: {said}" if where else said
+    return where.rstrip("`"), said

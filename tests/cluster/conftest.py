@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from harness.controlplane import Access
+from harness.controlplane import Access, Options, shared_control_plane
 from harness.faultproxy import FaultProxy
 from skoupa.kube.client import Client
 from tests.cluster.reaching import connected, faulty, new_namespace
+
+
+@pytest.fixture(scope="session")
+def spare_plane() -> Iterator[Access]:
+    """A second control plane, on which groups may fail and pages are forgotten as soon as etcd forgets them."""
+    with shared_control_plane(Options(feature_gates={"ListFromCacheSnapshot": False})) as access:
+        yield access
 
 
 @pytest.fixture

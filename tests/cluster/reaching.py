@@ -7,7 +7,6 @@ it shortens no deadline.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -86,20 +85,26 @@ async def remove_namespace(client: Client, name: str, *, uid: str) -> None:
         return
 
 
-async def until(
-    condition: Callable[[], T | Awaitable[T]], *, what: str | Callable[[], Any], seconds: float = 20.0
-) -> T:
+async def until(condition: Callable[[], T], *, what: str | Callable[[], Any], seconds: float = 20.0) -> T:
     """The first true value of the condition; the deadline is generous, for a slow machine is no fault."""
+
+    async def asked() -> T:
+        return condition()
+
+    return await eventually(asked, what=what, seconds=seconds)
+
+
+async def eventually(
+    condition: Callable[[], Awaitable[T]], *, what: str | Callable[[], Any], seconds: float = 20.0
+) -> T:
+    """As `until`, for what has to be asked of the server."""
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
-    while True:
-        found = condition()
-        value = await found if inspect.isawaitable(found) else found
-        if value:
-            return value
+    while not (value := await condition()):
         if loop.time() > end:
             raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
         await asyncio.sleep(POLL_SECONDS)
+    return value
 
 
 async def exists(client: Client, resource: Resource, name: str, *, namespace: str = "") -> bool:
@@ -114,7 +119,7 @@ async def exists(client: Client, resource: Resource, name: str, *, namespace: st
 
 async def token_of(admin: Client, namespace: str, name: str = "default") -> str:
     """A token of a ServiceAccount, from the server's TokenRequest; the account is there once its controller ran."""
-    await until(
+    await eventually(
         lambda: exists(admin, SERVICE_ACCOUNTS, name, namespace=namespace), what=f"ServiceAccount {name}"
     )
     made = await admin.create(

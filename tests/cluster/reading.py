@@ -30,6 +30,7 @@ def picture_of(objects: Iterable[Partial]) -> Picture:
 class Reader:
     def __init__(self) -> None:
         self.picture: Picture = {}
+        self.first: Picture = {}
         self.told: Counter[tuple[str, int, bool]] = Counter()
         self.version = 0
         self.lists = 0
@@ -58,6 +59,7 @@ class Reader:
                 self._check(self._arriving is not None, "a list ended that never began")
                 self._check(int(version) >= self.version, f"a list of {version} after {self.version}")
                 self.picture, self._arriving = self._arriving or {}, None
+                self.first = self.first if self.lists else dict(self.picture)
                 self.gaps.append((self.version, int(version)))
                 self.version = int(version)
                 self.lists += 1

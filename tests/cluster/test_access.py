@@ -20,7 +20,7 @@ from skoupa.kube.login.connection import TokenAuth
 from skoupa.kube.login.secret import Secret
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, LEASES, PODS, Resource
-from tests.cluster.reaching import connected, connection_to, new_namespace, token_of, until
+from tests.cluster.reaching import connected, connection_to, eventually, new_namespace, token_of
 
 pytestmark = pytest.mark.cluster
 
@@ -54,7 +54,7 @@ class Granted:
         name = f"{self.user}-{secrets.token_hex(3)}"
         rules = [{"verbs": verbs, "apiGroups": [""], "resources": resources, **rule}]
         subjects = [{"apiGroup": RBAC, "kind": "User", "name": self.user}]
-        bodies = {
+        bodies: dict[str, dict[str, Any]] = {
             f"{prefix}Role": {"rules": rules},
             f"{prefix}RoleBinding": {
                 "roleRef": {"apiGroup": RBAC, "kind": f"{prefix}Role", "name": name},
@@ -92,7 +92,7 @@ async def effective(client: Client, verb: str, resource: Resource, **where: str)
         access.forget()
         return await access.may(verb, resource, **where)
 
-    await until(known, what=f"the grant to {verb} {resource.plural} is in force")
+    await eventually(known, what=f"the grant to {verb} {resource.plural} is in force")
     return access
 
 
@@ -160,7 +160,7 @@ async def test_answers_are_kept_until_a_changed_grant_makes_them_forgotten(
             access.forget()
             return not await access.may("list", PODS)
 
-        await until(taken_away, what="the right is gone")
+        await eventually(taken_away, what="the right is gone")
 
 
 async def test_an_answer_that_has_grown_old_is_asked_for_again(
@@ -174,7 +174,7 @@ async def test_an_answer_that_has_grown_old_is_asked_for_again(
             await access.may("list", PODS)
             return len(proxy.requests) >= 2
 
-        await until(asked_twice, what="a second review")
+        await eventually(asked_twice, what="a second review")
 
 
 async def test_one_review_answers_for_every_kind_and_verb_in_a_namespace(
@@ -188,7 +188,7 @@ async def test_one_review_answers_for_every_kind_and_verb_in_a_namespace(
     assert [request.path for request in proxy.requests] == [RULES_REVIEWS] * 2
 
 
-def incomplete(*rules: dict[str, object]) -> Answer:
+def incomplete(*rules: dict[str, list[str]]) -> Answer:
     status = {
         "resourceRules": list(rules),
         "nonResourceRules": [],

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from harness.controlplane import ControlPlane, Options
-from skoupa.admission.ttl_policies import LIMITS_CONFIG_MAP, ttl_admission
+from skoupa.admission.limits import LIMITS_CONFIG_MAP
+from skoupa.admission.ttl_policies import ttl_admission
 from skoupa.expr.readings import Problem
 from skoupa.expr.ttl import parse_ttl
 from skoupa.settings import TtlSettings
@@ -347,6 +348,16 @@ class TestRefusals:
     def test_the_status_is_no_way_round(self, server: Writer) -> None:
         server.create(PODS, "status-way", spec={"containers": CONTAINERS})
         assert "write 2d" in server.label(f"{PODS}/status-way", "status", "2days").refused
+
+    @pytest.mark.parametrize(
+        "refreshed", ["9999-12-31T23:59:59-23:59", "1970-01-01T00:00:00+23:59", "soon", ""]
+    )
+    def test_an_odd_refresh_blocks_no_write(self, server: Writer, refreshed: str) -> None:
+        answer = create(
+            server, CONFIG_MAPS, "odd-refresh", "1h", metadata={"annotations": {REFRESHED: refreshed}}
+        )
+        assert answer.status == 201, answer
+        server.ask("DELETE", f"{CONFIG_MAPS}/odd-refresh")
 
     def test_a_large_annotation_blocks_no_write(self, server: Writer) -> None:
         """An error in a policy that refuses is a refusal, and too much work is an error."""

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.controlplane import Access, ControlPlane
+from harness.controlplane import Access
 from harness.faultproxy import Answer, FaultProxy, Garbage, Reset, Rule, kube_status
 from skoupa.errors import BadReply, Forbidden, KindUnreadable, Unauthorized, UnknownKind
 from skoupa.kube.client import Client
@@ -19,7 +19,7 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from skoupa.kube.transport import Request, Response, Stream, Transport
-from tests.cluster.reaching import connected, until
+from tests.cluster.reaching import connected, eventually
 
 pytestmark = pytest.mark.cluster
 
@@ -157,21 +157,14 @@ async def api_service(admin: Client, group: str) -> AsyncIterator[None]:
         await admin.delete(API_SERVICES, f"v1.{group}", uid=made["metadata"]["uid"], propagation="Background")
 
 
-@pytest.fixture(scope="module")
-def own_plane() -> Any:
-    """A broken group is seen by everybody on a server."""
-    with ControlPlane() as plane:
-        yield plane
-
-
 @pytest.mark.parametrize("wrap", [lambda inner: inner, OldServer], ids=["aggregated", "old"])
 async def test_kinds_of_an_extension_server_that_is_away_are_unknown_and_not_absent(
-    own_plane: ControlPlane, wrap: Callable[[Transport], Transport]
+    spare_plane: Access, wrap: Callable[[Transport], Transport]
 ) -> None:
     group = f"away-{secrets.token_hex(3)}.example"
     async with (
-        connected(own_plane.kubeconfig) as admin,
-        connected(own_plane.kubeconfig, wrap=wrap) as client,
+        connected(spare_plane.kubeconfig) as admin,
+        connected(spare_plane.kubeconfig, wrap=wrap) as client,
         api_service(admin, group),
     ):
 
@@ -179,7 +172,7 @@ async def test_kinds_of_an_extension_server_that_is_away_are_unknown_and_not_abs
             found = await discover(client)
             return found if found.unreadable(group) else None
 
-        found = await until(known, what="the gap is seen")
+        found = await eventually(known, what="the gap is seen")
         assert found is not None
         with pytest.raises(KindUnreadable, match=group):
             found.resolve("widgets")
@@ -218,7 +211,7 @@ async def test_a_custom_kind_resolves_by_every_form_of_its_name(admin: Client) -
             found = await discover(admin)
             return found if found.find(group, "Gizmo") else None
 
-        found = await until(served, what="the kind is served")
+        found = await eventually(served, what="the kind is served")
         assert found is not None
         gizmo = found.find(group, "Gizmo", "v1")
         for name in (

@@ -193,10 +193,10 @@ async def test_events_that_may_not_be_written_are_counted_and_the_next_are_still
     control_plane: Access, admin: Client, namespace: str
 ) -> None:
     regarding = await config_map(admin, namespace)
-    async with connected(control_plane.kubeconfig_for(user="tells-nothing")) as client:
-        async with writing(client) as writer:
-            writer.tell(expired(regarding))
-            writer.tell(expired(regarding, note="again"))
+    kubeconfig = control_plane.kubeconfig_for(user="tells-nothing")
+    async with connected(kubeconfig) as client, writing(client) as writer:
+        writer.tell(expired(regarding))
+        writer.tell(expired(regarding, note="again"))
     assert writer.statistics() == {"queued": 0, "told": 0, "dropped": 0, "failed": 2}
     assert isinstance(writer.last_error, Forbidden)
 

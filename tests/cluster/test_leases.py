@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from skoupa.kube.leases import Election, Fence
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, LEASES
 from skoupa.kube.transport import Transport
-from tests.cluster.reaching import connected, faulty, until
+from tests.cluster.reaching import connected, eventually, faulty, until
 
 pytestmark = pytest.mark.cluster
 
@@ -72,7 +73,7 @@ async def test_of_two_candidates_one_leads_and_the_other_waits(admin: Client, na
         async def renewed_again() -> bool:
             return bool((await lease_of(admin, namespace))["renewTime"] != renewed)
 
-        await until(renewed_again, what="the lease is renewed")
+        await eventually(renewed_again, what="the lease is renewed")
         assert first.leading
         assert not second.leading
         spec = await lease_of(admin, namespace)
@@ -281,7 +282,7 @@ async def test_a_lease_that_is_deleted_under_its_holder_does_not_make_a_second_l
                         return False
                     return lease.metadata.uid != found.metadata.uid
 
-                await until(made_anew, what="there is a Lease again")
+                await eventually(made_anew, what="there is a Lease again")
                 assert (await lease_of(admin, namespace))["holderIdentity"] == "a"
                 observer.cancel()
 
@@ -345,7 +346,7 @@ class Candidates:
         spans = sorted(self.spans)
         return [
             (one, next_one)
-            for one, next_one in zip(spans, spans[1:], strict=False)
+            for one, next_one in pairwise(spans)
             if one[2] != next_one[2] and next_one[0] < one[1]
         ]
 

@@ -6,19 +6,19 @@ import asyncio
 import gc
 import re
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
-from harness.controlplane import Access, Options, shared_control_plane
+from harness.controlplane import Access
 from harness.faultproxy import Close, FaultProxy, Garbage, Reset, Rule, Silence, kube_status
 from skoupa.errors import BadReply, Disconnected, Forbidden, Gone, NotFound
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, count, everything, pages
 from skoupa.kube.objects import METADATA, WHOLE, Partial
 from skoupa.kube.resources import CONFIG_MAPS, Resource
-from tests.cluster.reaching import Hasty, connected, new_namespace
+from tests.cluster.reaching import Hasty, connected, eventually, exists, new_namespace
 
 pytestmark = pytest.mark.cluster
 
@@ -94,6 +94,10 @@ async def test_whole_objects_come_with_their_bodies_and_metadata_without(admin: 
 
 
 async def test_counting_costs_one_object(through_proxy: Client, proxy: FaultProxy, stocked: str) -> None:
+    await eventually(
+        lambda: exists(through_proxy, CONFIG_MAPS, "kube-root-ca.crt", namespace=stocked),
+        what="the last ConfigMap that is made by itself",
+    )
     listed = await everything(through_proxy, CONFIG_MAPS, METADATA, scope=Scope(namespace=stocked))
     before = len(proxy.requests)
     assert await count(through_proxy, CONFIG_MAPS, namespace=stocked) == len(listed.items) >= MADE
@@ -160,8 +164,10 @@ async def test_a_page_that_fails_half_way_is_asked_for_again(
 class Impatient(Hasty):
     """Lives through the minute that a page may take, and through nothing else, in a moment."""
 
-    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[None]:
-        return super().timeout(0.3 if seconds == 60.0 else seconds)
+    @asynccontextmanager
+    async def timeout(self, seconds: float | None) -> AsyncIterator[None]:
+        async with super().timeout(0.3 if seconds == 60.0 else seconds):
+            yield
 
 
 async def test_a_page_that_falls_silent_is_asked_for_again(proxy: FaultProxy, stocked: str) -> None:
@@ -196,21 +202,14 @@ async def test_a_list_that_may_not_be_read_or_does_not_exist_is_no_empty_list(
         await everything(admin, ghosts, METADATA)
 
 
-@pytest.fixture(scope="module")
-def forgetful_plane() -> Iterator[Access]:
-    """A server that forgets old pages as soon as etcd does."""
-    with shared_control_plane(Options(feature_gates={"ListFromCacheSnapshot": False})) as access:
-        yield access
-
-
 @pytest.fixture
-async def forgetful(forgetful_plane: Access) -> AsyncIterator[Client]:
-    async with connected(forgetful_plane.kubeconfig) as client:
+async def forgetful(spare_plane: Access) -> AsyncIterator[Client]:
+    async with connected(spare_plane.kubeconfig) as client:
         yield client
 
 
 async def test_a_list_that_expires_half_way_starts_anew_and_is_of_one_moment(
-    forgetful_plane: Access, forgetful: Client
+    spare_plane: Access, forgetful: Client
 ) -> None:
     async with new_namespace(forgetful) as namespace:
         await stock(forgetful, namespace, MADE)
@@ -226,7 +225,7 @@ async def test_a_list_that_expires_half_way_starts_anew_and_is_of_one_moment(
                 if firsts == 1:
                     # Gone before the second page: a list that mixes moments would still show or miss them.
                     await delete(forgetful, namespace, "cm-0000", "cm-0059")
-                    await asyncio.to_thread(forgetful_plane.compact_etcd)
+                    await asyncio.to_thread(spare_plane.compact_etcd)
                 found += names(page.items)
                 versions.add(page.resource_version)
         assert firsts == 2
@@ -235,7 +234,7 @@ async def test_a_list_that_expires_half_way_starts_anew_and_is_of_one_moment(
 
 
 async def test_a_list_that_keeps_expiring_is_asked_for_in_one_piece(
-    forgetful_plane: Access, forgetful: Client
+    spare_plane: Access, forgetful: Client
 ) -> None:
     async with new_namespace(forgetful) as namespace:
         await stock(forgetful, namespace, MADE)
@@ -253,7 +252,7 @@ async def test_a_list_that_keeps_expiring_is_asked_for_in_one_piece(
                 sizes.append((page.first, len(page.items)))
                 body = {"metadata": {"annotations": {"tick": str(len(sizes))}}}
                 await forgetful.merge_patch(CONFIG_MAPS, "cm-0000", body, namespace=namespace)
-                await asyncio.to_thread(forgetful_plane.compact_etcd)
+                await asyncio.to_thread(spare_plane.compact_etcd)
         assert sizes == [(True, 20), (True, 20), (True, 20), (True, MADE)]
 
 

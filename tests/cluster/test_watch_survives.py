@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -55,15 +55,18 @@ from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
-from skoupa.kube.watch import Patience
-from tests.cluster.reaching import Hasty, connected, faulty, new_namespace, until
+from skoupa.kube.watch import Interrupted, Patience, watch
+from tests.cluster.reaching import Hasty, connected, eventually, faulty, new_namespace, until
 from tests.cluster.reading import Picture, Reader, picture_of
 from tests.cluster.writing import SELECTOR, Writer
 
 pytestmark = pytest.mark.cluster
 
-HASTY = Patience(silence=0.5, closing_bookmark=1.0)
-FOLLOWERS = 2
+HASTY = Patience(silence=3.0, closing_bookmark=1.0)
+# The proxy tells the followers apart by a selector of the feed that selects everything.
+FOLLOWERS = (r"^(?!.*fieldSelector)", "fieldSelector")
+ALL_BUT_NOBODY = "metadata.name!=nobody"
+RESUMES = r".*[&]resourceVersion=\d"
 THOUSANDS = 2000
 CAN_NOT_STREAM = Rule(
     kube_status(422, message="sendInitialEvents: Forbidden: the WatchList feature gate is not enabled"),
@@ -126,7 +129,7 @@ class Scene:
             CONFIG_MAPS,
             store=self.store,
             extraction=Extraction(),
-            scope=self.scope,
+            scope=msgspec.structs.replace(self.scope, fields=ALL_BUT_NOBODY),
             patience=HASTY,
         )
         self._server = writing
@@ -148,17 +151,17 @@ class Scene:
             self.writer.stop()
             await writing
             self.proxy.clear()
-            await until(self._agree, what=self._differences, seconds=30)
+            await eventually(self._agree, what=self._differences, seconds=30)
             for task in following:
                 task.cancel()
 
     async def suffer(self, fault: Fault, *, noticed_as: type[SkoupaError] | None) -> None:
         """The next connection of both followers meets the fault; returns when both are past it."""
-        await until(lambda: self.proxy.open_watches == FOLLOWERS, what="both followers watch")
+        await until(lambda: self.proxy.open_watches == len(FOLLOWERS), what="both followers watch")
         self.reader.errors.clear()
-        rule = self.proxy.script(Rule(fault, watch=True, times=FOLLOWERS))
+        rules = self._for_each(fault, RESUMES, RESUMES)
         self.proxy.cut_open_connections()
-        await until(lambda: self.proxy.hits(rule) == FOLLOWERS, what=f"the followers meet {fault}")
+        await until(lambda: all(map(self.proxy.hits, rules)), what=f"the followers meet {fault}")
         if noticed_as is not None:
             # The cut before the fault is noticed too.
             expected = Counter((Disconnected, noticed_as))
@@ -170,15 +173,22 @@ class Scene:
 
     async def suffer_during_list(self, fault: Fault, *, streaming: bool) -> None:
         """Both followers have to list anew, and the list breaks off the first time."""
-        await until(lambda: self.proxy.open_watches == FOLLOWERS, what="both followers watch")
-        self.proxy.script(Rule(kube_status(410), watch=True, times=FOLLOWERS))
-        part = re.compile("sendInitialEvents" if streaming else "continue=")
-        rule = self.proxy.script(Rule(fault, path=part, times=FOLLOWERS))
+        await until(lambda: self.proxy.open_watches == len(FOLLOWERS), what="both followers watch")
+        self._for_each(kube_status(410), RESUMES, RESUMES)
+        # The reader asks for small pages, so that its list breaks off between two.
+        parts = (".*sendInitialEvents", ".*sendInitialEvents") if streaming else (".*continue=", ".*limit=")
+        rules = self._for_each(fault, *parts)
         lists = self.reader.lists
         self.proxy.cut_open_connections()
-        await until(lambda: self.proxy.hits(rule) == FOLLOWERS, what=f"lists meet {fault}")
+        await until(lambda: all(map(self.proxy.hits, rules)), what=f"both lists meet {fault}")
         await until(lambda: self.reader.lists > lists, what="the list is complete in the end")
         await self.caught_up()
+
+    def _for_each(self, fault: Fault, *requests: str) -> list[Rule]:
+        return [
+            self.proxy.script(Rule(fault, path=re.compile(who + which)))
+            for who, which in zip(FOLLOWERS, requests, strict=True)
+        ]
 
     async def caught_up(self, *, seconds: float = 20.0) -> None:
         newest = self.writer.newest(selected=self.selected)
@@ -214,10 +224,18 @@ class Scene:
         assert self.reader.missed(self.writer.log, selected=self.selected) == []
 
     def assert_each_removal_was_told_once(self) -> None:
-        gone = [uid for uid, _, deleted in self.reader.told if deleted]
+        """What went before the first list was complete is only not in that list."""
+        (_, synced), *_ = self.reader.gaps
+        last = {written.uid: written.version for written in self.writer.log}
+        expected = {
+            uid
+            for uid, side in self.writer.removed.items()
+            if (last[uid] > synced or uid in self.reader.first) and (side == "in" or not self.selected)
+        }
+        told = [uid for uid, _, deleted in self.reader.told if deleted]
+        assert expected <= set(told)
         if not self.selected:
-            assert sorted(gone) == sorted(self.writer.removed)
-        assert {uid for uid, side in self.writer.removed.items() if side == "in"} <= set(gone)
+            assert sorted(expected) == sorted(told)
 
 
 @asynccontextmanager
@@ -303,8 +321,10 @@ async def test_whatever_makes_the_server_forget_the_lists_that_follow_close_the_
 class Impatient(Hasty):
     """Lives through 180 s, and through nothing else, in a moment."""
 
-    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[None]:
-        return super().timeout(0.2 if seconds == 180.0 else seconds)
+    @asynccontextmanager
+    async def timeout(self, seconds: float | None) -> AsyncIterator[None]:
+        async with super().timeout(0.2 if seconds == 180.0 else seconds):
+            yield
 
 
 async def test_a_silent_connection_is_given_up_after_180_seconds_and_a_cut_one_at_once(
@@ -386,3 +406,32 @@ async def test_a_streamed_list_that_never_ends_is_given_up_although_objects_keep
     assert made["metadata"]["uid"] in reader.picture
     assert "u1" not in reader.picture
     assert reader.flaws == []
+
+
+@pytest.mark.parametrize("streaming", [True, False], ids=["streamed lists", "lists in pages"])
+async def test_lists_that_expire_as_soon_as_they_are_there_are_asked_for_less_and_less_often(
+    through_proxy: Client, proxy: FaultProxy, namespace: str, *, streaming: bool
+) -> None:
+    if streaming:
+        proxy.script(Rule(WatchError(410, after_lines=2), watch=True, times=None))
+    else:
+        proxy.script(CAN_NOT_STREAM)
+        proxy.script(Rule(kube_status(410), watch=True, times=None))
+    waits: list[float] = []
+    await through_proxy.create(CONFIG_MAPS, {"metadata": {"name": "one"}}, namespace=namespace)
+    events = watch(
+        through_proxy,
+        CONFIG_MAPS,
+        METADATA,
+        scope=Scope(namespace=namespace, fields="metadata.name=one"),
+    )
+    async with asyncio.timeout(20), aclosing(events):
+        async for event in events:
+            if isinstance(event, Interrupted):
+                assert isinstance(event.error, Gone)
+                waits.append(event.wait)
+            if len(waits) == 6:
+                break
+    assert waits[0] == 0, "the first time it is nobody's fault"
+    assert waits == sorted(waits)
+    assert waits[-1] > 4 * waits[1]

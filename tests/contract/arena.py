@@ -21,6 +21,7 @@ from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAME
 from skoupa.kube.transport import Method, Request, Response, Stream, Transport
 from tests.contract.cutting import Cuttable
 from tests.contract.kinds import SERVICE_ACCOUNTS
+from tests.contract.schemas import SCHEMAS, definition_of, established
 
 Object = dict[str, Any]
 Query = Mapping[str, str]
@@ -251,14 +252,14 @@ class Arena:
         async with self.transport.stream(request) as stream, aclosing(stream.chunks()) as chunks:
             yield Watching(stream, chunks, self.clock)
 
-    async def custom_kind(self) -> Resource:
-        """A namespaced kind with a status that other rules use after this one: not to be deleted.
+    async def custom_kind(self, of: str = "plain") -> Resource:
+        """A namespaced kind with a status that later rules use too: not to be deleted.
 
-        A real server delays the first object of a new kind by two seconds.
+        A real server delays the first object of a new kind by two seconds; that is why they are shared.
         """
-        if "custom" not in self._host.shared:
-            self._host.shared["custom"] = await self._define(definition_of(self._word()))
-        return self._host.shared["custom"]
+        if of not in self._host.shared:
+            self._host.shared[of] = await self._define(definition_of(self._word(), schema=SCHEMAS[of]))
+        return self._host.shared[of]
 
     async def own_custom_kind(self, **parts: Any) -> Resource:
         """A new kind, `parts` over the definition's spec; it goes with the arena."""
@@ -311,53 +312,6 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     transport: Any
     client: Client
-
-
-def definition_of(word: str, *, selectable: Sequence[str] = (), status: bool = True, **parts: Any) -> Object:
-    """A CustomResourceDefinition of the kind `word`; `parts` replace those of its spec."""
-    group = f"{word}.contract.skoupa.dev"
-    schema = {
-        "type": "object",
-        "properties": {
-            "spec": {
-                "type": "object",
-                "properties": {"size": {"type": "integer"}, "color": {"type": "string"}},
-            },
-            "status": {"type": "object", "properties": {"phase": {"type": "string"}}},
-        },
-    }
-    spec: Object = {
-        "group": group,
-        "scope": "Namespaced",
-        "names": {
-            "plural": f"{word}s",
-            "singular": word,
-            "kind": word.capitalize(),
-            "shortNames": [f"{word}x"],
-        },
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": schema},
-                "subresources": {"status": {}} if status else {},
-                "selectableFields": [{"jsonPath": path} for path in selectable],
-            }
-        ],
-        **parts,
-    }
-    return {
-        "apiVersion": CUSTOM_RESOURCE_DEFINITIONS.api_version,
-        "kind": CUSTOM_RESOURCE_DEFINITIONS.kind,
-        "metadata": {"name": f"{spec['names']['plural']}.{spec['group']}"},
-        "spec": spec,
-    }
-
-
-def established(definition: Object) -> bool:
-    conditions = (definition.get("status") or {}).get("conditions") or []
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
 
 
 async def refused(call: Awaitable[Any], *, code: int, reason: str) -> Status:

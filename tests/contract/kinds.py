@@ -12,6 +12,10 @@ SERVICE_ACCOUNTS = Resource(version="v1", plural="serviceaccounts", kind="Servic
 CORE_EVENTS = Resource(version="v1", plural="events", kind="Event", namespaced=True)
 DEPLOYMENTS = Resource(group="apps", version="v1", plural="deployments", kind="Deployment", namespaced=True)
 JOBS = Resource(group="batch", version="v1", plural="jobs", kind="Job", namespaced=True)
+CLAIMS = Resource(
+    version="v1", plural="persistentvolumeclaims", kind="PersistentVolumeClaim", namespaced=True
+)
+VOLUMES = Resource(version="v1", plural="persistentvolumes", kind="PersistentVolume", namespaced=False)
 CLUSTER_ROLES = Resource(
     group="rbac.authorization.k8s.io",
     version="v1",
@@ -79,3 +83,18 @@ def secret(name: str, **metadata: Any) -> dict[str, Any]:
         "metadata": {"name": name, **metadata},
         "stringData": {"word": "mum"},
     }
+
+
+def claim(name: str) -> dict[str, Any]:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+
+
+def volume(name: str) -> dict[str, Any]:
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "capacity": {"storage": "1Gi"},
+        "hostPath": {"path": "/nowhere"},
+        "storageClassName": "none",
+    }
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}

@@ -20,13 +20,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     sentence: str
     check: Check
-    broken_by: Sabotage | None
+    broken_by: Sabotage
 
 
 RULES: dict[str, Rule] = {}
 
 
-def rule(*, broken_by: Sabotage | None = None) -> Callable[[Check], Check]:
+def rule(*, broken_by: Sabotage) -> Callable[[Check], Check]:
     def register(check: Check) -> Check:
         name = check.__name__
         assert name not in RULES, f"two rules are called {name}"

@@ -4,7 +4,7 @@ All times are whole seconds since the epoch as `int`: CEL's own durations and ti
 have no clock, so `now` is the creation time on CREATE and the newest managedFields time on UPDATE, which is the
 moment of the very request that changed the label. An object without managedFields (created empty, or cleared of them)
 shows no newer time than its creation, so that less is called past, never more. Clients can forge managedFields, which
-fools only what is said about the past: the limits do not ask what time it is.
+fools only what is said about the past: no limit can be escaped by it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from skoupa.admission.cel import choose, literal, matches
 from skoupa.admission.grammar import DURATION, MAXIMUM_SECONDS, RFC3339, TIME, UNITS
 
 Variable = dict[str, str]
+
+# Of annotations and ConfigMaps, which can be so long that matching them would cost more than a request may. The engine
+# takes nothing longer either.
+LONGEST: Final = 100
 
 _KEY: Final = literal(names.TTL_LABEL)
 _LABEL: Final = f"metadata.?labels[?{_KEY}]"
@@ -60,8 +64,9 @@ def reading() -> list[Variable]:
     value, created = "variables.value", "object.metadata.creationTimestamp"
     times = "object.metadata.?managedFields.orValue([]).filter(f, has(f.time)).map(f, int(timestamp(f.time)))"
     refreshed = "variables.refreshed"
-    # An annotation may be 256 KiB long, and the cost of matching it would end the request.
-    is_refreshed = f"size({refreshed}) <= 100 && {matches(refreshed, RFC3339)}"
+    # On the first and the last day an offset could lead to a year that CEL or the engine does not have.
+    in_range = f"size({refreshed}) <= {LONGEST} && {refreshed} >= '1970-01-02' && {refreshed} < '9999-12-31'"
+    is_refreshed = f"{in_range} && {matches(refreshed, RFC3339)}"
     return [
         variable("value", f"object.{_LABEL}.orValue('')"),
         variable("isTime", matches(value, TIME)),

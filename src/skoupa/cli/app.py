@@ -1,34 +1,36 @@
 """The commands of `skoupa`, each in a module of its own that is imported when it runs."""
 
-from __future__ import annotations
-
-import importlib
-from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from skoupa.cli.acting import extend, keep, refresh, sweep
+from skoupa.cli.dispatch import dispatch
+from skoupa.cli.installing import install, uninstall
+from skoupa.cli.looking import PLAN_HELP, completion, explain, plan
 from skoupa.cli.options import AllNamespaces, Connecting, Context, Kubeconfig, Namespace
 
 app = typer.Typer(
     name="skoupa",
     help="One garbage collector for everything that a Kubernetes cluster leaves behind.",
     epilog="Exit codes: 0 done, 1 unexpected, 2 usage, 3 timed out, 4 leftovers, 5 refused by a guard, "
-    "6 unreachable or denied, 7 interrupted.",
+    "6 unreachable or denied, 7 interrupted, 10 the plan has work (with --detailed-exitcode).",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
-
-def _command(module: str, **arguments: Any) -> None:
-    run: Callable[..., None] = importlib.import_module(f"skoupa.cli.{module}").run
-    try:
-        run(**arguments)
-    except (KeyboardInterrupt, BrokenPipeError) as end:
-        # Typer has exit codes of its own for these (130 and 1); in a group they get past it to `__main__`.
-        raise BaseExceptionGroup("the command was ended from outside", [end]) from None
+app.command(help=PLAN_HELP)(plan)
+app.command()(explain)
+app.command("why", hidden=True)(explain)
+app.command()(keep)
+app.command()(extend)
+app.command()(refresh)
+app.command()(sweep)
+app.command()(completion)
+app.command()(install)
+app.command()(uninstall)
 
 
 @app.command()
@@ -44,7 +46,7 @@ def version(
     Example: skoupa version --context staging
     """
     connecting = Connecting(kubeconfig=kubeconfig, context=context)
-    _command("version", connecting=connecting, client_only=client, output=output)
+    dispatch("version", connecting=connecting, client_only=client, output=output)
 
 
 @app.command()
@@ -66,10 +68,10 @@ def snapshot(
 
     What may not be read is named on standard error, and the exit code is then 4.
 
-    Example: skoupa snapshot -A -o cluster.yaml && skoupa demo --from cluster.yaml
+    Example: skoupa snapshot -A -o shop.yaml && skoupa demo --from shop.yaml
     """
     connecting = Connecting(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    _command(
+    dispatch(
         "snapshot",
         connecting=connecting,
         kinds=tuple(kinds or ()),
@@ -105,7 +107,7 @@ def run(
     Example: skoupa run --enforce --set rate.deletionsPerSecond=20
     """
     connecting = Connecting(kubeconfig=kubeconfig, context=context)
-    _command(
+    dispatch(
         "run",
         connecting=connecting,
         config=config,
@@ -139,4 +141,4 @@ def demo(
 
     Example: skoupa demo --speed 3600
     """
-    _command("demo", source=source, hours=hours, speed=speed, seed=seed)
+    dispatch("demo", source=source, hours=hours, speed=speed, seed=seed)

@@ -89,7 +89,15 @@ class Outcome(_Shape, frozen=True, kw_only=True):
     """What became of it: `what` is one word, `text` the sentence behind it, empty where all went well."""
 
     what: Literal[
-        "deleted", "terminating", "gone", "stays", "failed", "not-tried", "changed", "unchanged", "would-change"
+        "deleted",
+        "terminating",
+        "gone",
+        "stays",
+        "failed",
+        "not-tried",
+        "changed",
+        "unchanged",
+        "would-change",
     ]
     text: str = ""
 
@@ -151,7 +159,11 @@ def item_of(found: Finding, *, weight: Weight | None = None) -> Item:
     row, verdict = found.row, found.verdict
     extra = tuple(weight.notes()) if weight else ()
     return Item(
-        **identity(row),
+        api_version=row.resource.api_version,
+        kind=row.resource.kind,
+        namespace=row.namespace,
+        name=row.name,
+        uid=uid_text(row.uid),
         due=moment(verdict.due),
         goes_at=moment(verdict.goes),
         claims=tuple(_claim(claim) for claim in verdict.claims),
@@ -166,7 +178,11 @@ def item_of(found: Finding, *, weight: Weight | None = None) -> Item:
 def parent_of(row: Row, verdict: Verdict, relation: Literal["owner", "namespace", "definition"]) -> Parent:
     return Parent(
         relation=relation,
-        **identity(row),
+        api_version=row.resource.api_version,
+        kind=row.resource.kind,
+        namespace=row.namespace,
+        name=row.name,
+        uid=uid_text(row.uid),
         state="terminating" if row.deleted_at else "lives",
         due=moment(verdict.due),
         goes_at=moment(verdict.goes),
@@ -185,16 +201,6 @@ def window_of(window: Window) -> ToldWindow:
 
 def gap_of(gap: Gap) -> ToldGap:
     return ToldGap(what=gap.what, why=gap.why)
-
-
-def identity(row: Row) -> dict[str, str]:
-    return {
-        "api_version": row.resource.api_version,
-        "kind": row.resource.kind,
-        "namespace": row.namespace,
-        "name": row.name,
-        "uid": uid_text(row.uid),
-    }
 
 
 def moment(epoch: float | None) -> str | None:

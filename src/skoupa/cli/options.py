@@ -28,10 +28,10 @@ Namespace = Annotated[
 AllNamespaces = Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")]
 Kinds = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KIND...]", help="Kinds (pods, deploy, widgets.shop.example); none: all."),
+    typer.Argument(metavar="KIND", help="Kinds (pods, deploy, widgets.shop.example); none: all."),
 ]
 Objects = Annotated[
-    list[str], typer.Argument(metavar="KIND/NAME...", help="Objects: pod/web, deployment.apps/shop.")
+    list[str], typer.Argument(metavar="KIND/NAME", help="Objects: pod/web, deployment.apps/shop.")
 ]
 Config = Annotated[
     str | None, typer.Option(metavar="FILE", help="The controller's settings: protect, compat and the like.")
@@ -45,6 +45,8 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done,
 TableForm = Literal["table", "wide", "json", "yaml", "name"]
 TextForm = Literal["text", "json", "yaml"]
 TableOutput = Annotated[TableForm, typer.Option("-o", "--output", help="How to show it.")]
+SweepForm = Literal["table", "json", "yaml"]
+SweepOutput = Annotated[SweepForm, typer.Option("-o", "--output", help="How to show it.")]
 TextOutput = Annotated[TextForm, typer.Option("-o", "--output", help="How to show it.")]
 
 

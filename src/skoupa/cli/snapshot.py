@@ -50,6 +50,7 @@ async def _snapshot(
             gaps += 1
             say(f"not in the snapshot: the kinds of {gap.where} ({gap.why})")
         wanted = list(_wanted(discovery, kinds, namespaced_only=bool(namespace)))
+        advice: dict[str, None] = {}
         with _Output(output) as out:
             for resource in wanted:
                 progress(f"{out.written} objects, reading {resource.qualified}")
@@ -57,9 +58,15 @@ async def _snapshot(
                     await _write_kind(client, resource, namespace=namespace, out=out)
                 except (ApiError, BadReply, TimedOut) as error:
                     gaps += 1
+                    advice.update({error.advice: None} if error.advice else {})
                     say(f"not in the snapshot: {resource.qualified} ({error.message})")
-        say(f"{out.written} objects" + (f", {gaps} gaps" if gaps else ""))
+        told = [_counted(out.written, "object"), *([_counted(gaps, "gap")] if gaps else [])]
+        say(": ".join([", ".join(told), *(["; ".join(advice)] if advice else [])]))
         return gaps
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _wanted(discovery: Discovery, kinds: tuple[str, ...], *, namespaced_only: bool) -> Iterator[Resource]:

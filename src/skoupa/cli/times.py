@@ -19,14 +19,14 @@ def zone_of(name: str | None) -> tzinfo:
 
 
 def short_time(epoch: float, zone: tzinfo) -> str:
-    """`2026-11-20 17:00`; seconds only where there are any."""
+    """`2026-11-20 17:00`; whoever needs the second sees it in the distance, or asks for JSON."""
     when = _EPOCH + timedelta(seconds=int(epoch))
     try:
         when = when.astimezone(zone)
     except OverflowError:
         # The last hours of the year 9999 are in no calendar east of Greenwich.
         return f"{when:%Y-%m-%d %H:%M}Z"
-    return f"{when:%Y-%m-%d %H:%M:%S}" if when.second else f"{when:%Y-%m-%d %H:%M}"
+    return f"{when:%Y-%m-%d %H:%M}"
 
 
 def full_time(epoch: float, zone: tzinfo) -> str:

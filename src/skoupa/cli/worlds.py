@@ -1,7 +1,6 @@
 """Where a command looks: a cluster, or manifests that are loaded into a cluster in memory whose clock stands still.
 
-Times are the server's: a laptop whose clock is off must not show another plan than the controller follows. Identities
-that the memory had to make up for manifests without any are not shown.
+Times are the server's: a laptop whose clock is off must not show another plan than the controller follows.
 """
 
 from __future__ import annotations
@@ -24,12 +23,15 @@ STANDARD_INPUT: Final = "-"
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
-    """`namespace` is the one to look at unless told otherwise; empty: all. `made_up` are identities nobody gave."""
+    """`namespace` is the one to look at unless told otherwise; empty: all.
+
+    `given` are the uids that manifests brought; others are made up and not shown. None: all are the server's.
+    """
 
     client: Client
     namespace: str
     skew: Callable[[], float] = lambda: 0.0
-    made_up: frozenset[str] = frozenset()
+    given: frozenset[str] | None = None
 
     def now(self) -> float:
         skew = self.skew()
@@ -58,7 +60,6 @@ def in_files(work: Work[R], *, sources: tuple[str, ...], now: float, namespace: 
     from skoupa.sim import manifests  # noqa: PLC0415
     from skoupa.sim.clock import VirtualClock, run  # noqa: PLC0415
     from skoupa.sim.cluster import EmbeddedCluster  # noqa: PLC0415
-    from skoupa.sim.kinds import BUILT_IN  # noqa: PLC0415
 
     found: list[manifests.Manifest] = []
     for source in sources:
@@ -68,19 +69,12 @@ def in_files(work: Work[R], *, sources: tuple[str, ...], now: float, namespace: 
             found += manifests.load(Path(source))
     if not found:
         raise UsageError(f"there are no objects in {', '.join(sources)}", advice="check --from")
-    given = {str(manifest.body["metadata"].get("uid") or "") for manifest in found}
+    given = frozenset(str(manifest.body["metadata"].get("uid") or "") for manifest in found)
 
     async def main(clock: VirtualClock) -> R:
         # Not entered: its controllers do not run, so nothing in it changes while it is looked at.
         cluster = EmbeddedCluster(clock=clock)
-        cluster.load(
-            (manifest.body for manifest in found), resources=manifests.missing_kinds(found, BUILT_IN)
-        )
-        made_up = {uid for uid in _identities(cluster) if uid not in given}
-        world = World(client=Client(cluster, clock), namespace=namespace, made_up=frozenset(made_up))
-        return await work(world)
-
-    def _identities(cluster: EmbeddedCluster) -> list[str]:
-        return [row.uid for shelf in cluster.plane.store.shelves.values() for row in shelf.rows.values()]
+        cluster.load(found)
+        return await work(World(client=Client(cluster, clock), namespace=namespace, given=given))
 
     return run(main, start=now)

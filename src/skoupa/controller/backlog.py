@@ -1,18 +1,21 @@
 """Two ways in which very many objects become due at once by mistake, and are held until somebody has looked.
 
 First start: a cluster that Skoupa never swept may be full of forgotten labels. Retroactive labels: a TTL that slipped
-into `commonLabels` makes everything old due at once. What became due through a label that was written late waits a
-moment, so that the first of many is not gone before the others are seen. `acceptBacklog` releases both.
+into `commonLabels` makes everything old due at once. What became due through a label that was written late waits until
+no more such labels arrive, so that the first of many is not gone before the others are seen. Accepting the backlog
+releases what is there then; labels that are written later are counted anew.
 """
 
 from __future__ import annotations
 
-from collections import deque
+import bisect
+import math
 from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
 
+from skoupa import names
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.model.reasons import reason
@@ -24,6 +27,8 @@ OLD_SECONDS: Final = 3600
 LABELLING_SECONDS: Final = 600
 RETROACTIVE_LIMIT: Final = 50
 SETTLE_SECONDS: Final = 10
+# Labels of objects that are gone count as long as they can be part of a labelling that still goes on.
+_FORGET_SECONDS: Final = 2 * LABELLING_SECONDS
 
 
 class Mass(msgspec.Struct, kw_only=True, rename="camel"):
@@ -35,41 +40,73 @@ class Mass(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Backlog:
-    """`due` gives an object's due time. Nothing is held while `accepted`."""
+    """`due` gives an object's due time; `goes` says whether it would go now."""
 
-    def __init__(self, *, due: Callable[[Row, float], float | None], accepted: bool) -> None:
+    def __init__(
+        self, *, due: Callable[[Row, float], float | None], goes: Callable[[Row, float], bool]
+    ) -> None:
         self._due = due
-        self.accepted = accepted
+        self._goes = goes
         self._first_start: tuple[float, int] | None = None
+        # Labels written up to then were accepted.
+        self._accepted_at = -math.inf
         self.masses: list[Mass] = []
-        self._recent: deque[tuple[int, Uid]] = deque()
-        self._seen: dict[Uid, float] = {}
+        # For each object that a late label made due: when that was written, and when it was seen here.
+        self._written: dict[Uid, tuple[int, float]] = {}
+        self._gone: dict[Uid, float] = {}
+        # All the times of writing, in order.
+        self._moments: list[int] = []
+        self._newest_seen = -math.inf
+
+    def accept(self, at: float) -> None:
+        self._accepted_at = max(self._accepted_at, at)
+        self._first_start = None
+        self.masses = [mass for mass in self.masses if mass.end > self._accepted_at]
+
+    def remember(self, masses: Iterable[Mass]) -> None:
+        """Masses that were written down before a restart; what was counted since may be the same ones."""
+        for mass in masses:
+            same = next((own for own in self.masses if _touch(own, mass)), None)
+            if same is not None:
+                same.start, same.end = min(same.start, mass.start), max(same.end, mass.end)
+                same.count = max(same.count, mass.count)
+            elif mass.end > self._accepted_at:
+                self.masses.append(mass)
 
     def assess_first_start(self, rows: Iterable[Row], now: float) -> int:
         """Called once on a cluster that was never swept; how many objects are held, 0 when there are few."""
-        overdue = sum(
-            1 for row in rows if (due := self._due(row, now)) is not None and due < now - OVERDUE_SECONDS
-        )
-        if self.accepted or overdue <= FIRST_START_LIMIT:
+        if self._accepted_at > -math.inf:
             return 0
-        self._first_start = (now - OVERDUE_SECONDS, overdue)
+        before = now - OVERDUE_SECONDS
+        overdue = sum(
+            1
+            for row in rows
+            if (due := self._due(row, now)) is not None and due < before and self._goes(row, now)
+        )
+        if overdue <= FIRST_START_LIMIT:
+            return 0
+        self._first_start = (before, overdue)
         return overdue
 
     def learn(self, deltas: Iterable[Delta], now: float) -> bool:
         """Whether a new labelling of many was found, or a known one grew."""
         grown = False
         for delta in deltas:
-            row = delta.after
+            row, before = delta.after, delta.before
             if row is None:
-                if delta.before is not None:
-                    self._seen.pop(delta.before.uid, None)
+                if before is not None and before.uid in self._written:
+                    self._gone[before.uid] = now
                 continue
-            if not row.labelled_at or not self._is_retroactive(row, now):
+            # A manager that owns the label and writes something else gives it a new time: the label itself counts.
+            if before is not None and before.label(names.TTL_LABEL) == row.label(names.TTL_LABEL):
                 continue
-            if delta.before is not None and delta.before.labelled_at == row.labelled_at:
-                continue
-            self._seen[row.uid] = now
-            grown = self._count(row) or grown
+            self._take_out(row.uid)
+            if row.labelled_at and self._is_retroactive(row, now):
+                self._newest_seen = now
+                self._written[row.uid] = (row.labelled_at, now)
+                grown = self._count(row.labelled_at) or grown
+        if len(self._gone) > 1000:
+            self._forget_gone(now)
         return grown
 
     def _is_retroactive(self, row: Row, now: float) -> bool:
@@ -81,39 +118,59 @@ class Backlog:
             and row.labelled_at - row.created >= OLD_SECONDS
         )
 
-    def _count(self, row: Row) -> bool:
-        for mass in self.masses:
-            if mass.start - LABELLING_SECONDS <= row.labelled_at <= mass.end + LABELLING_SECONDS:
-                mass.start, mass.end = min(mass.start, row.labelled_at), max(mass.end, row.labelled_at)
-                mass.count += 1
-                return True
-        self._recent.append((row.labelled_at, row.uid))
-        newest = max(moment for moment, _ in self._recent)
-        self._recent = deque(
-            (moment, uid) for moment, uid in self._recent if moment >= newest - LABELLING_SECONDS
-        )
-        uids = {uid for _, uid in self._recent}
-        if len(uids) <= RETROACTIVE_LIMIT:
+    def _count(self, moment: int) -> bool:
+        bisect.insort(self._moments, moment)
+        if moment <= self._accepted_at:
             return False
-        moments = [moment for moment, _ in self._recent]
-        self.masses.append(Mass(start=min(moments), end=max(moments), count=len(uids)))
-        self._recent.clear()
-        return True
+        for mass in self.masses:
+            if mass.start - LABELLING_SECONDS <= moment <= mass.end + LABELLING_SECONDS:
+                mass.start, mass.end = min(mass.start, moment), max(mass.end, moment)
+                mass.count = max(mass.count, self._between(mass.start, mass.end))
+                return True
+        return self._found_mass(moment)
+
+    def _found_mass(self, moment: int) -> bool:
+        """Whether some ten minutes around this moment saw too many."""
+        moments = self._moments
+        first = bisect.bisect_left(moments, max(moment - LABELLING_SECONDS, self._accepted_at + 1))
+        last = bisect.bisect_right(moments, moment + LABELLING_SECONDS)
+        for start in range(first, last - RETROACTIVE_LIMIT):
+            begin, end = moments[start], moments[start + RETROACTIVE_LIMIT]
+            if begin <= moment <= end and end - begin <= LABELLING_SECONDS:
+                self.masses.append(Mass(start=begin, end=end, count=self._between(begin, end)))
+                return True
+        return False
+
+    def _between(self, start: int, end: int) -> int:
+        return bisect.bisect_right(self._moments, end) - bisect.bisect_left(self._moments, start)
+
+    def _take_out(self, uid: Uid) -> None:
+        known = self._written.pop(uid, None)
+        self._gone.pop(uid, None)
+        if known is not None:
+            del self._moments[bisect.bisect_left(self._moments, known[0])]
+
+    def _forget_gone(self, now: float) -> None:
+        for uid in [uid for uid, at in self._gone.items() if at < now - _FORGET_SECONDS]:
+            self._take_out(uid)
 
     def hold(self, row: Row, now: float) -> Hold | None:
-        if self.accepted:
-            return None
         if self._first_start is not None:
             before, count = self._first_start
             due = self._due(row, now)
             if due is not None and due < before:
                 return Hold(reason=reason("first-start-backlog", count=count))
-        if not row.labelled_at or not self._is_retroactive(row, now):
+        moment, seen = self._written.get(row.uid, (0, 0.0))
+        if moment <= max(0, self._accepted_at):
             return None
         for mass in self.masses:
-            if mass.start <= row.labelled_at <= mass.end:
+            if mass.start <= moment <= mass.end:
                 return Hold(reason=reason("retroactive-label", count=mass.count))
-        settled = max(self._seen.get(row.uid, 0.0), row.labelled_at) + SETTLE_SECONDS
+        settled = min(max(self._newest_seen, moment), seen + LABELLING_SECONDS) + SETTLE_SECONDS
         if settled > now:
             return Hold(reason=reason("just-labelled", seconds=SETTLE_SECONDS), until=settled)
         return None
+
+
+def _touch(one: Mass, other: Mass) -> bool:
+    return one.start <= other.end + LABELLING_SECONDS and other.start <= one.end + LABELLING_SECONDS

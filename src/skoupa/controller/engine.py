@@ -1,22 +1,25 @@
 """The engine: keeps knowledge true by watching, and lets the sweeper act on it.
 
-One task each for the sweep, for the kinds (definitions and API services come and go), for rights (asked once a minute)
-and for the chains of kept objects; one per feed; none per object. It stops by `stop`: what is under way is finished.
+One task each for the sweep, for what can be seen (kinds, rights, health of feeds), for the chains of kept objects and
+for the clock; one per feed; none per object. It stops by `stop`: what is under way is finished.
 A replica that does not lead watches and waits; its agenda is full when it takes over.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from skoupa import names
 from skoupa.clock import Clock
 from skoupa.controller.backlog import Backlog, Mass
-from skoupa.controller.feeds import Feeds, watchable
+from skoupa.controller.feeds import Feeds
 from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.outlook import Outlook
 from skoupa.controller.recreation import Recreations
 from skoupa.controller.rights import Rights
 from skoupa.controller.state import ACCEPTED, FIRST_SWEEP, MASS_LABELLINGS, State
@@ -24,27 +27,22 @@ from skoupa.errors import Forbidden, SkoupaError
 from skoupa.expr.durations import parse_duration
 from skoupa.facts.rows import Row
 from skoupa.facts.store import Delta
-from skoupa.kube import watch
+from skoupa.judge.cascade import is_namespace
+from skoupa.judge.circumstances import SKEW_SECONDS
 from skoupa.kube.access import Access
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
-from skoupa.kube.discovery import discover
 from skoupa.kube.flow import RateCeiling
-from skoupa.kube.objects import METADATA
-from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, Resource
+from skoupa.kube.objects import WHOLE
 from skoupa.model.verdicts import Claim, Verdict
 from skoupa.settings import Settings, seconds
 from skoupa.sweep.deleter import Deleter
 from skoupa.sweep.parents import kept_inside
 from skoupa.sweep.reporting import Report
-from skoupa.sweep.sweeper import Sweeper
+from skoupa.sweep.sweeper import STANDBY_SECONDS, Sweeper
 
-RIGHTS_SECONDS: Final = 60.0
-# Discovery shows a new definition a moment after it is established, and an API service once it answers.
-DISCOVERY_ECHOES: Final[tuple[float, ...]] = (0.3, 1.0, 4.0)
-KINDS_POLL_SECONDS: Final = 300.0
-DOUBT_SECONDS: Final = 10.0
 SHORT_SECONDS: Final = 0.02
+CLOCK_SECONDS: Final = 5.0
 
 
 class Engine:
@@ -62,15 +60,18 @@ class Engine:
         self._client = client
         self._clock: Clock = client.clock
         self._settings = settings
-        self._report = report
         self._standing_by = standing_by
-        self.rights = Rights(Access(client, clock=client.clock), namespaces=settings.namespaces)
+        self._skew = skew
+        self.rights = Rights(
+            Access(client, clock=client.clock), namespaces=settings.namespaces, clock=client.clock
+        )
         self.recreations = Recreations()
-        self.backlog = Backlog(due=self._due, accepted=settings.accept_backlog)
+        self.backlog = Backlog(due=self._due, goes=self._goes)
         self.state = State(client, namespace=settings.lease.namespace)
         self.knowledge = Knowledge(
             settings, skew=skew, extra=(self.rights.hold, self.backlog.hold, self.recreations.hold)
         )
+        rate = settings.rate.deletions_per_second
         self.sweeper = Sweeper(
             clock=client.clock,
             store=self.knowledge.store,
@@ -79,66 +80,66 @@ class Engine:
                 client,
                 judge=self.knowledge.verdict,
                 extraction=self.knowledge.extraction,
-                on_fresh=self.knowledge.store.refresh,
+                on_fresh=self._learn_fresh,
                 look_around=self._look_around,
             ),
             report=report,
-            rate=RateCeiling(client.clock, per_second=settings.rate.deletions_per_second),
+            rate=RateCeiling(client.clock, per_second=rate if math.isfinite(rate) else None),
             stuck_after=float(seconds(settings.stuck_after)),
             workers=settings.rate.in_flight,
             observing=settings.mode != "enforce",
             standing_by=standing_by,
             on_deleted=self.recreations.deleted,
             refused=self._refused,
+            look_closer=self._look_closer,
             notice_before=self._notice_before,
         )
-        self.ready = asyncio.Event()
-        self.feeds: Feeds | None = None
-        self.last_error: SkoupaError | None = None
-        # What is done in a poorer way for lack of rights, in words.
-        self.degraded: set[str] = set()
-        self._kinds_changed = asyncio.Event()
+        self.outlook = Outlook(
+            client,
+            knowledge=self.knowledge,
+            rights=self.rights,
+            on_change=self._learn,
+            look_again=self.sweeper.look_again,
+        )
+        self.ready = self.outlook.ready
+        self._last_error: SkoupaError | None = None
         self._chains_wanted = asyncio.Event()
-        self._health_changed = asyncio.Event()
+
+    @property
+    def feeds(self) -> Feeds | None:
+        return self.outlook.feeds
+
+    @property
+    def last_error(self) -> SkoupaError | None:
+        return self._last_error or self.outlook.last_error
 
     async def run(self) -> None:
         """Until `stop`. Raises only when the server can't be reached for the very first look."""
         async with asyncio.TaskGroup() as group:
-            self.feeds = Feeds(
-                self._client,
-                knowledge=self.knowledge,
-                rights=self.rights,
-                group=group,
-                on_change=self._learn,
-                on_health=self._health_changed.set,
-            )
-            await self._look_at_kinds()
-            tasks = [
-                group.create_task(work)
-                for work in (
-                    self._follow_kinds(),
-                    self._notice_kinds(CUSTOM_RESOURCE_DEFINITIONS),
-                    self._notice_kinds(API_SERVICES),
-                    self._follow_rights(),
-                    self._follow_health(),
-                    self._follow_chains(),
-                )
-            ]
-            while not self.ready.is_set() and not self.sweeper.stopping:
-                await self._clock.sleep(SHORT_SECONDS)
-            while self._standing_by() and not self.sweeper.stopping:
-                await self._clock.sleep(SHORT_SECONDS)
+            await self.outlook.open(group)
+            work = (*self.outlook.follow(), self._follow_chains(), self._follow_clock())
+            tasks = [group.create_task(task) for task in work]
+            await self._until_leading()
             await self._assess_backlog()
             await self.sweeper.run()
             for task in tasks:
                 task.cancel()
-            self.feeds.close()
+            self.outlook.close()
+
+    async def _until_leading(self) -> None:
+        while not self.ready.is_set() and not self.sweeper.stopping:
+            await self._clock.sleep(SHORT_SECONDS)
+        while self._standing_by() and not self.sweeper.stopping:
+            await self._clock.sleep(STANDBY_SECONDS)
 
     def stop(self) -> None:
         self.sweeper.stop()
 
     def _due(self, row: Row, now: float) -> float | None:
         return self.knowledge.judge.due(row, now)
+
+    def _goes(self, row: Row, now: float) -> bool:
+        return self.knowledge.verdict(row, now).claim(now) is not None
 
     def _learn(self, deltas: Sequence[Delta]) -> None:
         # In this order: what the sweeper plans is judged with the newest holds.
@@ -149,101 +150,26 @@ class Engine:
             self._chains_wanted.set()
             self.sweeper.look_again()
 
-    async def _look_at_kinds(self) -> None:
-        assert self.feeds is not None
-        self.knowledge.discovery = await discover(self._client)
-        await self._look_at_rights()
-
-    async def _look_at_rights(self) -> None:
-        assert self.feeds is not None
-        self.rights.forget()
-        await self.feeds.arrange()
-        kinds = watchable(self.knowledge.discovery, also=self._settings.watch_also)
-        if await self.rights.refresh_deletes(list(kinds)):
-            self.sweeper.look_again()
-
-    async def _follow_kinds(self) -> None:
-        """Looks at the kinds anew when something hints at a change, and now and then without a hint."""
-        backoff = Backoff(self._clock)
-        while True:
-            waits = DISCOVERY_ECHOES
-            try:
-                async with self._clock.timeout(KINDS_POLL_SECONDS):
-                    await self._kinds_changed.wait()
-            except TimeoutError:
-                waits = DISCOVERY_ECHOES[:1]
-            self._kinds_changed.clear()
-            for wait in waits:
-                await self._clock.sleep(wait)
-                try:
-                    await self._look_at_kinds()
-                except SkoupaError as error:
-                    self.last_error = error
-                    self._kinds_changed.set()
-                    await self._clock.sleep(backoff.next())
-                    break
-                backoff.reset()
-
-    async def _notice_kinds(self, resource: Resource) -> None:
-        """Definitions and API services that come and go are the hint; where they can't be watched, polling is left."""
-        synced = False
-        events = watch.watch(self._client, resource, METADATA)
-        async with aclosing(events):
-            async for event in events:
-                match event:
-                    case watch.Synced():
-                        if synced:
-                            self._kinds_changed.set()
-                        synced = True
-                    case watch.Changed():
-                        self._kinds_changed.set()
-                    case watch.Interrupted(error, _) if isinstance(error, Forbidden):
-                        self.degraded.add(
-                            f"new kinds are noticed every {KINDS_POLL_SECONDS / 60:.0f} min only"
-                        )
-                        return
-
-    async def _follow_rights(self) -> None:
-        while True:
-            await self._clock.sleep(RIGHTS_SECONDS)
-            try:
-                await self._look_at_rights()
-            except SkoupaError as error:
-                self.last_error = error
-
-    async def _follow_health(self) -> None:
-        """A kind that became unreadable holds from now on; one that can be read again lets go."""
-        assert self.feeds is not None
-        asked_at = float("-inf")
-        while True:
-            await self._health_changed.wait()
-            self._health_changed.clear()
-            before = self.knowledge.blind
-            doubtful = self.feeds.review()
-            if self.feeds.read_once():
-                self.ready.set()
-            if before.keys() != self.knowledge.blind.keys():
-                self.sweeper.look_again()
-            if doubtful and self._clock.monotonic() - asked_at > DOUBT_SECONDS:
-                asked_at = self._clock.monotonic()
-                self._kinds_changed.set()
+    def _learn_fresh(self, row: Row) -> None:
+        """What a fresh look brought will not be told again by the feed, which then knows nothing new."""
+        delta = self.knowledge.store.refresh(row)
+        if delta is not None:
+            self._learn([delta])
 
     async def _follow_chains(self) -> None:
         """Reads whom kept objects hang on, and writes down mass labellings, so that a restart does not forget them."""
         backoff = Backoff(self._clock)
-        written = 0
+        written = b""
         while True:
             await self._chains_wanted.wait()
             self._chains_wanted.clear()
             if await self.knowledge.kept.read_chains(self._client, self.knowledge.discovery):
                 self.sweeper.look_again()
-            count = sum(mass.count for mass in self.backlog.masses)
-            if count != written and self._acting():
-                try:
-                    await self.state.put(MASS_LABELLINGS, self.backlog.masses)
-                    written = count
-                except SkoupaError as error:
-                    self.last_error = error
+            masses = msgspec.json.encode(self.backlog.masses)
+            if self.backlog.masses and masses != written and self._acting():
+                if await self._put(MASS_LABELLINGS, self.backlog.masses):
+                    written = masses
+                else:
                     self._chains_wanted.set()
             if self.knowledge.kept.unread or self._chains_wanted.is_set():
                 self._chains_wanted.set()
@@ -251,27 +177,58 @@ class Engine:
             else:
                 backoff.reset()
 
+    async def _follow_clock(self) -> None:
+        """Clocks that come together again release what they held; nothing else would tell."""
+        apart = False
+        while True:
+            await self._clock.sleep(CLOCK_SECONDS)
+            if apart != (abs(self._skew()) >= SKEW_SECONDS):
+                apart = not apart
+                self.sweeper.look_again()
+
     async def _assess_backlog(self) -> None:
-        """Whether this cluster was swept before; state that can't be read counts as never."""
+        """Whether this cluster was swept before; nothing is swept until that is known."""
+        if not await self._read_state():
+            return
         now = self._clock.now()
-        try:
-            await self.state.read()
-            self.backlog.masses += self.state.get(MASS_LABELLINGS, list[Mass]) or []
-            if self.backlog.accepted:
-                self.backlog.masses.clear()
-                if self._acting():
-                    await self.state.put(ACCEPTED, int(now))
-                    await self.state.put(MASS_LABELLINGS, [])
-            if self.state.get(FIRST_SWEEP, int) is not None:
-                return
-        except SkoupaError as error:
-            self.last_error = error
-        held = self.backlog.assess_first_start(self.knowledge.store, now)
-        if not held and self._acting():
+        accepted = self.state.get(ACCEPTED, int)
+        if accepted is not None:
+            self.backlog.accept(accepted)
+        self.backlog.remember(self.state.get(MASS_LABELLINGS, list[Mass]) or ())
+        if self._settings.accept_backlog:
+            self.backlog.accept(now)
+            await self._put(ACCEPTED, int(now))
+        if accepted is not None or self.backlog.masses:
+            await self._put(MASS_LABELLINGS, self.backlog.masses)
+        swept = self.state.get(FIRST_SWEEP, int) is not None
+        if not swept and not self.backlog.assess_first_start(self.knowledge.store, now):
+            await self._put(FIRST_SWEEP, int(now))
+
+    async def _read_state(self) -> bool:
+        """Tries until it can be read; where that is not allowed the cluster counts as never swept."""
+        backoff = Backoff(self._clock)
+        while not self.sweeper.stopping:
             try:
-                await self.state.put(FIRST_SWEEP, int(now))
+                await self.state.read()
+            except Forbidden as error:
+                self._last_error = error
             except SkoupaError as error:
-                self.last_error = error
+                self._last_error = error
+                await self._clock.sleep(backoff.next())
+                continue
+            return True
+        return False
+
+    async def _put(self, key: str, value: Any) -> bool:
+        """Writes state, where this process may write at all; whether nothing is left to be written."""
+        if not self._acting():
+            return True
+        try:
+            await self.state.put(key, value)
+        except SkoupaError as error:
+            self._last_error = error
+            return False
+        return True
 
     def _acting(self) -> bool:
         return self._settings.mode == "enforce" and not self._standing_by()
@@ -285,6 +242,22 @@ class Engine:
             now=self._clock.now(),
         )
         return Verdict(claims=(claim,), holds=holds) if holds else None
+
+    async def _look_closer(self, row: Row) -> Row:
+        """What a Namespace waits for stands in its conditions, not among its finalizers."""
+        if not is_namespace(row):
+            return row
+        try:
+            found = await self._client.get(row.resource, row.name, view=WHOLE)
+        except SkoupaError:
+            return row
+        conditions = (found.get("status") or {}).get("conditions") or ()
+        waiting = tuple(
+            str(condition.get("message"))
+            for condition in conditions
+            if condition.get("status") == "True" and condition.get("message")
+        )
+        return msgspec.structs.replace(row, finalizers=(*row.finalizers, *waiting))
 
     async def _refused(self, row: Row) -> bool:
         try:

@@ -23,7 +23,7 @@ from skoupa.judge.cascade import Blind
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import NAMESPACES, Resource
 
 # They come and go by the second and are worth nothing by themselves; `watchAlso` brings them back.
 SHORT_LIVED: Final = frozenset(
@@ -95,17 +95,20 @@ class Feeds:
 
     async def _wanted(self) -> list[Key]:
         selectors = {interest.labels for interest in (*self._knowledge.interests, KEPT)}
-        wanted: list[Key] = []
-        self._denied = {}
-        for resource in watchable(self._knowledge.discovery, also=self._knowledge.settings.watch_also):
+        discovery, settings = self._knowledge.discovery, self._knowledge.settings
+        gaps = {gap.group for gap in discovery.gaps}
+        wanted = [key for key in self._open if key.resource.group in gaps]
+        denied: dict[str, Blind] = {}
+        for resource in watchable(discovery, also=settings.watch_also):
+            if settings.namespaces and not resource.namespaced and resource.qualified != NAMESPACES.qualified:
+                continue
             scopes = await self._rights.scopes(resource, verbs=("list", "watch"))
             if not scopes:
-                self._denied[resource.qualified] = Blind(
-                    resource=resource, why="no permission: list and watch"
-                )
+                denied[resource.qualified] = Blind(resource=resource, why="no permission: list and watch")
             # A feed without a selector sees what the narrower ones would.
             for labels in {""} if "" in selectors else selectors:
                 wanted += (Key(resource, namespace, labels) for namespace in scopes)
+        self._denied = denied
         return wanted
 
     def review(self) -> bool:

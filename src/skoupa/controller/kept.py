@@ -11,12 +11,13 @@ from typing import Final
 
 from skoupa import names
 from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
-from skoupa.facts.rows import Owner, Row, Uid, pack_uid
+from skoupa.facts.rows import Owner, Row, Uid, owners_of, pack_uid
 from skoupa.facts.store import Delta
-from skoupa.judge.cascade import Ancestry, Kept
+from skoupa.judge.cascade import Ancestry, Kept, is_definition, is_namespace
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.objects import METADATA, Metadata
+from skoupa.kube.objects import METADATA, Metadata, Partial
+from skoupa.kube.resources import Resource
 
 _LONGEST_CHAIN: Final = 32
 _NOT_READ_YET: Final = Ancestry(unknown="not read yet")
@@ -24,51 +25,84 @@ _NO_OWNERS: Final = Ancestry()
 
 
 class KeptIndex:
+    """By uid, and by what each hangs on: there may be thousands, and every judgement asks."""
+
     def __init__(self) -> None:
         self._rows: dict[Uid, Row] = {}
         self._ancestry: dict[Uid, Ancestry] = {}
         self._waiting: dict[Uid, None] = {}
+        # A Namespace's name, a definition's name or an owner's uid -> the kept objects that it would take along.
+        self._hanging_on: dict[str | Uid, set[Uid]] = {}
+        self._unknown: set[Uid] = set()
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __iter__(self) -> Iterator[Kept]:
-        for uid, row in self._rows.items():
-            ancestry = self._ancestry.get(uid, _NOT_READ_YET) if row.owners else _NO_OWNERS
-            yield Kept(row=row, ancestry=ancestry)
+        return (self._kept(uid) for uid in self._rows)
+
+    def around(self, row: Row) -> Iterator[Kept]:
+        """The kept objects that may hang on this one, those whose chain is not known included."""
+        key = f"namespace/{row.name}" if is_namespace(row) else row.name if is_definition(row) else row.uid
+        uids = self._hanging_on.get(key, frozenset()) | self._unknown
+        return (self._kept(uid) for uid in uids)
+
+    def _kept(self, uid: Uid) -> Kept:
+        return Kept(row=self._rows[uid], ancestry=self._ancestry[uid])
 
     def learn(self, deltas: Iterable[Delta]) -> bool:
         """Whether anything about kept objects changed, so that others have to be judged anew."""
         changed = False
         for delta in deltas:
             before, after = delta.before, delta.after
-            was = before is not None and before.label(names.KEEP_LABEL) is not None
             if after is not None and after.label(names.KEEP_LABEL) is not None:
-                changed = changed or before is None or before.labels != after.labels
-                self._rows[after.uid] = after
-                if after.owners and (before is None or before.owners != after.owners or not was):
-                    self._ancestry.pop(after.uid, None)
-                    self._waiting[after.uid] = None
+                known = self._rows.get(after.uid)
+                changed = changed or known is None or known.labels != after.labels
+                if known is None or known.owners != after.owners:
+                    self._forget(after.uid)
+                    self._remember(after, _NOT_READ_YET if after.owners else _NO_OWNERS)
                     changed = True
-            elif was:
-                assert before is not None
-                self._rows.pop(before.uid, None)
-                self._ancestry.pop(before.uid, None)
-                self._waiting.pop(before.uid, None)
+                self._rows[after.uid] = after
+            elif before is not None and before.uid in self._rows:
+                self._forget(before.uid)
                 changed = True
         return changed
 
+    def _remember(self, row: Row, ancestry: Ancestry) -> None:
+        self._rows[row.uid] = row
+        self._ancestry[row.uid] = ancestry
+        for key in _places(row, ancestry):
+            self._hanging_on.setdefault(key, set()).add(row.uid)
+        if ancestry.unknown:
+            self._unknown.add(row.uid)
+            self._waiting[row.uid] = None
+
+    def _forget(self, uid: Uid) -> None:
+        row = self._rows.pop(uid, None)
+        if row is None:
+            return
+        for key in _places(row, self._ancestry.pop(uid)):
+            uids = self._hanging_on[key]
+            uids.discard(uid)
+            if not uids:
+                del self._hanging_on[key]
+        self._unknown.discard(uid)
+        self._waiting.pop(uid, None)
+
     async def read_chains(self, client: Client, discovery: Discovery) -> bool:
         """Reads the chains that are not known yet; whether any was read. What failed is tried at the next call."""
-        waiting = [uid for uid in self._waiting if uid in self._rows]
+        waiting = list(self._waiting)
+        climber = _Climber(client, discovery)
         for uid in waiting:
             row = self._rows.get(uid)
             if row is None:
                 continue
-            ancestry = await _climb(row, client, discovery)
-            self._ancestry[uid] = ancestry
-            if not ancestry.unknown:
-                self._waiting.pop(uid, None)
+            ancestry = await climber.climb(row)
+            now = self._rows.get(uid)
+            # Whatever changed its owners meanwhile has put it back among the waiting.
+            if now is not None and now.owners == row.owners:
+                self._forget(uid)
+                self._remember(now, ancestry)
         return bool(waiting)
 
     @property
@@ -76,52 +110,67 @@ class KeptIndex:
         return len(self._waiting)
 
 
-async def _climb(row: Row, client: Client, discovery: Discovery) -> Ancestry:
-    owners: set[Uid] = set()
-    kinds: set[str] = set()
-    unknown = ""
-    ahead: list[Owner] = list(row.owners)
-    while ahead and len(owners) < _LONGEST_CHAIN:
-        owner = ahead.pop()
-        if owner.uid in owners:
-            continue
-        owners.add(owner.uid)
+def _places(row: Row, ancestry: Ancestry) -> Iterator[str | Uid]:
+    yield f"namespace/{row.namespace}"
+    yield row.resource.qualified
+    yield from ancestry.kinds - {row.resource.qualified}
+    yield from ancestry.owners
+
+
+class _Climber:
+    """One round of reading: a kind that refused once is not asked again for every object that hangs on it."""
+
+    def __init__(self, client: Client, discovery: Discovery) -> None:
+        self._client = client
+        self._discovery = discovery
+        self._refused: dict[tuple[Resource, str], SkoupaError] = {}
+
+    async def climb(self, row: Row) -> Ancestry:
+        owners: set[Uid] = set()
+        kinds: set[str] = set()
+        unknown = ""
+        ahead: list[Owner] = list(row.owners)
+        while ahead:
+            owner = ahead.pop()
+            if owner.uid in owners:
+                continue
+            if len(owners) == _LONGEST_CHAIN:
+                unknown = f"there are more than {_LONGEST_CHAIN} of them"
+                break
+            owners.add(owner.uid)
+            try:
+                found = await self._owner(owner, row.namespace, kinds)
+            except SkoupaError as error:
+                unknown = error.status.message if isinstance(error, ApiError) else error.message
+                continue
+            ahead += owners_of(found.owner_references or ()) if found else ()
+        return Ancestry(owners=frozenset(owners), kinds=frozenset(kinds), unknown=unknown)
+
+    async def _owner(self, owner: Owner, namespace: str, kinds: set[str]) -> Metadata | None:
+        """The owner's metadata; None when it is gone, or is of a kind that is not served: nothing takes it along."""
+        group, _, version = owner.api_version.rpartition("/")
+        resource = self._discovery.find(group, owner.kind, version) or self._discovery.find(group, owner.kind)
+        if resource is None:
+            gap = self._discovery.unreadable(group)
+            if gap is not None:
+                raise SkoupaError(f"the kinds of {gap.where} can't be read ({gap.why})")
+            return None
+        kinds.add(resource.qualified)
+        where = namespace if resource.namespaced else ""
+        refused = self._refused.get((resource, where))
+        if refused is not None:
+            raise refused
         try:
-            found = await _owner(owner, row.namespace, client, discovery, kinds)
+            found = await self._read(resource, owner.name, where)
+        except NotFound:
+            return None
         except SkoupaError as error:
-            unknown = error.status.message if isinstance(error, ApiError) else error.message
-            continue
-        for reference in (found.owner_references or ()) if found else ():
-            above = Owner(
-                api_version=reference.api_version,
-                kind=reference.kind,
-                name=reference.name,
-                uid=pack_uid(reference.uid),
-                controller=bool(reference.controller),
-                blocks=bool(reference.block_owner_deletion),
-            )
-            ahead.append(above)
-    return Ancestry(owners=frozenset(owners), kinds=frozenset(kinds), unknown=unknown)
+            self._refused[resource, where] = error
+            raise
+        return found.metadata if pack_uid(found.metadata.uid) == owner.uid else None
 
-
-async def _owner(
-    owner: Owner, namespace: str, client: Client, discovery: Discovery, kinds: set[str]
-) -> Metadata | None:
-    """The owner's metadata; None when it is gone, or is of a kind that is not served: nothing can take it along."""
-    group, _, version = owner.api_version.rpartition("/")
-    resource = discovery.find(group, owner.kind, version) or discovery.find(group, owner.kind)
-    if resource is None:
-        gap = discovery.unreadable(group)
-        if gap is not None:
-            raise SkoupaError(f"the kinds of {gap.where} can't be read ({gap.why})")
-        return None
-    kinds.add(resource.qualified)
-    where = namespace if resource.namespaced else ""
-    try:
+    async def _read(self, resource: Resource, name: str, namespace: str) -> Partial:
         try:
-            found = await client.get(resource, owner.name, namespace=where, view=METADATA)
+            return await self._client.get(resource, name, namespace=namespace, view=METADATA)
         except Forbidden:
-            found = await client.find(resource, owner.name, namespace=where, view=METADATA)
-    except NotFound:
-        return None
-    return found.metadata if pack_uid(found.metadata.uid) == owner.uid else None
+            return await self._client.find(resource, name, namespace=namespace, view=METADATA)

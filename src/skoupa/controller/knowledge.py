@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 from skoupa import names
 from skoupa.controller.kept import KeptIndex
-from skoupa.facts.rows import Extraction, Row
+from skoupa.facts.rows import Extraction, Row, Uid
 from skoupa.facts.store import Delta, Store
-from skoupa.judge.cascade import Blind, CascadeGuard
+from skoupa.judge.cascade import Blind, CascadeGuard, is_namespace, waived
 from skoupa.judge.circumstances import Circumstances
 from skoupa.judge.judge import Judge
 from skoupa.judge.mechanism import Interest, Mechanism
 from skoupa.judge.protection import Protection
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.kinds import Discovery
+from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold, Verdict
 from skoupa.settings import Settings
 
@@ -51,13 +52,16 @@ class Knowledge:
         self.discovery = Discovery(resources=())
         # Kinds whose kept objects can't be read, with the reason.
         self.blind: dict[str, Blind] = {}
-        self._namespace_keeps: dict[str, str] = {}
+        # By name, with the uid of the Namespace that has the label: another of that name may have come since.
+        self._namespace_keeps: dict[str, tuple[Uid, str]] = {}
         self.judge = Judge(
             self.mechanisms,
             [
-                Protection(settings.protect, namespace_label=self._namespace_keeps.get),
-                CascadeGuard(kept=lambda: self.kept, blind=self._blind_kinds),
-                Circumstances(skew=skew, extra=tuple(extra)),
+                Protection(
+                    settings.protect, namespace_label=self._namespace_keep, home=settings.lease.namespace
+                ),
+                CascadeGuard(kept=self.kept.around, blind=self._blind_kinds),
+                Circumstances(skew=skew, extra=(self._others, *extra)),
             ],
         )
 
@@ -73,13 +77,26 @@ class Knowledge:
             if row is None or row.resource.kind != "Namespace" or row.resource.group:
                 continue
             value = delta.after.label(names.KEEP_LABEL) if delta.after else None
-            if value is None:
-                changed = self._namespace_keeps.pop(row.name, None) is not None or changed
-            elif self._namespace_keeps.get(row.name) != value:
-                self._namespace_keeps[row.name] = value
+            known = self._namespace_keeps.get(row.name)
+            if value is not None and known != (row.uid, value):
+                self._namespace_keeps[row.name] = (row.uid, value)
+                changed = True
+            elif value is None and known is not None and known[0] == row.uid:
+                del self._namespace_keeps[row.name]
                 changed = True
         return changed
 
+    def _namespace_keep(self, name: str) -> str | None:
+        known = self._namespace_keeps.get(name)
+        return known[1] if known is not None else None
+
+    def _others(self, row: Row, now: float) -> Hold | None:  # noqa: ARG002 - a setting does not end by itself
+        """Another install may look after what lies outside of the namespaces of this one."""
+        namespaces = self.settings.namespaces
+        if not namespaces or (row.name if is_namespace(row) else row.namespace) in namespaces:
+            return None
+        return Hold(reason=reason("other-namespaces", namespaces=", ".join(namespaces)))
+
     def _blind_kinds(self) -> Iterable[Blind]:
-        ignored = set(self.settings.cascade.ignore_kinds)
-        return [found for name, found in self.blind.items() if name not in ignored]
+        ignored = self.settings.cascade.ignore_kinds
+        return [found for found in self.blind.values() if not waived(found.resource, ignored)]

@@ -14,7 +14,7 @@ import signal
 import socket
 from collections import Counter
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Final
 
 from skoupa import __version__
 from skoupa.clock import Clock
@@ -35,7 +35,9 @@ from skoupa.report.metrics import Metrics, Present
 from skoupa.report.reporter import Reporter
 from skoupa.settings import Settings
 
-LAST_WORDS_SECONDS = 10.0
+LAST_WORDS_SECONDS: Final = 10.0
+TROUBLES_SECONDS: Final = 1.0
+TRIES_IN_A_LEASE: Final = 5
 
 
 class Process:
@@ -43,6 +45,7 @@ class Process:
         self._clock = clock
         self._settings = settings
         self._log = log
+        self._stopped = asyncio.Event()
         enforcing = settings.mode == "enforce"
         self.flow = Flow(transport, clock, limits=Limits(in_flight=settings.rate.in_flight))
         self._meter = SkewMeter(self.flow, clock)
@@ -56,12 +59,14 @@ class Process:
                 name=settings.lease.name,
                 identity=identity,
                 lease_seconds=settings.lease.seconds,
-                retry_seconds=settings.lease.retry_seconds,
+                # A leader that tries less often would lose its lead to one slow answer.
+                retry_seconds=min(settings.lease.retry_seconds, settings.lease.seconds / TRIES_IN_A_LEASE),
             )
             way = Fence(self._meter, self.election)
         client = Client(way, clock)
         self.metrics = Metrics(self._present)
-        self._events = EventWriter(client, instance=identity) if enforcing else None
+        # Events pass no fence: what a replica deleted while it led it still has to tell when it leads no more.
+        self._events = EventWriter(Client(self._meter, clock), instance=identity) if enforcing else None
         self.reporter = Reporter(clock, log=log, metrics=self.metrics, events=self._events)
         self.engine = Engine(
             client,
@@ -93,22 +98,31 @@ class Process:
 
     def stop(self) -> None:
         self._log("stopping")
+        self._stopped.set()
         self.engine.stop()
 
     async def _run_engine(self) -> None:
         """A server that is not there yet is waited for; anything else that stops the first look is told and ends it."""
         backoff = Backoff(self._clock)
-        while not self.engine.sweeper.stopping:
+        while not self._stopped.is_set():
             try:
                 await self.engine.run()
             except* (Unreachable, TimedOut, ServerFailure, TooManyRequests) as group:
                 error = group.exceptions[0]
                 wait = backoff.next()
                 self._log("waiting for the server", level="warning", error=str(error), retry_in=f"{wait:.1f}")
-                await self._clock.sleep(wait)
+                await self._wait(wait)
+
+    async def _wait(self, seconds: float) -> None:
+        """Sleeps, but not through a signal."""
+        try:
+            async with self._clock.timeout(seconds):
+                await self._stopped.wait()
+        except TimeoutError:
+            return
 
     def _beside(self) -> list[Coroutine[Any, Any, None]]:
-        work: list[Coroutine[Any, Any, None]] = [self._when_ready()]
+        work: list[Coroutine[Any, Any, None]] = [self._when_ready(), self._tell_troubles()]
         if self.election is not None:
             work += [self.election.run(), self._tell_leads()]
         if self._events is not None:
@@ -138,13 +152,34 @@ class Process:
             await self.election.until_lost()
             self._log("not leading any more", level="warning", holder=self.election.holder)
 
+    async def _tell_troubles(self) -> None:
+        """What goes wrong beside single objects, each time that it changes."""
+        told: dict[str, str] = {}
+        while True:
+            await self._clock.sleep(TROUBLES_SECONDS)
+            for what, error in (
+                ("cluster", self.engine.last_error),
+                ("lease", self.election.last_error if self.election is not None else None),
+                ("events", self._events.last_error if self._events is not None else None),
+            ):
+                said = str(error) if error is not None else ""
+                if said and told.get(what) != said:
+                    self._log("trouble", level="warning", what=what, error=said)
+                told[what] = said
+            for said in self.engine.outlook.degraded - told.keys():
+                self._log("degraded", level="warning", why=said)
+                told[said] = said
+
     async def _last_words(self) -> None:
         """Events that are still to be told; a server that does not answer is not waited for long."""
         if self._events is None or self.reporter.bundles is None:
             return
-        self.reporter.bundles.flush()
         try:
             async with self._clock.timeout(LAST_WORDS_SECONDS):
+                # The writer takes a bounded number at a time.
+                while len(self.reporter.bundles):
+                    self.reporter.bundles.flush()
+                    await self._events.drain()
                 await self._events.drain()
         except TimeoutError:
             self._log("some Events could not be told", level="warning", **self._events.statistics())
@@ -157,11 +192,13 @@ class Process:
         now = self._clock.now()
         holds: Counter[tuple[str, ...]] = Counter()
         oldest: dict[tuple[str, ...], float] = {}
-        for due, code in self.reporter.holding.values():
+        for due, code in engine.sweeper.memory.overdue.values():
             holds[code,] += 1
             oldest[code,] = max(oldest.get((code,), 0.0), now - due)
         events = self._events.statistics() if self._events is not None else {}
+        queued = events.pop("queued", 0)
         return {
+            "skoupa_events_total": {(outcome,): count for outcome, count in events.items()},
             "skoupa_requests_total": {key: float(count) for key, count in self.flow.requests.items()},
             "skoupa_holds": dict(holds),
             "skoupa_oldest_overdue_seconds": oldest,
@@ -169,7 +206,7 @@ class Process:
             "skoupa_agenda": {(): sweeper.pop("agenda")},
             "skoupa_queue": {
                 **{(name,): value for name, value in sweeper.items()},
-                ("events",): events.get("queued", 0),
+                ("events",): queued,
             },
             "skoupa_watches": self._watches(),
             "skoupa_clock_skew_seconds": {(): self._meter.skew},

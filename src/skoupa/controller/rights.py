@@ -1,29 +1,42 @@
 """Which kinds may be read and deleted, and where: asked once a minute, and at once after a 403.
 
 The answer for a kind is the widest scope that is granted: everywhere, or the configured namespaces one by one. What may
-not be deleted is a Hold with the right that is missing, not an error.
+not be deleted is a Hold with the right that is missing, not an error. What is not known is tried: the server's own
+answer is the best one.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
+from typing import Final
 
-from skoupa.errors import SkoupaError
+from skoupa.clock import Clock
 from skoupa.facts.rows import Row
-from skoupa.kube.access import Access
+from skoupa.judge.cascade import is_namespace
+from skoupa.kube.access import FRESH_SECONDS, Access, Rules
 from skoupa.kube.resources import Resource
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
 
-_EVERYWHERE = ""
+_EVERYWHERE: Final = ""
+# A namespace with a Role of its own is asked about by itself; so many of them in one round.
+NAMESPACES_A_ROUND: Final = 10
+# A webhook says 403 too, again and again: what was asked just now is still true.
+BELIEF_SECONDS: Final = 5.0
 
 
 class Rights:
-    def __init__(self, access: Access, *, namespaces: Sequence[str]) -> None:
+    def __init__(self, access: Access, *, namespaces: Sequence[str], clock: Clock) -> None:
         self._access = access
+        self._clock = clock
         self._namespaces = tuple(namespaces)
-        self._may_delete: dict[tuple[Resource, str], bool] = {}
-        self.last_error: SkoupaError | None = None
+        # The oldest first. None: something there is due, and nobody has asked yet.
+        self._rules: dict[str, Rules | None] = {}
+        self._asked_at: dict[str, float] = {}
+        # Where the server does not tell its rules: what it said of one kind, or one object, and when.
+        self._answers: dict[tuple[Resource, str, str], tuple[bool, float]] = {}
+        self._asking = asyncio.Lock()
 
     async def scopes(self, resource: Resource, *, verbs: Sequence[str]) -> tuple[str, ...]:
         """Where all the verbs are granted: ("",) is everywhere, () nowhere."""
@@ -39,44 +52,85 @@ class Rights:
                 return False
         return True
 
-    async def refresh_deletes(self, resources: Sequence[Resource]) -> bool:
-        """Learns what may be deleted now; whether anything changed."""
-        before = dict(self._may_delete)
-        for resource in resources:
-            everywhere = await self._access.may("delete", resource)
-            self._may_delete[resource, _EVERYWHERE] = everywhere
-            if not everywhere and resource.namespaced:
-                for namespace in self._namespaces:
-                    allowed = await self._access.may("delete", resource, namespace=namespace)
-                    self._may_delete[resource, namespace] = allowed
-        return before != self._may_delete
+    async def refresh(self, resources: Iterable[Resource]) -> bool:
+        """Learns what may be done now; whether anything changed."""
+        before = dict(self._rules)
+        roles = [name for name in self._rules if name not in {_EVERYWHERE, *self._namespaces}]
+        for namespace in (_EVERYWHERE, *self._namespaces, *roles[:NAMESPACES_A_ROUND]):
+            await self._ask(namespace)
+        old = self._clock.monotonic() - FRESH_SECONDS
+        known = len(self._answers)
+        changed = before != self._rules
+        self._answers = {} if changed else {key: said for key, said in self._answers.items() if said[1] > old}
+        changed = changed or len(self._answers) != known
+        await self._answer((resource, _EVERYWHERE) for resource in resources)
+        return changed
 
     async def learn(self, places: Iterable[tuple[Resource, str]]) -> None:
         """Learns what may be deleted in these places alone: one review for each namespace at most."""
         wanted = dict.fromkeys(places)
-        for resource in dict.fromkeys(resource for resource, _ in wanted):
-            self._may_delete[resource, _EVERYWHERE] = await self._access.may("delete", resource)
+        if wanted:
+            await self._ask(_EVERYWHERE)
         for resource, namespace in wanted:
-            if namespace and not self._may_delete[resource, _EVERYWHERE]:
-                allowed = await self._access.may("delete", resource, namespace=namespace)
-                self._may_delete[resource, namespace] = allowed
+            if self._rules.get(namespace) is None and self._granted(_EVERYWHERE, resource, "") is not True:
+                await self._ask(namespace)
+        await self._answer(wanted)
 
-    def forget(self) -> None:
-        self._access.forget()
+    async def _ask(self, namespace: str) -> None:
+        self._asked_at[namespace] = self._clock.monotonic()
+        rules = await self._access.renew(namespace)
+        self._rules.pop(namespace, None)
+        self._rules[namespace] = rules
+
+    async def _answer(self, places: Iterable[tuple[Resource, str]]) -> None:
+        """Where the rules are incomplete one review for each kind decides; the answers are kept for a while."""
+        for resource, namespace in places:
+            rules = self._rules.get(namespace)
+            if rules is not None and rules.grants("delete", resource) is None:
+                allowed = await self._access.may("delete", resource, namespace=namespace)
+                self._answers.setdefault((resource, namespace, ""), (allowed, self._clock.monotonic()))
 
     async def refused(self, row: Row) -> bool:
         """A delete came back with 403: whether it is a missing right (a webhook says 403 too)."""
-        self.forget()
-        allowed = await self._access.may("delete", row.resource, namespace=row.namespace, name=row.name)
-        self._may_delete[row.resource, row.namespace] = allowed
-        return not allowed
+        place = place_of(row)
+        async with self._asking:
+            for namespace in dict.fromkeys((_EVERYWHERE, place)):
+                asked = self._asked_at.get(namespace, float("-inf"))
+                if self._clock.monotonic() - asked >= BELIEF_SECONDS:
+                    await self._ask(namespace)
+            if self._may_delete(row) is None:
+                self._access.forget()
+                allowed = await self._access.may("delete", row.resource, namespace=place, name=row.name)
+                self._answers[row.resource, place, row.name] = (allowed, self._clock.monotonic())
+        return self._may_delete(row) is False
 
     def hold(self, row: Row, now: float) -> Hold | None:  # noqa: ARG002 - rights do not end by themselves
-        everywhere = self._may_delete.get((row.resource, _EVERYWHERE))
-        here = self._may_delete.get((row.resource, row.namespace), everywhere)
-        # Unknown is tried: the server's own answer is the best one.
-        if everywhere or here is None or here:
+        if self._may_delete(row) is not False:
             return None
         where = f"in {row.namespace}" if row.namespace else "in the cluster"
         told = reason("no-permission", verb="delete", kind=row.resource.qualified, where=where)
         return Hold(reason=told)
+
+    def _may_delete(self, row: Row) -> bool | None:
+        """None: not known."""
+        everywhere = self._granted(_EVERYWHERE, row.resource, row.name)
+        place = place_of(row)
+        if everywhere or not place:
+            return everywhere
+        if place not in self._rules:
+            # The next round asks.
+            self._rules[place] = None
+        return self._granted(place, row.resource, row.name)
+
+    def _granted(self, namespace: str, resource: Resource, name: str) -> bool | None:
+        rules = self._rules.get(namespace)
+        granted = rules.grants("delete", resource, name) if rules is not None else None
+        if granted is not None:
+            return granted
+        said = self._answers.get((resource, namespace, name)) or self._answers.get((resource, namespace, ""))
+        return said[0] if said is not None else None
+
+
+def place_of(row: Row) -> str:
+    """A Namespace lies within itself to an authorizer."""
+    return row.name if is_namespace(row) else row.namespace

@@ -16,7 +16,7 @@ import msgspec
 
 from skoupa.controller.feeds import watchable
 from skoupa.controller.knowledge import KEPT, Knowledge
-from skoupa.controller.rights import Rights
+from skoupa.controller.rights import Rights, place_of
 from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import Blind
@@ -63,7 +63,9 @@ class Survey:
         self._namespaces = tuple(namespaces) or settings.namespaces
         self._inside_only = inside_only
         self._progress = progress
-        self.rights = Rights(Access(client, clock=client.clock), namespaces=self._namespaces)
+        self.rights = Rights(
+            Access(client, clock=client.clock), namespaces=self._namespaces, clock=client.clock
+        )
         self.knowledge = Knowledge(settings, skew=skew, extra=(self.rights.hold,))
         self.gaps: list[Gap] = []
         # What is not known and yet hides nothing that was asked for, in words.
@@ -81,7 +83,7 @@ class Survey:
     async def read(self, kinds: Sequence[str] = ()) -> None:
         """Everything of these kinds (none: of all) that some mechanism may speak of, and what could hold it."""
         discovery = await self.discover()
-        wanted = [_deletable(discovery, kind) for kind in kinds] or [
+        wanted = [_deletable(kind_of(discovery, kind)) for kind in kinds] or [
             resource for resource in self._every() if resource.namespaced or not self._inside_only
         ]
         self._asked = frozenset(wanted if kinds or not self._inside_only else (*wanted, self._namespace_kind))
@@ -100,8 +102,12 @@ class Survey:
         where = namespace if resource.namespaced else ""
         try:
             found = await self._client.get(resource, name, namespace=where, view=METADATA)
-        except Forbidden:
-            found = await self._client.find(resource, name, namespace=where, view=METADATA)
+        except Forbidden as refused:
+            try:
+                found = await self._client.find(resource, name, namespace=where, view=METADATA)
+            except Forbidden:
+                # Who is to grant one of the two is told the narrower right.
+                raise refused from None
         row = self.knowledge.extraction.row(resource, found)
         store = self.knowledge.store
         delta = store.changed(store.add_feed(resource), row)
@@ -111,7 +117,10 @@ class Survey:
 
     async def learn_rights(self, rows: Iterable[Row]) -> None:
         """What may be deleted, asked for just the kinds and namespaces of these rows."""
-        await self.rights.learn((row.resource, row.namespace) for row in rows)
+        try:
+            await self.rights.learn((row.resource, place_of(row)) for row in rows)
+        except (ApiError, BadReply, TimedOut) as error:
+            self.doubts.append(f"what you may delete is not known: {_short(error)}")
 
     def rows(self) -> Iterator[Row]:
         """What was asked for and found, judged or not."""
@@ -209,18 +218,18 @@ class Survey:
             self.gaps.append(gap)
 
 
-def _deletable(discovery: Discovery, kind: str) -> Resource:
-    """The kind that is meant, in the version that the server prefers, which is the one that all others read."""
-    found = discovery.resolve(kind)
-    for resource in discovery.preferred():
-        if resource.qualified == found.qualified:
-            found = resource
-    if not found.may("list", "delete"):
-        raise UsageError(
-            f"{found.qualified} can't be listed and deleted, so nothing lets them go",
-            advice="name other kinds",
-        )
-    return found
+def kind_of(discovery: Discovery, text: str) -> Resource:
+    """The kind that is meant, in the version that the server prefers, which is the one that everything else reads."""
+    found = discovery.resolve(text)
+    same = (resource for resource in discovery.preferred() if resource.qualified == found.qualified)
+    return next(same, found)
+
+
+def _deletable(resource: Resource) -> Resource:
+    if not resource.may("list", "delete"):
+        what = f"{resource.qualified} can't be listed and deleted, so nothing lets them go"
+        raise UsageError(what, advice="name other kinds")
+    return resource
 
 
 def _short(error: SkoupaError) -> str:

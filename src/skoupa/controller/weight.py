@@ -42,11 +42,12 @@ class Weight(msgspec.Struct, kw_only=True):
         return sum(self.objects.values())
 
     def notes(self) -> Iterator[Reason]:
-        parts = [f"{number} {kind}" for kind, number in sorted(self.objects.items()) if number]
+        counted = ", ".join(f"{kind} {number}" for kind, number in sorted(self.objects.items()) if number)
+        what = f"{self.total} object{'s' * (self.total != 1)}" + (f" ({counted})" if counted else "")
         if self.uncounted:
-            parts.append(f"what could not be counted ({', '.join(sorted(self.uncounted))})")
-        if parts:
-            yield reason("takes-along", what=", ".join(parts))
+            what += f" and what could not be counted: {', '.join(sorted(self.uncounted))}"
+        if self.objects or self.uncounted:
+            yield reason("takes-along", what=what)
         yield from self.data
 
 
@@ -63,7 +64,7 @@ class _VolumeSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class _VolumeStatus(msgspec.Struct, frozen=True, kw_only=True):
-    phase: str = "Bound"
+    phase: str = ""
 
 
 class _Volume(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,7 +138,8 @@ class _Losses:
                 continue
             self._by_uid[pack_uid(volume.metadata.uid)] = volume
             ref = volume.spec.claim_ref
-            if ref is not None and volume.status.phase == "Bound":
+            # Released: its claim is gone already.
+            if ref is not None and volume.status.phase not in {"Released", "Failed"}:
                 for place in ((ref.namespace, ref.name), (ref.namespace, "")):
                     self._by_place.setdefault(place, []).append(volume)
 

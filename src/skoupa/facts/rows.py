@@ -8,7 +8,7 @@ into the packing: `uid_text` and `Row.resource_version` undo it.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -25,6 +25,10 @@ Uid = bytes | str
 Pairs = tuple[tuple[str, str], ...]
 
 _TTL_FIELD: Final = f'"f:{names.TTL_LABEL}":'.encode()
+# Very few objects have one: a field of its own would cost every row.
+REFRESH_WRITTEN: Final = "refresh written at"
+_REFRESHES: Final = (names.REFRESHED_AT_ANNOTATION, names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION)
+_REFRESH_FIELDS: Final = tuple(f'"f:{key}":'.encode() for key in _REFRESHES)
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -54,6 +58,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Times are whole seconds since the epoch; `deleted_at` is 0 while nobody has asked for its deletion.
 
     `labelled_at` is when its TTL label was written, where that was a good while after its creation, else 0.
+    `annotations` are those worth remembering, and under `REFRESH_WRITTEN` when the refresh was written.
     """
 
     resource: Resource
@@ -72,6 +77,11 @@ class Row(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def resource_version(self) -> str:
         return str(self.version)
+
+    @property
+    def refresh_written(self) -> int:
+        """When its refresh was written; 0 where it has none or nobody can tell."""
+        return int(self.annotation(REFRESH_WRITTEN) or 0)
 
     def label(self, key: str) -> str | None:
         return next((value for name, value in self.labels if name == key), None)
@@ -161,26 +171,27 @@ class Extraction:
     def _wanted(self, meta: Metadata) -> Pairs:
         if not meta.annotations or self._annotations.isdisjoint(meta.annotations):
             return ()
-        return self._pairs(
-            {key: value for key, value in meta.annotations.items() if key in self._annotations}
-        )
+        wanted = {key: value for key, value in meta.annotations.items() if key in self._annotations}
+        written = _refresh_written(meta)
+        if written:
+            wanted[REFRESH_WRITTEN] = str(written)
+        return self._pairs(wanted)
 
     def _owners(self, references: Iterable[OwnerReference]) -> tuple[Owner, ...]:
         one = self._strings.one
-        return self._sets.one(
-            tuple(
-                self._sets.one(
-                    Owner(
-                        api_version=one(ref.api_version),
-                        kind=one(ref.kind),
-                        name=ref.name,
-                        uid=pack_uid(ref.uid),
-                        controller=bool(ref.controller),
-                        blocks=bool(ref.block_owner_deletion),
-                    )
-                )
-                for ref in references
-            )
+        return self._sets.one(tuple(self._sets.one(owner) for owner in owners_of(references, one=one)))
+
+
+def owners_of(references: Iterable[OwnerReference], *, one: Callable[[str], str] = str) -> Iterator[Owner]:
+    """`one` gives back the first of equal strings."""
+    for ref in references:
+        yield Owner(
+            api_version=one(ref.api_version),
+            kind=one(ref.kind),
+            name=ref.name,
+            uid=pack_uid(ref.uid),
+            controller=bool(ref.controller),
+            blocks=bool(ref.block_owner_deletion),
         )
 
 
@@ -190,13 +201,23 @@ _SECOND_THOUGHT_SECONDS: Final = 60
 
 def _labelled_at(meta: Metadata) -> int:
     """The latest write of the TTL label; managers of other fields tell nothing about it."""
-    moments = [
+    latest = _latest_write(meta, _TTL_FIELD)
+    return latest if latest > _seconds(meta.creation_timestamp) + _SECOND_THOUGHT_SECONDS else 0
+
+
+def _refresh_written(meta: Metadata) -> int:
+    if not meta.managed_fields or not meta.annotations or meta.annotations.keys().isdisjoint(_REFRESHES):
+        return 0
+    return max(_latest_write(meta, field) for field in _REFRESH_FIELDS)
+
+
+def _latest_write(meta: Metadata, field: bytes) -> int:
+    moments = (
         _seconds(entry.time)
         for entry in meta.managed_fields or ()
-        if entry.time is not None and _TTL_FIELD in bytes(entry.fields_v1)
-    ]
-    latest = max(moments, default=0)
-    return latest if latest > _seconds(meta.creation_timestamp) + _SECOND_THOUGHT_SECONDS else 0
+        if entry.time is not None and field in bytes(entry.fields_v1)
+    )
+    return max(moments, default=0)
 
 
 def _seconds(moment: datetime | None) -> int:

@@ -6,7 +6,7 @@ hangs on. Where kept objects of a kind can't be read, everything that might take
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import msgspec
 
@@ -40,15 +40,17 @@ class Blind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CascadeGuard:
-    """`kept` gives all kept objects, `blind` the kinds whose kept objects can't be read."""
+    """`kept` gives the kept objects that might hang on a row, `blind` the kinds whose kept objects can't be read."""
 
-    def __init__(self, *, kept: Callable[[], Iterable[Kept]], blind: Callable[[], Iterable[Blind]]) -> None:
+    def __init__(
+        self, *, kept: Callable[[Row], Iterable[Kept]], blind: Callable[[], Iterable[Blind]]
+    ) -> None:
         self._kept = kept
         self._blind = blind
 
     def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:
         cascades = claim.propagation != "Orphan"
-        for kept in self._kept():
+        for kept in self._kept(row):
             if kept.row.uid == row.uid:
                 continue
             until = kept_until(kept.row.label(names.KEEP_LABEL), now)
@@ -61,6 +63,11 @@ class CascadeGuard:
                     "keeps-unknown", kinds=f"the owners of {called(kept.row)}", why=kept.ancestry.unknown
                 )
                 yield Hold(reason=told)
+        if is_namespace(row) or is_definition(row):
+            yield from self._unseen(row)
+
+    def _unseen(self, row: Row) -> Iterator[Hold]:
+        """Only Namespaces and definitions: any object may own others, and holding all for a kind unread holds all."""
         blind = [found for found in self._blind() if _might_contain(row, found.resource)]
         if blind:
             kinds = ", ".join(sorted(found.resource.qualified for found in blind))
@@ -76,10 +83,16 @@ def _takes_along(row: Row, kept: Kept, *, cascades: bool) -> bool:
 
 
 def _might_contain(row: Row, resource: Resource) -> bool:
-    """Only Namespaces and definitions: any object may own others, and holding all for a kind unread would hold all."""
-    if is_namespace(row):
-        return resource.namespaced
-    return is_definition(row) and row.name == resource.qualified
+    return resource.namespaced if is_namespace(row) else row.name == resource.qualified
+
+
+def waived(resource: Resource, ignore: Collection[str]) -> bool:
+    """Whether `cascade.ignoreKinds` lets Namespaces go although kept objects of this kind can't be read."""
+    return resource.qualified in ignore or waived_group(resource.group, ignore)
+
+
+def waived_group(group: str, ignore: Collection[str]) -> bool:
+    return bool(group) and f"*.{group}" in ignore
 
 
 def is_namespace(row: Row) -> bool:

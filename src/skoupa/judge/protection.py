@@ -21,31 +21,48 @@ from skoupa.model.verdicts import Claim, Hold
 from skoupa.settings import Protect
 
 PROTECTED_NAMESPACES: Final = frozenset({"kube-system", "kube-public", "kube-node-lease"})
-_OWN_GROUPS: Final = frozenset({names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP})
-_OWN_CRD_GROUPS: Final = _OWN_GROUPS | {names.TENANT_GROUP}
+# Of the groups that belong to Kyverno only the policies that Skoupa carries out: an exception may well end by a TTL.
+_OWN_POLICIES: Final = frozenset(
+    {
+        (names.KYVERNO_GROUP, names.CLEANUP_POLICY_KIND),
+        (names.KYVERNO_GROUP, names.CLUSTER_CLEANUP_POLICY_KIND),
+        (names.KYVERNO_POLICIES_GROUP, names.DELETING_POLICY_KIND),
+        (names.KYVERNO_POLICIES_GROUP, names.NAMESPACED_DELETING_POLICY_KIND),
+    }
+)
+_OWN_CRD_GROUPS: Final = frozenset(
+    {names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP, names.TENANT_GROUP}
+)
 _INSTALLED_BY: Final = "app.kubernetes.io/part-of"
 
 
 def own(row: Row) -> str:
     """What part of Skoupa the object is, in words; empty: none."""
-    if row.resource.group in _OWN_GROUPS:
-        return f"a {row.resource.kind}"
-    if row.resource.kind == "CustomResourceDefinition":
+    resource = row.resource
+    if resource.group == names.SKOUPA_GROUP or (resource.group, resource.kind) in _OWN_POLICIES:
+        return f"a {resource.kind}"
+    if resource.kind == "CustomResourceDefinition":
         group = row.name.partition(".")[2]
         if group in _OWN_CRD_GROUPS:
             return f"the definition of {row.name}"
     if row.label(_INSTALLED_BY) == names.COMPONENT or (
-        row.resource.kind == "ConfigMap" and row.name == names.STATE_CONFIG_MAP
+        resource.kind == "ConfigMap" and row.name == names.STATE_CONFIG_MAP
     ):
-        return f"the {row.resource.kind} {row.name}"
+        return f"the {resource.kind} {row.name}"
     return ""
 
 
 class Protection:
-    """`namespace_label` gives the keep label of a Namespace, or None where it has none."""
+    """`namespace_label` gives the keep label of a Namespace, or None where it has none; `home` is Skoupa's own."""
 
-    def __init__(self, protect: Protect, *, namespace_label: Callable[[str], str | None]) -> None:
+    def __init__(
+        self, protect: Protect, *, namespace_label: Callable[[str], str | None], home: str = ""
+    ) -> None:
         self._namespaces = PROTECTED_NAMESPACES | set(protect.namespaces)
+        self._namespace_patterns = [
+            re.compile(translate(text)) for text in protect.namespaces if "*" in text or "?" in text
+        ]
+        self._home = home
         self._kinds = {kind.lower() for kind in protect.kinds}
         self._names = [(text, _name_pattern(text)) for text in protect.names]
         self._selectors: list[tuple[str, LabelSelector]] = [
@@ -58,10 +75,14 @@ class Protection:
             yield Hold(reason=told, until=until)
 
     def _reasons(self, row: Row, now: float) -> Iterator[tuple[Reason, float | None]]:
-        namespace = row.name if row.resource.kind == "Namespace" and not row.resource.group else row.namespace
-        if namespace in self._namespaces:
+        is_namespace = row.resource.kind == "Namespace" and not row.resource.group
+        namespace = row.name if is_namespace else row.namespace
+        if namespace in self._namespaces or any(
+            pattern.fullmatch(namespace) for pattern in self._namespace_patterns
+        ):
             yield reason("protected-namespace", namespace=namespace), None
-        what = own(row)
+        # Whatever its labels say: state and Lease would go with it.
+        what = own(row) or (f"the Namespace {row.name}" if is_namespace and row.name == self._home else "")
         if what:
             yield reason("protected-own", what=what), None
         yield from _kept("kept", row.label(names.KEEP_LABEL), now)

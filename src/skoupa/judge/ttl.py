@@ -63,11 +63,11 @@ class TtlMechanism:
         labels = "" if self._annotations else names.TTL_LABEL
         yield Interest(labels=labels, verbs=("list", "watch", "delete"), annotations=annotations)
 
-    def due(self, row: Row, now: float) -> float | None:
+    def due(self, row: Row, now: float) -> float | None:  # noqa: ARG002 - other mechanisms need it
         if row.label(names.TTL_LABEL) is None and not row.annotations:
             return None
-        moments = self._due(row, tuple(self._written(row)), now)
-        return moments[0] if moments else None
+        moments = self._due(row, tuple(self._written(row)))
+        return moments[0] if moments and not own(row) else None
 
     def answer(self, row: Row, now: float) -> Answer:
         written = tuple(self._written(row))
@@ -78,7 +78,7 @@ class TtlMechanism:
         if what:
             return Answer(notes=(reason("ttl-on-own", key=written[0].key, what=what),))
         notes = (*_remarks(row, written, now), *misplaced)
-        claim = self._claim(row, written, now)
+        claim = self._claim(row, written)
         if claim is None:
             return Answer(notes=notes)
         wish = row.annotation(names.PROPAGATION_POLICY_ANNOTATION)
@@ -114,21 +114,21 @@ class TtlMechanism:
             if value is not None:
                 yield Written(key, value, read(value), refresh_key)
 
-    def _due(self, row: Row, written: tuple[Written, ...], now: float) -> tuple[float, Written | None] | None:
+    def _due(self, row: Row, written: tuple[Written, ...]) -> tuple[float, Written | None] | None:
         """The latest of all times written on it; a lifetime that is not understood, or endless, means never."""
         latest: tuple[float, Written | None] | None = None
         for lifetime in written:
             if not isinstance(lifetime.reading, After | At):
                 return None
-            due = float(due_time(lifetime.reading, since=_since(row, lifetime, now)))
+            due = float(due_time(lifetime.reading, since=_since(row, lifetime)))
             if latest is None or due > latest[0]:
                 latest = (due, lifetime)
         if latest is not None and self._longest is not None and row.created + self._longest < latest[0]:
             return float(row.created + self._longest), None
         return latest
 
-    def _claim(self, row: Row, written: tuple[Written, ...], now: float) -> Claim | None:
-        found = self._due(row, written, now)
+    def _claim(self, row: Row, written: tuple[Written, ...]) -> Claim | None:
+        found = self._due(row, written)
         if found is None:
             return None
         due, lifetime = found
@@ -137,27 +137,31 @@ class TtlMechanism:
             mechanism=NAME,
             rule=f"{lifetime.key}={lifetime.value}" if lifetime else "ttl.maximumLifetime",
             due=due,
-            reason=self._why(row, lifetime, now),
+            reason=self._why(row, lifetime),
             propagation=wish if wish in _PROPAGATIONS else "Background",  # type: ignore[arg-type]
             on_labels_alone=True,
         )
 
-    def _why(self, row: Row, lifetime: Written | None, now: float) -> Reason:
+    def _why(self, row: Row, lifetime: Written | None) -> Reason:
         if lifetime is None:
             return reason("lifetime-over", limit=self._longest_text)
         if isinstance(lifetime.reading, At):
             return reason("ttl-date", key=lifetime.key, value=lifetime.value)
-        since = whole_seconds(_since(row, lifetime, now))
+        since = whole_seconds(_since(row, lifetime))
         return reason("ttl-expired", key=lifetime.key, value=lifetime.value, since=since)
 
 
-def _since(row: Row, lifetime: Written, now: float) -> int:
-    """Creation, or the refresh where one is written and understood; a refresh in the future counts as now."""
+def _since(row: Row, lifetime: Written) -> int:
+    """Creation, or the refresh where one is written and understood.
+
+    A refresh that lay in the future counts from when it was written: a due time that moved with the clock would never
+    come. Where the server does not tell when that was, the refresh itself is as good: it goes no sooner.
+    """
     text = row.annotation(lifetime.refresh_key) if lifetime.refresh_key else None
     moment = refreshed_at(text) if text is not None else None
     if moment is None or isinstance(moment, Problem):
         return row.created
-    return int(min(moment, now))
+    return min(moment, row.refresh_written) if row.refresh_written else moment
 
 
 def _remarks(row: Row, written: tuple[Written, ...], now: float) -> Iterator[Reason]:
@@ -168,16 +172,26 @@ def _remarks(row: Row, written: tuple[Written, ...], now: float) -> Iterator[Rea
         elif not isinstance(reading, Never):
             for warning in reading.warnings:
                 yield reason("ttl-short", key=key, value=value, what=warning.text)
-    refreshed = row.annotation(names.REFRESHED_AT_ANNOTATION)
-    if refreshed is not None:
+    for key in dict.fromkeys(lifetime.refresh_key for lifetime in written if lifetime.refresh_key):
+        refreshed = row.annotation(key)
+        if refreshed is None:
+            continue
         moment = refreshed_at(refreshed)
         if isinstance(moment, Problem):
-            yield reason("refreshed-invalid", value=refreshed, instead=moment.instead)
+            yield reason("refreshed-invalid", key=key, value=refreshed, instead=moment.instead)
         elif moment > now:
-            yield reason("refreshed-ahead", value=refreshed)
+            yield reason("refreshed-ahead", key=key, value=refreshed)
+    again = will_return(row)
+    if again is not None:
+        yield again
+
+
+def will_return(row: Row) -> Reason | None:
+    """Whether somebody will only make it anew."""
     controller = next((owner for owner in row.owners if owner.controller), None)
-    if controller is not None:
-        yield reason("will-return", controller=f"{controller.kind} {controller.name}")
+    if controller is None:
+        return None
+    return reason("will-return", controller=f"{controller.kind} {controller.name}")
 
 
 def _misplaced(row: Row) -> Iterator[Reason]:

@@ -77,6 +77,14 @@ class Access:
         self._rules.clear()
         self._answers.clear()
 
+    async def renew(self, namespace: str = "") -> Rules:
+        """Asks for the rules anew; where they changed, nothing of what else was known there counts any more."""
+        before = self._rules.pop(namespace, None)
+        rules = await self.rules(namespace)
+        if before is not None and before[1] != rules:
+            self._answers.clear()
+        return rules
+
     async def may(self, verb: str, resource: Resource, *, namespace: str = "", name: str = "") -> bool:
         """Without a namespace: everywhere."""
         rules = await self.rules(namespace)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -45,6 +46,13 @@ class Client:
         response = await self.transport.send(request)
         if response.status >= 400:
             raise refusal(response.status, response.headers, response.body, doing=doing)
+        if response.status >= 300:
+            # Only the host: the rest of such an address is often a token.
+            where = urlsplit(response.headers.get("location", "")).netloc or "nowhere"
+            raise BadReply(
+                f"{doing}: the server sends us on to {where} ({response.status}), which no API server does",
+                advice="check the address in the kubeconfig, and whether a login page stands before the server",
+            )
         return response
 
     def headers(self, *pairs: tuple[str, str], rule: str = "") -> tuple[tuple[str, str], ...]:

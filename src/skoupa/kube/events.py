@@ -24,7 +24,6 @@ from skoupa.kube.timestamps import micro_time
 
 NOTE_LIMIT: Final = 1024
 QUEUE_SIZE: Final = 10_000
-TRIES: Final = 5
 _NO_LABEL: Final = re.compile("[^a-z0-9-]+")
 
 
@@ -85,9 +84,10 @@ class EventWriter:
         await self._queue.join()
 
     async def _write(self, event: Event) -> None:
+        """A refusal is final; a server that is away or busy is tried for as long as it takes."""
         namespace = event.regarding.namespace or "default"
         backoff = Backoff(self._clock)
-        for _ in range(TRIES):
+        while True:
             try:
                 await self._client.create(EVENTS, self._body(event, namespace), namespace=namespace)
             except AlreadyExists:
@@ -106,8 +106,8 @@ class EventWriter:
                 await self._clock.sleep(backoff.next())
                 continue
             self.told += 1
+            self.last_error = None
             return
-        self.failed += 1
 
     def _gave_up(self, error: SkoupaError) -> None:
         self.failed += 1

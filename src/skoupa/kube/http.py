@@ -7,6 +7,7 @@ cluster inflating costs more than receiving.
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -183,18 +184,23 @@ def connection_failure(error: Exception, connection: Connection) -> SkoupaError:
         )
     if isinstance(error, aiohttp.ClientConnectorError):
         return Unreachable(
-            f"{server} can't be reached: {error.os_error.strerror or error.os_error}",
+            f"{server} can't be reached: {_reason(error.os_error)}",
             advice=f"check that the cluster is up and that {source} names the right server",
         )
     if isinstance(error, aiohttp.ClientResponseError):
         return BadReply(
-            f"{server} does not speak HTTP as an API server does ({error.message})",
+            f"{server} does not speak HTTP as an API server does ({' '.join(error.message.split())})",
             advice=f"check the server in {source}",
         )
     return Disconnected(
         f"the connection to {server} ended in the middle of an answer ({type(error).__name__})",
         advice="try again; if it goes on, look at the server and what stands between",
     )
+
+
+def _reason(error: OSError) -> str:
+    """The system's words; asyncio puts the address in their place, and nothing where the other side just left."""
+    return os.strerror(error.errno).lower() if error.errno else str(error) or "it closed the connection"
 
 
 _Cause = TypeVar("_Cause", bound=BaseException)

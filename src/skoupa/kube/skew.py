@@ -1,7 +1,8 @@
 """How far the server's clock is from ours, read off the Date header that every answer carries anyway.
 
 The header has whole seconds, so a server in step with us shows any moment of the last second: the distance is measured
-to that second as a whole and is zero inside it.
+to that second as a whole and is zero inside it. Between two answers our own clock may jump: a clock that never does tells
+by how much.
 """
 
 from __future__ import annotations
@@ -21,8 +22,16 @@ class SkewMeter:
         self._inner = inner
         self._clock = clock
         self._last_date = ""
-        # Positive: the server is ahead of us.
-        self.skew = 0.0
+        self._measured = 0.0
+        self._ahead_of_steady = self._steady_offset()
+
+    @property
+    def skew(self) -> float:
+        """Positive: the server is ahead of us."""
+        return self._measured - (self._steady_offset() - self._ahead_of_steady)
+
+    def _steady_offset(self) -> float:
+        return self._clock.now() - self._clock.monotonic()
 
     async def send(self, request: Request) -> Response:
         sent = self._clock.now()
@@ -48,10 +57,11 @@ class SkewMeter:
             server = parsedate_to_datetime(date).timestamp()
         except (TypeError, ValueError):
             return
+        self._ahead_of_steady = self._steady_offset()
         # The server wrote it somewhere between `sent` and `received`, in the second that begins with `server`.
         if server > received:
-            self.skew = server - received
+            self._measured = server - received
         elif server + 1.0 < sent:
-            self.skew = server + 1.0 - sent
+            self._measured = server + 1.0 - sent
         else:
-            self.skew = 0.0
+            self._measured = 0.0

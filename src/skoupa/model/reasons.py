@@ -7,15 +7,20 @@ What the table does not know can't be said, so the documentation that is generat
 from __future__ import annotations
 
 import string
+from collections.abc import Iterable
 from typing import Final, Literal
 
 import msgspec
 
-Role = Literal["claim", "hold", "note"]
+Role = Literal["claim", "hold", "problem", "note"]
 
 
 class Meaning(msgspec.Struct, frozen=True):
-    """`text` has a place for each fact; `role` says whether the reason lets go, holds, or only informs."""
+    """`text` has a place for each fact; `role` says what the reason does.
+
+    A claim lets go and a hold holds. A problem is a label that does not do what its writer meant, so its writer is told;
+    a note only informs who asks.
+    """
 
     role: Role
     text: str
@@ -42,7 +47,7 @@ REASONS: Final[dict[str, Meaning]] = {
     "protected-namespace": Meaning("hold", "the namespace {namespace} is protected"),
     "protected-setting": Meaning("hold", "protected by the setting protect.{setting} ({value})"),
     "protected-own": Meaning("hold", "{what} belongs to Skoupa itself and never goes by a label"),
-    "ttl-not-due": Meaning("hold", "its own {key}={value} is not due before {due}"),
+    "other-namespaces": Meaning("hold", "only the namespaces {namespaces} are looked after here"),
     # Holds: it can't or must not be done now.
     "terminating": Meaning("hold", "it is being deleted since {since}; waiting for {finalizers}"),
     "no-permission": Meaning("hold", "no permission: {verb} {kind} {where}"),
@@ -65,23 +70,27 @@ REASONS: Final[dict[str, Meaning]] = {
     "re-created": Meaning(
         "hold", "it came back {count} times after it was deleted, so the next try is not before {until}"
     ),
-    "feed-behind": Meaning("hold", "what is known of {kind} may be old: {why}"),
     "bad-propagation": Meaning(
         "hold",
         "the annotation cleanup.kyverno.io/propagation-policy={value} is none of Foreground, Background, Orphan",
     ),
-    # Notes.
-    "ttl-invalid": Meaning("note", "{key}={value} is not understood and deletes nothing: {what}; {instead}"),
-    "ttl-short": Meaning("note", "{key}={value}: {what}"),
-    "ttl-annotation": Meaning("note", "{key} is written as an annotation and does nothing: make it a label"),
+    # Problems.
+    "ttl-invalid": Meaning(
+        "problem", "{key}={value} is not understood and deletes nothing: {what}; {instead}"
+    ),
+    "ttl-annotation": Meaning(
+        "problem", "{key} is written as an annotation and does nothing: make it a label"
+    ),
     "keep-annotation": Meaning(
-        "note", "{key} is written as an annotation and keeps nothing: make it a label"
+        "problem", "{key} is written as an annotation and keeps nothing: make it a label"
     ),
-    "ttl-on-own": Meaning("note", "{key} is ignored on {what}: Skoupa's own objects do not go by a label"),
-    "refreshed-ahead": Meaning("note", "skoupa.dev/refreshed-at={value} is in the future and taken as now"),
+    "ttl-on-own": Meaning("problem", "{key} is ignored on {what}: Skoupa's own objects do not go by a label"),
+    "refreshed-ahead": Meaning("problem", "{key}={value} is in the future and taken as now"),
     "refreshed-invalid": Meaning(
-        "note", "skoupa.dev/refreshed-at={value} is not an RFC 3339 time: {instead}; counted from creation"
+        "problem", "{key}={value} is not an RFC 3339 time: {instead}; counted from creation"
     ),
+    # Notes.
+    "ttl-short": Meaning("note", "{key}={value}: {what}"),
     "will-return": Meaning("note", "{controller} will create it again"),
     "takes-along": Meaning("note", "takes along {what}"),
     "data-goes": Meaning("note", "data goes for good: {why}"),
@@ -103,6 +112,11 @@ def reason(code: str, **facts: object) -> Reason:
     if meaning.facts != facts.keys():
         raise TypeError(f"reason {code!r} is told with {sorted(meaning.facts)}, not with {sorted(facts)}")
     return Reason(code, tuple((name, str(value)) for name, value in sorted(facts.items())))
+
+
+def problems(told: Iterable[Reason]) -> tuple[Reason, ...]:
+    """Those that the writer of the object's labels should hear of."""
+    return tuple(one for one in told if REASONS[one.code].role == "problem")
 
 
 def render(told: Reason) -> str:

@@ -7,10 +7,13 @@ room for waits for the next round: no name is lost.
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.facts.rows import Row, uid_text
+from skoupa.judge.ttl import will_return
 from skoupa.kube.events import NOTE_LIMIT, Event, EventWriter, Regarding
 from skoupa.model.reasons import render
 from skoupa.model.verdicts import Claim
@@ -24,33 +27,41 @@ class Bundles:
     def __init__(self, writer: EventWriter, clock: Clock) -> None:
         self._writer = writer
         self._clock = clock
-        self._open: dict[tuple[str, str], list[tuple[Row, Claim, float]]] = {}
-        self._unsent: list[Event] = []
+        self._open: dict[tuple[str, str, str], list[tuple[Row, Claim, float]]] = {}
+        self._unsent: deque[Event] = deque()
+        self._added = asyncio.Event()
 
     def __len__(self) -> int:
         return sum(len(bundle) for bundle in self._open.values()) + len(self._unsent)
 
     def add(self, row: Row, claim: Claim, at: float) -> None:
-        self._open.setdefault((row.namespace, row.resource.qualified), []).append((row, claim, at))
+        alike = (row.namespace, row.resource.qualified, claim.mechanism)
+        self._open.setdefault(alike, []).append((row, claim, at))
+        self._added.set()
 
     async def run(self) -> None:
         while True:
+            await self._added.wait()
+            self._added.clear()
             await self._clock.sleep(FLUSH_SECONDS)
             self.flush()
+            if self._unsent:
+                self._added.set()
 
     def flush(self) -> None:
         bundles, self._open = self._open, {}
         for bundle in bundles.values():
             self._unsent += events_of(bundle)
         while self._unsent and self._writer.tell(self._unsent[0]):
-            self._unsent.pop(0)
+            self._unsent.popleft()
 
 
 def events_of(bundle: list[tuple[Row, Claim, float]]) -> list[Event]:
     """One Event for one object; for several, as few as their names fit into."""
     if len(bundle) == 1:
         row, claim, at = bundle[0]
-        return [_event(row, at, f"deleted: {render(claim.reason)}")]
+        again = will_return(row)
+        return [_event(row, at, f"deleted: {render(claim.reason)}" + (f"; {render(again)}" if again else ""))]
     events: list[Event] = []
     rest = bundle
     while rest:

@@ -42,5 +42,10 @@ def _json(line: dict[str, object]) -> str:
 
 def _text(line: dict[str, object]) -> str:
     time, level, event, *facts = line.items()
-    said = " ".join(f"{key}={value!r}" if " " in str(value) else f"{key}={value}" for key, value in facts)
+    said = " ".join(f"{key}={_one_word(str(value))}" for key, value in facts)
     return f"{time[1]} {level[1]:7} {event[1]} {said}".rstrip()
+
+
+def _one_word(value: str) -> str:
+    """Quoted where it has to be: texts of others may hold line breaks, and things that a terminal obeys."""
+    return value if value.isprintable() and not {" ", '"', "'"} & set(value) else ascii(value)

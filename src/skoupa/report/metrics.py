@@ -53,6 +53,9 @@ METRICS: Final[dict[str, Described]] = {
 
 _LAG_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600, 86400)
 
+# Counters that somebody keeps anyway, and that are asked for like gauges.
+_COUNTED_ELSEWHERE: Final = frozenset({"skoupa_requests_total", "skoupa_events_total"})
+
 # What a scrape asks for: metric -> label values -> value.
 Present = Mapping[str, Mapping[tuple[str, ...], float]]
 
@@ -63,7 +66,7 @@ class Metrics:
         self._counters = {
             name: Counter(name.removesuffix("_total"), about.about, about.labels, registry=self.registry)
             for name, about in METRICS.items()
-            if about.type == "counter" and name != "skoupa_requests_total"
+            if about.type == "counter" and name not in _COUNTED_ELSEWHERE
         }
         lag = METRICS["skoupa_deletion_lag_seconds"]
         self._lag = Histogram(

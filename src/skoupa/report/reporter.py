@@ -10,7 +10,8 @@ from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.errors import SkoupaError
-from skoupa.facts.rows import Row, Uid
+from skoupa.facts.rows import Row
+from skoupa.judge.ttl import will_return
 from skoupa.kube.events import Event, EventWriter
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, render
@@ -25,8 +26,10 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaNotice": "The object will be deleted at the time in the note, which says how to keep it.",
     "SkoupaLabelProblem": "A label on the object is not understood or does not do what its writer meant.",
     "SkoupaStuck": "The object was deleted but finalizers keep it.",
-    "SkoupaHeld": "The object is due but stays; the note says why.",
+    "SkoupaHeld": "The object is due but stays for a reason that its people can mend; the note says which.",
 }
+# Holds that somebody with rights on the object alone can end.
+_MENDABLE: Final = frozenset({"bad-propagation", "re-created"})
 
 
 class Reporter:
@@ -43,16 +46,19 @@ class Reporter:
         self._metrics = metrics
         self._events = events
         self.bundles = Bundles(events, clock) if events is not None else None
-        # Due objects that stay: since when they are due and what holds them; for the gauges.
-        self.holding: dict[Uid, tuple[float, str]] = {}
 
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:
-        self.holding.pop(row.uid, None)
         kind = row.resource.qualified
         self._metrics.count("skoupa_deletions_total", kind, claim.mechanism)
         self._metrics.lag(claim.mechanism, at - claim.due)
+        again = will_return(row)
         self._say(
-            "deleted", row, why=render(claim.reason), lag=f"{at - claim.due:.3f}", terminating=terminating
+            "deleted",
+            row,
+            why=render(claim.reason),
+            lag=f"{at - claim.due:.3f}",
+            terminating=terminating,
+            note=render(again) if again else "",
         )
         if self.bundles is not None:
             self.bundles.add(row, claim, at)
@@ -60,21 +66,21 @@ class Reporter:
     def would_delete(self, row: Row, claim: Claim, *, at: float) -> None:
         overdue = f"{at - claim.due:.1f}"
         self._metrics.count("skoupa_would_delete_total", row.resource.qualified, claim.mechanism)
-        self.holding[row.uid] = (claim.due, "observing")
         self._say("would delete", row, why=render(claim.reason), overdue=overdue)
 
     def gone_already(self, row: Row, claim: Claim, *, at: float) -> None:
-        self.holding.pop(row.uid, None)
         self._say("gone already", row, why=render(claim.reason), lag=f"{at - claim.due:.3f}")
 
     def held(self, row: Row, verdict: Verdict, *, at: float, holds: Sequence[Hold]) -> None:
         due = verdict.due if verdict.due is not None else at
-        self.holding[row.uid] = (due, holds[0].reason.code)
         self._say("held", row, why="; ".join(render(hold.reason) for hold in holds), due=whole_seconds(due))
+        for hold in holds:
+            if hold.reason.code in _MENDABLE:
+                note = f"due since {whole_seconds(due)}, but {render(hold.reason)}"
+                self._tell(row, "SkoupaHeld", "Hold", note, at=due, warning=True, now=at)
 
     def failed(self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float) -> None:
         self._metrics.count("skoupa_delete_failures_total", row.resource.qualified, type(error).__name__)
-        self.holding[row.uid] = (claim.due, "failing")
         self._log(
             "delete failed",
             level="warning",

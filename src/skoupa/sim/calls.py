@@ -30,11 +30,12 @@ from skoupa.sim.refusals import (
 )
 from skoupa.sim.validation import check_types
 
-_MEDIA = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+MEDIA = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _DECODERS: Mapping[str, Callable[[bytes], Any]] = {
     "application/json": msgspec.json.decode,
     "application/yaml": yaml.safe_load,
 }
+_LONGEST_MANAGER = 128
 _ON_ONE_SIDE = frozenset({"create", "update", "patch"})
 _SUBRESOURCES_OF_NAMESPACE = frozenset({"status", "finalize"})
 
@@ -72,10 +73,10 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     def dry_run(self) -> bool:
         asked = self.query.get("dryRun")
         if asked not in {None, "", "All"}:
-            options = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
+            kind = f"{self.verb.capitalize()}Options" if self.verb in _ON_ONE_SIDE else "DeleteOptions"
             said = f'Unsupported value: ["{asked}"]: supported values: "All"'
             raise options_invalid(
-                options.get(self.verb, "DeleteOptions"),
+                kind,
                 Cause(reason="FieldValueNotSupported", message=said, field="dryRun"),
             )
         return asked == "All"
@@ -153,6 +154,8 @@ def understand(
     resource = served.resource
     if place.subresource and place.subresource not in resource.subresources:
         raise no_such_path()
+    if place.subresource and place.subresource not in kinds.SUPPORTED_SUBRESOURCES:
+        raise unsupported_subresource(place.subresource)
     allowed = kinds.SUBRESOURCE_VERBS.get(place.subresource, ("get", "update", "patch"))
     if place.subresource and verb not in allowed:
         raise method_not_allowed()
@@ -166,6 +169,7 @@ def understand(
     if everywhere and verb not in {"list", "watch"}:
         raise page_not_found() if served.custom else method_not_allowed()
     headers = {name.lower(): value for name, value in request.headers}
+    check_write_options(verb, query, headers)
     return Call(
         verb=verb,
         served=served,
@@ -180,6 +184,25 @@ def understand(
     )
 
 
+def check_write_options(verb: str, query: Mapping[str, str], headers: Mapping[str, str]) -> None:
+    """Raises the 422 of options that a create, update or patch can't have."""
+    if verb not in _ON_ONE_SIDE:
+        return
+    causes: list[Cause] = []
+    if "force" in query and "apply-patch" not in headers.get("content-type", ""):
+        said = "Forbidden: may not be specified for non-apply patch"
+        causes.append(Cause(reason="FieldValueForbidden", message=said, field="force"))
+    if len(query.get("fieldManager", "")) > _LONGEST_MANAGER:
+        said = f"Too long: may not be more than {_LONGEST_MANAGER} bytes"
+        causes.append(Cause(reason="FieldValueTooLong", message=said, field="fieldManager"))
+    strictness = query.get("fieldValidation", "")
+    if strictness not in {"", "Ignore", "Strict", "Warn"}:
+        said = f'Unsupported value: "{strictness}": supported values: "", "Ignore", "Strict", "Warn"'
+        causes.append(Cause(reason="FieldValueNotSupported", message=said, field="fieldValidation"))
+    if causes:
+        raise options_invalid(f"{verb.capitalize()}Options", *causes)
+
+
 def _unknown(place: Place, catalogue: Catalogue) -> Refusal:
     known = any(group == place.group for group in catalogue.groups())
     return no_such_path() if known else page_not_found()
@@ -188,6 +211,13 @@ def _unknown(place: Place, catalogue: Catalogue) -> Refusal:
 def page_not_found() -> Refusal:
     """Raised with an empty reason: the answer is the plain page of Go's HTTP server, not a Status."""
     return Refusal(code=404, reason="", message="404 page not found\n")
+
+
+def unsupported_subresource(name: str) -> Refusal:
+    """What needs a node, a scheduler or an issuer of tokens does not exist here."""
+    return Refusal(
+        code=501, reason="NotImplemented", message=f"the embedded cluster has no {name}", details={}
+    )
 
 
 def _partial(accept: str, *, verb: str) -> bool:
@@ -213,15 +243,15 @@ def _partial(accept: str, *, verb: str) -> bool:
             "a list" if wanted.endswith("List") else "not a list"
         )
         raise Refusal(code=406, reason="NotAcceptable", message=said)
-    raise not_acceptable(_MEDIA)
+    raise not_acceptable(MEDIA)
 
 
 def decoded(call: Call) -> dict[str, Any]:
     """The object in the body of a create or an update, with metadata of the right types."""
     resource = call.served.resource
-    media = call.headers.get("content-type", "application/json").partition(";")[0].strip()
+    media = call.headers.get("content-type", "").partition(";")[0].strip()
     if media not in {"application/json", "application/yaml"}:
-        raise unsupported_media_type(_MEDIA)
+        raise unsupported_media_type(MEDIA)
     try:
         obj = _DECODERS[media](call.body)
     except yaml.YAMLError as error:

@@ -120,6 +120,11 @@ class Catalogue:
     def kinds(self, *, group: str, version: str) -> list[Served]:
         return [self._versions[group, version][plural] for plural in sorted(self._versions[group, version])]
 
+    def served(self) -> Iterator[Served]:
+        """Every kind in every version."""
+        for kinds in self._versions.values():
+            yield from kinds.values()
+
     def preferred(self) -> Iterator[Served]:
         """Each kind once, in the version that its group prefers."""
         for group, versions in self.groups().items():

@@ -2,16 +2,17 @@
 
 `async with EmbeddedCluster(clock=clock) as cluster:` runs the controllers (owner references, namespaces, definitions,
 Pods, Events) on the clock; without it the API answers but nothing is collected. Requests are carried out one at a time,
-in the order they arrive, so the same program gives the same run. Bodies of built-in kinds are neither checked
-against schemas nor pruned: what a client sends is what it reads. Deployments, Jobs and their like are kept but nobody acts on them.
+in the order they arrive, so the same program gives the same run. Bodies of built-in kinds are neither checked against
+schemas nor pruned: what a client sends is what it reads. Deployments, Jobs and their like are kept, but nobody acts on
+them.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from email.utils import formatdate
 from types import TracebackType
 from typing import Any, Self
@@ -25,31 +26,17 @@ from skoupa.kube.transport import Request, Response, Stream, Transport
 from skoupa.sim import encoding, endpoints, reviews
 from skoupa.sim.access import ADMIN, Ask, Rule, User
 from skoupa.sim.admission import Hook
+from skoupa.sim.answers import Answer, pieces, refused, warned
 from skoupa.sim.calls import Call, ask_of, place_of, understand, verb_of
 from skoupa.sim.catalogue import Served
 from skoupa.sim.discovery import Discovery
 from skoupa.sim.faults import Faults
 from skoupa.sim.foundation import found
+from skoupa.sim.manifests import Manifest, missing_kinds
 from skoupa.sim.plane import Author, Plane
 from skoupa.sim.refusals import Refusal, unavailable
 from skoupa.sim.restoring import restore
 from skoupa.sim.watching import Watch
-
-_CHUNK = 64 * 1024
-
-
-class Answer:
-    """A `Stream` over bytes that are made or at hand."""
-
-    def __init__(
-        self, *, status: int, headers: Mapping[str, str], chunks: AsyncGenerator[bytes, None]
-    ) -> None:
-        self.status = status
-        self.headers = headers
-        self._chunks = chunks
-
-    def chunks(self) -> AsyncGenerator[bytes, None]:
-        return self._chunks
 
 
 class Session:
@@ -70,6 +57,8 @@ class Session:
 
 
 class EmbeddedCluster:
+    """`features` imitates older servers: WatchList, AggregatedDiscovery, AggregatedDiscoveryV2 can be switched off."""
+
     def __init__(
         self, *, clock: Clock, seed: int = 0, features: Mapping[str, bool] | None = None, user: User = ADMIN
     ) -> None:
@@ -92,15 +81,16 @@ class EmbeddedCluster:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
         """Stops the controllers; raises what one of them failed with."""
         runner, self._runner = self._runner, None
         if runner is not None:
             runner.cancel()
-            with suppress(asyncio.CancelledError):
-                await runner
+            await asyncio.wait([runner])
+            if not runner.cancelled():
+                runner.result()
+
+    async def close(self) -> None:
+        """A client that leaves does not stop the cluster; leaving its `async with` does."""
 
     async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -126,7 +116,7 @@ class EmbeddedCluster:
             await self.faults.before(request)
             response = self._respond(request, user)
         except Refusal as refusal:
-            response = self._refused(refusal)
+            response = refused(refusal)
         self.faults.after(request)
         return msgspec.structs.replace(response, headers={**response.headers, "date": self._date()})
 
@@ -134,7 +124,7 @@ class EmbeddedCluster:
     async def serve_stream(self, request: Request, user: User) -> AsyncIterator[Stream]:
         if not _is_watch(request):
             response = await self.serve(request, user)
-            yield Answer(status=response.status, headers=response.headers, chunks=_pieces(response.body))
+            yield Answer(status=response.status, headers=response.headers, chunks=pieces(response.body))
             return
         await self.clock.sleep(0)
         self._arrived(request)
@@ -143,9 +133,9 @@ class EmbeddedCluster:
             call = self._call(request, user)
             watch = Watch(self.plane, call)
         except Refusal as refusal:
-            response = self._refused(refusal)
+            response = refused(refusal)
             headers = {**response.headers, "date": self._date()}
-            yield Answer(status=response.status, headers=headers, chunks=_pieces(response.body))
+            yield Answer(status=response.status, headers=headers, chunks=pieces(response.body))
             return
         headers = {"content-type": "application/json", "date": self._date()}
         lines = self.faults.spoil(request, watch.lines())
@@ -153,6 +143,7 @@ class EmbeddedCluster:
             yield Answer(status=200, headers=headers, chunks=lines)
         finally:
             watch.close()
+            await lines.aclose()
 
     async def _read_watch(self, request: Request, user: User) -> Response:
         """A watch asked for as if it were an answer: all of it, if it ends in time."""
@@ -198,20 +189,7 @@ class EmbeddedCluster:
             unknown_fields=call.query.get("fieldValidation") or "Warn",
         )
         response = endpoints.respond(self.plane, call, author)
-        if not author.warnings:
-            return response
-        warning = ", ".join(f'299 - "{_quoted(text)}"' for text in author.warnings)
-        return msgspec.structs.replace(response, headers={**response.headers, "warning": warning})
-
-    def _refused(self, refusal: Refusal) -> Response:
-        if not refusal.status.get("reason") and refusal.code == 404:
-            plain = {"content-type": "text/plain; charset=utf-8"}
-            return Response(status=404, headers=plain, body=str(refusal).encode())
-        return Response(
-            status=refusal.code,
-            headers={"content-type": "application/json", **refusal.headers},
-            body=msgspec.json.encode(refusal.status),
-        )
+        return warned(response, author.warnings)
 
     def _date(self) -> str:
         return formatdate(int(self.clock.now() + self.skew), usegmt=True)
@@ -244,14 +222,21 @@ class EmbeddedCluster:
         """Serves a custom kind without a CustomResourceDefinition."""
         return self.plane.catalogue.add(resource, custom=True)
 
-    def load(self, objects: Iterable[Mapping[str, Any]], *, resources: Iterable[Resource] = ()) -> int:
-        """Restores objects as a backup would: identities, times and status stay as given; returns how many."""
-        for resource in resources:
+    def load(
+        self, manifests: Iterable[Manifest | Mapping[str, Any]], *, resources: Iterable[Resource] = ()
+    ) -> int:
+        """Restores what manifests say, after serving `resources` and whatever kinds they use; see `fill`."""
+        given = list(manifests)
+        known = [served.resource for served in self.plane.catalogue.served()]
+        read = [entry for entry in given if isinstance(entry, Manifest)]
+        for resource in (*resources, *missing_kinds(read, (*known, *resources))):
             if self.plane.catalogue.of_kind(api_version=resource.api_version, kind=resource.kind) is None:
                 self.install(resource)
-        return restore(self.plane, objects)
+        return self.fill(entry.body if isinstance(entry, Manifest) else entry for entry in given)
 
-    fill = load
+    def fill(self, objects: Iterable[Mapping[str, Any]]) -> int:
+        """Restores objects as a backup would: identities, times and status stay as given; returns how many."""
+        return restore(self.plane, objects)
 
     def objects(self, resource: Resource, *, namespace: str = "") -> list[dict[str, Any]]:
         """All objects of a kind, decoded, in key order."""
@@ -291,15 +276,6 @@ def _is_watch(request: Request) -> bool:
     return place is not None and verb_of(request, place, dict(request.query)) == "watch"
 
 
-async def _pieces(body: bytes) -> AsyncGenerator[bytes, None]:
-    for start in range(0, len(body), _CHUNK):
-        yield body[start : start + _CHUNK]
-
-
 def _impersonated(headers: Mapping[str, str], user: User) -> User:
     name = headers.get("impersonate-user")
     return User(name, ("system:authenticated",)) if name else user
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')

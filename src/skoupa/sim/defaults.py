@@ -26,7 +26,9 @@ def default(served: Served, obj: Body) -> None:
     if served.custom:
         return
     if served.has_status:
-        obj["spec"] = obj.get("spec") or {}
+        # A copy: what is restored may share its spec with other objects.
+        obj["spec"] = dict(obj.get("spec") or {})
+    keep_labels(served, obj)
     fill = _FILLED.get(row)
     if fill is not None:
         fill(obj)
@@ -62,12 +64,15 @@ _FIRST_STATUS: dict[tuple[str, str], Body] = {
 }
 
 
-def _namespace(obj: Body) -> None:
-    metadata = obj["metadata"]
-    metadata["labels"] = {
-        **(metadata.get("labels") or {}),
-        "kubernetes.io/metadata.name": metadata.get("name") or "",
-    }
+# Labels that hold the name of their object, whatever a client says.
+_KEPT_LABELS = {("", "namespaces"): "kubernetes.io/metadata.name"}
+
+
+def keep_labels(served: Served, obj: Body) -> None:
+    label = _KEPT_LABELS.get((served.resource.group, served.resource.plural))
+    if label is not None:
+        metadata = obj["metadata"]
+        metadata["labels"] = {**(metadata.get("labels") or {}), label: metadata.get("name") or ""}
 
 
 def _pod(obj: Body) -> None:
@@ -94,9 +99,9 @@ def _volume(obj: Body) -> None:
 
 
 def _protect(obj: Body, finalizer: str) -> None:
-    finalizers = obj["metadata"].setdefault("finalizers", [])
-    if finalizer not in finalizers:
-        finalizers.append(finalizer)
+    held = obj["metadata"].get("finalizers") or []
+    if finalizer not in held:
+        obj["metadata"]["finalizers"] = [*held, finalizer]
 
 
 def _secret(obj: Body) -> None:
@@ -132,7 +137,6 @@ def _spec(**values: object) -> Callable[[Body], None]:
 
 
 _FILLED: dict[tuple[str, str], Callable[[Body], None]] = {
-    ("", "namespaces"): _namespace,
     ("", "pods"): _pod,
     ("", "persistentvolumeclaims"): _claim,
     ("", "persistentvolumes"): _volume,

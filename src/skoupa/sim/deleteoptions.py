@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import yaml
 
-from skoupa.sim.calls import Call
-from skoupa.sim.refusals import Cause, Refusal, bad_request, options_invalid
+from skoupa.sim.calls import MEDIA, Call
+from skoupa.sim.refusals import Cause, Refusal, bad_request, options_invalid, unsupported_media_type
 
 _POLICIES = ("Foreground", "Background", "Orphan")
 
@@ -25,25 +26,48 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def options_of(call: Call) -> Options:
     """From the body if there is one, else from the query, as the server reads them."""
-    given: dict[str, Any] = {}
     if call.body:
-        try:
-            given = msgspec.json.decode(call.body, type=dict[str, Any])
-        except msgspec.DecodeError as error:
-            said = "couldn't get version/kind; json parse error: unexpected end of JSON input"
-            raise bad_request(said) from error
-        if given.get("kind", "DeleteOptions") != "DeleteOptions":
-            raise bad_request(
-                f'no kind "{given["kind"]}" is registered for version "{given.get("apiVersion", "")}" in scheme '
-                '"pkg/runtime/scheme.go:111"'
-            )
-    else:
-        given = {key: value for key, value in call.query.items() if key in {"propagationPolicy", "dryRun"}}
-        grace = call.number("gracePeriodSeconds")
-        if grace is not None:
-            given["gracePeriodSeconds"] = grace
-        if "orphanDependents" in call.query:
-            given["orphanDependents"] = call.flag("orphanDependents")
+        media = call.headers.get("content-type", "").partition(";")[0].strip()
+        if media not in {"application/json", "application/yaml"}:
+            raise unsupported_media_type(MEDIA)
+        return _checked(_decoded(call.body), dry_run=call.dry_run)
+    given: dict[str, Any] = {
+        key: value for key, value in call.query.items() if key in {"propagationPolicy", "dryRun"}
+    }
+    grace = call.number("gracePeriodSeconds")
+    if grace is not None:
+        given["gracePeriodSeconds"] = grace
+    if "orphanDependents" in call.query:
+        given["orphanDependents"] = call.flag("orphanDependents")
+    return _checked(given, dry_run=call.dry_run)
+
+
+def options_in(eviction: bytes) -> Options:
+    """Those that an Eviction carries."""
+    try:
+        body = msgspec.json.decode(eviction, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+    return _checked(body.get("deleteOptions") or {}, dry_run=False)
+
+
+def _decoded(body: bytes) -> dict[str, Any]:
+    try:
+        given = yaml.safe_load(body) if not body.lstrip().startswith(b"{") else msgspec.json.decode(body)
+    except (msgspec.DecodeError, yaml.YAMLError) as error:
+        said = "couldn't get version/kind; json parse error: unexpected end of JSON input"
+        raise bad_request(said) from error
+    if not isinstance(given, dict):
+        raise bad_request("couldn't get version/kind; json parse error: the body is not an object")
+    if given.get("kind", "DeleteOptions") != "DeleteOptions":
+        raise bad_request(
+            f'no kind "{given["kind"]}" is registered for version "{given.get("apiVersion", "")}" in scheme '
+            '"pkg/runtime/scheme.go:111"'
+        )
+    return given
+
+
+def _checked(given: dict[str, Any], *, dry_run: bool) -> Options:
     policy, orphan = given.get("propagationPolicy"), given.get("orphanDependents")
     if policy is not None and policy not in _POLICIES:
         said = f'Unsupported value: "{policy}": supported values: "Foreground", "Background", "Orphan", "nil"'
@@ -51,9 +75,9 @@ def options_of(call: Call) -> Options:
     if policy is not None and orphan is not None:
         said = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
         raise _invalid(Cause(message=said, field="propagationPolicy"))
-    dry_run = given.get("dryRun")
-    if dry_run not in (None, [], ["All"], "All", ""):
-        shown = msgspec.json.encode(dry_run).decode()
+    asked = given.get("dryRun")
+    if asked not in (None, [], ["All"], "All", ""):
+        shown = msgspec.json.encode(asked).decode()
         said = f'Unsupported value: {shown}: supported values: "All"'
         raise _invalid(Cause(reason="FieldValueNotSupported", message=said, field="dryRun"))
     preconditions = given.get("preconditions") or {}
@@ -64,7 +88,7 @@ def options_of(call: Call) -> Options:
         policy=policy,
         orphan=orphan,
         grace=None if grace is None else (1 if grace < 0 else grace),
-        dry_run=bool(given.get("dryRun")) or call.dry_run,
+        dry_run=bool(asked) or dry_run,
     )
 
 

@@ -1,6 +1,6 @@
 """What the cluster says about itself: groups, versions and kinds, whole (aggregated) or piece by piece.
 
-Both forms of aggregated discovery are served if the features say so, and the old endpoints always. A test can make a
+Aggregated discovery is v2, or v2beta1 if the features ask for an older server; the old endpoints are always there. A test can make a
 group stale (an aggregated API server that does not answer: listed, its kinds unknown) or unavailable.
 """
 
@@ -35,7 +35,17 @@ VERSION: Mapping[str, str] = {
     "compiler": "",
     "platform": "linux/amd64",
 }
-_STATUS_KINDS = {"scale": ("autoscaling", "v1", "Scale"), "eviction": ("policy", "v1", "Eviction")}
+# Subresources that answer with another kind than their own; {} stands for the kind.
+_OTHER_KINDS = {
+    "attach": ("", "", "{}AttachOptions"),
+    "binding": ("", "", "Binding"),
+    "eviction": ("policy", "v1", "Eviction"),
+    "exec": ("", "", "{}ExecOptions"),
+    "portforward": ("", "", "{}PortForwardOptions"),
+    "proxy": ("", "", "{}ProxyOptions"),
+    "scale": ("autoscaling", "v1", "Scale"),
+    "token": ("authentication.k8s.io", "v1", "TokenRequest"),
+}
 
 
 class Discovery:
@@ -87,7 +97,7 @@ class Discovery:
         features = self._plane.features
         for form in ("v2", "v2beta1"):
             wanted = f"v={form};" in accept or accept.endswith(f"v={form}") or f"v={form}," in accept
-            on = features["AggregatedDiscovery"] and (form == "v2beta1" or features["AggregatedDiscoveryV2"])
+            on = features["AggregatedDiscovery"] and (form == "v2") is features["AggregatedDiscoveryV2"]
             if wanted and on and "as=APIGroupDiscoveryList" in accept:
                 return self._aggregated(core=core, form=form)
         if core:
@@ -195,9 +205,9 @@ def _aggregated_kind(served: Served) -> Body:
 
 
 def _kind_of(subresource: str, own: Body) -> Body:
-    if subresource in _STATUS_KINDS:
-        group, version, kind = _STATUS_KINDS[subresource]
-        return {"group": group, "version": version, "kind": kind}
+    if subresource in _OTHER_KINDS:
+        group, version, kind = _OTHER_KINDS[subresource]
+        return {"group": group, "version": version, "kind": kind.format(own["kind"])}
     return own
 
 
@@ -216,12 +226,12 @@ def _listed_kind(served: Served) -> list[Body]:
         own["categories"] = list(resource.categories)
     rows = [own]
     for name in resource.subresources:
-        group, version, kind = _STATUS_KINDS.get(name, ("", "", resource.kind))
+        group, version, kind = _OTHER_KINDS.get(name, ("", "", "{}"))
         row: Body = {
             "name": f"{resource.plural}/{name}",
             "singularName": "",
             "namespaced": resource.namespaced,
-            "kind": kind,
+            "kind": kind.format(resource.kind),
             "verbs": list(kinds.SUBRESOURCE_VERBS.get(name, ("get", "patch", "update"))),
         }
         if group:

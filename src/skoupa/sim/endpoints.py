@@ -16,8 +16,8 @@ from skoupa.kube.transport import Response
 from skoupa.sim import deletion, encoding, kinds, lists, writes
 from skoupa.sim.apply import ApplyConflict, ApplyRefused, apply_patch
 from skoupa.sim.calls import Call, decoded
-from skoupa.sim.deleteoptions import options_of
-from skoupa.sim.guards import check_identity, check_place, check_version
+from skoupa.sim.deleteoptions import options_in, options_of
+from skoupa.sim.guards import check_identity, check_kind, check_place, check_uid_of_absent, check_version
 from skoupa.sim.patches import PatchRefused, json_patch, merge_patch
 from skoupa.sim.plane import Author, Plane
 from skoupa.sim.refusals import (
@@ -29,6 +29,7 @@ from skoupa.sim.refusals import (
     method_not_allowed,
     not_found,
     options_invalid,
+    too_large_version,
     unsupported_media_type,
 )
 from skoupa.sim.storage import Row
@@ -38,13 +39,20 @@ Body = dict[str, Any]
 
 _APPLY = frozenset({"application/apply-patch+yaml", "application/apply-patch+cbor"})
 _PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
+_DONE = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "metadata": {},
+    "status": "Success",
+    "code": 201,
+}
 _EMPTY_PATCH_REASON = "the server rejected our request due to an error in our request"
 
 
 def respond(plane: Plane, call: Call, author: Author) -> Response:
     match call.verb:
         case "get":
-            return _object(call, _existing(call))
+            return _get(plane, call)
         case "list":
             return _json(lists.answer(plane, call))
         case "create":
@@ -76,7 +84,30 @@ def _existing(call: Call) -> Row:
     return row
 
 
+def _get(plane: Plane, call: Call) -> Response:
+    version = call.query.get("resourceVersion", "")
+    if version.isdecimal() and int(version) > plane.store.revision:
+        raise too_large_version(int(version), plane.store.revision)
+    return _object(call, _existing(call))
+
+
+def evict(plane: Plane, call: Call, author: Author) -> None:
+    """Deletes a Pod on behalf of whoever empties a node; no budget is asked."""
+    _existing(call)
+    deletion.delete(
+        plane,
+        call.served,
+        namespace=call.namespace,
+        name=call.name,
+        options=options_in(call.body),
+        author=author,
+    )
+
+
 def _create(plane: Plane, call: Call, author: Author) -> Response:
+    if call.subresource == "eviction":
+        evict(plane, call, author)
+        return _json(msgspec.json.encode(_DONE), 201)
     resource = call.served.resource
     if (resource.group, resource.plural) in plane.catalogue.closing:
         said = "create not allowed while custom resource definition is terminating"
@@ -145,6 +176,7 @@ def _patch(plane: Plane, call: Call, author: Author) -> Response:
 def _changed(plane: Plane, call: Call, row: Row, after: Body, author: Author) -> Row:
     """Writes a patched object, which has to be the same one and of the version the patch names."""
     served = call.served
+    check_kind(served, after)
     check_types(served.resource, after)
     metadata = after["metadata"]
     check_place(metadata, namespace=call.namespace, name=call.name)
@@ -189,7 +221,10 @@ def _apply(plane: Plane, call: Call, author: Author) -> Response:
         raise Refusal(code=refused.code, reason=refused.reason, message=refused.message) from refused
     written = msgspec.structs.replace(author, manager=writes.APPLIED)
     if row is None:
-        check_place(after.setdefault("metadata", {}), namespace=call.namespace, name=call.name)
+        metadata = after.setdefault("metadata", {})
+        metadata.setdefault("name", call.name)
+        check_place(metadata, namespace=call.namespace, name=call.name)
+        check_uid_of_absent(served, name=call.name, uid=metadata.get("uid") or "")
         return _object(call, _created(plane, call, after, written), 201)
     return _object(call, _changed(plane, call, row, after, written))
 

@@ -7,6 +7,7 @@ comes first; without either it stays until removed. Faults strike clients only, 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Literal
 
 from skoupa.clock import Clock
@@ -190,19 +191,20 @@ class Faults:
 
     async def _spoiled(self, fault: Fault, lines: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         seen = 0
-        async for batch in lines:
-            for line in batch.splitlines(keepends=True):
-                if fault.effect == "duplicate":
-                    yield line + line
-                    continue
-                if seen == fault.lines:
-                    if fault.effect == "cut":
-                        if fault.inside_line:
-                            yield line[: len(line) // 2]
-                        raise Disconnected("connection reset by peer")
-                    await self._forever()
-                seen += 1
-                yield line
+        async with aclosing(lines):
+            async for batch in lines:
+                for line in batch.splitlines(keepends=True):
+                    if fault.effect == "duplicate":
+                        yield line + line
+                        continue
+                    if seen == fault.lines:
+                        if fault.effect == "cut":
+                            if fault.inside_line:
+                                yield line[: len(line) // 2]
+                            raise Disconnected("connection reset by peer")
+                        await self._forever()
+                    seen += 1
+                    yield line
 
     async def _forever(self) -> None:
         while True:

@@ -14,6 +14,7 @@ from skoupa.sim.furnishing import Furnishing
 from skoupa.sim.namespaces import Namespaces
 from skoupa.sim.nodes import Nodes
 from skoupa.sim.plane import Author, Plane
+from skoupa.sim.protection import Protection
 from skoupa.sim.shapes import CORE_EVENT, OLD_AUTOSCALER
 
 NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
@@ -42,6 +43,7 @@ def found(plane: Plane) -> Sequence[Controller]:
         Namespaces(plane),
         Definitions(plane),
         Nodes(plane),
+        Protection(plane),
         Expiry(plane),
     )
     author = Author(user=_SERVER, manager="kube-apiserver")

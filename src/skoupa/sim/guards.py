@@ -40,9 +40,33 @@ def check_identity(served: Served, row: Row, *, uid: str) -> None:
         )
 
 
+def check_uid_of_absent(served: Served, *, name: str, uid: str) -> None:
+    """Raises the conflict of an applier that means an object that is gone."""
+    if uid:
+        raise conflict(
+            served.resource,
+            name,
+            f"uid mismatch: the provided object specified uid {uid}, and no existing object was found",
+        )
+
+
+def check_kind(served: Served, obj: Body) -> None:
+    """Raises the 422 of a patch that makes something else of an object."""
+    resource = served.resource
+    if (obj.get("kind"), obj.get("apiVersion")) == (resource.kind, resource.api_version):
+        return
+    said = f"Invalid value: {_shown(_shown(obj))}: no kind {_shown(obj.get('kind'))} in {_shown(obj.get('apiVersion'))}"
+    nameless = msgspec.structs.replace(resource, kind="", group="")
+    raise invalid(nameless, "", [Cause(field="patch", message=said)])
+
+
 def check_place(metadata: Body, *, namespace: str, name: str) -> None:
-    """Raises the 400 of a body that names another object than its path."""
-    said = metadata.get("name") or name
+    """Raises the 400 of a body that names another object than its path, or none."""
+    said = metadata.get("name")
+    if not said:
+        raise bad_request(
+            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )
     if said != name:
         raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
     metadata["name"] = name

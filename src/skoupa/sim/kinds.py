@@ -153,6 +153,9 @@ SUBRESOURCE_VERBS: Final = {
     "token": ("create",),
 }
 
+# What the embedded cluster does of all these; the others would need nodes, scaling or tokens.
+SUPPORTED_SUBRESOURCES: Final = frozenset({"approval", "eviction", "finalize", "status"})
+
 # Kinds whose metadata.generation is kept; all custom kinds are too.
 WITH_GENERATION: Final = frozenset(
     {

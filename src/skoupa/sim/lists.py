@@ -60,7 +60,10 @@ def read(plane: Plane, call: Call) -> Page:
     """The rows of one page; raises the server's refusal of impossible options and forgotten moments."""
     _check_options(call)
     selection = selection_of(call)
-    limit = call.number("limit") or 0
+    limit = max(0, call.number("limit") or 0)
+    # What may come from any moment comes from the cache, and the cache has no pages.
+    if call.query.get("resourceVersion") == "0" and call.query.get("resourceVersionMatch") != "Exact":
+        limit = 0
     token = call.query.get("continue", "")
     plane.store.tick()
     if token:

@@ -17,7 +17,7 @@ from skoupa.sim.plane import Plane
 
 Body = dict[str, Any]
 
-_BATCH = 20_000
+_BATCH = 2_000
 _DEFINITION = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 

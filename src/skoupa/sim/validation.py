@@ -188,6 +188,11 @@ def _owners(owners: list[dict[str, Any]] | tuple[()]) -> list[Cause]:
             for field, said in _OWNER_FIELDS.items()
             if not owner.get(field)
         ]
+    for owner in owners:
+        if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
+            shown = msgspec.json.encode(owner).decode()
+            why = "/v1, Kind=Event is disallowed from being an owner"
+            causes.append(Cause(field="metadata.ownerReferences", message=f"Invalid value: {shown}: {why}"))
     controllers = [owner for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         names = " and ".join(f"{owner.get('kind')}/{owner.get('name')}" for owner in controllers[:2])

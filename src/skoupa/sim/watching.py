@@ -82,7 +82,7 @@ class Watch:
             for lines in _in_batches(self._changes()):
                 yield lines
             now = clock.monotonic()
-            if self._ended or now >= ends or len(self._pending) > LONGEST_QUEUE:
+            if self._ended or now >= ends:
                 return
             if now >= bookmark:
                 bookmark = self._next_bookmark(now, ends)
@@ -101,6 +101,9 @@ class Watch:
         if not self._pending:
             self._wake.set()
         self._pending.append(change)
+        if len(self._pending) > LONGEST_QUEUE:
+            self.close()
+            self.end()
 
     def _lifetime(self) -> float:
         asked = self.call.number("timeoutSeconds")

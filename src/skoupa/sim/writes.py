@@ -12,7 +12,7 @@ from typing import Any
 from skoupa.sim import kinds
 from skoupa.sim.apply import track_update
 from skoupa.sim.catalogue import Served
-from skoupa.sim.defaults import begin, default, secret_texts
+from skoupa.sim.defaults import begin, default, keep_labels, secret_texts
 from skoupa.sim.guards import (
     check_finalizers,
     check_immutable,
@@ -39,6 +39,16 @@ _KEPT = (
     "generation",
     "selfLink",
 )
+# Metadata that a built-in kind does not take through its status; a custom kind takes none.
+_ALL_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
+_KEPT_BY_STATUS = {
+    ("", "pods"): ("ownerReferences",),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): _ALL_METADATA,
+    ("apps", "deployments"): ("labels",),
+    ("networking.k8s.io", "servicecidrs"): _ALL_METADATA,
+    ("resource.k8s.io", "resourceclaims"): _ALL_METADATA,
+    ("storage.k8s.io", "volumeattachments"): _ALL_METADATA,
+}
 _NOTHING: tuple[Any, ...] = (None, "", {}, [])
 _ATTEMPTS_AT_A_NAME = 8
 
@@ -92,6 +102,7 @@ def change(
     if row.namespace:
         namespace_exists(plane, row.namespace)
     after = _pruned(served, after, author)
+    keep_labels(served, after)
     metadata, old = after["metadata"], before["metadata"]
     check_kept(served, old, metadata)
     for field in [field for field, value in metadata.items() if value in _NOTHING]:
@@ -187,9 +198,9 @@ def _through(served: Served, *, before: Body, after: Body, subresource: str) -> 
     mixed = {field: value for field, value in source.items() if field != "status"}
     mixed["metadata"] = dict(mixed["metadata"])
     if subresource and not served.custom:
-        # Built-in kinds take labels and annotations through their status, custom ones do not.
-        owners = before["metadata"].get("ownerReferences")
-        mixed["metadata"] = {**after["metadata"], "ownerReferences": owners}
+        place = (served.resource.group, served.resource.plural)
+        kept_fields = {field: before["metadata"].get(field) for field in _KEPT_BY_STATUS.get(place, ())}
+        mixed["metadata"] = {**after["metadata"], **kept_fields}
     if "status" in kept:
         mixed["status"] = kept["status"]
     if (served.resource.group, served.resource.plural) == ("", "namespaces"):

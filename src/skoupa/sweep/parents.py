@@ -7,12 +7,12 @@ before such a delete every kind that can be inside is asked once more, and a kin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from skoupa import names
 from skoupa.errors import ApiError, SkoupaError
 from skoupa.facts.rows import Row
-from skoupa.judge.cascade import is_definition, is_namespace
+from skoupa.judge.cascade import is_definition, is_namespace, waived, waived_group
 from skoupa.judge.protection import finite, kept_until
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
@@ -24,7 +24,7 @@ from skoupa.model.verdicts import Hold
 
 
 async def kept_inside(
-    row: Row, *, client: Client, discovery: Discovery, ignore: Sequence[str], now: float
+    row: Row, *, client: Client, discovery: Discovery, ignore: Collection[str], now: float
 ) -> tuple[Hold, ...]:
     """Holds for what is kept inside, and for what could not be asked; rows that contain nothing give none."""
     if is_namespace(row):
@@ -33,14 +33,16 @@ async def kept_inside(
         kinds = [resource for resource in discovery.preferred() if resource.qualified == row.name]
     else:
         return ()
-    asked = [resource for resource in kinds if resource.may("list") and resource.qualified not in set(ignore)]
+    asked = [resource for resource in kinds if resource.may("list") and not waived(resource, ignore)]
     namespace = row.name if is_namespace(row) else ""
-    answers = await asyncio.gather(*(_kept(resource, namespace, client, now) for resource in asked))
+    async with asyncio.TaskGroup() as group:
+        answers = [group.create_task(_kept(resource, namespace, client, now)) for resource in asked]
     gaps = [
         Hold(reason=reason("keeps-unknown", kinds=f"the group {gap.where}", why=gap.why))
         for gap in discovery.gaps
+        if not waived_group(gap.group, ignore) and (is_namespace(row) or row.name.endswith(f".{gap.group}"))
     ]
-    return (*(hold for hold in answers if hold is not None), *gaps)
+    return (*(hold for answer in answers if (hold := answer.result()) is not None), *gaps)
 
 
 async def _kept(resource: Resource, namespace: str, client: Client, now: float) -> Hold | None:

@@ -8,7 +8,7 @@ from skoupa.kube.resources import CONFIG_MAPS
 from tests.contract.arena import Arena, Object, causes_of, refused, status_of
 from tests.contract.kinds import CONTAINER, DEPLOYMENTS, deployment
 from tests.contract.registry import rule
-from tests.contract.sabotage import always, edit, misspeak, swap, wrap
+from tests.contract.sabotage import always, edit, misspeak, skip, swap, wrap
 
 APPLY = "application/apply-patch+yaml"
 
@@ -169,3 +169,15 @@ async def lists_of_named_things_are_merged_by_name(arena: Arena) -> None:
     none = {**part, "spec": {"template": {"spec": {"containers": []}}}}
     less = await arena.client.apply(DEPLOYMENTS, none, manager="ben", namespace=arena.namespace)
     assert [container["name"] for container in less["spec"]["template"]["spec"]["containers"]] == ["main"]
+
+
+@rule(broken_by=skip("endpoints.check_uid_of_absent"))
+async def applying_for_a_uid_never_creates(arena: Arena) -> None:
+    """Applying with the uid of an object that is gone is a conflict and creates nothing."""
+    body = config("one", {"a": "1"}, uid="11111111-2222-3333-4444-555555555555")
+    said = await refused(applied(arena, body, "ann"), code=409, reason="Conflict")
+    assert said.message == (
+        'Operation cannot be fulfilled on configmaps "one": uid mismatch: the provided object specified uid '
+        "11111111-2222-3333-4444-555555555555, and no existing object was found"
+    )
+    assert not await arena.exists(CONFIG_MAPS, "one")

@@ -29,6 +29,14 @@ async def release(arena: Arena, name: str) -> Object:
     )
 
 
+def without_a_delete(is_last: Any) -> Any:
+    def last(served: Any, old: Object, after: Object) -> bool:
+        shed = bool(old.get("finalizers")) and not after["metadata"].get("finalizers")
+        return shed or bool(is_last(served, old, after))
+
+    return last
+
+
 def as_if_scheduled(begin: Any) -> Any:
     def grace(plane: Any, body: Object, options: Any) -> Any:
         return begin(plane, body | {"spec": body["spec"] | {"nodeName": "somewhere"}}, options)
@@ -275,9 +283,7 @@ async def delete_options_may_stand_in_the_query(arena: Arena) -> None:
     assert not await arena.exists(CONFIG_MAPS, "one")
 
 
-@rule(
-    broken_by=swap("writes._is_last_finalizer", lambda _, __, after: not after["metadata"].get("finalizers"))
-)
+@rule(broken_by=wrap("writes._is_last_finalizer", without_a_delete))
 async def removing_the_last_finalizer_deletes_only_what_is_deleted(arena: Arena) -> None:
     """An object that nobody deleted stays when its last finalizer goes."""
     await arena.config_map("one", finalizers=[FINALIZER])
@@ -287,3 +293,17 @@ async def removing_the_last_finalizer_deletes_only_what_is_deleted(arena: Arena)
     except NotFound as error:
         raise AssertionError("the object went without a delete") from error
     assert "finalizers" not in found["metadata"]
+
+
+@rule(broken_by=skip("endpoints.evict"))
+async def evicting_deletes_a_pod(arena: Arena) -> None:
+    """An eviction deletes its Pod, and one of an absent Pod is a 404."""
+    await arena.create_pod(pod("worker"))
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "worker"}}
+    path = PODS.path(namespace=arena.namespace, name="worker", subresource="eviction")
+    answer = await arena.ask("POST", path, body=body)
+    assert answer.status == 201
+    assert document(answer)["status"] == "Success"
+    assert not await arena.exists(PODS, "worker")
+    said = status_of(await arena.ask("POST", path, body=body), code=404, reason="NotFound")
+    assert said.message == 'pods "worker" not found'

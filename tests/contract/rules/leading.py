@@ -8,7 +8,7 @@ from skoupa.kube.leases import Election
 from skoupa.kube.resources import LEASES
 from tests.contract.arena import Arena, refused
 from tests.contract.registry import rule
-from tests.contract.sabotage import edit, refuse
+from tests.contract.sabotage import always, edit, refuse
 
 
 def candidate(arena: Arena, identity: str) -> Election:
@@ -30,7 +30,7 @@ async def a_lease_keeps_microseconds(arena: Arena) -> None:
     assert (await arena.get(LEASES, "one"))["spec"] == spec
 
 
-@rule()
+@rule(broken_by=always("validation.lease_faults", []))
 async def a_lease_has_a_holder_for_some_time(arena: Arena) -> None:
     """A Lease with a duration of zero is invalid."""
     body = {"metadata": {"name": "one"}, "spec": {"leaseDurationSeconds": 0}}

@@ -277,3 +277,16 @@ async def list_options_must_fit_together(arena: Arena) -> None:
     )
     await refused(arena.listed(SECRETS, limit="1", **{"continue": "nonsense"}), code=400, reason="BadRequest")
     await refused(arena.listed(SECRETS, resourceVersion="nonsense"), code=400, reason="BadRequest")
+
+
+@rule(broken_by=edit("lists._page", lambda page: but(page, rows=page.rows[:1])))
+async def a_list_of_any_moment_comes_in_one_piece(arena: Arena) -> None:
+    """With resourceVersion 0 the limit is not kept, and neither is one below zero."""
+    await made(arena, SECRETS, ["a", "b", "c"])
+    newest = (await arena.listed(SECRETS))["metadata"]["resourceVersion"]
+    # By then the cache that answers has seen all three.
+    await arena.listed(SECRETS, resourceVersion=newest)
+    for query in ({"resourceVersion": "0", "limit": "1"}, {"limit": "-1"}):
+        listed = await arena.listed(SECRETS, **query)
+        assert names_of(listed) == ["a", "b", "c"]
+        assert not {"continue", "remainingItemCount"} & set(listed["metadata"])

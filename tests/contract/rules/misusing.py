@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from skoupa.kube.resources import CONFIG_MAPS
 from tests.contract.arena import Arena, document, status_of
 from tests.contract.registry import rule
@@ -27,7 +29,11 @@ async def an_unknown_body_form_is_not_supported(arena: Arena) -> None:
     assert "application/json" in said.message
 
 
-@rule()
+@rule(
+    broken_by=swap(
+        "calls._DECODERS", dict.fromkeys(("application/json", "application/yaml"), msgspec.json.decode)
+    )
+)
 async def a_body_may_be_yaml(arena: Arena) -> None:
     """The server reads YAML as well as JSON."""
     body = f"metadata:\n  name: one\n  namespace: {arena.namespace}\ndata:\n  a: '1'\n".encode()
@@ -61,3 +67,14 @@ async def an_unknown_dry_run_is_refused(arena: Arena) -> None:
     answer = await arena.ask("POST", path, query={"dryRun": "Some"}, body={"metadata": {"name": "one"}})
     status_of(answer, code=422, reason="Invalid")
     assert not await arena.exists(CONFIG_MAPS, "one")
+
+
+@rule(broken_by=misspeak("calls.unsupported_media_type"))
+async def a_write_without_a_body_is_not_supported(arena: Arena) -> None:
+    """A creation without a body and its media type is a 415, and so is a delete with a body of an unknown one."""
+    many = CONFIG_MAPS.path(namespace=arena.namespace)
+    status_of(await arena.ask("POST", many), code=415, reason="UnsupportedMediaType")
+    await arena.config_map("one")
+    answer = await arena.ask("DELETE", f"{many}/one", body=b"please", content_type="text/plain")
+    status_of(answer, code=415, reason="UnsupportedMediaType")
+    assert await arena.exists(CONFIG_MAPS, "one")

@@ -178,3 +178,11 @@ async def a_delete_of_a_namespace_with_the_old_uid_is_refused(arena: Arena) -> N
     stale = {**wrong, "uid": found["metadata"]["uid"], "resource_version": "1"}
     await refused(arena.client.delete(NAMESPACES, arena.namespace, **stale), code=409, reason="Conflict")
     assert (await arena.get(NAMESPACES, arena.namespace))["status"]["phase"] == "Active"
+
+
+@rule(broken_by=swap("defaults._KEPT_LABELS", {}))
+async def a_namespace_keeps_its_label(arena: Arena) -> None:
+    """The label with its name can be neither changed nor taken from a namespace."""
+    for labels in ({"kubernetes.io/metadata.name": "other"}, None):
+        new = await arena.client.merge_patch(NAMESPACES, arena.namespace, {"metadata": {"labels": labels}})
+        assert new["metadata"].get("labels") == {"kubernetes.io/metadata.name": arena.namespace}

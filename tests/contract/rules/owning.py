@@ -242,3 +242,12 @@ async def the_owner_of_a_held_object_does_not_come_back(arena: Arena) -> None:
     await arena.eventually(terminates)
     await release(arena, "child")
     assert not await arena.exists(CONFIG_MAPS, "child")
+
+
+@rule(broken_by=always("validation._owners", []))
+async def events_own_nothing(arena: Arena) -> None:
+    """An Event can't be an owner."""
+    event = {"apiVersion": "v1", "kind": "Event", "name": "it", "uid": nobody(arena)}
+    said = await refused(arena.config_map(ownerReferences=[event]), code=422, reason="Invalid")
+    assert causes_of(said)[0]["field"] == "metadata.ownerReferences"
+    assert "/v1, Kind=Event is disallowed from being an owner" in said.message

@@ -23,6 +23,16 @@ async def patched(arena: Arena, name: str, *operations: Object) -> Object:
     return await arena.client.json_patch(CONFIG_MAPS, name, operations, namespace=arena.namespace)
 
 
+def keeping_data(merge: Any) -> Any:
+    """Nothing in `data` is ever removed."""
+
+    def merged(before: Object, patch: Object) -> Object:
+        after: Object = merge(before, patch)
+        return {**after, "data": {**before.get("data", {}), **after.get("data", {})}}
+
+    return merged
+
+
 def joining_lists(merge: Any) -> Any:
     def merged(before: Object, patch: Object) -> Object:
         after: Object = merge(before, patch)
@@ -42,7 +52,7 @@ def forgiving(patch: Any) -> Any:
     return patched
 
 
-@rule(broken_by=swap("endpoints.merge_patch", lambda before, patch: {**before, "data": patch["data"]}))
+@rule(broken_by=wrap("endpoints.merge_patch", keeping_data))
 async def a_merge_patch_sets_and_null_removes(arena: Arena) -> None:
     """A merge patch changes the fields in it, removes those that are null and leaves the others."""
     await arena.config_map("one", data={"a": "1", "b": "2"}, labels={"x": "y"})
@@ -202,3 +212,29 @@ async def a_patch_can_not_rename(arena: Arena) -> None:
     await refused(merged(arena, "one", {"metadata": {"name": "two"}}), code=400, reason="BadRequest")
     await refused(merged(arena, "one", {"metadata": {"namespace": "two"}}), code=400, reason="BadRequest")
     assert await arena.exists(CONFIG_MAPS, "one")
+
+
+@rule(broken_by=skip("endpoints.check_kind"))
+async def a_patch_can_not_change_the_kind(arena: Arena) -> None:
+    """A patch that makes another kind or version of an object is invalid."""
+    await arena.config_map("one")
+    for patch in ({"kind": "Secret"}, {"apiVersion": "v2"}):
+        await refused(merged(arena, "one", patch), code=422, reason="Invalid")
+
+
+@rule(broken_by=skip("calls.check_write_options"))
+async def write_options_must_make_sense(arena: Arena) -> None:
+    """A too long field manager, an unknown strictness and force without apply are invalid."""
+    await arena.config_map("one")
+    path = CONFIG_MAPS.path(namespace=arena.namespace, name="one")
+    for query, field in (
+        ({"fieldManager": "x" * 129}, "fieldManager"),
+        ({"fieldValidation": "Sometimes"}, "fieldValidation"),
+        ({"force": "true"}, "force"),
+        ({"dryRun": "Some"}, "dryRun"),
+    ):
+        answer = await arena.ask("PATCH", path, query=query, body={"data": {"a": "1"}}, content_type=MERGE)
+        said = status_of(answer, code=422, reason="Invalid")
+        assert said.message.startswith("PatchOptions.meta.k8s.io")
+        assert [cause["field"] for cause in causes_of(said)] == [field]
+    assert "data" not in await arena.get(CONFIG_MAPS, "one")

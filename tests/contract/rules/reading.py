@@ -85,3 +85,16 @@ async def one_object_can_be_found_by_listing(arena: Arena) -> None:
     except NotFound:
         return
     raise AssertionError("an absent object was found")
+
+
+@rule(broken_by=misspeak("endpoints.too_large_version"))
+async def the_future_can_not_be_read(arena: Arena) -> None:
+    """Getting an object of a resourceVersion that the server has not reached is a timeout."""
+    made = await arena.config_map("one")
+    path = CONFIG_MAPS.path(namespace=arena.namespace, name="one")
+    for version in ("0", made["metadata"]["resourceVersion"]):
+        assert (await arena.ask("GET", path, query={"resourceVersion": version})).status == 200
+    future = str(int(made["metadata"]["resourceVersion"]) + 1_000_000)
+    answer = await arena.ask("GET", path, query={"resourceVersion": future})
+    said = status_of(answer, code=504, reason="Timeout")
+    assert said.message.startswith("Timeout: Too large resource version: ")

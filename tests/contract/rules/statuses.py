@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from skoupa.kube.resources import CONFIG_MAPS, PODS
 from tests.contract.arena import Arena
-from tests.contract.kinds import DEPLOYMENTS, deployment, pod
+from tests.contract.kinds import DEPLOYMENTS, deployment, owner, pod
 from tests.contract.registry import rule
 from tests.contract.sabotage import misspeak, swap, wrap
 
@@ -73,3 +73,24 @@ async def kinds_without_status_have_no_such_subresource(arena: Arena) -> None:
     assert (await arena.get(custom, "one"))["status"] == {"phase": "Kept"}
     path = custom.path(namespace=arena.namespace, name="one", subresource="status")
     assert (await arena.ask("GET", path)).status == 404
+
+
+@rule(broken_by=swap("writes._KEPT_BY_STATUS", {}))
+async def a_status_write_may_change_some_metadata(arena: Arena) -> None:
+    """Through its status a Pod takes labels but no owners, and a Deployment annotations but no labels."""
+    parent = await arena.config_map("parent")
+    await arena.create_pod(pod("worker"))
+    metadata = {"labels": {"a": "b"}, "annotations": {"c": "d"}, "ownerReferences": [owner(parent)]}
+    patch = {"metadata": metadata, "status": {}}
+    new = await arena.client.merge_patch(
+        PODS, "worker", patch, namespace=arena.namespace, subresource="status"
+    )
+    assert new["metadata"].get("labels") == {"a": "b"}
+    assert not new["metadata"].get("ownerReferences")
+    await arena.create(DEPLOYMENTS, deployment("web"))
+    new = await arena.client.merge_patch(
+        DEPLOYMENTS, "web", patch, namespace=arena.namespace, subresource="status"
+    )
+    assert not new["metadata"].get("labels")
+    assert new["metadata"].get("annotations") == {"c": "d"}
+    assert new["metadata"].get("ownerReferences") == [owner(parent)]

@@ -9,13 +9,8 @@ import pytest
 import yaml
 
 from skoupa import names
-from skoupa.admission.ttl_policies import (
-    DELETE_RIGHT_POLICY,
-    LABEL_POLICY,
-    LIMITS_CONFIG_MAP,
-    LIMITS_POLICY,
-    ttl_admission,
-)
+from skoupa.admission.limits import LIMITS_CONFIG_MAP
+from skoupa.admission.ttl_policies import DELETE_RIGHT_POLICY, LABEL_POLICY, LIMITS_POLICY, ttl_admission
 from skoupa.errors import UsageError
 from skoupa.settings import TtlSettings
 

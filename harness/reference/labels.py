@@ -1,0 +1,125 @@
+"""docs/labels.md: what each label, annotation and finalizer means, and which names are only reserved.
+
+The meanings are written by hand; the test holds them against what the code looks at: a name that is honoured
+must have its line here, and one that is not must have none.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from harness.reference.markdown import code, page, table
+from skoupa import names
+from skoupa.install.labelling import INSTANCE_LABEL, PART_OF_LABEL
+from skoupa.install.roles import AGGREGATE_LABEL
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    form: str
+    writer: str
+    text: str
+
+
+HONOURED: Final = {
+    names.TTL_LABEL: Meaning(
+        "label",
+        "user",
+        "The object goes at creation plus a duration (`30m`, `1d12h`, `0`) or at a time in UTC (`2026-09-30`, "
+        "`2026-08-04T003000Z`). See [ttl](ttl.md).",
+    ),
+    names.PROPAGATION_POLICY_ANNOTATION: Meaning(
+        "annotation",
+        "user",
+        "`Foreground`, `Background` (also without it) or `Orphan`. Any other value holds the object.",
+    ),
+    names.KEEP_LABEL: Meaning(
+        "label, also on a Namespace",
+        "user, `skoupa keep`, `skoupa extend`",
+        "A date (`2026-09-30`, midnight UTC) or time keeps the object until then; any other value but `false` keeps it for "
+        "good. Whatever would take it along stays too: its Namespace, its definition, its owners.",
+    ),
+    names.REFRESHED_AT_ANNOTATION: Meaning(
+        "annotation",
+        "user, CI, `skoupa refresh`",
+        "An RFC 3339 time that counts as the creation time for a TTL that is a duration; one in the future counts as the moment at which it was written.",
+    ),
+    names.NOTICE_BEFORE_ANNOTATION: Meaning(
+        "annotation",
+        "user",
+        "Notice that long before the object goes (`1h`), instead of the setting `ttl.noticeBefore`.",
+    ),
+    names.JANITOR_TTL_ANNOTATION: Meaning(
+        "annotation", "user", "kube-janitor's; honoured only with `compat.janitor`."
+    ),
+    names.JANITOR_EXPIRES_ANNOTATION: Meaning(
+        "annotation", "user", "kube-janitor's; honoured only with `compat.janitor`."
+    ),
+    names.TTL_CONTROLLER_TTL_ANNOTATION: Meaning(
+        "annotation", "user", "k8s-ttl-controller's; honoured only with `compat.ttlController`."
+    ),
+    names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION: Meaning(
+        "annotation", "user", "k8s-ttl-controller's; honoured only with `compat.ttlController`."
+    ),
+}
+
+OF_THE_INSTALLATION: Final = {
+    PART_OF_LABEL: "`skoupa` on everything that belongs to Skoupa: it never goes by a label, and `skoupa uninstall --check` "
+    "finds it by this.",
+    INSTANCE_LABEL: "On everything that is installed: the namespace of the installation that it belongs to.",
+    AGGREGATE_LABEL: "`true` on a ClusterRole of yours adds its rules to the controller's right to delete. See "
+    "[install](install.md).",
+    f"{names.SKOUPA_GROUP}/settings-digest": "On the controller's Pods: a digest of their settings, so that a change rolls "
+    "them.",
+    f"{names.SKOUPA_GROUP}/about": "On the ConfigMap of the limits for TTL labels: what its keys mean.",
+}
+
+_SUFFIXES: Final = ("_LABEL", "_ANNOTATION", "_FINALIZER")
+_INTRODUCTION: Final = """
+Keys that exist elsewhere are taken over letter for letter, so that manifests written for those tools keep working. No
+setting changes a key. All are constants of `skoupa.names`.
+"""
+
+
+def every_name() -> dict[str, str]:
+    """Constant -> key."""
+    return {name: str(value) for name, value in vars(names).items() if name.endswith(_SUFFIXES)}
+
+
+def reserved() -> dict[str, str]:
+    """Keys that nothing honours yet -> their form."""
+    found = {}
+    for constant, key in every_name().items():
+        if key not in HONOURED:
+            found[key] = constant.rpartition("_")[2].lower()
+    return found
+
+
+def labels_page() -> str:
+    honoured = [(code(key), one.form, one.writer, one.text) for key, one in HONOURED.items()]
+    own = [(code(key), text) for key, text in OF_THE_INSTALLATION.items()]
+    later = [(code(key), form) for key, form in reserved().items() if not _of_kubernetes(key)]
+    return page(
+        "Labels and annotations",
+        _INTRODUCTION,
+        "## On any object",
+        table(("key", "form", "who writes it", "meaning"), honoured),
+        "A label that is written as an annotation by mistake does nothing and is told so.",
+        "## On Skoupa's own objects",
+        table(("key", "meaning"), own),
+        "## Reserved",
+        "These names are settled but do nothing yet. Skoupa sets no finalizer on anything.",
+        table(("key", "form"), later),
+        source="skoupa.names",
+    )
+
+
+def _of_kubernetes(key: str) -> bool:
+    """Finalizers that Kubernetes itself sets: read in messages about what still terminates, never written."""
+    return key in {
+        names.FOREGROUND_FINALIZER,
+        names.ORPHAN_FINALIZER,
+        names.NAMESPACE_FINALIZER,
+        names.CUSTOM_RESOURCE_CLEANUP_FINALIZER,
+    }

@@ -1,0 +1,202 @@
+"""The reference pages and the tables that they are written from."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Literal, get_args, get_origin
+
+from harness.reference.commands import commands_page
+from harness.reference.labels import labels_page
+from harness.reference.markdown import code, page, table
+from skoupa import errors
+from skoupa.cli.install import plan
+from skoupa.install.kinds import DEFAULT_KINDS
+from skoupa.install.rights import rights
+from skoupa.model.reasons import REASONS
+from skoupa.report.metrics import METRICS
+from skoupa.report.reporter import EVENT_REASONS
+from skoupa.settings import DURATION, Setting, every_setting
+
+_SETTINGS: Final = """
+One YAML file (`skoupa run --config FILE`; in a cluster the ConfigMap `skoupa-config`), `SKOUPA_*` variables on top of it, and flags on
+top of those (`--set KEY=VALUE`). A dot is a level of YAML: `ttl.noticeBefore` is `ttl: {noticeBefore: 1h}`. Lists are given
+in a variable or a flag with commas. An unknown key is an error that names the nearest known one.
+
+A duration is one or more of `<number><unit>`, largest first: `1d12h`; the units are `w d h m s`.
+"""
+_METRICS: Final = """
+Served at `/metrics` of `address` in the Prometheus format. Labels are kinds (`deployments.apps`), mechanisms (`ttl`), reason codes
+([reasons](reasons.md)) and other words of a fixed set, so the number of series is bounded: no metric names an object.
+"""
+_EVENTS: Final = """
+Kubernetes Events (events.k8s.io/v1) of the controller `skoupa`, on the object that they are about; for cluster-scoped objects and for
+namespaces that are going, in `default`. When many go at once they share an Event for each namespace and kind, whose note carries
+the names. Nothing is written while observing.
+
+    kubectl events -A | grep Skoupa
+"""
+_REASONS: Final = """
+Why something goes, stays, or is remarked upon. The code is public and appears in metrics and in `-o json`; the sentence is what log,
+Event, `plan` and `explain` show, and may change.
+
+A **claim** lets the object go from its time on, a **hold** keeps it whatever claims it, a **problem** is something on the object that does
+not do what its writer meant, a **note** only informs.
+"""
+_EXIT_CODES: Final = """
+The same for all commands. Errors are one sentence on standard error that says what to do.
+"""
+_EXIT_MEANINGS: Final = {
+    0: "done, or nothing to do",
+    1: "unexpected: a bug, or a refusal of the server that has no code of its own",
+    2: "usage or invalid input; nothing was done",
+    3: "timed out, or the server was busy; safe to repeat",
+    4: "finished with leftovers, which are listed; also: something could not be read",
+    5: "refused by a guard",
+    6: "unreachable or denied",
+    7: "interrupted; run it again to go on",
+    10: "only with `--detailed-exitcode`: the plan has work",
+}
+_RIGHTS: Final = """
+What `skoupa install` grants to the controller, and why; the roles are written from this table. On objects of others there is list,
+watch and delete: no get, no create, no update. [install](install.md) says how to narrow and widen it.
+
+Reading is broad on purpose: an object of any kind may carry a label, and before a Namespace goes every kind in it is asked for objects
+that are kept. Skoupa asks for metadata only, but RBAC can't grant just that: **whoever holds the controller's token can list Secrets
+with their values.** Where that is too much, replace the `*` in `skoupa-read` by the kinds that may carry labels. Kinds that can't be read
+then hold Namespaces from going, unless `cascade.ignoreKinds` names them.
+"""
+
+
+def settings_page() -> str:
+    rows = [
+        (code(one.key), _type(one), _default(one.default), one.about, code(one.variable))
+        for one in every_setting()
+    ]
+    return page(
+        "Settings",
+        _SETTINGS,
+        table(("key", "type", "default", "meaning", "variable"), rows),
+        source="skoupa.settings",
+    )
+
+
+def metrics_page() -> str:
+    rows = [
+        (code(name), one.type, ", ".join(map(code, one.labels)), one.about) for name, one in METRICS.items()
+    ]
+    return page(
+        "Metrics",
+        _METRICS,
+        table(("name", "type", "labels", "meaning"), rows),
+        source="skoupa.report.metrics",
+    )
+
+
+def events_page() -> str:
+    rows = [(code(name), text) for name, text in EVENT_REASONS.items()]
+    return page("Events", _EVENTS, table(("reason", "meaning"), rows), source="skoupa.report.reporter")
+
+
+def reasons_page() -> str:
+    rows = [(code(name), one.role, one.text) for name, one in REASONS.items()]
+    return page("Reasons", _REASONS, table(("code", "role", "sentence"), rows), source="skoupa.model.reasons")
+
+
+def exit_codes_page() -> str:
+    raised: dict[int, list[str]] = {}
+    for error in every_error():
+        raised.setdefault(error.exit_code, []).append(code(error.__name__))
+    rows = [
+        (str(number), text, ", ".join(sorted(raised.get(number, ()))))
+        for number, text in _EXIT_MEANINGS.items()
+    ]
+    return page("Exit codes", _EXIT_CODES, table(("code", "meaning", "errors"), rows), source="skoupa.errors")
+
+
+def rights_page() -> str:
+    installation = plan()
+    granted = rights(installation.interests, kinds=(), lease=installation.settings.lease.name)
+    rows = [
+        (
+            code(right.role),
+            ", ".join(right.verbs),
+            _resources(right.group, right.resources),
+            ", ".join(map(code, right.names)),
+            right.why if right.namespaced else f"{right.why} (not in a namespaced installation)",
+        )
+        for right in granted
+    ]
+    kinds = ", ".join(code(kind.qualified) for kind in DEFAULT_KINDS)
+    rows.append((code("skoupa-delete"), "delete", kinds, "", "lets go what is due"))
+    everybody = "Access and rules reviews of oneself, and discovery, are open to everybody who is logged in."
+    return page(
+        "Rights",
+        _RIGHTS,
+        table(("role", "verbs", "kinds", "only named", "why"), rows),
+        "The role `skoupa` counts in Skoupa's own namespace only, the others everywhere, or in the namespaces of a namespaced installation. "
+        + everybody,
+        source="skoupa.install.rights",
+    )
+
+
+def every_error() -> Iterator[type[errors.SkoupaError]]:
+    ahead: list[type[errors.SkoupaError]] = [errors.SkoupaError]
+    while ahead:
+        found = ahead.pop()
+        if found.__module__ == errors.__name__:
+            yield found
+        ahead += found.__subclasses__()
+
+
+def _resources(group: str, resources: tuple[str, ...]) -> str:
+    return ", ".join(code(f"{one}.{group}" if group not in {"", "*"} else one) for one in resources)
+
+
+def _default(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return code(str(value).lower())
+    if isinstance(value, tuple):
+        return ", ".join(map(code, value)) or "empty"
+    if isinstance(value, float):
+        return code(f"{value:g}")
+    return code(value) if value != "" else "empty"
+
+
+def _type(setting: Setting) -> str:
+    if DURATION in _parts(setting.type):
+        return "duration"
+    (bare,) = [part for part in _parts(setting.type) if part in {str, bool, int, float} or _named(part)][:1]
+    if get_origin(bare) is Literal:
+        return " or ".join(map(code, get_args(bare)))
+    if get_origin(bare) is tuple:
+        return "list"
+    words = {str: "text", bool: "`true` or `false`", int: "whole number", float: "number"}
+    return words[bare]
+
+
+def _named(part: Any) -> bool:
+    return get_origin(part) in {tuple, Literal}
+
+
+def _parts(hint: Any) -> Iterator[Any]:
+    """The hint and what it is made of, outside in."""
+    yield hint
+    if get_origin(hint) in {types.UnionType, typing.Union} or hasattr(hint, "__metadata__"):
+        for part in get_args(hint):
+            yield from _parts(part)
+
+
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "commands.md": commands_page,
+    "events.md": events_page,
+    "exit-codes.md": exit_codes_page,
+    "labels.md": labels_page,
+    "metrics.md": metrics_page,
+    "reasons.md": reasons_page,
+    "rights.md": rights_page,
+    "settings.md": settings_page,
+}

@@ -1,0 +1,160 @@
+"""`skoupa explain`: everything that is known about the fate of one object, in words."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import tzinfo
+
+import msgspec
+
+from skoupa import settings as configuration
+from skoupa.cli import output
+from skoupa.cli.items import Document, Item, Parent, gap_of, item_of
+from skoupa.cli.options import Connecting, TextForm
+from skoupa.cli.parents import parents_of
+from skoupa.cli.saying import progress, say
+from skoupa.cli.tables import printable
+from skoupa.cli.targets import find, read_targets
+from skoupa.cli.times import distance, full_time, zone_of
+from skoupa.cli.worlds import World, in_cluster
+from skoupa.controller.survey import Finding, Survey
+from skoupa.controller.weight import weigh
+from skoupa.errors import UsageError
+from skoupa.expr.instants import parse_rfc3339
+from skoupa.facts.rows import Row
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.settings import Settings
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    now: float
+    found: Finding
+    item: Item
+    parents: list[Parent]
+    survey: Survey
+
+
+def run(
+    *, connecting: Connecting, targets: tuple[str, ...], tz: str | None, form: TextForm, config: str | None
+) -> None:
+    zone = zone_of(tz)
+    settings = configuration.load(config)
+    told = in_cluster(lambda world: explain(world, targets, settings=settings), connecting=connecting)
+    if form == "text":
+        sys.stdout.writelines(f"{printable(line)}\n" for line in in_words(told, zone))
+    else:
+        output.write(_document(told), form)
+    for gap in told.survey.gaps:
+        say(f"not read: {gap.what} ({gap.why})")
+    for doubt in told.survey.doubts:
+        say(doubt)
+
+
+async def explain(world: World, targets: tuple[str, ...], *, settings: Settings) -> Explanation:
+    wanted = read_targets(targets)
+    if len(wanted) != 1:
+        raise UsageError("explain takes one object", advice="`skoupa plan` shows many")
+    survey = Survey(
+        world.client, settings, namespaces=(world.namespace,), inside_only=True, progress=progress
+    )
+    await survey.discover()
+    row = await find(survey, wanted[0], namespace=world.namespace)
+    await survey.read_surroundings(row)
+    progress("")
+    now = world.now()
+    verdict = survey.knowledge.verdict(row, now)
+    if verdict.claims:
+        await survey.learn_rights([row])
+        verdict = survey.knowledge.verdict(row, now)
+    else:
+        verdict = msgspec.structs.replace(verdict, holds=tuple(_would_hold(survey, row, now)))
+    weights = (
+        await weigh([row], client=world.client, discovery=survey.knowledge.discovery)
+        if verdict.claims
+        else {}
+    )
+    found = Finding(row, verdict)
+    return Explanation(
+        now=now,
+        found=found,
+        item=item_of(found, weight=weights.get(row.uid)),
+        parents=await parents_of(row, survey, now),
+        survey=survey,
+    )
+
+
+def _would_hold(survey: Survey, row: Row, now: float) -> list[Hold]:
+    """What stands against any Claim, also while there is none."""
+    supposed = Claim(mechanism="", rule="", due=now, reason=reason("ttl-date", key="", value=""))
+    return survey.knowledge.judge.holds(row, supposed, now)
+
+
+def _document(told: Explanation) -> Document:
+    return Document(
+        kind="Explanation",
+        now=whole_seconds(told.now),
+        items=(msgspec.structs.replace(told.item, parents=tuple(told.parents)),),
+        gaps=tuple(gap_of(gap) for gap in told.survey.gaps),
+        warnings=tuple(told.survey.doubts),
+    )
+
+
+def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
+    item = told.item
+    yield f"{item.kind} {_place(item.namespace, item.name)}"
+    yield f"  {fate(told.found.verdict, told.now, zone)}"
+    yield from (f"  {line}" for line in _along(told, zone))
+    for claim in item.claims:
+        yield f"  why: {claim.reason.text}"
+        yield f"       {claim.mechanism}, due {claim.due}, propagation {claim.propagation}"
+    held = "held by" if item.claims else "would be held by"
+    for hold in item.holds:
+        until = f" (until {hold.until})" if hold.until else ""
+        yield f"  {held}: {hold.reason.text}{until}"
+    for parent in told.parents:
+        if parent.relation == "owner":
+            why = f" ({parent.why})" if parent.why else ""
+            yield f"  owner: {parent.kind} {_place(parent.namespace, parent.name)}, {_STATES[parent.state]}{why}"
+    yield from (f"  note: {note.text}" for note in item.notes)
+
+
+_STATES = {
+    "lives": "lives",
+    "terminating": "is being deleted",
+    "gone": "is gone",
+    "unreadable": "can't be read",
+}
+
+
+def fate(verdict: Verdict, now: float, zone: tzinfo) -> str:
+    """When it goes, in a sentence."""
+    if verdict.due is None:
+        return "Nothing wants it to go."
+    due = f"{full_time(verdict.due, zone)}, {distance(verdict.due, now)}"
+    if not verdict.holds:
+        return f"Goes {due}." if verdict.due > now else f"Due since {due}: it goes as soon as Skoupa acts."
+    if verdict.goes is None:
+        return f"Due {due}, but held: it stays."
+    return f"Due {due}, but held: it goes {full_time(verdict.goes, zone)}, {distance(verdict.goes, now)}."
+
+
+def _along(told: Explanation, zone: tzinfo) -> Iterator[str]:
+    """Who takes it along before its own time, or though it has none."""
+    own = told.found.verdict.goes
+    for parent in told.parents:
+        called = f"its {parent.kind} {parent.name}"
+        if parent.relation == "owner":
+            called = f"its owner {parent.kind} {_place(parent.namespace, parent.name)}"
+        if parent.state == "terminating":
+            yield f"Goes along with {called}, which is being deleted."
+        elif parent.goes_at is not None:
+            goes = parse_rfc3339(parent.goes_at)
+            if isinstance(goes, int) and (own is None or goes < own):
+                yield f"Goes along with {called}: {full_time(goes, zone)}, {distance(goes, told.now)}."
+
+
+def _place(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else name

@@ -1,0 +1,191 @@
+"""What will go, when and why: the answer behind `plan` and `sweep`, before anybody renders it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+import msgspec
+
+from skoupa.cli.items import Document, Item, gap_of, item_of, window_of
+from skoupa.cli.worlds import World
+from skoupa.controller.survey import Finding, Gap, Survey
+from skoupa.controller.weight import Weight, weigh
+from skoupa.errors import UsageError
+from skoupa.expr.comparisons import Comparison
+from skoupa.expr.windows import Window
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.cascade import is_definition, is_namespace
+from skoupa.judge.circumstances import SKEW_SECONDS
+from skoupa.judge.ttl import TtlMechanism
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.settings import Settings
+
+# Counting what goes along costs a request per kind and Namespace.
+MOST_WEIGHED: Final = 50
+CONTROLLER: Final = "system:serviceaccount:skoupa:skoupa"
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for. `namespace` empty: all of them."""
+
+    kinds: tuple[str, ...] = ()
+    namespace: str = ""
+    lifetime: Comparison | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """`findings` are sorted by time; `remarks` are objects that only have something to be told, such as a bad label."""
+
+    now: float
+    window: Window | None
+    findings: list[Finding]
+    remarks: list[Finding]
+    weights: dict[Uid, Weight]
+    gaps: list[Gap]
+    warnings: list[str]
+    given: frozenset[str] | None
+    survey: Survey
+
+    def going(self) -> list[Finding]:
+        """What goes within the window if nothing changes."""
+        return [
+            found
+            for found in self.findings
+            if found.verdict.goes is not None
+            and (self.window is None or self.window.contains(found.verdict.goes))
+        ]
+
+    def item(self, found: Finding) -> Item:
+        item = item_of(found, weight=self.weights.get(found.row.uid))
+        if self.given is not None and item.uid not in self.given:
+            return msgspec.structs.replace(item, uid="")
+        return item
+
+    def document(self, kind: Literal["Plan", "Sweep"]) -> Document:
+        return Document(
+            kind=kind,
+            now=whole_seconds(self.now),
+            window=window_of(self.window) if self.window else None,
+            items=tuple(self.item(found) for found in self.findings),
+            remarks=tuple(self.item(found) for found in self.remarks),
+            gaps=tuple(gap_of(gap) for gap in self.gaps),
+            warnings=tuple(self.warnings),
+        )
+
+
+async def make_plan(
+    world: World,
+    *,
+    settings: Settings,
+    wishes: Wishes,
+    window: Callable[[float], Window | None],
+    progress: Callable[[str], None],
+    hold_on_skew: bool = False,
+) -> Plan:
+    """`window` is asked with the server's time; `hold_on_skew` for who is going to act by the clock here."""
+    if not settings.features.ttl:
+        raise UsageError("the feature ttl is switched off in the settings", advice="set features.ttl: true")
+    survey = Survey(
+        world.client,
+        settings,
+        namespaces=(wishes.namespace,) if wishes.namespace else (),
+        inside_only=bool(wishes.namespace),
+        skew=world.skew if hold_on_skew else lambda: 0.0,
+        progress=progress,
+    )
+    # Before anything long: a window that can't be meant is told at once.
+    window(world.now())
+    await survey.read(wishes.kinds)
+    if survey.first_error is not None and not survey.saw_something:
+        raise survey.first_error
+    now = world.now()
+    within = window(now)
+    rows, silent = _candidates(survey, within, wishes.lifetime, now)
+    await survey.learn_rights(rows)
+    findings: list[Finding] = []
+    remarks = [found for row in silent if (found := survey.finding(row, now)).verdict.notes]
+    for found in (survey.finding(row, now) for row in rows):
+        if not found.verdict.claims:
+            remarks += [found] if found.verdict.notes else []
+        elif within is None or any(
+            moment is not None and within.contains(moment)
+            for moment in (found.verdict.due, found.verdict.goes)
+        ):
+            findings.append(found)
+    findings.sort(key=_order)
+    heavy = [found.row for found in findings if _is_heavy(found.row)]
+    progress(f"counting what goes along with {len(heavy)} objects" if heavy else "")
+    weights = await weigh(_first_containers(heavy), client=world.client, discovery=survey.knowledge.discovery)
+    progress("")
+    return Plan(
+        now=now,
+        window=within,
+        findings=findings,
+        remarks=sorted(remarks, key=_order),
+        weights=weights,
+        gaps=survey.gaps,
+        warnings=[*survey.doubts, *_warnings(world, findings, heavy)],
+        given=world.given,
+        survey=survey,
+    )
+
+
+def _candidates(
+    survey: Survey, window: Window | None, lifetime: Comparison | None, now: float
+) -> tuple[list[Row], list[Row]]:
+    """Rows that have a time which may lie in the window, and rows that have none."""
+    ttl = next((one for one in survey.knowledge.mechanisms if isinstance(one, TtlMechanism)), None)
+    timed: list[Row] = []
+    silent: list[Row] = []
+    for row in survey.rows():
+        due = survey.knowledge.judge.due(row, now)
+        if due is None:
+            silent.append(row)
+        elif window is not None and due > window.end:
+            # Holds only delay: it can't go before it is due.
+            continue
+        elif lifetime is None:
+            timed.append(row)
+        else:
+            span = ttl.lifetime(row) if ttl else None
+            if span is not None and lifetime.holds(span):
+                timed.append(row)
+    return timed, silent
+
+
+def _order(found: Finding) -> tuple[float, str, str, str]:
+    row, due = found.row, found.verdict.due
+    return (due if due is not None else 0.0, row.namespace, row.resource.kind, row.name)
+
+
+def _is_heavy(row: Row) -> bool:
+    kinds = {"persistentvolumeclaims", "persistentvolumes"}
+    return is_namespace(row) or is_definition(row) or row.resource.qualified in kinds
+
+
+def _first_containers(rows: list[Row]) -> list[Row]:
+    containers = [row for row in rows if is_namespace(row) or is_definition(row)][:MOST_WEIGHED]
+    return containers + [row for row in rows if not (is_namespace(row) or is_definition(row))]
+
+
+def _warnings(world: World, findings: list[Finding], heavy: list[Row]) -> list[str]:
+    told: list[str] = []
+    skew = world.skew()
+    if abs(skew) >= SKEW_SECONDS:
+        told.append(f"the clock here and the server's differ by {skew:+.0f} s; times are the server's")
+    denied = sum(
+        any(hold.reason.code == "no-permission" for hold in found.verdict.holds) for found in findings
+    )
+    if denied:
+        told.append(
+            f"you may not delete {denied} of them; the controller may have other rights than you: "
+            f"--as {CONTROLLER} asks with those"
+        )
+    containers = sum(is_namespace(row) or is_definition(row) for row in heavy)
+    if containers > MOST_WEIGHED:
+        told.append(
+            f"what goes along was counted for the first {MOST_WEIGHED} of {containers} Namespaces and definitions; "
+            "`skoupa explain` counts it for one"
+        )
+    return told

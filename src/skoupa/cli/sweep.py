@@ -1,0 +1,247 @@
+"""`skoupa sweep`: plan, show, ask, then do it once with the caller's rights.
+
+Only what was shown goes: after the question everything is read and judged anew, and what became due meanwhile, or is
+held by now, stays. The deleter is the controller's, with all its preconditions. Ctrl-C lets what is under way finish.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import msgspec
+import typer
+
+from skoupa import settings as configuration
+from skoupa.cli import exits, output
+from skoupa.cli.items import Document, Outcome
+from skoupa.cli.options import Connecting, SweepForm
+from skoupa.cli.plan import table, tell_limits
+from skoupa.cli.planning import Plan, Wishes, make_plan
+from skoupa.cli.saying import progress, say
+from skoupa.cli.tables import printable, screen_of
+from skoupa.cli.times import full_time, zone_of
+from skoupa.cli.worlds import World, in_cluster
+from skoupa.controller.survey import Finding
+from skoupa.errors import Forbidden, SkoupaError
+from skoupa.expr.windows import Window, within_window
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.cascade import called
+from skoupa.kube.flow import RateCeiling
+from skoupa.model.reasons import render
+from skoupa.model.verdicts import Claim, Verdict
+from skoupa.settings import Settings
+from skoupa.sweep.deleter import Deleter
+from skoupa.sweep.parents import kept_inside
+
+AT_A_TIME: Final = 16
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Swept(msgspec.Struct, frozen=True, kw_only=True):
+    """What was planned last, and what became of each object in it; `error` is what stood in the way."""
+
+    plan: Plan
+    done: list[tuple[Finding, Outcome, SkoupaError | None]]
+    interrupted: bool = False
+
+
+def run(
+    *,
+    connecting: Connecting,
+    kinds: tuple[str, ...],
+    all_namespaces: bool,
+    yes: bool,
+    dry_run: bool,
+    tz: str | None,
+    form: SweepForm,
+    no_color: bool,
+    config: str | None,
+) -> None:
+    settings = configuration.load(config)
+    zone = zone_of(tz)
+    sweeping = Sweeping(settings, kinds=kinds, all_namespaces=all_namespaces)
+    plan = in_cluster(sweeping.plan, connecting=connecting)
+    if form == "table":
+        sys.stdout.write(f"Due now, {full_time(plan.now, zone)}\n")
+        sys.stdout.write(table(plan, zone=zone, screen=screen_of(no_color=no_color)))
+    due = plan.going()
+    if dry_run or not due:
+        _end(Swept(plan=plan, done=[]), form=form, dry_run=dry_run)
+        return
+    if not yes:
+        _ask(len(due), form=form)
+    swept = in_cluster(lambda world: sweeping.act(world, due), connecting=connecting)
+    _end(swept, form=form, dry_run=False)
+
+
+def _ask(number: int, *, form: SweepForm) -> None:
+    """Outside of the event loop, where Ctrl-C ends the question at once."""
+    if not sys.stdin.isatty():
+        say("nothing was deleted: without a terminal to ask on, sweep needs --yes")
+        raise typer.Exit(exits.REFUSED)
+    out = sys.stdout if form == "table" else sys.stderr
+    out.write(f"Delete {number} object{'s' * (number != 1)}? [y/N] ")
+    out.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        say("nothing was deleted")
+        raise typer.Exit(exits.REFUSED)
+
+
+class Sweeping:
+    """One sweep: the same question asked of the cluster before and after the answer."""
+
+    def __init__(self, settings: Settings, *, kinds: tuple[str, ...], all_namespaces: bool) -> None:
+        self._settings = settings
+        self._kinds = kinds
+        self._all_namespaces = all_namespaces
+
+    async def plan(self, world: World) -> Plan:
+        def window(now: float) -> Window:
+            return within_window("0", now=now, zone=zone_of("UTC"))
+
+        return await make_plan(
+            world,
+            settings=self._settings,
+            wishes=Wishes(kinds=self._kinds, namespace="" if self._all_namespaces else world.namespace),
+            window=window,
+            progress=progress,
+            hold_on_skew=True,
+        )
+
+    async def act(self, world: World, shown: list[Finding]) -> Swept:
+        plan = await self.plan(world)
+        survey = plan.survey
+
+        async def look_around(row: Row, claim: Claim) -> Verdict | None:
+            holds = await kept_inside(
+                row,
+                client=world.client,
+                discovery=survey.knowledge.discovery,
+                ignore=self._settings.cascade.ignore_kinds,
+                now=world.client.clock.now(),
+            )
+            return Verdict(claims=(claim,), holds=holds) if holds else None
+
+        deleter = Deleter(
+            world.client,
+            judge=survey.knowledge.verdict,
+            extraction=survey.knowledge.extraction,
+            on_fresh=survey.knowledge.store.refresh,
+            look_around=look_around,
+        )
+        rate = RateCeiling(world.client.clock, per_second=self._settings.rate.deletions_per_second)
+        fresh = {found.row.uid: found for found in plan.findings}
+        findings = [fresh[found.row.uid] for found in shown if found.row.uid in fresh]
+        done: dict[Uid, tuple[Finding, Outcome, SkoupaError | None]] = {}
+        ahead = iter(findings)
+
+        async with _stop_on_signal() as stop:
+
+            async def work() -> None:
+                for found in ahead:
+                    if stop.is_set():
+                        return
+                    await rate.pass_one()
+                    done[found.row.uid] = await _delete(deleter, found, world.client.clock.now())
+                    progress(f"{len(done)} of {len(findings)}")
+
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(AT_A_TIME, self._settings.rate.in_flight)):
+                    group.create_task(work())
+            interrupted = stop.is_set()
+        progress("")
+        not_tried = Outcome(what="not-tried", text="interrupted before its turn")
+        results = [done.get(found.row.uid, (found, not_tried, None)) for found in findings]
+        lost = Outcome(what="stays", text="it is gone by now, or nothing wants it to go any more")
+        results += ((found, lost, None) for found in shown if found.row.uid not in fresh)
+        return Swept(plan=plan, done=results, interrupted=interrupted)
+
+
+async def _delete(
+    deleter: Deleter, found: Finding, now: float
+) -> tuple[Finding, Outcome, SkoupaError | None]:
+    claim = found.verdict.claim(now)
+    if claim is None:
+        return found, Outcome(what="stays", text=_holding(found.verdict)), None
+    try:
+        result = await deleter.delete(found.row, claim)
+    except SkoupaError as error:
+        return found, Outcome(what="failed", text=str(error)), error
+    if result.what == "stays":
+        assert result.verdict is not None
+        return found, Outcome(what="stays", text=_holding(result.verdict)), None
+    if result.what == "terminating":
+        waiting = ", ".join(result.row.finalizers) or "its grace period"
+        return found, Outcome(what="terminating", text=f"waiting for {waiting}"), None
+    return found, Outcome(what=result.what), None
+
+
+def _holding(verdict: Verdict) -> str:
+    return "; ".join(render(hold.reason) for hold in verdict.holds) or "it is not due any more"
+
+
+@asynccontextmanager
+async def _stop_on_signal() -> AsyncIterator[asyncio.Event]:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    # Loops on Windows can't; there Ctrl-C ends the requests under way too.
+    with suppress(NotImplementedError):
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, stop.set)
+    try:
+        yield stop
+    finally:
+        with suppress(NotImplementedError):
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+
+
+def _end(swept: Swept, *, form: SweepForm, dry_run: bool) -> None:
+    if form == "table":
+        sys.stdout.writelines(f"{printable(line)}\n" for line in _in_words(swept, dry_run=dry_run))
+    else:
+        output.write(_document(swept, dry_run=dry_run), form)
+    tell_limits(swept.plan)
+    code = _exit_code(swept)
+    if code:
+        raise typer.Exit(code)
+
+
+def _in_words(swept: Swept, *, dry_run: bool) -> Iterator[str]:
+    for found, outcome, _ in swept.done:
+        yield f"{outcome.what} {called(found.row)}" + (f": {outcome.text}" if outcome.text else "")
+    if dry_run:
+        yield "Nothing was deleted: this is a dry run."
+    elif swept.done:
+        gone = sum(outcome.what in {"deleted", "terminating", "gone"} for _, outcome, _ in swept.done)
+        yield f"{gone} of {len(swept.done)} gone or on their way."
+
+
+def _document(swept: Swept, *, dry_run: bool) -> Document:
+    items = [
+        msgspec.structs.replace(swept.plan.item(found), outcome=outcome) for found, outcome, _ in swept.done
+    ]
+    acted_on = {found.row.uid for found, _, _ in swept.done}
+    items += (swept.plan.item(found) for found in swept.plan.findings if found.row.uid not in acted_on)
+    return msgspec.structs.replace(swept.plan.document("Sweep"), items=tuple(items), dry_run=dry_run)
+
+
+def _exit_code(swept: Swept) -> int:
+    if swept.interrupted:
+        return exits.INTERRUPTED
+    refused = [error for _, _, error in swept.done if isinstance(error, Forbidden)]
+    failed = [error for _, _, error in swept.done if error is not None]
+    denied = [found for found in swept.plan.findings if _lacks_right(found.verdict)]
+    gone = any(outcome.what in {"deleted", "terminating", "gone"} for _, outcome, _ in swept.done)
+    if (refused or denied) and not gone and len(failed) == len(refused):
+        return exits.DENIED
+    return exits.LEFTOVERS if failed or denied or swept.plan.gaps else exits.DONE
+
+
+def _lacks_right(verdict: Verdict) -> bool:
+    return any(hold.reason.code == "no-permission" for hold in verdict.holds)

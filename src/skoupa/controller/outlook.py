@@ -1,0 +1,168 @@
+"""What can be seen: which kinds there are, what may be read of them, and the feeds that are open.
+
+All three change while running. Definitions and API services that come and go are the hint to look at the kinds anew;
+rights are asked for once a minute; a feed that is refused makes both doubtful. A group whose kinds can't be told for a
+while keeps its feeds: what is not known must not look like what is not there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import aclosing
+from typing import Any, Final
+
+from skoupa.clock import Clock
+from skoupa.controller.feeds import Feeds, watchable
+from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.rights import Rights
+from skoupa.errors import Forbidden, SkoupaError
+from skoupa.facts.store import Delta
+from skoupa.kube import watch
+from skoupa.kube.backoff import Backoff
+from skoupa.kube.client import Client
+from skoupa.kube.discovery import discover
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+
+RIGHTS_SECONDS: Final = 60.0
+# Discovery shows a new definition a moment after it is established, and an API service once it answers.
+DISCOVERY_ECHOES: Final[tuple[float, ...]] = (0.3, 1.0, 4.0)
+KINDS_POLL_SECONDS: Final = 300.0
+DOUBT_SECONDS: Final = 10.0
+
+
+class Outlook:
+    """`look_again` hears that what is held has to be judged anew; `ready` is set once every feed has read its list."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        knowledge: Knowledge,
+        rights: Rights,
+        on_change: Callable[[Sequence[Delta]], None],
+        look_again: Callable[[], None],
+    ) -> None:
+        self._client = client
+        self._clock: Clock = client.clock
+        self._knowledge = knowledge
+        self._rights = rights
+        self._on_change = on_change
+        self._look_again = look_again
+        self.feeds: Feeds | None = None
+        self.ready = asyncio.Event()
+        self.last_error: SkoupaError | None = None
+        # What is done in a poorer way for lack of rights, in words.
+        self.degraded: set[str] = set()
+        self._kinds_changed = asyncio.Event()
+        self._health_changed = asyncio.Event()
+        self._arranging = asyncio.Lock()
+
+    async def open(self, group: asyncio.TaskGroup) -> None:
+        """The first look; feeds become tasks of the group. Raises what stands in the way."""
+        self.feeds = Feeds(
+            self._client,
+            knowledge=self._knowledge,
+            rights=self._rights,
+            group=group,
+            on_change=self._on_change,
+            on_health=self._health_changed.set,
+        )
+        await self._look_at_kinds()
+
+    def follow(self) -> list[Coroutine[Any, Any, None]]:
+        return [
+            self._follow_kinds(),
+            self._notice_kinds(CUSTOM_RESOURCE_DEFINITIONS),
+            self._notice_kinds(API_SERVICES),
+            self._follow_rights(),
+            self._follow_health(),
+        ]
+
+    def close(self) -> None:
+        if self.feeds is not None:
+            self.feeds.close()
+
+    async def _look_at_kinds(self) -> None:
+        self._knowledge.discovery = await discover(self._client)
+        await self._look_at_rights()
+
+    async def _look_at_rights(self) -> None:
+        assert self.feeds is not None
+        async with self._arranging:
+            kinds = watchable(self._knowledge.discovery, also=self._knowledge.settings.watch_also)
+            changed = await self._rights.refresh(kinds)
+            await self.feeds.arrange()
+        self._health_changed.set()
+        if changed:
+            self._look_again()
+
+    async def _follow_kinds(self) -> None:
+        """Looks at the kinds anew when something hints at a change, and now and then without a hint."""
+        backoff = Backoff(self._clock)
+        while True:
+            waits = DISCOVERY_ECHOES
+            try:
+                async with self._clock.timeout(KINDS_POLL_SECONDS):
+                    await self._kinds_changed.wait()
+            except TimeoutError:
+                waits = DISCOVERY_ECHOES[:1]
+            self._kinds_changed.clear()
+            for wait in waits:
+                await self._clock.sleep(wait)
+                try:
+                    await self._look_at_kinds()
+                except SkoupaError as error:
+                    self.last_error = error
+                    self._kinds_changed.set()
+                    await self._clock.sleep(backoff.next())
+                    break
+                backoff.reset()
+
+    async def _notice_kinds(self, resource: Resource) -> None:
+        """Definitions and API services that come and go are the hint; where they can't be watched, polling is left."""
+        synced = False
+        events = watch.watch(self._client, resource, METADATA)
+        async with aclosing(events):
+            async for event in events:
+                match event:
+                    case watch.Synced():
+                        if synced:
+                            self._kinds_changed.set()
+                        synced = True
+                    case watch.Changed():
+                        self._kinds_changed.set()
+                    case watch.Interrupted(error, _) if isinstance(error, Forbidden):
+                        minutes = f"{KINDS_POLL_SECONDS / 60:.0f}"
+                        self.degraded.add(
+                            f"no permission to watch {resource.qualified}: new kinds are noticed every {minutes} min"
+                        )
+                        return
+
+    async def _follow_rights(self) -> None:
+        while True:
+            await self._clock.sleep(RIGHTS_SECONDS)
+            try:
+                await self._look_at_rights()
+            except SkoupaError as error:
+                self.last_error = error
+
+    async def _follow_health(self) -> None:
+        """A kind that became unreadable holds from now on; one that can be read again lets go."""
+        assert self.feeds is not None
+        asked_at = float("-inf")
+        while True:
+            await self._health_changed.wait()
+            self._health_changed.clear()
+            before = self._knowledge.blind
+            doubtful = self.feeds.review()
+            if NAMESPACES.qualified in self._knowledge.blind:
+                self.degraded.add("no permission to list namespaces: keep labels on Namespaces are not seen")
+            if self.feeds.read_once():
+                self.ready.set()
+            if before.keys() != self._knowledge.blind.keys():
+                self._look_again()
+            if doubtful and self._clock.monotonic() - asked_at > DOUBT_SECONDS:
+                asked_at = self._clock.monotonic()
+                self._kinds_changed.set()

@@ -1,0 +1,80 @@
+"""The whole installation as manifests, in the order in which they have to be applied, and as text.
+
+With `settings.namespaces` there is no cluster-scoped object in it at all: no Namespace, no ClusterRole, no admission
+policy, so that somebody with rights in those namespaces can apply it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from skoupa import __version__, names
+from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
+from skoupa.install.labelling import Manifest, of_instance
+from skoupa.install.rights import rights
+from skoupa.install.roles import roles
+from skoupa.install.workload import namespace_of_its_own, service_account, workload
+from skoupa.judge.mechanism import Interest
+from skoupa.settings import Settings
+
+DEFAULT_IMAGE: Final = f"{names.COMPONENT}:{__version__}"
+
+
+class Installation(msgspec.Struct, frozen=True, kw_only=True):
+    """`settings.lease.namespace` is where it lives; `admission` are the policies for the API server, ready-made."""
+
+    settings: Settings
+    interests: tuple[Interest, ...]
+    admission: tuple[Manifest, ...] = ()
+    kinds: tuple[DeletableKind, ...] = DEFAULT_KINDS
+    image: str = DEFAULT_IMAGE
+    replicas: int = 2
+
+    @property
+    def namespace(self) -> str:
+        return self.settings.lease.namespace
+
+
+def manifests(installation: Installation) -> list[Manifest]:
+    return [of_instance(body, installation.namespace) for body in _in_order(installation)]
+
+
+def _in_order(installation: Installation) -> Iterator[Manifest]:
+    settings, home = installation.settings, installation.namespace
+    if not settings.namespaces:
+        yield namespace_of_its_own(home)
+    yield service_account(home)
+    granted = rights(installation.interests, kinds=installation.kinds, lease=settings.lease.name)
+    yield from roles(granted, home=home, namespaces=settings.namespaces)
+    if not settings.namespaces:
+        yield from installation.admission
+    yield from workload(settings, namespace=home, image=installation.image, replicas=installation.replicas)
+
+
+def as_yaml(documents: Iterable[Manifest]) -> str:
+    """Documents for `kubectl apply -f -`; texts of several lines stay readable."""
+    return yaml.dump_all(
+        documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True, explicit_start=True, width=110
+    )
+
+
+def as_json(documents: Sequence[Manifest]) -> str:
+    listing = {"apiVersion": "v1", "kind": "List", "items": list(documents)}
+    return msgspec.json.format(msgspec.json.encode(listing)).decode() + "\n"
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - anchors help no reader of a manifest
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)

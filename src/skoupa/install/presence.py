@@ -1,0 +1,198 @@
+"""What there is of Skoupa in a cluster, what deleting each piece means, and the commands that do it.
+
+Found by the label that all its objects carry; the Lease, which carries none, by its name in the namespaces of the rest.
+What another object of the list owns goes with that and is not listed. What could not be read is a gap: a list with gaps
+never means that nothing is left. Nothing is deleted here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+import yaml
+
+from skoupa import names
+from skoupa.errors import ApiError, BadReply, NotFound, SkoupaError, TimedOut
+from skoupa.install.labelling import INSTANCE_LABEL, PART_OF_LABEL
+from skoupa.install.roles import AGGREGATE_LABEL, CLUSTER_ROLES
+from skoupa.install.workload import CONFIG_KEY, CONFIG_MAP
+from skoupa.kube.client import Client
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.lists import Scope, everything
+from skoupa.kube.objects import METADATA, WHOLE, Metadata
+from skoupa.kube.resources import CONFIG_MAPS, LEASES, NAMESPACES, Resource
+from skoupa.settings import LeaseSettings
+
+_OWN: Final = f"{PART_OF_LABEL}={names.COMPONENT}"
+# Made by operators, found by the label that gives them their meaning.
+_ADDED: Final = f"{AGGREGATE_LABEL}=true,{PART_OF_LABEL}!={names.COMPONENT}"
+# Copies of other objects' labels, made and removed by the server itself.
+_DERIVED: Final = frozenset(
+    {"endpoints", "endpointslices.discovery.k8s.io", "events", "events.events.k8s.io", "componentstatuses"}
+)
+# In the order in which they are best removed: what acts first, what holds the rest last.
+_ACTING: Final = "deployments.apps"
+_MEANING: Final = {
+    _ACTING: "nothing is judged or deleted any more; labels on objects stay, and do nothing",
+    "poddisruptionbudgets.policy": "drains do not wait for a replica",
+    "services": "metrics are not found under this name",
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": "its policy is not asked any more",
+    "validatingadmissionpolicies.admissionregistration.k8s.io": "TTL labels are not checked when they are written",
+    "clusterrolebindings.rbac.authorization.k8s.io": "the controller loses these rights everywhere",
+    "rolebindings.rbac.authorization.k8s.io": "the controller loses these rights in this namespace",
+    "clusterroles.rbac.authorization.k8s.io": "rights that nobody holds without a binding",
+    "roles.rbac.authorization.k8s.io": "rights that nobody holds without a binding",
+    "serviceaccounts": "the controller can't log in",
+    "leases.coordination.k8s.io": "nobody leads; a running controller makes it again",
+    "configmaps": "settings or limits are gone; what reads them stops or refuses",
+    "namespaces": "takes along everything in it",
+}
+_ADDED_MEANING: Final = "an operator added these kinds to skoupa-delete"
+_STATE_MEANING: Final = "the cluster counts as never swept: the next start holds a backlog again"
+_OTHER_MEANING: Final = "carries Skoupa's label; look at it first"
+_AT_A_TIME: Final = 16
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    api_version: str
+    kind: str
+    resource: str
+    namespace: str
+    name: str
+    meaning: str
+    # The namespace of the installation that it belongs to, where it says so.
+    instance: str = ""
+    terminating: bool = False
+    finalizers: tuple[str, ...] = ()
+    command: str
+
+
+class Presence(msgspec.Struct, frozen=True, kw_only=True):
+    """`found` in the order of removal; `gaps` are kinds that could not be read, with the reason."""
+
+    found: tuple[Found, ...]
+    gaps: tuple[tuple[str, str], ...] = ()
+
+
+def removal_order(found: Iterable[Found]) -> list[Found]:
+    return sorted(found, key=_rank)
+
+
+def removal(found: Sequence[Found]) -> list[str]:
+    """Commands for all of it, in order. What lies in a Namespace of ours goes with that, but what acts is stopped first."""
+    going = {one.name for one in found if one.resource == NAMESPACES.qualified}
+    together: dict[tuple[str, str], list[str]] = {}
+    for one in found:
+        if one.terminating or (one.namespace in going and one.resource != _ACTING):
+            continue
+        together.setdefault((one.resource, one.namespace), []).append(one.name)
+    return [
+        f"kubectl delete {resource} {' '.join(called)}{f' -n {namespace}' if namespace else ''}"
+        for (resource, namespace), called in together.items()
+    ]
+
+
+async def look(
+    client: Client, *, discovery: Discovery, home: str, namespaces: Sequence[str] = ()
+) -> Presence:
+    """`home` is where a Lease is looked for in any case; `namespaces` narrows the look to those."""
+    kinds = [
+        resource
+        for resource in discovery.preferred()
+        if resource.may("list") and resource.qualified not in _DERIVED
+        if resource.namespaced or not namespaces
+    ]
+    limit = asyncio.Semaphore(_AT_A_TIME)
+    gaps = [(f"the kinds of {gap.where}", gap.why) for gap in discovery.gaps]
+
+    async def read(resource: Resource, namespace: str, labels: str = _OWN) -> list[Found]:
+        async with limit:
+            try:
+                scope = Scope(namespace=namespace, labels=labels)
+                page = await everything(client, resource, METADATA, scope=scope)
+            except (ApiError, BadReply, TimedOut) as error:
+                where = f"{resource.qualified} in {namespace}" if namespace else resource.qualified
+                gaps.append((where, error.status.message if isinstance(error, ApiError) else error.message))
+                return []
+            # What has an owner goes with it.
+            return [
+                _found(resource, item.metadata) for item in page.items if not item.metadata.owner_references
+            ]
+
+    jobs = [
+        read(resource, namespace)
+        for resource in kinds
+        for namespace in (namespaces if namespaces and resource.namespaced else ("",))
+    ]
+    jobs += [read(kind, "", _ADDED) for kind in kinds if kind.qualified == CLUSTER_ROLES]
+    found = [one for many in await asyncio.gather(*jobs) for one in many]
+    found += await _leases(client, found, home=home, gaps=gaps)
+    once = {(one.resource, one.namespace, one.name): one for one in found}
+    return Presence(found=tuple(removal_order(once.values())), gaps=tuple(gaps))
+
+
+async def _leases(
+    client: Client, found: Iterable[Found], *, home: str, gaps: list[tuple[str, str]]
+) -> list[Found]:
+    leases = []
+    for namespace in sorted({home, *_homes(found)}):
+        try:
+            name = await _lease_name(client, namespace)
+            lease = await client.find(LEASES, name, namespace=namespace, view=METADATA)
+        except NotFound:
+            continue
+        except SkoupaError as error:
+            gaps.append((f"{LEASES.qualified} in {namespace}", error.message))
+        else:
+            leases.append(_found(LEASES, lease.metadata))
+    return leases
+
+
+def _homes(found: Iterable[Found]) -> set[str]:
+    """Namespaces in which Skoupa lives or lived."""
+    marks = {CONFIG_MAP, names.STATE_CONFIG_MAP}
+    homes = {one.namespace for one in found if one.resource == CONFIG_MAPS.qualified and one.name in marks}
+    return homes | {one.name for one in found if one.resource == NAMESPACES.qualified}
+
+
+async def _lease_name(client: Client, namespace: str) -> str:
+    """As the settings in the cluster name it; as shipped where they don't, or can't be read."""
+    try:
+        config = await client.get(CONFIG_MAPS, CONFIG_MAP, namespace=namespace, view=WHOLE)
+        tree = yaml.safe_load(config["data"][CONFIG_KEY])
+        return str(tree["lease"]["name"])
+    except (SkoupaError, KeyError, TypeError, yaml.YAMLError):
+        return LeaseSettings().name
+
+
+def _found(resource: Resource, metadata: Metadata) -> Found:
+    where = f" -n {metadata.namespace}" if metadata.namespace else ""
+    is_state = resource.qualified == CONFIG_MAPS.qualified and metadata.name == names.STATE_CONFIG_MAP
+    is_lease = resource.qualified == LEASES.qualified
+    meaning = _MEANING.get(resource.qualified, _OTHER_MEANING)
+    if is_state:
+        meaning = _STATE_MEANING
+    elif (metadata.labels or {}).get(PART_OF_LABEL) != names.COMPONENT and not is_lease:
+        meaning = _ADDED_MEANING
+    return Found(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        resource=resource.qualified,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        meaning=meaning,
+        instance=(metadata.labels or {}).get(INSTANCE_LABEL, ""),
+        terminating=metadata.deletion_timestamp is not None,
+        finalizers=tuple(metadata.finalizers or ()),
+        command=f"kubectl delete {resource.qualified}/{metadata.name}{where}",
+    )
+
+
+def _rank(found: Found) -> tuple[int, str, str]:
+    order = list(_MEANING)
+    # What is not known goes before the Namespace that may hold it.
+    rank = order.index(found.resource) if found.resource in order else len(order) - 2
+    return rank, found.namespace, found.name

@@ -1,0 +1,122 @@
+"""Every right that the controller needs, in one table: from the mechanisms' Interests, and its own housekeeping.
+
+Reading is broad and deleting is narrow. The rights on a kind are list, watch and delete: no get, no update, nothing that
+changes an object. What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
+though Skoupa asks for metadata only. The roles of `skoupa install` and `docs/rights.md` are written from this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from skoupa import names
+from skoupa.install.kinds import ALL, DeletableKind
+from skoupa.judge.mechanism import Interest
+from skoupa.kube.resources import API_SERVICES, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, EVENTS, LEASES
+
+RoleName = Literal["skoupa-read", "skoupa-report", "skoupa-delete", "skoupa"]
+READ: Final[RoleName] = "skoupa-read"
+REPORT: Final[RoleName] = "skoupa-report"
+DELETE: Final[RoleName] = "skoupa-delete"
+# The only role that counts in Skoupa's own namespace and nowhere else.
+HOME: Final[RoleName] = "skoupa"
+_DELETE_VERB: Final = "delete"
+
+
+class Right(msgspec.Struct, frozen=True, kw_only=True):
+    """`names` narrows to objects of those names; `namespaced` says whether a Role can grant it at all."""
+
+    role: RoleName
+    verbs: tuple[str, ...]
+    group: str = ""
+    resources: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    namespaced: bool = True
+    why: str
+
+    def rule(self) -> dict[str, list[str]]:
+        """As a role has it."""
+        rule = {"apiGroups": [self.group], "resources": list(self.resources), "verbs": list(self.verbs)}
+        return {**rule, "resourceNames": list(self.names)} if self.names else rule
+
+
+def rights(interests: Iterable[Interest], *, kinds: Sequence[DeletableKind], lease: str) -> tuple[Right, ...]:
+    """`kinds` are those that may go, as far as some mechanism lets them go at all."""
+    interests = tuple(interests)
+    return (
+        *_reading(interests),
+        Right(
+            role=READ,
+            group=CUSTOM_RESOURCE_DEFINITIONS.group,
+            resources=(CUSTOM_RESOURCE_DEFINITIONS.plural,),
+            verbs=("list", "watch"),
+            namespaced=False,
+            why="new kinds are noticed at once; without it every five minutes",
+        ),
+        Right(
+            role=READ,
+            group=API_SERVICES.group,
+            resources=(API_SERVICES.plural,),
+            verbs=("list", "watch"),
+            namespaced=False,
+            why="kinds of other API servers are noticed at once; without it every five minutes",
+        ),
+        Right(
+            role=REPORT,
+            group=EVENTS.group,
+            resources=(EVENTS.plural,),
+            verbs=("create",),
+            why="Events about notices, deletions and labels that are not understood",
+        ),
+        *_deleting(interests, kinds),
+        *_housekeeping(lease),
+    )
+
+
+def _reading(interests: Sequence[Interest]) -> Iterator[Right]:
+    for interest in interests:
+        verbs = tuple(verb for verb in interest.verbs if verb != _DELETE_VERB)
+        why = f"objects with the label {interest.labels}" if interest.labels else "all objects"
+        for group, resources in _by_group(interest.kinds or (ALL,)):
+            yield Right(role=READ, group=group, resources=resources, verbs=verbs, why=why)
+
+
+def _deleting(interests: Sequence[Interest], kinds: Sequence[DeletableKind]) -> Iterator[Right]:
+    wanted: set[str] = set()
+    for interest in interests:
+        if _DELETE_VERB in interest.verbs:
+            wanted.update(interest.kinds or (ALL,))
+    for kind in kinds:
+        if ALL in wanted or kind.plural == ALL or kind.qualified in wanted:
+            yield Right(
+                role=DELETE,
+                group=kind.group,
+                resources=(kind.plural,),
+                verbs=(_DELETE_VERB,),
+                namespaced=kind.namespaced,
+                why="lets go what is due",
+            )
+
+
+def _housekeeping(lease: str) -> Iterator[Right]:
+    """RBAC can't narrow a creation to one name, so each has two lines."""
+    why = "replicas agree on who acts"
+    group, resources = LEASES.group, (LEASES.plural,)
+    yield Right(role=HOME, group=group, resources=resources, names=(lease,), verbs=("get", "update"), why=why)
+    yield Right(role=HOME, group=group, resources=resources, verbs=("create",), why=why)
+    why = "what must survive a restart is written down"
+    state, resources = (names.STATE_CONFIG_MAP,), (CONFIG_MAPS.plural,)
+    yield Right(role=HOME, resources=resources, names=state, verbs=("get", "patch"), why=why)
+    yield Right(role=HOME, resources=resources, verbs=("create",), why=why)
+
+
+def _by_group(kinds: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Group and plurals of kinds written as `jobs.batch`."""
+    groups: dict[str, list[str]] = {}
+    for kind in kinds:
+        plural, _, group = kind.partition(".")
+        groups.setdefault(ALL if plural == ALL else group, []).append(plural)
+    return ((group, tuple(plurals)) for group, plurals in groups.items())

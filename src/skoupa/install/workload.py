@@ -1,0 +1,165 @@
+"""The controller as a workload: its configuration, its identity, the Deployment, and what watches over it.
+
+Two replicas by default: one acts, the other knows as much and takes over. The pod fits the strictest pod security
+standard. It rolls when its settings change, because it reads them once, at start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from skoupa import __version__, names
+from skoupa.errors import UsageError
+from skoupa.install.labelling import PART_OF, SELECTOR, SERVICE_ACCOUNT, Manifest, manifest
+from skoupa.settings import Settings
+
+CONFIG_MAP: Final = "skoupa-config"
+CONFIG_KEY: Final = "settings.yaml"
+_CONFIG_DIRECTORY: Final = "/etc/skoupa"
+_SETTINGS_DIGEST: Final = f"{names.SKOUPA_GROUP}/settings-digest"
+_PORT_NAME: Final = "http"
+# Anybody but root; 65532 is what images without a shell call nonroot.
+_USER: Final = 65532
+# Idle it takes 65 MB, with 100,000 labelled objects 130 MB (docs/benchmarks.md). No limit on CPU: it would make deletions late.
+_RESOURCES: Final = {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "256Mi"}}
+# What is under way, ten seconds for the last Events, five for handing over the Lease, and a few to spare.
+_GRACE_SECONDS: Final = 30
+
+
+def settings_text(settings: Settings) -> str:
+    """The settings as a file: the mode, and whatever is not as shipped."""
+    tree = {"mode": settings.mode, **_differing(_plain(settings), _plain(Settings()))}
+    return yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
+
+
+def namespace_of_its_own(name: str) -> Manifest:
+    return manifest("v1", "Namespace", name, labels={"pod-security.kubernetes.io/enforce": "restricted"})
+
+
+def service_account(namespace: str) -> Manifest:
+    return manifest("v1", "ServiceAccount", SERVICE_ACCOUNT, namespace=namespace)
+
+
+def workload(settings: Settings, *, namespace: str, image: str, replicas: int) -> list[Manifest]:
+    text = settings_text(settings)
+    manifests = [manifest("v1", "ConfigMap", CONFIG_MAP, namespace=namespace, data={CONFIG_KEY: text})]
+    port = _port(settings.address)
+    if port:
+        spec: dict[str, Any] = {
+            "selector": dict(SELECTOR),
+            "ports": [{"name": _PORT_NAME, "port": port, "targetPort": _PORT_NAME}],
+        }
+        manifests.append(
+            manifest("v1", "Service", names.COMPONENT, namespace=namespace, labels=SELECTOR, spec=spec)
+        )
+    # Also with a single replica a node can be drained: nothing is lost while nobody sweeps.
+    budget = {"maxUnavailable": 1, "selector": {"matchLabels": dict(SELECTOR)}}
+    manifests.append(
+        manifest("policy/v1", "PodDisruptionBudget", names.COMPONENT, namespace=namespace, spec=budget)
+    )
+    spec = {
+        "replicas": replicas,
+        "selector": {"matchLabels": dict(SELECTOR)},
+        "template": {
+            "metadata": {
+                "labels": {**PART_OF, **SELECTOR},
+                "annotations": {_SETTINGS_DIGEST: hashlib.sha256(text.encode()).hexdigest()[:16]},
+            },
+            "spec": _pod(image=image, port=port),
+        },
+    }
+    labels = {**SELECTOR, "app.kubernetes.io/version": __version__}
+    manifests.append(
+        manifest("apps/v1", "Deployment", names.COMPONENT, namespace=namespace, labels=labels, spec=spec)
+    )
+    return manifests
+
+
+def _pod(*, image: str, port: int) -> dict[str, Any]:
+    apart = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": dict(SELECTOR)},
+    }
+    return {
+        "serviceAccountName": SERVICE_ACCOUNT,
+        "terminationGracePeriodSeconds": _GRACE_SECONDS,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "topologySpreadConstraints": [apart],
+        "containers": [_container(image=image, port=port)],
+        "volumes": [{"name": "config", "configMap": {"name": CONFIG_MAP}}],
+    }
+
+
+def _container(*, image: str, port: int) -> dict[str, Any]:
+    # The version is the server's default; written out, it is no conflict when somebody else applies this too.
+    field = {"apiVersion": "v1", "fieldPath": "metadata.name"}
+    container: dict[str, Any] = {
+        "name": names.COMPONENT,
+        "image": image,
+        "command": ["skoupa"],
+        "args": ["run", "--config", f"{_CONFIG_DIRECTORY}/{CONFIG_KEY}"],
+        "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": field}}],
+        "resources": _RESOURCES,
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": "config", "mountPath": _CONFIG_DIRECTORY, "readOnly": True}],
+    }
+    if port:
+        container["ports"] = [{"name": _PORT_NAME, "containerPort": port}]
+        container["livenessProbe"] = {
+            "httpGet": {"path": "/healthz", "port": _PORT_NAME},
+            "periodSeconds": 20,
+            "timeoutSeconds": 5,
+        }
+        container["readinessProbe"] = {
+            "httpGet": {"path": "/readyz", "port": _PORT_NAME},
+            "periodSeconds": 5,
+            "timeoutSeconds": 5,
+        }
+    return container
+
+
+def _port(address: str) -> int:
+    """Where it listens; 0 where it serves nothing."""
+    if not address:
+        return 0
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        raise UsageError(f"address {address!r} has no port", advice="write it as 0.0.0.0:8080")
+    if host.strip("[]") in {"127.0.0.1", "::1", "localhost"}:
+        raise UsageError(
+            f"address {address!r} can't be reached by probes from outside the pod",
+            advice="write 0.0.0.0:8080, or leave address empty to serve nothing",
+        )
+    return int(port)
+
+
+def _plain(settings: Settings) -> dict[str, Any]:
+    tree: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(settings))
+    return tree
+
+
+def _differing(tree: dict[str, Any], shipped: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            below = _differing(value, shipped[key])
+            if below:
+                found[key] = below
+        elif value != shipped[key]:
+            found[key] = value
+    return found

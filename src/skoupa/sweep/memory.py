@@ -1,0 +1,57 @@
+"""What was said of objects that are still there, so that it is said once, and which of them are overdue and why.
+
+Everything here is about objects that exist; who is gone is forgotten. Nothing here decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skoupa.facts.rows import Uid
+from skoupa.model.reasons import Reason
+
+
+class Memory:
+    def __init__(self) -> None:
+        # Due objects that stay: since when they are due, and the code of what holds them.
+        self.overdue: dict[Uid, tuple[float, str]] = {}
+        # The due time that was announced ahead.
+        self.noticed: dict[Uid, float] = {}
+        # It was time to announce it, but something held it.
+        self.unnoticed: set[Uid] = set()
+        self.remarked: dict[Uid, tuple[Reason, ...]] = {}
+        self.reconsidering: set[Uid] = set()
+        self._told: dict[Uid, object] = {}
+
+    def tell(self, uid: Uid, what: object) -> bool:
+        """Whether this is news: what an overdue object was last said to be waiting for."""
+        news = self._told.get(uid) != what
+        self._told[uid] = what
+        return news
+
+    def remark(self, uid: Uid, said: tuple[Reason, ...]) -> bool:
+        news = bool(said) and self.remarked.get(uid) != said
+        if said:
+            self.remarked[uid] = said
+        else:
+            self.remarked.pop(uid, None)
+        return news
+
+    def to_reconsider(self) -> Iterator[Uid]:
+        """Objects that were held, but those that are going to be looked at anyway."""
+        for uid in (*self.overdue, *self.unnoticed):
+            if uid not in self.reconsidering:
+                self.reconsidering.add(uid)
+                yield uid
+        self.unnoticed.clear()
+
+    def not_overdue(self, uid: Uid) -> None:
+        self.overdue.pop(uid, None)
+        self._told.pop(uid, None)
+
+    def forget(self, uid: Uid) -> None:
+        self.not_overdue(uid)
+        self.noticed.pop(uid, None)
+        self.unnoticed.discard(uid)
+        self.remarked.pop(uid, None)
+        self.reconsidering.discard(uid)

@@ -1,0 +1,248 @@
+"""`keep`, `extend`, `refresh`: what they write, that nothing is overwritten blindly, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+
+from skoupa.cli.keep import keep_value
+from skoupa.errors import UsageError
+from skoupa.kube.client import Client
+from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.kube.transport import Request, Response, Stream, Transport
+from skoupa.sim.access import Rule
+from tests.unit.cli.saying import Shell
+from tests.unit.cli.worlds import KEEP, NOON, TTL, Town, config_map, granting
+
+pytestmark = pytest.mark.unit
+
+REFRESHED = "skoupa.dev/refreshed-at"
+
+
+@pytest.fixture
+def town(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> Town:
+    return Town(skoupa, monkeypatch)
+
+
+class Meddler:
+    """Somebody who writes to an object just before each of the first `times` patches of it arrives."""
+
+    def __init__(
+        self, inner: Transport, town: Town, *, times: int, label: tuple[str, str] = ("tick", "")
+    ) -> None:
+        self._inner = inner
+        self._town = town
+        self._times = times
+        self._label = label
+
+    async def send(self, request: Request) -> Response:
+        if request.method == "PATCH" and self._times:
+            self._times -= 1
+            key, value = self._label
+            other = Client(self._town.cluster, self._town.clock)
+            change = {"metadata": {"labels": {key: value or str(self._times)}}}
+            await other.merge_patch(CONFIG_MAPS, "a", change, namespace="shop")
+        return await self._inner.send(request)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        return self._inner.stream(request)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def test_keep_writes_the_label_and_says_that_it_stays(town: Town) -> None:
+    town.holding(config_map("a", "1h", labels={"app": "web"}))
+    said = town("keep", "cm/a", "-n", "shop")
+    assert said.code == 0
+    assert said.out == (
+        "ConfigMap shop/a: label skoupa.dev/keep=true (was absent). "
+        "Due Fri 2026-05-01 11:00 UTC, 1h ago, but held: it stays.\n"
+    )
+    assert town.metadata("a")["labels"] == {"app": "web", TTL: "1h", KEEP: "true"}
+
+
+def test_keep_until_a_date_writes_the_date_and_says_when_it_goes(town: Town) -> None:
+    town.holding(config_map("a", "1h"))
+    said = town("keep", "cm/a", "-n", "shop", "--until", "2026-09-30")
+    assert town.metadata("a")["labels"][KEEP] == "2026-09-30"
+    assert "it goes Wed 2026-09-30 00:00 UTC" in said.out
+
+
+def test_keep_again_changes_nothing(town: Town) -> None:
+    town.holding(config_map("a", "1h", labels={KEEP: "yes"}))
+    version = town.metadata("a")["resourceVersion"]
+    said = town("keep", "cm/a", "-n", "shop")
+    assert "unchanged, skoupa.dev/keep=yes is there already" in said.out
+    assert town.metadata("a")["resourceVersion"] == version
+
+
+def test_keep_remove_lets_it_go_again(town: Town) -> None:
+    town.holding(config_map("a", "4h", labels={KEEP: "true"}), config_map("b", "4h"))
+    said = town("keep", "--remove", "cm/a", "cm/b", "-n", "shop")
+    assert said.code == 0
+    assert said.out.splitlines() == [
+        "ConfigMap shop/a: label skoupa.dev/keep removed (was true). Goes Fri 2026-05-01 14:00 UTC, in 2h.",
+        "ConfigMap shop/b: unchanged, it has no label skoupa.dev/keep. Goes Fri 2026-05-01 14:00 UTC, in 2h.",
+    ]
+    assert KEEP not in town.metadata("a")["labels"]
+
+
+@pytest.mark.parametrize(
+    ("until", "value"),
+    [
+        ("2026-09-30", "2026-09-30"),
+        ("2026-09-30T120000Z", "2026-09-30T120000Z"),
+        ("7d", "2026-05-08T120000Z"),
+        ("friday 17:00", "2026-05-01T140000Z"),
+        ("2026-05-02 00:00", "2026-05-01T210000Z"),
+        ("2026-05-02T00:00:00Z", "2026-05-02"),
+    ],
+)
+def test_until_is_a_date_or_a_moment_of_the_callers_clock_written_in_utc(until: str, value: str) -> None:
+    assert keep_value(until, now=NOON, tz="Europe/Athens") == value
+
+
+@pytest.mark.parametrize("until", ["2026-04-30", "2026-05-01", "yesterday", "whenever"])
+def test_until_has_to_be_a_time_to_come(until: str) -> None:
+    with pytest.raises(UsageError, match="--until"):
+        keep_value(until, now=NOON, tz="UTC")
+
+
+def test_extend_moves_the_end_and_leaves_the_ttl_as_it_was_written(town: Town) -> None:
+    town.holding(config_map("a", "4h"))
+    said = town("extend", "cm/a", "-n", "shop", "--by", "7d")
+    assert town.metadata("a")["labels"] == {TTL: "4h", KEEP: "2026-05-08T140000Z"}
+    assert "it goes Fri 2026-05-08 14:00 UTC, in 7d2h." in said.out
+    town("extend", "cm/a", "-n", "shop", "--by", "1h")
+    assert town.metadata("a")["labels"][KEEP] == "2026-05-08T150000Z", "a second time counts from the first"
+
+
+def test_extend_counts_from_now_what_is_overdue(town: Town) -> None:
+    town.holding(config_map("a", "1h"))
+    town("extend", "cm/a", "-n", "shop", "--by", "1h")
+    assert town.metadata("a")["labels"][KEEP] == "2026-05-01T130000Z"
+
+
+def test_extend_never_shortens(town: Town) -> None:
+    town.holding(
+        config_map("good", "1h", labels={KEEP: "true"}), config_map("long", "1h", labels={KEEP: "2026-09-30"})
+    )
+    said = town("extend", "cm/good", "cm/long", "-n", "shop", "--by", "1h")
+    assert "unchanged, skoupa.dev/keep=true keeps it for good" in said.out
+    assert town.metadata("good")["labels"][KEEP] == "true"
+    assert town.metadata("long")["labels"][KEEP] == "2026-09-30T010000Z"
+
+
+def test_extend_of_what_nothing_wants_gone_is_refused_with_what_to_do(town: Town) -> None:
+    said = town.holding(config_map("a")).__call__("extend", "cm/a", "-n", "shop", "--by", "7d")
+    assert said.code == 2
+    assert "`skoupa keep --until`" in said.sentence
+    assert town.metadata("a")["labels"] == {}
+
+
+def test_refresh_lets_the_time_count_anew(town: Town) -> None:
+    town.holding(config_map("a", "4h"))
+    said = town("refresh", "cm/a", "-n", "shop")
+    assert town.metadata("a")["annotations"] == {REFRESHED: "2026-05-01T12:00:00Z"}
+    assert "Goes Fri 2026-05-01 16:00 UTC, in 4h." in said.out
+
+
+def test_refresh_writes_the_servers_time_not_that_of_a_clock_that_is_off(town: Town) -> None:
+    town.holding(config_map("a", "4h")).skew = -600.0
+    town("refresh", "cm/a", "-n", "shop")
+    assert town.metadata("a")["annotations"] == {REFRESHED: "2026-05-01T11:50:00Z"}
+
+
+@pytest.mark.parametrize("ttl", [None, "2026-05-20", "2days"])
+def test_refresh_of_what_counts_from_nothing_is_refused(town: Town, ttl: str | None) -> None:
+    said = town.holding(config_map("a", ttl)).__call__("refresh", "cm/a", "-n", "shop")
+    assert said.code == 2
+    assert "`skoupa extend`" in said.sentence
+    assert town.metadata("a")["annotations"] == {}
+
+
+@pytest.mark.parametrize(
+    "command", [("keep",), ("extend", "--by", "7d"), ("refresh",), ("keep", "--remove")], ids=" ".join
+)
+def test_a_dry_run_says_what_would_be_and_writes_nothing(town: Town, command: Sequence[str]) -> None:
+    labels = {KEEP: "true"} if "--remove" in command else {}
+    town.holding(config_map("a", "1h", labels=labels))
+    before = town.metadata("a")
+    said = town(*command, "cm/a", "-n", "shop", "--dry-run")
+    assert said.code == 0
+    assert "ConfigMap shop/a: would be: " in said.out
+    assert town.metadata("a") == before
+    told = town.document(*command, "cm/a", "-n", "shop", "--dry-run")
+    assert told["dryRun"] is True
+    assert told["items"][0]["outcome"]["what"] == "would-change"
+
+
+def test_the_document_has_the_new_state_and_what_was_written(town: Town) -> None:
+    town.holding(config_map("a", "4h"))
+    told = town.document("extend", "cm/a", "-n", "shop", "--by", "1d")
+    assert told["kind"] == "Changes"
+    [item] = told["items"]
+    assert (item["due"], item["goesAt"]) == ("2026-05-01T14:00:00Z", "2026-05-02T14:00:00Z")
+    assert item["changes"] == [
+        {"field": "label", "key": KEEP, "before": None, "after": "2026-05-02T140000Z"},
+    ]
+    assert item["outcome"] == {"what": "changed", "text": ""}
+
+
+def test_who_writes_at_the_same_moment_is_not_overwritten(town: Town) -> None:
+    town.holding(config_map("a", "1h"))
+    town.wrap = lambda inner: Meddler(inner, town, times=3)
+    assert town("keep", "cm/a", "-n", "shop").code == 0
+    assert town.metadata("a")["labels"] == {TTL: "1h", KEEP: "true", "tick": "0"}
+
+
+def test_what_is_decided_is_decided_anew_when_somebody_was_faster(town: Town) -> None:
+    town.holding(config_map("a", "1h"))
+    town.wrap = lambda inner: Meddler(inner, town, times=1, label=(KEEP, "true"))
+    said = town("extend", "cm/a", "-n", "shop", "--by", "1h")
+    assert "unchanged, skoupa.dev/keep=true keeps it for good" in said.out
+    assert town.metadata("a")["labels"][KEEP] == "true"
+
+
+def test_an_object_that_changes_all_the_time_is_given_up_with_a_sentence(town: Town) -> None:
+    town.holding(config_map("a", "1h"))
+    town.wrap = lambda inner: Meddler(inner, town, times=100)
+    said = town("keep", "cm/a", "-n", "shop")
+    assert said.code == 1
+    assert "changes all the time" in said.sentence
+
+
+def test_of_several_objects_those_that_failed_are_told_and_the_others_done(town: Town) -> None:
+    said = town.holding(config_map("a", "1h")).__call__("keep", "cm/a", "cm/nosuch", "-n", "shop")
+    assert said.code == 4
+    assert "skoupa: cm/nosuch: there is no ConfigMap nosuch in shop" in said.err
+    assert town.metadata("a")["labels"][KEEP] == "true"
+    assert town("keep", "cm/x", "cm/y", "-n", "shop").code == 2
+
+
+def test_a_missing_right_to_write_is_exit_code_6(town: Town) -> None:
+    town.holding(config_map("a", "1h"))
+    granting(Rule(verbs=("get", "list"), resources=("*",)))(town.cluster)
+    town.user = "bob"
+    said = town("keep", "cm/a", "-n", "shop")
+    assert said.code == 6
+    assert "patch" in said.sentence
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("extend", "cm/a", "--by", "1 week"), "--by"),
+        (("extend", "cm/a", "--by", "0"), "--by 0"),
+        (("keep", "cm/a", "--remove", "--until", "7d"), "can't go together"),
+        (("keep", "a"), "KIND/NAME"),
+        (("explain", "cm/a", "cm/b"), "one object"),
+    ],
+)
+def test_misuse_is_a_sentence(town: Town, args: Sequence[str], told: str) -> None:
+    said = town.holding(config_map("a", "1h", namespace="default")).__call__(*args)
+    assert said.code == 2
+    assert told in said.sentence

@@ -1,0 +1,234 @@
+"""What `skoupa install` prints: complete, in order, marked as Skoupa's own, and strict about its pod."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from skoupa.cli.install import plan
+from skoupa.install.labelling import PART_OF
+from skoupa.install.manifests import Installation, as_json, as_yaml, manifests
+from skoupa.install.roles import AGGREGATE_LABEL
+from skoupa.settings import LeaseSettings, Protect, Settings, TtlSettings, decode
+
+pytestmark = pytest.mark.unit
+
+Manifest = dict[str, Any]
+
+
+def of(documents: list[Manifest], kind: str, name: str = "") -> Manifest:
+    (found,) = [one for one in documents if one["kind"] == kind and name in {"", one["metadata"]["name"]}]
+    return found
+
+
+def called(documents: list[Manifest]) -> list[str]:
+    return [
+        "/".join(
+            part
+            for part in (one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"])
+            if part
+        )
+        for one in documents
+    ]
+
+
+def built(settings: Settings | None = None, **options: Any) -> list[Manifest]:
+    asked = plan(**options)
+    if settings is not None:
+        asked = Installation(settings=settings, interests=asked.interests, admission=asked.admission)
+    return manifests(asked)
+
+
+def pod_of(documents: list[Manifest]) -> Any:
+    return of(documents, "Deployment")["spec"]["template"]["spec"]
+
+
+def test_the_whole_installation_in_the_order_in_which_it_is_applied() -> None:
+    assert called(built()) == [
+        "Namespace/skoupa",
+        "ServiceAccount/skoupa/skoupa",
+        "ClusterRole/skoupa-read",
+        "ClusterRoleBinding/skoupa-read",
+        "ClusterRole/skoupa-report",
+        "ClusterRoleBinding/skoupa-report",
+        "ClusterRole/skoupa-delete",
+        "ClusterRole/skoupa-delete-shipped",
+        "ClusterRoleBinding/skoupa-delete",
+        "Role/skoupa/skoupa",
+        "RoleBinding/skoupa/skoupa",
+        "ValidatingAdmissionPolicy/skoupa-ttl-label",
+        "ValidatingAdmissionPolicyBinding/skoupa-ttl-label",
+        "ConfigMap/skoupa/skoupa-config",
+        "Service/skoupa/skoupa",
+        "PodDisruptionBudget/skoupa/skoupa",
+        "Deployment/skoupa/skoupa",
+    ]
+
+
+def test_only_some_namespaces_means_no_cluster_scoped_object_at_all() -> None:
+    documents = built(namespaces=["shop", "lab"], home="ops")
+    assert all(one["metadata"].get("namespace") for one in documents)
+    assert called(documents)[:7] == [
+        "ServiceAccount/ops/skoupa",
+        "Role/shop/skoupa-read",
+        "RoleBinding/shop/skoupa-read",
+        "Role/shop/skoupa-report",
+        "RoleBinding/shop/skoupa-report",
+        "Role/shop/skoupa-delete",
+        "RoleBinding/shop/skoupa-delete",
+    ]
+    assert "Role/lab/skoupa-delete" in called(documents)
+    assert "Role/ops/skoupa" in called(documents)
+    for one in documents:
+        if one["kind"] == "RoleBinding":
+            assert one["subjects"] == [{"kind": "ServiceAccount", "name": "skoupa", "namespace": "ops"}]
+
+
+def test_a_role_of_a_namespace_has_no_cluster_scoped_kind() -> None:
+    documents = built(namespaces=["shop"], kinds=["namespaces", "pods"])
+    (rule,) = of(documents, "Role", "skoupa-delete")["rules"]
+    assert rule["resources"] == ["pods"]
+    (reading,) = of(documents, "Role", "skoupa-read")["rules"]
+    assert reading["resources"] == ["*"]
+
+
+def test_every_object_carries_the_label_by_which_skoupa_knows_its_own() -> None:
+    for documents in (built(), built(namespaces=["shop"])):
+        for one in documents:
+            assert PART_OF.items() <= one["metadata"]["labels"].items(), one["metadata"]["name"]
+    template = of(built(), "Deployment")["spec"]["template"]["metadata"]
+    assert PART_OF.items() <= template["labels"].items()
+
+
+def test_every_object_names_the_installation_that_it_belongs_to() -> None:
+    for documents in (built(home="ops"), built(home="ops", namespaces=["shop"])):
+        assert {one["metadata"]["labels"]["app.kubernetes.io/instance"] for one in documents} == {"ops"}
+
+
+def test_the_role_to_delete_is_aggregated_and_leaves_its_rules_to_the_server() -> None:
+    documents = built(kinds=["jobs.batch"])
+    role = of(documents, "ClusterRole", "skoupa-delete")
+    (selector,) = role["aggregationRule"]["clusterRoleSelectors"]
+    assert "rules" not in role
+    shipped = of(documents, "ClusterRole", "skoupa-delete-shipped")
+    assert selector["matchLabels"] == {AGGREGATE_LABEL: "true"}
+    assert shipped["metadata"]["labels"][AGGREGATE_LABEL] == "true"
+    assert shipped["rules"] == [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["delete"]}]
+
+
+def test_settings_go_into_the_config_map_as_far_as_they_differ_and_come_back_the_same() -> None:
+    settings = Settings(
+        mode="enforce",
+        protect=Protect(namespaces=("prod",), names=("Secret/*/ca",)),
+        ttl=TtlSettings(notice_before="1h"),
+        lease=LeaseSettings(namespace="ops", name="broom"),
+    )
+    text = of(built(settings), "ConfigMap", "skoupa-config")["data"]["settings.yaml"]
+    tree = yaml.safe_load(text)
+    assert tree.keys() == {"mode", "protect", "ttl", "lease"}
+    assert decode(tree, source="the ConfigMap") == settings
+
+
+def test_the_role_of_its_own_namespace_names_the_lease_of_the_settings() -> None:
+    settings = Settings(lease=LeaseSettings(namespace="ops", name="broom"))
+    rules = of(built(settings), "Role", "skoupa")["rules"]
+    assert {"broom", "skoupa-state"} == {name for rule in rules for name in rule.get("resourceNames", [])}
+
+
+def test_the_pod_rolls_when_its_settings_change_and_only_then() -> None:
+    def template(mode: str) -> Any:
+        return of(built(mode=mode), "Deployment")["spec"]["template"]["metadata"]["annotations"]
+
+    assert template("observe") == template("observe")
+    assert template("observe") != template("enforce")
+
+
+def test_it_observes_unless_told_to_enforce() -> None:
+    def mode(**options: Any) -> Any:
+        text = of(built(**options), "ConfigMap", "skoupa-config")["data"]["settings.yaml"]
+        return yaml.safe_load(text)["mode"]
+
+    assert mode() == "observe"
+    assert mode(mode="enforce") == "enforce"
+
+
+def test_the_pod_fits_the_restricted_standard() -> None:
+    pod = pod_of(built())
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] > 0
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert (
+        of(built(), "Namespace")["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    )
+
+
+def test_probes_metrics_and_container_agree_on_the_port_of_the_settings() -> None:
+    documents = built(Settings(address="0.0.0.0:9999"))
+    (container,) = pod_of(documents)["containers"]
+    (port,) = container["ports"]
+    (served,) = of(documents, "Service")["spec"]["ports"]
+    assert port["containerPort"] == served["port"] == 9999
+    assert {container[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} == {
+        port["name"]
+    }
+    assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+
+
+def test_without_an_address_there_are_no_probes_and_no_service() -> None:
+    documents = built(Settings(address=""))
+    (container,) = pod_of(documents)["containers"]
+    assert "ports" not in container
+    assert "livenessProbe" not in container
+    assert "Service/skoupa/skoupa" not in called(documents)
+
+
+def test_selectors_find_the_pods() -> None:
+    documents = built()
+    spec = of(documents, "Deployment")["spec"]
+    labels = spec["template"]["metadata"]["labels"].items()
+    assert spec["selector"]["matchLabels"].items() <= labels
+    assert of(documents, "Service")["spec"]["selector"].items() <= labels
+    assert of(documents, "PodDisruptionBudget")["spec"]["selector"]["matchLabels"].items() <= labels
+
+
+def test_a_single_replica_does_not_stop_a_drain() -> None:
+    assert of(built(replicas=1), "PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
+
+
+def test_limits_of_the_label_bring_their_policy_and_parameters(tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text("ttl: {maximum: 90d}")
+    documents = built(config=str(config))
+    assert "ConfigMap/skoupa/skoupa-ttl-limits" in called(documents)
+    assert "ValidatingAdmissionPolicyBinding/skoupa-ttl-limits" in called(documents)
+
+
+def test_without_the_mechanism_its_policies_are_not_installed(tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text("features: {ttl: false}")
+    documents = built(config=str(config))
+    assert not [name for name in called(documents) if name.startswith("Validating")]
+
+
+def test_yaml_and_json_say_the_same() -> None:
+    documents = built()
+    as_list = json.loads(as_json(documents))
+    assert as_list["kind"] == "List"
+    assert list(yaml.safe_load_all(as_yaml(documents))) == as_list["items"] == documents
+
+
+def test_yaml_is_for_people_too() -> None:
+    text = as_yaml(built())
+    assert "  settings.yaml: |\n    mode: observe\n" in text
+    assert "&id" not in text

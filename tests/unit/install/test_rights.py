@@ -1,0 +1,71 @@
+"""The one table of rights: it follows the Interests, and grants nothing that could change or read an object."""
+
+from __future__ import annotations
+
+import pytest
+
+from skoupa.controller.knowledge import KEPT, mechanisms_of
+from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
+from skoupa.install.rights import DELETE, HOME, READ, REPORT, Right, rights
+from skoupa.judge.mechanism import Interest
+from skoupa.settings import Features, Settings
+
+pytestmark = pytest.mark.unit
+
+TTL = (*(one for mechanism in mechanisms_of(Settings()) for one in mechanism.interests()), KEPT)
+
+
+def granted(*interests: Interest, kinds: tuple[DeletableKind, ...] = DEFAULT_KINDS) -> tuple[Right, ...]:
+    return rights(interests, kinds=kinds, lease="skoupa")
+
+
+def verbs_of(found: tuple[Right, ...], *roles: str) -> set[str]:
+    return {verb for right in found if right.role in roles for verb in right.verbs}
+
+
+def test_on_objects_of_others_there_is_list_watch_and_delete_and_nothing_else() -> None:
+    found = granted(*TTL)
+    assert verbs_of(found, READ) == {"list", "watch"}
+    assert verbs_of(found, DELETE) == {"delete"}
+    assert verbs_of(found, REPORT) == {"create"}
+    assert {right.resources for right in found if right.role == REPORT} == {("events",)}
+
+
+def test_get_and_writes_are_for_the_own_lease_and_state_only() -> None:
+    for right in granted(*TTL):
+        if {"get", "update", "patch"} & set(right.verbs):
+            assert right.role == HOME
+            assert right.names in {("skoupa",), ("skoupa-state",)}
+
+
+def test_no_right_escalates() -> None:
+    dangerous = {"*", "bind", "escalate", "impersonate", "deletecollection"}
+    assert not dangerous & verbs_of(granted(*TTL), READ, REPORT, DELETE, HOME)
+
+
+def test_an_interest_in_some_kinds_reads_just_these() -> None:
+    found = granted(Interest(kinds=("jobs.batch", "pods", "cronjobs.batch")))
+    read = {(right.group, right.resources) for right in found if right.role == READ and right.namespaced}
+    assert read == {("batch", ("jobs", "cronjobs")), ("", ("pods",))}
+
+
+def test_a_mechanism_that_deletes_nothing_needs_no_right_to_delete() -> None:
+    assert not verbs_of(granted(Interest(verbs=("list", "watch"))), DELETE)
+    without = Settings(features=Features(ttl=False))
+    assert not verbs_of(granted(*(i for m in mechanisms_of(without) for i in m.interests()), KEPT), DELETE)
+
+
+def test_of_the_kinds_an_operator_grants_only_those_that_a_mechanism_lets_go_are_used() -> None:
+    found = granted(Interest(kinds=("jobs.batch",), verbs=("list", "watch", "delete")))
+    assert [right.resources for right in found if right.role == DELETE] == [("jobs",)]
+
+
+def test_every_right_says_what_it_is_for() -> None:
+    assert all(right.why for right in granted(*TTL))
+
+
+@pytest.mark.parametrize(
+    "plural", ["secrets", "namespaces", "persistentvolumeclaims", "persistentvolumes", "serviceaccounts"]
+)
+def test_what_holds_data_or_credentials_or_takes_much_along_is_not_in_the_shipped_list(plural: str) -> None:
+    assert plural not in {kind.plural for kind in DEFAULT_KINDS}
