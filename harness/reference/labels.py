@@ -12,7 +12,7 @@ import msgspec
 
 from harness.reference.markdown import code, page, table
 from skoupa import names
-from skoupa.install.labelling import INSTANCE_LABEL, PART_OF_LABEL
+from skoupa.install.labelling import INSTANCE_LABEL
 from skoupa.install.roles import AGGREGATE_LABEL
 
 
@@ -65,7 +65,7 @@ HONOURED: Final = {
 }
 
 OF_THE_INSTALLATION: Final = {
-    PART_OF_LABEL: "`skoupa` on everything that belongs to Skoupa: it never goes by a label, and `skoupa uninstall --check` "
+    names.PART_OF_LABEL: "`skoupa` on everything that belongs to Skoupa: it never goes by a label, and `skoupa uninstall --check` "
     "finds it by this.",
     INSTANCE_LABEL: "On everything that is installed: the namespace of the installation that it belongs to.",
     AGGREGATE_LABEL: "`true` on a ClusterRole of yours adds its rules to the controller's right to delete. See "
@@ -91,7 +91,7 @@ def reserved() -> dict[str, str]:
     """Keys that nothing honours yet -> their form."""
     found = {}
     for constant, key in every_name().items():
-        if key not in HONOURED:
+        if key not in HONOURED and key not in OF_THE_INSTALLATION:
             found[key] = constant.rpartition("_")[2].lower()
     return found
 

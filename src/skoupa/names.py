@@ -71,4 +71,6 @@ TENANT_KIND: Final = "Tenant"
 
 # What Skoupa is called in User-Agent headers, Events, Leases and as field manager.
 COMPONENT: Final = "skoupa"
+# What Skoupa installs or makes for itself carries this label with the value of COMPONENT.
+PART_OF_LABEL: Final = "app.kubernetes.io/part-of"
 STATE_CONFIG_MAP: Final = "skoupa-state"

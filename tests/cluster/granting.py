@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from skoupa.kube.client import Client
 from skoupa.kube.resources import Resource
 from skoupa.kube.transport import Request
-from tests.cluster.reaching import until
+from tests.cluster.reaching import eventually
 
 _GROUP = "rbac.authorization.k8s.io"
 _ROLES = Resource(group=_GROUP, version="v1", plural="roles", kind="Role", namespaced=True)
@@ -41,4 +41,4 @@ async def grant(
         request = Request(path=path.path(namespace=namespace), headers=headers, verb="list")
         return (await admin.transport.send(request)).status == 200
 
-    await until(counts, what=f"the Role of {user} to count")
+    await eventually(counts, what=f"the Role of {user} to count")

@@ -18,7 +18,7 @@ from skoupa.kube.objects import METADATA, WHOLE, Metadata
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.cluster.commands import ended, skoupa, started
 from tests.cluster.granting import grant
-from tests.cluster.reaching import until
+from tests.cluster.reaching import eventually
 
 pytestmark = pytest.mark.cluster
 
@@ -133,7 +133,7 @@ async def test_sweep_goes_as_far_as_the_callers_rights(
         said = await skoupa("plan", "cm", "-n", namespace, "--detailed-exitcode", kubeconfig=config)
         return said.code == 10
 
-    await until(may_delete, what="the second Role to count")
+    await eventually(may_delete, what="the second Role to count")
     said = await skoupa("sweep", "cm", "-n", namespace, "--yes", kubeconfig=config)
     assert said.code == DONE, said.err
     assert await metadata(admin, namespace, "a") is None
@@ -185,7 +185,7 @@ async def test_an_interrupt_finishes_what_is_under_way_and_accounts_for_everythi
     async def some_are_gone() -> bool:
         return len(await left()) < len(names)
 
-    await until(some_are_gone, what="the first to go")
+    await eventually(some_are_gone, what="the first to go")
     process.send_signal(signal.SIGINT)
     said = await ended(process)
     assert said.code == INTERRUPTED, said.err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,11 +13,12 @@ import pytest
 from harness.controlplane import Access
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
-from skoupa.kube.lists import count
+from skoupa.kube.lists import Scope, count, everything
+from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Resource
 from tests.cluster.commands import Said, skoupa
 from tests.cluster.granting import grant
-from tests.cluster.reaching import exists, until
+from tests.cluster.reaching import SERVICE_ACCOUNTS, eventually, exists
 
 pytestmark = pytest.mark.cluster
 
@@ -49,16 +49,18 @@ class Town:
         return await self.admin.create(resource, whole, namespace=where)
 
     async def label(self, **labels: str) -> None:
-        """The Namespace itself; underscores for what a keyword can't have are not needed here."""
+        """The Namespace itself."""
         await self.admin.merge_patch(NAMESPACES, self.namespace, {"metadata": {"labels": labels}})
 
     async def settled(self) -> None:
         """What every Namespace gets is there."""
-        found = ("kube-root-ca.crt", CONFIG_MAPS)
-        await until(
-            lambda: exists(self.admin, found[1], found[0], namespace=self.namespace),
-            what="the Namespace's own",
-        )
+        for resource, name in ((CONFIG_MAPS, "kube-root-ca.crt"), (SERVICE_ACCOUNTS, "default")):
+            await eventually(
+                lambda resource=resource, name=name: exists(
+                    self.admin, resource, name, namespace=self.namespace
+                ),
+                what=f"the Namespace to have its {name}",
+            )
 
     async def run(self, *args: str, tz: str = "UTC") -> Said:
         return await skoupa(*args, kubeconfig=self.plane.kubeconfig, env={"TZ": tz})
@@ -75,8 +77,8 @@ class Town:
 
 
 @pytest.fixture
-async def town(control_plane: Access, admin: Client, namespace: str) -> AsyncIterator[Town]:
-    yield Town(control_plane, admin, namespace)
+def town(control_plane: Access, admin: Client, namespace: str) -> Town:
+    return Town(control_plane, admin, namespace)
 
 
 def deployment() -> dict[str, Any]:
@@ -209,7 +211,7 @@ async def test_a_custom_kind_is_planned_and_its_definition_counts_its_objects(to
         async def served() -> bool:
             return (await discover(town.admin)).find(group, "Widget") is not None
 
-        await until(served, what="the custom kind to be served")
+        await eventually(served, what="the custom kind to be served")
         await town.make(widgets, "a", "1h", apiVersion=f"{group}/v1", kind="Widget")
         await town.make(widgets, "b", apiVersion=f"{group}/v1", kind="Widget")
         assert await town.names(widgets.qualified, "-n", town.namespace) == ["a"]
@@ -272,13 +274,10 @@ async def test_explain_follows_the_owners_of_a_pod_up_to_what_takes_it_along(tow
     await town.make(DEPLOYMENTS, "web", "3h", **deployment())
 
     async def pod() -> str:
-        said = await town.run("plan", "pods", "-n", town.namespace, "-o", "name")
-        assert said.out == "", "the Pod has no label of its own"
-        request = await town.admin.ask(_list_pods(town), doing="list pods")
-        names = [item["metadata"]["name"] for item in json.loads(request.body)["items"]]
-        return names[0] if names else ""
+        found = await everything(town.admin, PODS, METADATA, scope=Scope(namespace=town.namespace))
+        return found.items[0].metadata.name if found.items else ""
 
-    name = await until(pod, what="a Pod of the Deployment")
+    name = await eventually(pod, what="a Pod of the Deployment")
     said = await town.run("why", f"pod/{name}", "-n", town.namespace)
     lines = said.out.splitlines()
     assert lines[0] == f"Pod {town.namespace}/{name}"
@@ -286,12 +285,6 @@ async def test_explain_follows_the_owners_of_a_pod_up_to_what_takes_it_along(tow
     assert lines[2].startswith(f"  Goes along with its owner Deployment {town.namespace}/web: ")
     owners = [line for line in lines if line.startswith("  owner: ")]
     assert [line.split()[1] for line in owners] == ["ReplicaSet", "Deployment"]
-
-
-def _list_pods(town: Town) -> Any:
-    from skoupa.kube.transport import Request
-
-    return Request(path=PODS.path(namespace=town.namespace), headers=town.admin.headers(), verb="list")
 
 
 async def test_explain_of_nothing_is_a_sentence(town: Town) -> None:

@@ -16,7 +16,7 @@ from skoupa.admission.readings import LABEL_CHANGED, Variable
 
 Manifest = dict[str, Any]
 
-PART_OF: Final = {"app.kubernetes.io/part-of": names.COMPONENT}
+PART_OF: Final = {names.PART_OF_LABEL: names.COMPONENT}
 _GROUP_VERSION: Final = "admissionregistration.k8s.io/v1"
 # A TTL label on these is ignored by the engine, so there is nothing to check.
 _OWN_GROUPS: Final = [names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP]

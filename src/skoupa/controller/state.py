@@ -60,7 +60,7 @@ class State:
                 "kind": "ConfigMap",
                 "metadata": {
                     "name": names.STATE_CONFIG_MAP,
-                    "labels": {"app.kubernetes.io/part-of": names.COMPONENT},
+                    "labels": {names.PART_OF_LABEL: names.COMPONENT},
                 },
                 **patch,
             }

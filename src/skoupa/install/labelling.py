@@ -14,9 +14,8 @@ from skoupa import names
 
 Manifest = dict[str, Any]
 
-PART_OF_LABEL: Final = "app.kubernetes.io/part-of"
 INSTANCE_LABEL: Final = "app.kubernetes.io/instance"
-PART_OF: Final = {PART_OF_LABEL: names.COMPONENT}
+PART_OF: Final = {names.PART_OF_LABEL: names.COMPONENT}
 SELECTOR: Final = {"app.kubernetes.io/name": names.COMPONENT, "app.kubernetes.io/component": "controller"}
 SERVICE_ACCOUNT: Final = names.COMPONENT
 

@@ -16,7 +16,7 @@ import yaml
 
 from skoupa import names
 from skoupa.errors import ApiError, BadReply, NotFound, SkoupaError, TimedOut
-from skoupa.install.labelling import INSTANCE_LABEL, PART_OF_LABEL
+from skoupa.install.labelling import INSTANCE_LABEL
 from skoupa.install.roles import AGGREGATE_LABEL, CLUSTER_ROLES
 from skoupa.install.workload import CONFIG_KEY, CONFIG_MAP
 from skoupa.kube.client import Client
@@ -26,9 +26,9 @@ from skoupa.kube.objects import METADATA, WHOLE, Metadata
 from skoupa.kube.resources import CONFIG_MAPS, LEASES, NAMESPACES, Resource
 from skoupa.settings import LeaseSettings
 
-_OWN: Final = f"{PART_OF_LABEL}={names.COMPONENT}"
+_OWN: Final = f"{names.PART_OF_LABEL}={names.COMPONENT}"
 # Made by operators, found by the label that gives them their meaning.
-_ADDED: Final = f"{AGGREGATE_LABEL}=true,{PART_OF_LABEL}!={names.COMPONENT}"
+_ADDED: Final = f"{AGGREGATE_LABEL}=true,{names.PART_OF_LABEL}!={names.COMPONENT}"
 # Copies of other objects' labels, made and removed by the server itself.
 _DERIVED: Final = frozenset(
     {"endpoints", "endpointslices.discovery.k8s.io", "events", "events.events.k8s.io", "componentstatuses"}
@@ -175,7 +175,7 @@ def _found(resource: Resource, metadata: Metadata) -> Found:
     meaning = _MEANING.get(resource.qualified, _OTHER_MEANING)
     if is_state:
         meaning = _STATE_MEANING
-    elif (metadata.labels or {}).get(PART_OF_LABEL) != names.COMPONENT and not is_lease:
+    elif (metadata.labels or {}).get(names.PART_OF_LABEL) != names.COMPONENT and not is_lease:
         meaning = _ADDED_MEANING
     return Found(
         api_version=resource.api_version,

@@ -33,7 +33,6 @@ _OWN_POLICIES: Final = frozenset(
 _OWN_CRD_GROUPS: Final = frozenset(
     {names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP, names.TENANT_GROUP}
 )
-_INSTALLED_BY: Final = "app.kubernetes.io/part-of"
 
 
 def own(row: Row) -> str:
@@ -45,7 +44,7 @@ def own(row: Row) -> str:
         group = row.name.partition(".")[2]
         if group in _OWN_CRD_GROUPS:
             return f"the definition of {row.name}"
-    if row.label(_INSTALLED_BY) == names.COMPONENT or (
+    if row.label(names.PART_OF_LABEL) == names.COMPONENT or (
         resource.kind == "ConfigMap" and row.name == names.STATE_CONFIG_MAP
     ):
         return f"the {resource.kind} {row.name}"

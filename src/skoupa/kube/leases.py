@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from skoupa import names
 from skoupa.clock import Clock
 from skoupa.errors import AlreadyExists, Conflict, LeaseLost, NotFound, SkoupaError, TimedOut
 from skoupa.kube.client import Client
@@ -156,7 +157,11 @@ class Election:
         )
 
     def _body(self, spec: _LeaseSpec, *, resource_version: str = "") -> dict[str, Any]:
-        metadata = {"name": self._name, "namespace": self._namespace}
+        metadata: dict[str, Any] = {
+            "name": self._name,
+            "namespace": self._namespace,
+            "labels": {names.PART_OF_LABEL: names.COMPONENT},
+        }
         if resource_version:
             metadata["resourceVersion"] = resource_version
         return {

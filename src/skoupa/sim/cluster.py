@@ -60,13 +60,19 @@ class EmbeddedCluster:
     """`features` imitates older servers: WatchList, AggregatedDiscovery, AggregatedDiscoveryV2 can be switched off."""
 
     def __init__(
-        self, *, clock: Clock, seed: int = 0, features: Mapping[str, bool] | None = None, user: User = ADMIN
+        self,
+        *,
+        clock: Clock,
+        seed: int = 0,
+        features: Mapping[str, bool] | None = None,
+        user: User = ADMIN,
+        bookmark_seconds: float = 60.0,
     ) -> None:
         self.clock = clock
         self.user = user
         # Seconds that the server's clock, as seen in the Date header, is ahead of the real one.
         self.skew = 0.0
-        self.plane = Plane(clock=clock, seed=seed, features=features or {})
+        self.plane = Plane(clock=clock, seed=seed, features=features or {}, bookmark_seconds=bookmark_seconds)
         self.discovery = Discovery(self.plane)
         self.faults = Faults(clock)
         self._controllers = found(self.plane)

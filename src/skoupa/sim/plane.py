@@ -47,8 +47,11 @@ class Author(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plane:
-    def __init__(self, *, clock: Clock, seed: int, features: Mapping[str, bool]) -> None:
+    def __init__(
+        self, *, clock: Clock, seed: int, features: Mapping[str, bool], bookmark_seconds: float = 60.0
+    ) -> None:
         self.clock = clock
+        self.bookmark_seconds = bookmark_seconds
         self.store = Store(clock)
         self.catalogue = Catalogue(self.store)
         self.admission = Admission()

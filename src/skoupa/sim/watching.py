@@ -23,7 +23,6 @@ from skoupa.sim.refusals import Cause, Refusal, expired, options_invalid
 from skoupa.sim.selecting import Selection, selection_of
 from skoupa.sim.storage import Change, Row
 
-BOOKMARK_INTERVAL = 60.0
 # A server says how far it is once more before it ends a watch.
 LAST_BOOKMARK = 2.0
 SHORTEST_LIFE = 1800.0
@@ -95,7 +94,7 @@ class Watch:
         last = ends - LAST_BOOKMARK
         if now >= last or not self.call.flag("allowWatchBookmarks"):
             return ends + 1
-        return min(now + BOOKMARK_INTERVAL, last)
+        return min(now + self._plane.bookmark_seconds, last)
 
     def _hear(self, change: Change) -> None:
         if not self._pending:
