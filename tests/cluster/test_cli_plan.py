@@ -54,13 +54,12 @@ class Town:
 
     async def settled(self) -> None:
         """What every Namespace gets is there."""
-        for resource, name in ((CONFIG_MAPS, "kube-root-ca.crt"), (SERVICE_ACCOUNTS, "default")):
-            await eventually(
-                lambda resource=resource, name=name: exists(
-                    self.admin, resource, name, namespace=self.namespace
-                ),
-                what=f"the Namespace to have its {name}",
-            )
+        await eventually(self._has_its_own, what="the Namespace to have its ConfigMap and ServiceAccount")
+
+    async def _has_its_own(self) -> bool:
+        own = ((CONFIG_MAPS, "kube-root-ca.crt"), (SERVICE_ACCOUNTS, "default"))
+        there = [await exists(self.admin, *one, namespace=self.namespace) for one in own]
+        return all(there)
 
     async def run(self, *args: str, tz: str = "UTC") -> Said:
         return await skoupa(*args, kubeconfig=self.plane.kubeconfig, env={"TZ": tz})

@@ -230,7 +230,8 @@ async def test_a_write_that_still_waits_for_its_turn_when_the_lease_runs_out_is_
         await until(lambda: a.leading, what="a leads")
         fenced = Client(Fence(client.transport, a), client.clock)
         with pytest.raises(TimedOut, match="before the lease ran out"):
-            await fenced.merge_patch(CONFIG_MAPS, "waiting", {"data": {"a": "b"}}, namespace=namespace)
+            async with asyncio.timeout(LEASE + 10):
+                await fenced.merge_patch(CONFIG_MAPS, "waiting", {"data": {"a": "b"}}, namespace=namespace)
         sent = len(proxy.requests)
         assert sent >= 1
         with pytest.raises(TimeoutError):

@@ -52,6 +52,7 @@ from skoupa.facts.feeds import Feed
 from skoupa.facts.rows import Extraction, uid_text
 from skoupa.facts.store import Store
 from skoupa.kube.client import Client
+from skoupa.kube.lines import INITIAL_EVENTS_END
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
@@ -346,7 +347,7 @@ async def test_a_silent_connection_is_given_up_after_180_seconds_and_a_cut_one_a
         following.cancel()
 
 
-async def listed_after(proxy: FaultProxy, client: Client, namespace: str, *, patience: Patience) -> Reader:
+async def listed_after(client: Client, namespace: str, *, patience: Patience) -> Reader:
     """What a reader has once it has its first list and one change after it."""
     reader = Reader()
     async with asyncio.TaskGroup() as tasks:
@@ -360,29 +361,41 @@ async def listed_after(proxy: FaultProxy, client: Client, namespace: str, *, pat
     return reader
 
 
-def as_told(kind: str, made: dict[str, Any]) -> bytes:
-    return msgspec.json.encode({"type": kind, "object": made})
+def as_told(kind: str, version: int) -> bytes:
+    """A line about an object that the server does not have any more, or the end of an initial state."""
+    metadata: dict[str, Any] = {"resourceVersion": str(version)}
+    if kind == "BOOKMARK":
+        metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+    else:
+        metadata |= {"name": "phantom", "uid": "phantom"}
+    return msgspec.json.encode({"type": kind, "object": {"kind": "ConfigMap", "metadata": metadata}})
 
 
-OLD_SERVERS: dict[str, tuple[str, ...]] = {
-    "falls silent": ("ADDED",),
-    "goes on with changes": ("ADDED", "MODIFIED"),
-    "goes on with deletions": ("ADDED", "DELETED"),
+# What comes in place of a streamed list, and how long its end is waited for.
+NO_LISTS: dict[str, tuple[tuple[str, ...], float]] = {
+    "falls silent": (("ADDED",), 0.3),
+    "goes on with changes": (("ADDED", "MODIFIED"), 60.0),
+    "goes on with deletions": (("ADDED", "DELETED"), 60.0),
+    "mixes deletions in": (("ADDED", "DELETED", "BOOKMARK"), 60.0),
 }
 
 
-@pytest.mark.parametrize("kinds", OLD_SERVERS.values(), ids=OLD_SERVERS.keys())
+@pytest.mark.parametrize(("kinds", "closing_bookmark"), NO_LISTS.values(), ids=NO_LISTS.keys())
 async def test_a_server_that_takes_a_streamed_list_for_a_watch_is_listed_in_pages(
-    through_proxy: Client, proxy: FaultProxy, namespace: str, kinds: tuple[str, ...]
+    through_proxy: Client,
+    proxy: FaultProxy,
+    namespace: str,
+    kinds: tuple[str, ...],
+    closing_bookmark: float,
 ) -> None:
-    made = await through_proxy.create(CONFIG_MAPS, {"metadata": {"name": "old"}}, namespace=namespace)
-    lines = []
-    for number, kind in enumerate(kinds):
-        version = str(int(made["metadata"]["resourceVersion"]) + number)
-        lines.append(as_told(kind, {**made, "metadata": {**made["metadata"], "resourceVersion": version}}))
-    ignoring = proxy.script(Rule(Stream(tuple(lines)), path=re.compile("sendInitialEvents"), times=None))
-    reader = await listed_after(proxy, through_proxy, namespace, patience=Patience(closing_bookmark=0.3))
-    assert {name for name, _ in reader.picture.values()} >= {"old", "later"}
+    await through_proxy.create(CONFIG_MAPS, {"metadata": {"name": "old"}}, namespace=namespace)
+    lines = tuple(as_told(kind, number) for number, kind in enumerate(kinds, start=1))
+    ignoring = proxy.script(Rule(Stream(lines), path=re.compile("sendInitialEvents"), times=None))
+    patience = Patience(closing_bookmark=closing_bookmark)
+    reader = await listed_after(through_proxy, namespace, patience=patience)
+    found = {name for name, _ in reader.picture.values()}
+    assert found >= {"old", "later"}
+    assert "phantom" not in found
     assert reader.flaws == []
     assert reader.errors == [], "the server is not behind; it is only asked in another way"
     assert through_proxy.streams_lists is False
@@ -393,18 +406,13 @@ async def test_a_streamed_list_that_never_ends_is_given_up_although_objects_keep
     through_proxy: Client, proxy: FaultProxy, namespace: str
 ) -> None:
     made = await through_proxy.create(CONFIG_MAPS, {"metadata": {"name": "old"}}, namespace=namespace)
-    endless = b"\n".join(
-        as_told(
-            "ADDED", {"metadata": {"name": f"n{number}", "uid": f"u{number}", "resourceVersion": str(number)}}
-        )
-        for number in range(1, 5000)
-    )
+    endless = b"\n".join(as_told("ADDED", version) for version in range(1, 5000))
     slow = Slow(bytes_per_second=20_000)
     proxy.script(Rule(slow, path=re.compile("sendInitialEvents"), times=None, answer=Stream((endless,))))
     patience = Patience(closing_bookmark=30.0, streamed_list=0.5)
-    reader = await listed_after(proxy, through_proxy, namespace, patience=patience)
+    reader = await listed_after(through_proxy, namespace, patience=patience)
     assert made["metadata"]["uid"] in reader.picture
-    assert "u1" not in reader.picture
+    assert "phantom" not in reader.picture
     assert reader.flaws == []
 
 

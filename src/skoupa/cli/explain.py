@@ -105,7 +105,11 @@ def _document(told: Explanation) -> Document:
 def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
     item = told.item
     yield f"{item.kind} {_place(item.namespace, item.name)}"
-    yield f"  {fate(told.found.verdict, told.now, zone)}"
+    going = told.found.row.deleted_at
+    if going:
+        yield f"  Is being deleted since {full_time(going, zone)}, {distance(going, told.now)}."
+    else:
+        yield f"  {fate(told.found.verdict, told.now, zone)}"
     yield from (f"  {line}" for line in _along(told, zone))
     for claim in item.claims:
         yield f"  why: {claim.reason.text}"

@@ -61,7 +61,7 @@ class TakesAlong(_Shape, frozen=True, kw_only=True):
 class Parent(_Shape, frozen=True, kw_only=True):
     """What would take the object along: an owner, an owner's owner, its Namespace, its definition.
 
-    `state` is `lives`, `gone` or `unreadable` (then `why` says why); `due` and `goes_at` are as in an item.
+    `why` says why it is `unreadable`; `due` and `goes_at` are as in an item.
     """
 
     relation: Literal["owner", "namespace", "definition"]
@@ -77,7 +77,7 @@ class Parent(_Shape, frozen=True, kw_only=True):
 
 
 class Change(_Shape, frozen=True, kw_only=True):
-    """One label or annotation that a command wrote; null is absent. `due_before` and `goes_at_before` were its times."""
+    """One label or annotation that a command wrote; null is absent."""
 
     field: Literal["label", "annotation"]
     key: str

@@ -131,7 +131,8 @@ def table(plan: Plan, *, zone: tzinfo, screen: Screen, wide: bool = False) -> st
             render(titles, lines, screen=screen if not wide else Screen(colours=screen.colours), texts=2)
         )
     else:
-        parts.append("Nothing.\n")
+        where = f" in the namespace {plan.namespace}; -A looks into all" if plan.namespace else ""
+        parts.append(f"Nothing{where}.\n")
     if plan.remarks:
         parts.append("\nNothing goes by these:\n")
         parts += (f"  {printable(text)}\n" for found in plan.remarks for text in _remarks(found))

@@ -38,6 +38,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """`findings` are sorted by time; `remarks` are objects that only have something to be told, such as a bad label."""
 
     now: float
+    namespace: str
     window: Window | None
     findings: list[Finding]
     remarks: list[Finding]
@@ -120,6 +121,7 @@ async def make_plan(
     progress("")
     return Plan(
         now=now,
+        namespace=wishes.namespace,
         window=within,
         findings=findings,
         remarks=sorted(remarks, key=_order),

@@ -7,7 +7,6 @@ import sys
 import msgspec
 
 from skoupa import __version__
-from skoupa.cli.connect import connected, run_async
 from skoupa.cli.options import Connecting
 from skoupa.kube.decoding import decode
 from skoupa.kube.transport import Request
@@ -29,7 +28,7 @@ class Versions(
 
 
 def run(*, connecting: Connecting, client_only: bool, output: str) -> None:
-    versions = Versions(client=__version__) if client_only else run_async(_with_server(connecting))
+    versions = Versions(client=__version__) if client_only else _with_server(connecting)
     if output == "json":
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(versions)).decode() + "\n")
         return
@@ -38,9 +37,15 @@ def run(*, connecting: Connecting, client_only: bool, output: str) -> None:
         sys.stdout.write(f"server {versions.server} at {versions.address}\n")
 
 
-async def _with_server(connecting: Connecting) -> Versions:
-    async with connected(connecting) as (client, connection):
-        request = Request(path="/version", headers=client.headers(), repeatable=True)
-        response = await client.ask(request, doing="ask for the version")
-        found = decode(response.body, _ServerVersion, doing="ask for the version")
-        return Versions(client=__version__, server=found.git_version, address=connection.server)
+def _with_server(connecting: Connecting) -> Versions:
+    # Not for who asks about the program alone: the HTTP client takes longer to import than all the rest.
+    from skoupa.cli.connect import connected, run_async  # noqa: PLC0415
+
+    async def ask() -> Versions:
+        async with connected(connecting) as (client, connection):
+            request = Request(path="/version", headers=client.headers(), repeatable=True)
+            response = await client.ask(request, doing="ask for the version")
+            found = decode(response.body, _ServerVersion, doing="ask for the version")
+            return Versions(client=__version__, server=found.git_version, address=connection.server)
+
+    return run_async(ask())

@@ -12,7 +12,6 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from skoupa.cli.connect import reached, run_async
 from skoupa.cli.options import Connecting
 from skoupa.errors import UsageError
 from skoupa.judge.circumstances import SKEW_SECONDS
@@ -42,6 +41,9 @@ Work = Callable[[World], Coroutine[Any, Any, R]]
 
 
 def in_cluster(work: Work[R], *, connecting: Connecting) -> R:
+    # The HTTP client is half of the start-up time of a command, and manifests need none.
+    from skoupa.cli.connect import reached, run_async  # noqa: PLC0415
+
     async def main() -> R:
         async with reached(connecting) as cluster:
             return await work(

@@ -28,6 +28,14 @@ async def applied(arena: Arena, body: Object, manager: str, *, force: bool = Fal
     )
 
 
+def naming_the_nameless(check: Any) -> Any:
+    def lenient(metadata: Object, **place: str) -> None:
+        metadata.setdefault("name", place["name"])
+        check(metadata, **place)
+
+    return lenient
+
+
 def without_stated_owners(apply: Any) -> Any:
     def lenient(live: Object, stated: Object, **how: Any) -> Any:
         metadata = {key: value for key, value in stated["metadata"].items() if key != "managedFields"}
@@ -180,4 +188,15 @@ async def applying_for_a_uid_never_creates(arena: Arena) -> None:
         'Operation cannot be fulfilled on configmaps "one": uid mismatch: the provided object specified uid '
         "11111111-2222-3333-4444-555555555555, and no existing object was found"
     )
+    assert not await arena.exists(CONFIG_MAPS, "one")
+
+
+@rule(broken_by=wrap("endpoints.check_place", naming_the_nameless))
+async def an_applied_body_must_say_its_name(arena: Arena) -> None:
+    """Applying a body without a name is a bad request."""
+    path = CONFIG_MAPS.path(namespace=arena.namespace, name="one")
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}}
+    answer = await arena.ask("PATCH", path, query={"fieldManager": "ann"}, body=body, content_type=APPLY)
+    said = status_of(answer, code=400, reason="BadRequest")
+    assert "name must be provided" in said.message
     assert not await arena.exists(CONFIG_MAPS, "one")

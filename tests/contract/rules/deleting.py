@@ -266,7 +266,8 @@ async def delete_options_must_make_sense(arena: Arena) -> None:
     ):
         said = status_of(await arena.ask("DELETE", path, body=options), code=422, reason="Invalid")
         assert causes_of(said)[0]["field"] == field
-    status_of(await arena.ask("DELETE", path, body=b"{"), code=400, reason="BadRequest")
+    for body in (b"{", b"[]", b'{"gracePeriodSeconds":"long"}', b'{"preconditions":"none"}'):
+        status_of(await arena.ask("DELETE", path, body=body), code=400, reason="BadRequest")
     assert await arena.exists(CONFIG_MAPS, "one")
 
 

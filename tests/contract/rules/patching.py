@@ -238,3 +238,30 @@ async def write_options_must_make_sense(arena: Arena) -> None:
         assert said.message.startswith("PatchOptions.meta.k8s.io")
         assert [cause["field"] for cause in causes_of(said)] == [field]
     assert "data" not in await arena.get(CONFIG_MAPS, "one")
+
+
+@rule(broken_by=skip("writes.drop_empty"))
+async def an_emptied_map_is_no_field(arena: Arena) -> None:
+    """When the last key of its data goes, an object has no data any more."""
+    await arena.config_map("one", data={"a": "1"})
+    assert "data" not in await patched(arena, "one", {"op": "remove", "path": "/data/a"})
+    assert "data" not in await merged(arena, "one", {"data": {"b": None}})
+    made = await arena.config_map("two", data={}, labels={})
+    assert "data" not in made
+    assert "labels" not in made["metadata"]
+
+
+@rule(broken_by=misspeak("endpoints.unreadable"))
+async def a_patch_can_not_spoil_the_metadata(arena: Arena) -> None:
+    """A patch that leaves metadata which no server could read is invalid."""
+    await arena.config_map("one", labels={"a": "b"})
+    spoiled: list[Object] = [
+        {"labels": "text"},
+        {"labels": {"a": 1}},
+        {"finalizers": [{}]},
+        {"annotations": []},
+    ]
+    for patch in spoiled:
+        said = await refused(merged(arena, "one", {"metadata": patch}), code=422, reason="Invalid")
+        assert [cause["field"] for cause in causes_of(said)] == ["patch"]
+    assert (await arena.get(CONFIG_MAPS, "one"))["metadata"]["labels"] == {"a": "b"}

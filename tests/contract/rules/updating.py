@@ -9,7 +9,8 @@ from skoupa.kube.resources import CONFIG_MAPS, LEASES
 from tests.contract.arena import Arena, Object, causes_of, refused, status_of
 from tests.contract.kinds import DEPLOYMENTS, SECRETS, deployment
 from tests.contract.registry import rule
-from tests.contract.sabotage import always, misspeak, skip, swap
+from tests.contract.rules.applying import naming_the_nameless
+from tests.contract.sabotage import always, misspeak, skip, swap, wrap
 
 FINALIZER = "contract.skoupa.dev/wait"
 
@@ -181,7 +182,7 @@ async def a_custom_object_is_replaced_conditionally_only(arena: Arena) -> None:
     assert "must be specified for an update" in said.message
 
 
-@rule(broken_by=swap("endpoints.check_place", lambda metadata, **place: metadata.update(place)))
+@rule(broken_by=wrap("endpoints.check_place", naming_the_nameless))
 async def a_replacement_must_say_its_name(arena: Arena) -> None:
     """A body without a name is a bad request, in a replacement as in a patch that takes the name away."""
     await arena.config_map("one", data={"a": "1"})
@@ -194,3 +195,12 @@ async def a_replacement_must_say_its_name(arena: Arena) -> None:
     patch = arena.client.merge_patch(CONFIG_MAPS, "one", {"metadata": None}, namespace=arena.namespace)
     await refused(patch, code=400, reason="BadRequest")
     assert (await arena.get(CONFIG_MAPS, "one"))["data"] == {"a": "1"}
+
+
+@rule(broken_by=swap("writes.default_again", lambda _, __: None))
+async def defaults_hold_for_replacements(arena: Arena) -> None:
+    """What a replacement leaves out gets its default again."""
+    await arena.create(SECRETS, {"metadata": {"name": "one"}, "type": "Opaque"})
+    body = {"metadata": {"name": "one", "labels": {"a": "b"}}}
+    new = await arena.client.replace(SECRETS, body, namespace=arena.namespace)
+    assert new.get("type") == "Opaque"

@@ -162,6 +162,14 @@ def test_who_may_list_but_not_get_is_answered_too() -> None:
     assert told.item.due == "2026-05-01T11:00:00Z"
 
 
+def test_an_object_that_is_being_deleted_is_said_to_be() -> None:
+    going = config_map("a")
+    going["metadata"] |= {"deletionTimestamp": "2026-05-01T11:00:00Z", "finalizers": ["shop.example/slow"]}
+    told = words(explaining(going, target="cm/a"))
+    assert told[1] == "  Is being deleted since Fri 2026-05-01 11:00 UTC, 1h ago."
+    assert any("waiting for shop.example/slow" in line for line in told)
+
+
 def test_what_is_not_there_is_a_sentence_with_the_namespace_that_was_meant() -> None:
     with pytest.raises(UsageError, match="there is no ConfigMap nosuch in shop"):
         explaining(config_map("a"), target="cm/nosuch")

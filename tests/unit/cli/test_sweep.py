@@ -84,7 +84,7 @@ def test_without_a_terminal_it_needs_to_be_told_yes(town: Town) -> None:
 def test_with_nothing_due_nothing_is_asked(town: Town) -> None:
     said = town.holding(config_map("later", "3h")).__call__("sweep", "-n", "shop")
     assert said.code == 0
-    assert "Nothing." in said.out
+    assert "Nothing in the namespace shop; -A looks into all." in said.out
 
 
 def test_a_dry_run_shows_and_deletes_nothing(town: Town) -> None:
