@@ -56,7 +56,6 @@ class Course:
 
 async def start_up(_course: Course, *, rounds: int = 15) -> Figure:
     """CPU of `skoupa --help` against an empty interpreter; the best of several rounds of each."""
-
     # Everybody's second call: with its bytecode on disk, as it is after any installation.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 

@@ -299,8 +299,8 @@ async def test_never_more_than_the_ceiling_leaves_within_a_second(
         await many(client, namespace, 75)
     assert len(gauge.times) == len(proxy.requests) == 75
     seconds = [later - earlier for earlier, later in zip(gauge.times, gauge.times[ceiling:], strict=False)]
-    # A loop that is busy notices the time a little late, once in a while.
-    assert min(seconds) > 0.9
+    # A busy loop may run one timer late and the one behind it in time.
+    assert min(seconds) > 0.95
 
 
 async def test_an_open_watch_takes_nobodys_turn(proxy: FaultProxy, admin: Client, namespace: str) -> None:

@@ -16,7 +16,7 @@ from skoupa.clock import Clock
 from skoupa.controller.feeds import Feeds, watchable
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.rights import Rights
-from skoupa.errors import Forbidden, SkoupaError
+from skoupa.errors import Forbidden, NotFound, SkoupaError
 from skoupa.facts.store import Delta
 from skoupa.kube import watch
 from skoupa.kube.backoff import Backoff
@@ -138,6 +138,9 @@ class Outlook:
                         self.degraded.add(
                             f"no permission to watch {resource.qualified}: new kinds are noticed every {minutes} min"
                         )
+                        return
+                    case watch.Interrupted(error, _) if isinstance(error, NotFound):
+                        # A server without definitions or aggregation has no kinds that come and go that way.
                         return
 
     async def _follow_rights(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import secrets
 import signal
 import socket
 from collections import Counter
@@ -19,11 +20,11 @@ from typing import Any, Final
 from skoupa import __version__
 from skoupa.clock import Clock
 from skoupa.controller.engine import Engine
+from skoupa.controller.lanes import Lanes
 from skoupa.errors import ServerFailure, TimedOut, TooManyRequests, Unreachable
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.events import EventWriter
-from skoupa.kube.flow import Flow, Limits
 from skoupa.kube.http import HttpTransport
 from skoupa.kube.leases import Election, Fence
 from skoupa.kube.login.connection import Connection
@@ -47,9 +48,10 @@ class Process:
         self._log = log
         self._stopped = asyncio.Event()
         enforcing = settings.mode == "enforce"
-        self.flow = Flow(transport, clock, limits=Limits(in_flight=settings.rate.in_flight))
-        self._meter = SkewMeter(self.flow, clock)
-        identity = os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
+        self._lanes = Lanes(transport, clock, in_flight=settings.rate.in_flight)
+        self._meter = SkewMeter(self._lanes, clock)
+        # Two processes may share a name and even a pid; the Lease must tell them apart.
+        identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{secrets.token_hex(4)}"
         self.election: Election | None = None
         way: Transport = self._meter
         if enforcing:
@@ -199,7 +201,7 @@ class Process:
         queued = events.pop("queued", 0)
         return {
             "skoupa_events_total": {(outcome,): count for outcome, count in events.items()},
-            "skoupa_requests_total": {key: float(count) for key, count in self.flow.requests.items()},
+            "skoupa_requests_total": {key: float(count) for key, count in self._lanes.requests.items()},
             "skoupa_holds": dict(holds),
             "skoupa_oldest_overdue_seconds": oldest,
             "skoupa_objects": {(): len(engine.knowledge.store)},

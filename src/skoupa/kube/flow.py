@@ -107,11 +107,13 @@ class Flow:
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        await self._held_back()
-        await self._rate.pass_one()
         async with self._width:
-            # The server may have asked for a pause while this one stood in line.
-            await self._held_back()
+            # Last, and until nothing changes any more: what waits is sent later than it was let through.
+            let_through = False
+            while not let_through:
+                await self._held_back()
+                await self._rate.pass_one()
+                let_through = self._clock.monotonic() >= self._held_back_until
             yield
 
     async def _held_back(self) -> None:
@@ -180,7 +182,7 @@ class AdaptiveWidth:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self._leave()
-            else:
+            elif turn in self._waiting:  # else somebody who left has passed over it already
                 self._waiting.remove(turn)
             raise
 

@@ -62,7 +62,8 @@ class Watch:
     def close(self) -> None:
         with suppress(ValueError):
             self.call.served.shelf.listeners.remove(self._hear)
-        with suppress(ValueError):
+        # A kind whose definition is gone has no watches any more.
+        with suppress(ValueError, KeyError):
             self._plane.watches[self.call.served.shelf].remove(self)
 
     async def lines(self) -> AsyncGenerator[bytes, None]:

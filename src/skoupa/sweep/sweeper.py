@@ -9,7 +9,6 @@ Stopping finishes what is under way and starts nothing new.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
@@ -18,19 +17,14 @@ from skoupa.errors import Forbidden, LeaseLost, SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta, Store
 from skoupa.judge.judge import Judge
-from skoupa.kube.backoff import Backoff
 from skoupa.kube.flow import RateCeiling
 from skoupa.model.reasons import problems
 from skoupa.model.verdicts import Claim, Verdict
-from skoupa.sweep.agenda import Agenda
 from skoupa.sweep.deleter import Deleter, Outcome
-from skoupa.sweep.memory import Memory
+from skoupa.sweep.plan import Plan
 from skoupa.sweep.reporting import Report
 
-LONGEST_NAP_SECONDS: Final = 60.0
 STANDBY_SECONDS: Final = 0.2
-# However often the surroundings change: judging all that is held costs more than a moment's delay.
-RECONSIDER_SECONDS: Final = 1.0
 # A feed shows within this time that an object which the server does not find is gone.
 BELIEF_SECONDS: Final = 60.0
 FINISH_SECONDS: Final = 20.0
@@ -76,87 +70,38 @@ class Sweeper:
         self._refused = refused
         self._look_closer = look_closer
         self._notice_before = notice_before
-        self.agenda = Agenda(due_of=self._due_of)
-        self.memory = Memory()
+        self._plan = Plan(
+            clock=clock,
+            store=store,
+            judge=judge,
+            stuck_after=stuck_after,
+            observing=observing,
+            notice_before=notice_before,
+        )
+        self.agenda = self._plan.agenda
+        self.memory = self._plan.memory
         self._queue: asyncio.Queue[Uid] = asyncio.Queue(4 * workers)
-        self._woken = asyncio.Event()
         self._stopped = asyncio.Event()
-        self._reconsider_at = math.inf
-        self._reconsidered_at = -math.inf
-        # Entries of the agenda before this time are not worth a look: the delete was sent, or the next try is planned.
-        self._not_before: dict[Uid, float] = {}
         self._under_way: set[Uid] = set()
+        # Looks that were asked for while the object was looked at, perhaps with older knowledge.
         self._missed: set[Uid] = set()
         self._sending: set[asyncio.Task[None]] = set()
-        self._failures: dict[Uid, Backoff] = {}
 
     @property
     def stopping(self) -> bool:
         return self._stopped.is_set()
 
     def learn(self, deltas: Iterable[Delta]) -> None:
-        """Knowledge changed: plans when to look at what appeared or got another time."""
-        now = self._clock.now()
-        for delta in deltas:
-            row, before = delta.after, delta.before
-            if row is None:
-                assert before is not None
-                self._forget(before.uid)
-                continue
-            if before is not None and _same_wishes(before, row):
-                # Neither its times nor what it says of itself changed: the agenda's entry is still right.
-                continue
-            if row.deleted_at and not (before and before.deleted_at):
-                self._not_before.pop(row.uid, None)
-            look = self._next_look(row, now)
-            planned = self._next_look(before, now) if before is not None else None
-            if look is not None and (look <= now or look != planned):
-                self.agenda.add(look, row.uid, now=now, instead_of=planned)
-                self._woken.set()
-            if look is None or row.annotations:
-                self._plan_remark(row, now)
+        self._plan.learn(deltas)
 
     def look_again(self) -> None:
         """Something beside the objects changed (a keep label, a right): what was held is judged anew."""
-        if self._reconsider_at == math.inf:
-            self._reconsider_at = max(self._clock.monotonic(), self._reconsidered_at + RECONSIDER_SECONDS)
-            self._woken.set()
-
-    def _next_look(self, row: Row, now: float) -> float | None:
-        """When the object has something to say next: its notice where one is wished for, else its due time."""
-        due = self._judge.due(row, now)
-        if due is None:
-            return None
-        if row.deleted_at:
-            return max(due, row.deleted_at + self._stuck_after)
-        ahead = self._notice_before(row)
-        if ahead <= 0 or self._observing or due <= now or self.memory.noticed.get(row.uid) == due:
-            return due
-        return max(now, due - ahead)
-
-    def _plan_remark(self, row: Row, now: float) -> None:
-        """Only whoever leads tells, so telling is work for the agenda."""
-        said = problems(self._judge.verdict(row, now).notes)
-        if said != self.memory.remarked.get(row.uid, ()):
-            self._add(now, row.uid, now)
-
-    def _add(self, due: float, uid: Uid, now: float) -> None:
-        self.agenda.add(due, uid, now=now)
-        self._woken.set()
-
-    def _forget(self, uid: Uid) -> None:
-        self._not_before.pop(uid, None)
-        self._failures.pop(uid, None)
-        self.memory.forget(uid)
-
-    def _due_of(self, uid: Uid) -> float | None:
-        row = self._store.get(uid)
-        return None if row is None else self._next_look(row, self._clock.now())
+        self._plan.look_again()
 
     async def run(self) -> None:
         """Works until `stop`; then what is under way is finished and it returns."""
         async with asyncio.TaskGroup() as group:
-            planner = group.create_task(self._plan())
+            planner = group.create_task(self._take_from_plan())
             workers = [group.create_task(self._work()) for _ in range(self._workers)]
             await self._stopped.wait()
             planner.cancel()
@@ -179,39 +124,16 @@ class Sweeper:
     def stop(self) -> None:
         self._stopped.set()
 
-    async def _plan(self) -> None:
+    async def _take_from_plan(self) -> None:
         while True:
-            self._woken.clear()
-            now = self._clock.now()
             if self._standing_by():
                 await self._clock.sleep(STANDBY_SECONDS)
                 continue
-            self._reconsider(now)
-            due = self.agenda.take_due(now, most=self._queue.maxsize)
+            due = self._plan.take(most=self._queue.maxsize)
             for uid in due:
                 await self._queue.put(uid)
             if not due:
-                await self._nap(now)
-
-    def _reconsider(self, now: float) -> None:
-        moment = self._clock.monotonic()
-        if moment < self._reconsider_at:
-            return
-        self._reconsider_at, self._reconsidered_at = math.inf, moment
-        for uid in self.memory.to_reconsider():
-            self.agenda.add(now, uid, now=now)
-
-    async def _nap(self, now: float) -> None:
-        wait = LONGEST_NAP_SECONDS
-        due = self.agenda.next_time(now)
-        if due is not None:
-            wait = min(wait, due - self._clock.now())
-        wait = min(wait, self._reconsider_at - self._clock.monotonic())
-        try:
-            async with self._clock.timeout(max(0.0, wait)):
-                await self._woken.wait()
-        except TimeoutError:
-            return
+                await self._plan.nap()
 
     async def _work(self) -> None:
         while not self.stopping:
@@ -221,7 +143,7 @@ class Sweeper:
                 self._missed.add(uid)
                 continue
             row = self._store.get(uid)
-            if row is None or self._too_soon(uid):
+            if row is None or self._plan.too_soon(uid):
                 continue
             self._under_way.add(uid)
             try:
@@ -229,17 +151,8 @@ class Sweeper:
             finally:
                 self._under_way.discard(uid)
                 if uid in self._missed:
-                    # Somebody asked for a look while it was looked at, perhaps with older knowledge.
                     self._missed.discard(uid)
-                    self._add(self._clock.now(), uid, self._clock.now())
-
-    def _too_soon(self, uid: Uid) -> bool:
-        """Every look plans the next one; so does one that is not taken."""
-        now = self._clock.now()
-        moment = self._not_before.get(uid, now)
-        if now < moment < math.inf:
-            self._add(moment, uid, now)
-        return now < moment
+                    self._plan.add(self._clock.now(), uid)
 
     async def _look_at(self, row: Row) -> None:
         now = self._clock.now()
@@ -259,9 +172,7 @@ class Sweeper:
             await self._send(row, claim)
         else:
             # It had to wait, and knowledge goes on meanwhile.
-            fresh = self._store.get(row.uid)
-            if fresh is not None:
-                await self._send_if_due(fresh)
+            await self._send_if_due(row.uid)
 
     async def _wait_for_turn(self) -> bool:
         """Whether the rate let it pass at once."""
@@ -269,8 +180,10 @@ class Sweeper:
         await self._rate.pass_one()
         return self._clock.monotonic() - asked < AT_ONCE_SECONDS
 
-    async def _send_if_due(self, row: Row) -> None:
-        now = self._clock.now()
+    async def _send_if_due(self, uid: Uid) -> None:
+        row, now = self._store.get(uid), self._clock.now()
+        if row is None:
+            return
         verdict = self._judge.verdict(row, now)
         claim = verdict.claim(now)
         if claim is None:
@@ -285,7 +198,7 @@ class Sweeper:
         try:
             outcome = await self._deleter.delete(row, claim)
         except LeaseLost:
-            self._postpone(row.uid, self._clock.jitter(1.0))
+            self._plan.postpone(row.uid, self._clock.jitter(1.0))
         except SkoupaError as error:
             await self._failed(row, claim, error)
         else:
@@ -299,25 +212,23 @@ class Sweeper:
         if outcome.what == "stays":
             assert outcome.verdict is not None
             self._stays(row, outcome.verdict, now)
-            self._retry_unless_held(row)
+            self._try_again_unless_held(row.uid)
             return
-        self._failures.pop(row.uid, None)
-        self.memory.not_overdue(row.uid)
+        self._plan.succeeded(row.uid)
+        self.memory.overdue.pop(row.uid, None)
         known = self._store.get(row.uid) is not None
         if outcome.what == "gone":
             if known:
-                self._postpone(row.uid, BELIEF_SECONDS)
-            self._report.gone_already(row, claim, at=now)
+                self._plan.postpone(row.uid, BELIEF_SECONDS)
+            if not known or self.memory.tell(row.uid, outcome.what):
+                self._report.gone_already(row, claim, at=now)
             return
         if known:
-            self._not_before[row.uid] = math.inf
+            self._plan.sent(row.uid)
         self._on_deleted(row, now)
         self._report.deleted(row, claim, at=now, terminating=outcome.what == "terminating")
 
     def _stays(self, row: Row, verdict: Verdict, now: float) -> None:
-        again = verdict.look_again(now)
-        if again is not None:
-            self._add(again, row.uid, now)
         if verdict.due is None or verdict.due > now:
             self.memory.not_overdue(row.uid)
             self._notice(row, verdict, now)
@@ -325,26 +236,37 @@ class Sweeper:
             self.memory.overdue[row.uid] = (verdict.due, verdict.holds[0].reason.code)
             if self.memory.tell(row.uid, tuple(hold.reason for hold in verdict.holds)):
                 self._report.held(row, verdict, at=now, holds=verdict.holds)
+        self._plan.after_stay(row, verdict)
 
-    def _retry_unless_held(self, row: Row) -> None:
+    def _try_again_unless_held(self, uid: Uid) -> None:
         """What was found beside the feeds (by a fresh look, or a refusal) nobody announces when it ends."""
-        now = self._clock.now()
-        known = self._store.get(row.uid)
-        if known is not None and self._judge.verdict(known, now).claim(now) is not None:
-            self._postpone(row.uid, self._backoff(row.uid).next())
+        now, row = self._clock.now(), self._store.get(uid)
+        if row is not None and self._judge.verdict(row, now).claim(now) is not None:
+            self._plan.try_again(uid)
         else:
-            self._failures.pop(row.uid, None)
+            self._plan.succeeded(uid)
+
+    async def _failed(self, row: Row, claim: Claim, error: SkoupaError) -> None:
+        if isinstance(error, Forbidden) and await self._refused(row):
+            # Now a Hold: judged again when rights change.
+            now = self._clock.now()
+            self._stays(row, self._judge.verdict(row, now), now)
+            self._try_again_unless_held(row.uid)
+            return
+        wait = self._plan.try_again(row.uid)
+        self.memory.overdue[row.uid] = (claim.due, "failing")
+        self._report.failed(row, claim, at=self._clock.now(), error=error, retry_in=wait)
 
     async def _look_after(self, row: Row, verdict: Verdict, now: float) -> None:
         """After the delete: what is still there a good while later is reported with what blocks it."""
         if verdict.due is None:
             return
         self.memory.overdue[row.uid] = (verdict.due, "terminating")
-        told_at = row.deleted_at + self._stuck_after
-        if now >= told_at:
+        wait = row.deleted_at + self._stuck_after - now
+        if wait <= 0:
             self._report.stuck(await self._look_closer(row), at=now)
-            told_at = now + self._stuck_after
-        self._postpone(row.uid, told_at - now)
+            wait = self._stuck_after
+        self._plan.postpone(row.uid, wait)
 
     def _remark(self, row: Row, verdict: Verdict, now: float) -> None:
         said = problems(verdict.notes)
@@ -363,39 +285,10 @@ class Sweeper:
         self.memory.noticed[row.uid] = due
         self._report.notice(row, verdict.claims[0], at=now)
 
-    async def _failed(self, row: Row, claim: Claim, error: SkoupaError) -> None:
-        now = self._clock.now()
-        if isinstance(error, Forbidden) and await self._refused(row):
-            # Now a Hold: judged again when rights change.
-            self._stays(row, self._judge.verdict(row, now), now)
-            self._retry_unless_held(row)
-            return
-        wait = self._backoff(row.uid).next()
-        self.memory.overdue[row.uid] = (claim.due, "failing")
-        self._report.failed(row, claim, at=now, error=error, retry_in=wait)
-        self._postpone(row.uid, wait)
-
-    def _backoff(self, uid: Uid) -> Backoff:
-        return self._failures.setdefault(uid, Backoff(self._clock))
-
-    def _postpone(self, uid: Uid, wait: float) -> None:
-        """The next look is then and no sooner: two plans for one object would go on side by side for ever."""
-        now = self._clock.now()
-        self._not_before[uid] = now + wait
-        self._add(now + wait, uid, now)
-
     def statistics(self) -> dict[str, int]:
         return {
             "agenda": len(self.agenda),
             "queued": self._queue.qsize(),
             "under_way": len(self._under_way),
-            "failing": len(self._failures),
+            "failing": self._plan.failing,
         }
-
-
-def _same_wishes(before: Row, row: Row) -> bool:
-    return (
-        before.labels == row.labels
-        and before.annotations == row.annotations
-        and before.deleted_at == row.deleted_at
-    )

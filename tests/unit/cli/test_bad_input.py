@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from skoupa.cli import connect
+from skoupa.clock import SystemClock
 from tests.unit.cli.saying import Shell
 from tests.unit.kube.login.pki import DAY, NOW, issue
 
 pytestmark = pytest.mark.unit
 
 COMMANDS = [("version",), ("snapshot", "-A")]
-USAGE, UNREACHABLE = 2, 6
+USAGE, TIMED_OUT, UNREACHABLE = 2, 3, 6
 
 
 def config(**changes: Any) -> dict[str, Any]:
@@ -166,6 +168,32 @@ def test_a_server_that_does_not_speak_tls_is_named(skoupa: Shell, tmp_path: Path
         )
     assert said.code == UNREACHABLE
     assert server in said.sentence
+
+
+class Impatient(SystemClock):
+    """Lives through every time limit in a moment."""
+
+    @asynccontextmanager
+    async def timeout(self, seconds: float | None) -> AsyncIterator[None]:
+        async with super().timeout(0.1 if seconds else None):
+            yield
+
+    def jitter(self, seconds: float) -> float:
+        return 0.0
+
+
+def test_a_server_that_never_answers_is_timed_out(
+    skoupa: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "SystemClock", Impatient)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = f"https://127.0.0.1:{listener.getsockname()[1]}"
+        said = skoupa(
+            "version", "--kubeconfig", write(tmp_path / "config", config(cluster={"server": server}))
+        )
+    assert said.code == TIMED_OUT
+    assert f"no answer from {server} within 30 s" in said.sentence
+    assert "try again" in said.sentence
 
 
 def test_plain_http_gets_an_answer_that_is_no_api_server(skoupa: Shell, tmp_path: Path) -> None:

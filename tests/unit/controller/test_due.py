@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 
 from skoupa import names
-from skoupa.kube.resources import NAMESPACES, PODS, Resource
-from tests.unit.controller.stage import HOUR, MINUTE, Stage, story
+from skoupa.kube.resources import NAMESPACES, PODS
+from tests.unit.controller.stage import HOUR, MINUTE, PRIORITIES, SECRETS, Stage, story
 
 pytestmark = pytest.mark.unit
-
-SECRETS = Resource(version="v1", plural="secrets", kind="Secret", namespaced=True)
-PRIORITIES = Resource(
-    group="scheduling.k8s.io", version="v1", plural="priorityclasses", kind="PriorityClass", namespaced=False
-)
 
 
 @story()
@@ -30,10 +25,10 @@ async def test_an_object_goes_at_creation_plus_its_ttl_and_not_before(stage: Sta
 @story()
 async def test_a_ttl_that_is_further_away_than_an_hour_is_kept_to_the_second(stage: Stage) -> None:
     await stage.play()
-    await stage.make("web", "7h30m")
-    await stage.until(7.5 * HOUR - 0.5)
+    await stage.make("web", "3h30m")
+    await stage.until(3.5 * HOUR - 0.5)
     assert stage.there("web")
-    await stage.until(7.5 * HOUR + 0.1)
+    await stage.until(3.5 * HOUR + 0.1)
     assert not stage.there("web")
 
 
@@ -98,13 +93,13 @@ async def test_a_refresh_counts_as_creation(stage: Stage) -> None:
 @story()
 async def test_refreshing_again_and_again_keeps_an_object_for_as_long(stage: Stage) -> None:
     play = await stage.play()
-    await stage.make("web", "3h")
+    await stage.make("web", "90m")
     for _ in range(12):
         await stage.annotate("web", names.REFRESHED_AT_ANNOTATION, stage.time())
-        await stage.later(HOUR)
+        await stage.later(0.5 * HOUR)
     assert stage.there("web")
     assert len(play.engine.sweeper.agenda) < 5
-    await stage.later(2 * HOUR + 1)
+    await stage.later(HOUR + 1)
     assert not stage.there("web")
 
 
@@ -157,16 +152,16 @@ async def test_a_label_that_comes_earlier_brings_the_time_forward(stage: Stage) 
     assert not stage.there("web")
 
 
-@pytest.mark.parametrize("first", ["10m", "5h"])
+@pytest.mark.parametrize("first", ["10m", "3h"])
 @story()
 async def test_a_label_that_comes_later_puts_the_time_off(stage: Stage, first: str) -> None:
     await stage.play()
     await stage.make("web", first)
     await stage.until(9 * MINUTE)
-    await stage.label("web", ttl="6h")
-    await stage.until(6 * HOUR - 0.5)
+    await stage.label("web", ttl="4h")
+    await stage.until(4 * HOUR - 0.5)
     assert stage.there("web")
-    await stage.until(6 * HOUR + 0.1)
+    await stage.until(4 * HOUR + 0.1)
     assert not stage.there("web")
 
 
@@ -192,7 +187,7 @@ async def test_a_cancelled_object_that_is_labelled_again_goes(stage: Stage) -> N
     assert not stage.there("web")
 
 
-@story()
+@story(also=(SECRETS, PRIORITIES))
 async def test_kinds_of_every_scope_go(stage: Stage) -> None:
     await stage.play()
     await stage.make("pod", "1m", resource=PODS)

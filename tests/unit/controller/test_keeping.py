@@ -8,36 +8,24 @@ import pytest
 
 from skoupa import names
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Resource
-from skoupa.sim.access import Rule
 from skoupa.sim.faults import asking
-from tests.unit.controller.stage import HOME, HOUR, MINUTE, SHOP, Stage, story
-
-pytestmark = pytest.mark.unit
-
-DEPLOYMENTS = Resource(group="apps", version="v1", plural="deployments", kind="Deployment", namespaced=True)
-REPLICA_SETS = Resource(group="apps", version="v1", plural="replicasets", kind="ReplicaSet", namespaced=True)
-WIDGETS = Resource(
-    group="shop.example",
-    version="v1",
-    plural="widgets",
-    kind="Widget",
-    namespaced=True,
-    verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
+from tests.unit.controller.stage import (
+    ALL_VERBS,
+    APPS,
+    DEPLOYMENTS,
+    HOME,
+    HOUR,
+    MINUTE,
+    REPLICA_SETS,
+    SECRETS,
+    SHOP,
+    WIDGETS,
+    Stage,
+    definition,
+    story,
 )
 
-
-def definition(resource: Resource) -> dict[str, Any]:
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    version = {"name": resource.version, "served": True, "storage": True, "schema": schema}
-    return {
-        "metadata": {"name": resource.qualified},
-        "spec": {
-            "group": resource.group,
-            "names": {"plural": resource.plural, "kind": resource.kind, "singular": resource.kind.lower()},
-            "scope": "Namespaced" if resource.namespaced else "Cluster",
-            "versions": [version],
-        },
-    }
+pytestmark = pytest.mark.unit
 
 
 async def deployed(stage: Stage, *, keep: str | None = "true", **deployment: Any) -> None:
@@ -171,7 +159,7 @@ async def test_a_keep_label_that_the_feed_has_not_brought_yet_is_found_by_the_fr
     assert "ConfigMap shop/deed" in play.why_held(SHOP)
 
 
-@story()
+@story(also=APPS)
 async def test_a_kept_pod_holds_its_replica_set_and_deployment(stage: Stage) -> None:
     play = await stage.play()
     await deployed(stage)
@@ -183,7 +171,7 @@ async def test_a_kept_pod_holds_its_replica_set_and_deployment(stage: Stage) -> 
     assert not stage.there("web", DEPLOYMENTS)
 
 
-@story()
+@story(also=APPS)
 async def test_orphaning_takes_nothing_along_and_so_is_not_held(stage: Stage) -> None:
     await stage.play()
     await deployed(stage, annotations={names.PROPAGATION_POLICY_ANNOTATION: "Orphan"})
@@ -192,10 +180,10 @@ async def test_orphaning_takes_nothing_along_and_so_is_not_held(stage: Stage) ->
     assert stage.there("web-1-a", PODS)
 
 
-@story()
+@story(also=APPS)
 async def test_a_chain_of_owners_that_can_not_be_read_holds_and_lets_go_when_it_can(stage: Stage) -> None:
     stage.cluster.faults.answer(
-        500, when=asking(kind="replicasets.apps", path="/apis/apps/v1/namespaces"), times=None
+        500, when=asking(method="GET", kind="replicasets.apps", path="/apis/apps/v1/namespaces"), times=None
     )
     play = await stage.play()
     await deployed(stage, keep="2026-01-01T000500Z")
@@ -226,15 +214,10 @@ async def test_a_kept_custom_object_holds_its_definition(stage: Stage) -> None:
     assert not stage.there(WIDGETS.qualified, CUSTOM_RESOURCE_DEFINITIONS)
 
 
-ALL_BUT_SECRETS = [
-    Rule(verbs=("*",), resources=tuple(kind)) for kind in (("configmaps", "namespaces", "pods", "events"),)
-]
-
-
 @pytest.mark.parametrize("waived", [False, True])
-@story()
+@story(also=(SECRETS,))
 async def test_a_kind_that_can_not_be_read_holds_a_namespace_unless_it_is_waived(
-    stage: Stage, waived: bool
+    stage: Stage, *, waived: bool
 ) -> None:
     stage.cluster.deny(user="blind", verbs=("list", "watch"), resources=("secrets",))
     cascade = {"cascade": {"ignoreKinds": ["secrets", "events", "events.events.k8s.io"]}} if waived else {}
@@ -265,7 +248,7 @@ async def test_a_group_that_the_server_can_not_tell_holds_namespaces_until_it_ca
     assert not stage.there(SHOP, NAMESPACES)
 
 
-@story()
+@story(also=APPS)
 async def test_a_group_that_falls_silent_does_not_make_its_kept_objects_forgotten(stage: Stage) -> None:
     stage.cluster.install(WIDGETS)
     play = await stage.play()
@@ -278,7 +261,7 @@ async def test_a_group_that_falls_silent_does_not_make_its_kept_objects_forgotte
     assert "Widget shop/deed" in play.why_held("web")
 
 
-@story()
+@story(also=(SECRETS,))
 async def test_a_list_that_fails_once_before_a_namespace_goes_is_tried_again(stage: Stage) -> None:
     await stage.play()
     await stage.label(SHOP, resource=NAMESPACES, ttl="1m")
@@ -320,7 +303,9 @@ async def test_nothing_goes_in_the_namespaces_of_kubernetes_itself(stage: Stage,
     ],
 )
 @story()
-async def test_what_the_operator_protects_stays(stage: Stage, protect: dict[str, Any], stays: bool) -> None:
+async def test_what_the_operator_protects_stays(
+    stage: Stage, *, protect: dict[str, Any], stays: bool
+) -> None:
     play = await stage.play(protect=protect)
     await stage.make("web", "1m", labels={"team": "payments", "tier": "prod"})
     await stage.until(2 * MINUTE)
@@ -338,7 +323,7 @@ async def test_what_belongs_to_skoupa_never_goes_by_a_label_and_the_label_is_war
         plural="retentionpolicies",
         kind="RetentionPolicy",
         namespaced=True,
-        verbs=WIDGETS.verbs,
+        verbs=ALL_VERBS,
     )
     kyverno = Resource(
         group="kyverno.io",
@@ -346,7 +331,7 @@ async def test_what_belongs_to_skoupa_never_goes_by_a_label_and_the_label_is_war
         plural="clustercleanuppolicies",
         kind="ClusterCleanupPolicy",
         namespaced=False,
-        verbs=WIDGETS.verbs,
+        verbs=ALL_VERBS,
     )
     exception = Resource(
         group="kyverno.io",
@@ -354,7 +339,7 @@ async def test_what_belongs_to_skoupa_never_goes_by_a_label_and_the_label_is_war
         plural="policyexceptions",
         kind="PolicyException",
         namespaced=True,
-        verbs=WIDGETS.verbs,
+        verbs=ALL_VERBS,
     )
     tenant = Resource(
         group="tenant.kubezoo.io",
@@ -362,7 +347,7 @@ async def test_what_belongs_to_skoupa_never_goes_by_a_label_and_the_label_is_war
         plural="tenants",
         kind="Tenant",
         namespaced=False,
-        verbs=WIDGETS.verbs,
+        verbs=ALL_VERBS,
     )
     for kind in (policy, kyverno, exception, tenant):
         stage.cluster.install(kind)

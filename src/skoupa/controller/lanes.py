@@ -1,0 +1,45 @@
+"""Lanes to one server, each with flow control of its own: deletes, the Lease, and everything else.
+
+Deletes that hang (a webhook that does not answer) make their lane as narrow as one request at a time. Were there only
+one lane, the Lease would wait behind them and be lost, and watches could not be opened again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import AbstractAsyncContextManager
+from typing import Final
+
+from skoupa.clock import Clock
+from skoupa.kube.flow import Flow, Limits
+from skoupa.kube.resources import LEASES
+from skoupa.kube.transport import Request, Response, Stream, Transport
+
+LEASE_IN_FLIGHT: Final = 2
+
+
+class Lanes:
+    def __init__(self, inner: Transport, clock: Clock, *, in_flight: int) -> None:
+        self._inner = inner
+        self._deletes = Flow(inner, clock, limits=Limits(in_flight=in_flight))
+        self._lease = Flow(inner, clock, limits=Limits(in_flight=LEASE_IN_FLIGHT))
+        self._others = Flow(inner, clock, limits=Limits(in_flight=in_flight))
+
+    async def send(self, request: Request) -> Response:
+        return await self._lane(request).send(request)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        return self._others.stream(request)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    def _lane(self, request: Request) -> Flow:
+        if request.method == "DELETE":
+            return self._deletes
+        return self._lease if request.kind == LEASES.qualified else self._others
+
+    @property
+    def requests(self) -> Counter[tuple[str, str, str]]:
+        """(verb, kind, outcome) -> how often."""
+        return self._deletes.requests + self._lease.requests + self._others.requests

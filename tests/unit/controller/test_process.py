@@ -1,0 +1,270 @@
+"""`skoupa run` as a process: who leads, who takes over and when, how it ends, and what it says about itself."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from skoupa.controller.process import Process
+from skoupa.errors import Unreachable
+from skoupa.kube.resources import LEASES
+from skoupa.kube.transport import Request, Response, Stream
+from skoupa.report.log import Log
+from skoupa.report.metrics import METRICS
+from skoupa.settings import decode
+from skoupa.sim.faults import asking
+from tests.unit.controller.stage import HOME, MINUTE, Stage, story
+
+pytestmark = pytest.mark.unit
+
+QUICK = {"mode": "enforce", "address": "", "lease": {"seconds": 15, "retrySeconds": 2}}
+
+
+class Cable:
+    """The way to the server of one replica; pulled out, nothing passes any more."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.pulled = False
+        self.deletes: list[str] = []
+
+    async def send(self, request: Request) -> Response:
+        self._check()
+        if request.method == "DELETE":
+            self.deletes.append(request.path)
+        response = await self._stage.cluster.send(request)
+        self._check()
+        return response
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        self._check()
+        return self._stage.cluster.stream(request)
+
+    async def close(self) -> None:
+        """The cluster outlives the replica."""
+
+    def _check(self) -> None:
+        if self.pulled:
+            raise Unreachable("network is unreachable")
+
+
+class Replica:
+    def __init__(self, stage: Stage, **settings: Any) -> None:
+        self.cable = Cable(stage)
+        self._text = io.StringIO()
+        self.process = Process(
+            self.cable,
+            stage.clock,
+            decode({**QUICK, **settings}, source="the test"),
+            log=Log(stage.clock, stream=self._text),
+        )
+        self.task = asyncio.create_task(self.process.run())
+
+    @property
+    def events(self) -> list[str]:
+        return [line["event"] for line in self.lines]
+
+    @property
+    def lines(self) -> list[dict[str, str]]:
+        return [msgspec.json.decode(line) for line in self._text.getvalue().splitlines()]
+
+    @property
+    def leads(self) -> bool:
+        assert self.process.election is not None
+        return self.process.election.leading
+
+    async def stop(self) -> None:
+        self.process.stop()
+        await self.task
+
+    async def kill(self) -> None:
+        """As kill -9 does it: nothing is handed over."""
+        self.cable.pulled = True
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+
+@asynccontextmanager
+async def replicas(stage: Stage, count: int, **settings: Any) -> AsyncIterator[list[Replica]]:
+    started = [Replica(stage, **settings) for _ in range(count)]
+    await stage.later(5)
+    try:
+        yield started
+    finally:
+        for replica in started:
+            await replica.kill()
+
+
+def holder(stage: Stage) -> str:
+    leases = stage.cluster.objects(LEASES, namespace=HOME)
+    return str(leases[0]["spec"].get("holderIdentity") or "") if leases else ""
+
+
+@story()
+async def test_of_two_replicas_one_acts(stage: Stage) -> None:
+    async with replicas(stage, 2) as both:
+        for number in range(30):
+            await stage.make(f"web-{number}", "1m")
+        await stage.until(65)
+        assert not stage.found()
+        assert sorted(len(replica.cable.deletes) for replica in both) == [0, 30]
+        assert sum(replica.leads for replica in both) == 1
+
+
+@story()
+async def test_who_is_told_to_stop_hands_over_at_once(stage: Stage) -> None:
+    async with replicas(stage, 2) as both:
+        await stage.make("web", "1m")
+        first, second = sorted(both, key=lambda replica: not replica.leads)
+        await stage.until(59)
+        await first.stop()
+        assert first.events[-2:] == ["stopping", "stopped"]
+        await stage.until(65)
+        assert second.leads
+        assert not stage.there("web")
+        assert second.cable.deletes
+
+
+@story()
+async def test_who_is_killed_is_followed_within_the_lease_time_and_nothing_is_lost_or_doubled(
+    stage: Stage,
+) -> None:
+    async with replicas(stage, 2, rate={"deletionsPerSecond": 20}) as both:
+        for number in range(400):
+            await stage.make(f"web-{number}", "1m")
+        first, second = sorted(both, key=lambda replica: not replica.leads)
+        await stage.until(MINUTE + 6)
+        left = len(stage.found())
+        assert 200 < left < 400
+        await first.kill()
+        await stage.later(15)
+        assert second.leads
+        await stage.later(20)
+        assert not stage.found()
+        paths = first.cable.deletes + second.cable.deletes
+        assert len(paths) == len(set(paths)) == 400
+
+
+@story()
+async def test_who_can_not_reach_the_server_stops_leading_before_the_other_begins(stage: Stage) -> None:
+    async with replicas(stage, 2) as both:
+        first, second = sorted(both, key=lambda replica: not replica.leads)
+        first.cable.pulled = True
+        led_together = 0
+        for _ in range(300):
+            await stage.later(0.1)
+            led_together += first.leads and second.leads
+        assert led_together == 0
+        assert second.leads
+        first.cable.pulled = False
+        await stage.make("web", "1m")
+        await stage.later(2 * MINUTE)
+        assert not stage.there("web")
+        assert not first.leads
+        assert "not leading any more" in first.events
+
+
+@story()
+async def test_deletes_that_hang_do_not_cost_the_lead(stage: Stage) -> None:
+    async with replicas(stage, 1) as (replica,):
+        stage.cluster.faults.delay(60, when=asking(method="DELETE"), times=None)
+        for number in range(100):
+            await stage.make(f"web-{number}", "1m")
+        await stage.until(20 * MINUTE)
+        assert "not leading any more" not in replica.events, replica.lines[-5:]
+        assert replica.leads
+        stage.cluster.faults.clear()
+        await stage.later(3 * MINUTE)
+        assert not stage.found()
+
+
+@story()
+async def test_a_short_lease_is_renewed_often_enough(stage: Stage) -> None:
+    """The default time between two tries would lose a lease of three seconds again and again."""
+    async with replicas(stage, 1, lease={"seconds": 3}) as (replica,):
+        await stage.later(10 * MINUTE)
+        assert replica.events.count("leading") == 1
+
+
+@story()
+async def test_a_server_that_is_not_there_yet_is_waited_for_and_a_signal_ends_the_wait(stage: Stage) -> None:
+    stage.cluster.restart(seconds=120)
+    async with replicas(stage, 2) as (first, second):
+        await stage.until(100)
+        assert "waiting for the server" in first.events
+        before = stage.now
+        await first.stop()
+        assert stage.now - before < 10
+        await stage.until(200)
+        assert "leading" in second.events
+
+
+@story()
+async def test_a_lease_that_may_not_be_had_is_said(stage: Stage) -> None:
+    stage.cluster.deny(resources=("leases.coordination.k8s.io",))
+    async with replicas(stage, 1) as (replica,):
+        await stage.make("web", "1m")
+        await stage.until(5 * MINUTE)
+        assert stage.there("web")
+        assert not replica.leads
+        (trouble,) = (line for line in replica.lines if line["event"] == "trouble")
+        assert trouble["what"] == "lease"
+        assert "forbidden" in trouble["error"]
+
+
+@story()
+async def test_an_observer_takes_no_lease(stage: Stage) -> None:
+    async with replicas(stage, 2, mode="observe") as both:
+        await stage.make("web", "1m")
+        await stage.until(2 * MINUTE)
+        assert not holder(stage)
+        assert all("would delete" in replica.events for replica in both)
+
+
+@story()
+async def test_the_last_events_are_told_before_the_process_ends(stage: Stage) -> None:
+    async with replicas(stage, 1) as (replica,):
+        for number in range(300):
+            await stage.make(f"a-name-that-is-long-enough-to-fill-a-note-{number}", "1m")
+        await stage.until(MINUTE)
+        while stage.found():
+            await stage.later(0.1)
+        await replica.stop()
+        told = [
+            name
+            for event in stage.events("SkoupaDeleted")
+            for name in event["note"].partition(": ")[2].split(", ")
+        ]
+        assert len(told) == 300
+
+
+@story()
+async def test_every_metric_of_the_table_is_exposed_and_no_other(stage: Stage) -> None:
+    async with replicas(stage, 1) as (replica,):
+        await stage.make("web", "1m")
+        await stage.make("kept", "1m", keep="true")
+        await stage.make("bad", "2days")
+        await stage.until(2 * MINUTE)
+        families = list(text_string_to_metric_families(replica.process.metrics.exposition().decode()))
+        exposed = {family.name + ("_total" if family.type == "counter" else "") for family in families}
+        assert exposed == set(METRICS)
+        samples = {
+            (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+            for family in families
+            for sample in family.samples
+        }
+        assert samples["skoupa_deletions_total", (("kind", "configmaps"), ("mechanism", "ttl"))] == 1
+        assert samples["skoupa_holds", (("reason", "kept"),)] == 1
+        assert samples["skoupa_oldest_overdue_seconds", (("reason", "kept"),)] == pytest.approx(55, abs=2)
+        assert samples["skoupa_leading", ()] == 1
+        assert samples["skoupa_events_total", (("outcome", "told"),)] == 2
+        assert samples["skoupa_watches", (("state", "following"),)] > 5
+        deletes = (("kind", "configmaps"), ("outcome", "200"), ("verb", "delete"))
+        assert samples["skoupa_requests_total", deletes] == 1

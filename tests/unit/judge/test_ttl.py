@@ -1,0 +1,261 @@
+"""The TTL mechanism: what each value claims, what it is told for, and that a bad value claims nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skoupa import names
+from skoupa.expr.readings import Problem
+from skoupa.expr.ttl import kyverno_ttl, parse_ttl
+from skoupa.facts.rows import REFRESH_WRITTEN
+from skoupa.judge.ttl import TtlMechanism
+from skoupa.model.reasons import render
+from skoupa.settings import decode
+from tests.unit.judge.rows import CREATED, owner_of, row
+
+pytestmark = pytest.mark.unit
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+
+
+def mechanism(**compat: Any) -> TtlMechanism:
+    return TtlMechanism(decode({"compat": compat}, source="the test"))
+
+
+STRICT = mechanism()
+KYVERNO = mechanism(kyvernoTtl=True)
+
+# The table of facts/kyverno.md: value, seconds from creation as Skoupa reads it (None: refused), as Kyverno does.
+GOLDEN: list[tuple[str, int | None, int | None]] = [
+    ("10s", 10, 10),
+    ("5m", 5 * MINUTE, 5 * MINUTE),
+    ("1h30m", 90 * MINUTE, 90 * MINUTE),
+    ("1.5h", None, 90 * MINUTE),
+    ("1d", DAY, DAY),
+    ("2w", 14 * DAY, 14 * DAY),
+    ("1d12h", 36 * HOUR, 36 * HOUR),
+    ("2days", None, 2 * DAY),
+    ("3weeks", None, 21 * DAY),
+    ("5hr", None, 5 * HOUR),
+    ("7mins", None, 7 * MINUTE),
+    ("0", 0, 0),
+    ("30", None, None),
+    ("1.5d", None, 5 * DAY),
+    ("1M", None, MINUTE),
+    ("1D", None, DAY),
+    ("5hrs", None, None),
+    ("2wks", None, None),
+    ("1mo", None, None),
+    ("1month", None, None),
+    ("1y", None, None),
+    ("10ay", None, None),
+    ("1d5x", None, DAY),
+    ("abc10d", None, 10 * DAY),
+    ("10m-5d", None, 5 * DAY + 10 * MINUTE),
+    ("2023-07-19T12h", None, 12 * HOUR),
+    ("2023-07-19", 1_689_724_800 - CREATED, 1_689_724_800 - CREATED),
+    ("2023-07-19T120000Z", 1_689_768_000 - CREATED, 1_689_768_000 - CREATED),
+    ("", None, None),
+    ("forever", None, None),
+    ("never", None, None),
+    ("2026-13-40", None, None),
+    ("tomorrow", None, None),
+]
+
+
+@pytest.mark.parametrize(("value", "strict", "kyverno"), GOLDEN)
+def test_the_golden_table(value: str, strict: int | None, kyverno: int | None) -> None:
+    for asked, expected in ((STRICT, strict), (KYVERNO, kyverno)):
+        found = row(ttl=value)
+        answer = asked.answer(found, CREATED)
+        if expected is None:
+            assert not answer.claims
+            assert asked.due(found, CREATED) is None
+            (note,) = answer.notes
+            assert note.code == "ttl-invalid"
+            assert "write" in render(note) or "remove the label" in render(note)
+        else:
+            (claim,) = answer.claims
+            assert claim.due == CREATED + expected == asked.due(found, CREATED)
+            assert claim.rule == f"{names.TTL_LABEL}={value}"
+            assert claim.on_labels_alone
+
+
+ALPHABET = st.characters(codec="ascii", categories=["Lu", "Ll", "Nd"], include_characters="-_.")
+VALUES = st.one_of(
+    st.text(ALPHABET, max_size=63),
+    st.from_regex(r"[0-9]{1,12}[a-zA-Z]{1,5}([0-9]{1,3}[smhdwSMHDW])?", fullmatch=True),
+    st.from_regex(r"[0-9]{1,5}-[0-9]{1,3}-[0-9]{1,3}(T[0-9]{1,7}Z?)?", fullmatch=True),
+)
+
+
+@given(VALUES)
+def test_a_value_that_is_not_understood_never_claims_and_one_that_is_always_does(value: str) -> None:
+    for asked, read in ((STRICT, parse_ttl), (KYVERNO, kyverno_ttl)):
+        found = row(ttl=value)
+        bad = isinstance(read(value), Problem)
+        answer = asked.answer(found, CREATED)
+        assert bool(answer.claims) is not bad
+        assert (asked.due(found, CREATED) is None) is bad
+        assert any(note.code == "ttl-invalid" for note in answer.notes) is bad
+
+
+@given(VALUES)
+def test_what_is_understood_strictly_kyverno_reads_the_same(value: str) -> None:
+    strict = STRICT.due(row(ttl=value), CREATED)
+    if strict is not None:
+        assert KYVERNO.due(row(ttl=value), CREATED) == strict
+
+
+@given(VALUES, st.integers(-(10**9), 10**10))
+def test_the_due_time_does_not_move_with_the_clock(value: str, later: int) -> None:
+    refreshed = {names.REFRESHED_AT_ANNOTATION: "2030-01-01T00:00:00Z"}
+    for found in (row(ttl=value), row(ttl=value, annotations=refreshed)):
+        assert STRICT.due(found, CREATED) == STRICT.due(found, CREATED + later)
+
+
+def test_zero_and_seconds_are_taken_with_a_note() -> None:
+    for value in ("0", "90s"):
+        answer = STRICT.answer(row(ttl=value), CREATED)
+        assert answer.claims
+        assert {note.code for note in answer.notes} == {"ttl-short"}
+
+
+def test_odd_spellings_that_kyverno_takes_are_noted() -> None:
+    answer = KYVERNO.answer(row(ttl="1.5d"), CREATED)
+    (note,) = answer.notes
+    assert "is read as Kyverno reads it, as 5d; write 5d, or 1d12h if that is meant" in render(note)
+
+
+@pytest.mark.parametrize(
+    ("refreshed", "written", "since"),
+    [
+        ("2026-01-01T05:00:00Z", 0, CREATED + 5 * HOUR),
+        ("2026-01-01T05:00:00+02:00", 0, CREATED + 3 * HOUR),
+        ("2025-12-31T22:00:00Z", 0, CREATED - 2 * HOUR),
+        ("2026-01-01T05:00:00Z", CREATED + 6 * HOUR, CREATED + 5 * HOUR),
+        ("2099-01-01T00:00:00Z", CREATED + 6 * HOUR, CREATED + 6 * HOUR),
+        ("yesterday", CREATED + 6 * HOUR, CREATED),
+        ("", 0, CREATED),
+    ],
+)
+def test_a_refresh_counts_as_creation_but_not_beyond_its_writing(
+    refreshed: str, written: int, since: int
+) -> None:
+    annotations = {names.REFRESHED_AT_ANNOTATION: refreshed}
+    if written:
+        annotations[REFRESH_WRITTEN] = str(written)
+    assert STRICT.due(row(ttl="1h", annotations=annotations), CREATED) == since + HOUR
+
+
+def test_a_refresh_says_nothing_where_no_ttl_is() -> None:
+    found = row(annotations={names.REFRESHED_AT_ANNOTATION: "2026-01-01T05:00:00Z"})
+    assert STRICT.due(found, CREATED) is None
+    assert STRICT.answer(found, CREATED).claims == ()
+
+
+JANITOR = mechanism(janitor=True)
+TTL_CONTROLLER = mechanism(ttlController=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "due"),
+    [
+        (names.JANITOR_TTL_ANNOTATION, "2h", CREATED + 2 * HOUR),
+        (names.JANITOR_TTL_ANNOTATION, "1w", CREATED + 7 * DAY),
+        (names.JANITOR_TTL_ANNOTATION, "forever", None),
+        (names.JANITOR_TTL_ANNOTATION, "1h30m", None),
+        (names.JANITOR_EXPIRES_ANNOTATION, "2026-01-03", CREATED + 2 * DAY),
+        (names.JANITOR_EXPIRES_ANNOTATION, "2026-01-01T10:00", CREATED + 10 * HOUR),
+        (names.JANITOR_EXPIRES_ANNOTATION, "2026-01-01T10:00:00Z", CREATED + 10 * HOUR),
+        (names.JANITOR_EXPIRES_ANNOTATION, "soon", None),
+    ],
+)
+def test_janitor_annotations_are_read_only_where_switched_on(key: str, value: str, due: int | None) -> None:
+    found = row(annotations={key: value})
+    assert JANITOR.due(found, CREATED) == due
+    for other in (STRICT, TTL_CONTROLLER, KYVERNO):
+        assert other.due(found, CREATED) is None
+        assert not other.answer(found, CREATED).claims
+
+
+def test_ttl_controller_annotations_are_read_only_where_switched_on() -> None:
+    found = row(annotations={names.TTL_CONTROLLER_TTL_ANNOTATION: "1d12h"})
+    assert TTL_CONTROLLER.due(found, CREATED) == CREATED + 36 * HOUR
+    assert STRICT.due(found, CREATED) is None
+    refreshed = row(
+        annotations={
+            names.TTL_CONTROLLER_TTL_ANNOTATION: "1h",
+            names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION: "2026-01-01T05:00:00Z",
+            names.REFRESHED_AT_ANNOTATION: "2026-01-01T09:00:00Z",
+        }
+    )
+    assert TTL_CONTROLLER.due(refreshed, CREATED) == CREATED + 6 * HOUR
+
+
+def test_a_bad_refresh_of_another_tool_is_told_with_its_own_key() -> None:
+    found = row(
+        annotations={
+            names.TTL_CONTROLLER_TTL_ANNOTATION: "1h",
+            names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION: "noon",
+        }
+    )
+    (note,) = TTL_CONTROLLER.answer(found, CREATED).notes
+    assert render(note).startswith("k8s-ttl-controller.twin.sh/refreshed-at=noon")
+
+
+def test_of_several_times_all_must_be_due() -> None:
+    every = mechanism(janitor=True, ttlController=True)
+    found = row(
+        ttl="1h",
+        annotations={
+            names.JANITOR_TTL_ANNOTATION: "3h",
+            names.TTL_CONTROLLER_TTL_ANNOTATION: "2h",
+        },
+    )
+    (claim,) = every.answer(found, CREATED).claims
+    assert claim.due == CREATED + 3 * HOUR
+    assert claim.rule == "janitor/ttl=3h"
+
+
+@pytest.mark.parametrize("second", ["forever", "whenever"])
+def test_one_time_that_never_comes_or_is_not_understood_holds_all(second: str) -> None:
+    found = row(ttl="1h", annotations={names.JANITOR_TTL_ANNOTATION: second})
+    assert JANITOR.due(found, CREATED) is None
+    assert not JANITOR.answer(found, CREATED).claims
+
+
+def test_switching_a_compat_on_costs_a_watch_of_everything_and_nothing_else_does() -> None:
+    assert [interest.labels for interest in STRICT.interests()] == [names.TTL_LABEL]
+    assert [interest.labels for interest in KYVERNO.interests()] == [names.TTL_LABEL]
+    assert [interest.labels for interest in JANITOR.interests()] == [""]
+    assert [interest.labels for interest in TTL_CONTROLLER.interests()] == [""]
+
+
+def test_what_a_kind_needs_is_list_watch_and_delete() -> None:
+    assert {interest.verbs for interest in STRICT.interests()} == {("list", "watch", "delete")}
+
+
+@pytest.mark.parametrize("due_after", ["date", "refresh", "duration"])
+def test_the_maximum_lifetime_counts_from_creation(due_after: str) -> None:
+    limited = TtlMechanism(decode({"ttl": {"maximumLifetime": "90d"}}, source="the test"))
+    annotations = {names.REFRESHED_AT_ANNOTATION: "2026-03-30T00:00:00Z"} if due_after == "refresh" else {}
+    value = {"date": "2027-01-01", "refresh": "30d", "duration": "100d"}[due_after]
+    (claim,) = limited.answer(row(ttl=value, annotations=annotations), CREATED).claims
+    assert claim.due == CREATED + 90 * DAY
+    assert claim.reason.code == "lifetime-over"
+    (claim,) = limited.answer(row(ttl="10d"), CREATED).claims
+    assert claim.due == CREATED + 10 * DAY
+    assert limited.answer(row(), CREATED).claims == ()
+
+
+def test_who_will_be_made_again_is_noted() -> None:
+    parent = row("web-1")
+    child = row("web-1-a", "1h", owners=(owner_of(parent),))
+    assert [note.code for note in STRICT.answer(child, CREATED).notes] == ["will-return"]
+    adopted = row("web-1-b", "1h", owners=(owner_of(parent, controller=False),))
+    assert STRICT.answer(adopted, CREATED).notes == ()
