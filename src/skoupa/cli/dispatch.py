@@ -8,8 +8,8 @@ from typing import Any
 
 
 def dispatch(module: str, **arguments: Any) -> None:
-    run: Callable[..., None] = importlib.import_module(f"skoupa.cli.{module}").run
     try:
+        run: Callable[..., None] = importlib.import_module(f"skoupa.cli.{module}").run
         run(**arguments)
     except (KeyboardInterrupt, BrokenPipeError) as end:
         # Typer has exit codes of its own for these (130 and 1); in a group they get past it to `__main__`.

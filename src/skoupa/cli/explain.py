@@ -57,11 +57,10 @@ async def explain(world: World, targets: tuple[str, ...], *, settings: Settings)
     wanted = read_targets(targets)
     if len(wanted) != 1:
         raise UsageError("explain takes one object", advice="`skoupa plan` shows many")
-    survey = Survey(
-        world.client, settings, namespaces=(world.namespace,), inside_only=True, progress=progress
-    )
+    namespace = wanted[0].namespace or world.namespace
+    survey = Survey(world.client, settings, namespaces=(namespace,), inside_only=True, progress=progress)
     await survey.discover()
-    row = await find(survey, wanted[0], namespace=world.namespace)
+    row = await find(survey, wanted[0], namespace=namespace)
     await survey.read_surroundings(row)
     progress("")
     now = world.now()

@@ -18,7 +18,7 @@ from skoupa.cli.options import (
     Kubeconfig,
     Namespace,
     NoColor,
-    TableOutput,
+    TableForm,
     TextOutput,
     TimeZone,
 )
@@ -85,7 +85,14 @@ def plan(
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit with 10 when something would go.")
     ] = False,
-    output: TableOutput = "table",
+    output: Annotated[
+        TableForm,
+        typer.Option(
+            "-o",
+            "--output",
+            help="How to show it; name: KIND/NAME, with -A KIND/NAMESPACE/NAME, as explain and keep take it.",
+        ),
+    ] = "table",
     no_color: NoColor = False,
     config: Config = None,
     kubeconfig: Kubeconfig = None,
@@ -113,7 +120,8 @@ def plan(
 
 def explain(
     target: Annotated[
-        list[str], typer.Argument(metavar="KIND/NAME", help="The object: pod/web, deployment.apps/shop.")
+        list[str],
+        typer.Argument(metavar="KIND/NAME", help="The object: pod/web, or with its namespace pod/shop/web."),
     ],
     *,
     namespace: Namespace = None,

@@ -31,7 +31,8 @@ Kinds = Annotated[
     typer.Argument(metavar="KIND", help="Kinds (pods, deploy, widgets.shop.example); none: all."),
 ]
 Objects = Annotated[
-    list[str], typer.Argument(metavar="KIND/NAME", help="Objects: pod/web, deployment.apps/shop.")
+    list[str],
+    typer.Argument(metavar="KIND/NAME", help="Objects: pod/web, or with their namespace pod/shop/web."),
 ]
 Config = Annotated[
     str | None, typer.Option(metavar="FILE", help="The controller's settings: protect, compat and the like.")
@@ -44,7 +45,6 @@ NoColor = Annotated[bool, typer.Option("--no-color", help="No colours on a termi
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 TableForm = Literal["table", "wide", "json", "yaml", "name"]
 TextForm = Literal["text", "json", "yaml"]
-TableOutput = Annotated[TableForm, typer.Option("-o", "--output", help="How to show it.")]
 SweepForm = Literal["table", "json", "yaml"]
 SweepOutput = Annotated[SweepForm, typer.Option("-o", "--output", help="How to show it.")]
 TextOutput = Annotated[TextForm, typer.Option("-o", "--output", help="How to show it.")]

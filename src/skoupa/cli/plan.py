@@ -28,7 +28,7 @@ from skoupa.controller.survey import Finding
 from skoupa.errors import UsageError
 from skoupa.expr.comparisons import Comparison, read_comparison
 from skoupa.expr.windows import Window, read_window
-from skoupa.kube.resources import Resource
+from skoupa.facts.rows import Row
 from skoupa.model.reasons import render as say_reason
 
 TITLES: Final = ("DUE", "", "KIND", "NAMESPACE", "NAME", "WHY", "HELD BY")
@@ -69,7 +69,8 @@ def run(
     if form in {"json", "yaml"}:
         output.write(plan.document("Plan"), form)
     elif form == "name":
-        output.write_lines(name_of(found.row.resource, found.row.name) for found in plan.findings)
+        everywhere = not plan.namespace
+        output.write_lines(name_of(found.row, with_namespace=everywhere) for found in plan.findings)
     else:
         screen = screen_of(no_color=no_color)
         sys.stdout.write(f"{heading(plan, lifetime, zone)}\n")
@@ -180,10 +181,12 @@ def _remarks(found: Finding) -> Iterator[str]:
         yield f"{row.resource.kind} {where}{row.name}: {say_reason(note)}"
 
 
-def name_of(resource: Resource, name: str) -> str:
-    """As `kubectl -o name` writes it, and as `skoupa explain` and `keep` take it."""
-    kind = resource.singular or resource.kind.lower()
-    return f"{kind}.{resource.group}/{name}" if resource.group else f"{kind}/{name}"
+def name_of(row: Row, *, with_namespace: bool) -> str:
+    """As `kubectl -o name` writes it, or with its namespace in between; `explain`, `keep` and others take both."""
+    kind = row.resource.singular or row.resource.kind.lower()
+    group = f".{row.resource.group}" if row.resource.group else ""
+    namespace = f"{row.namespace}/" if with_namespace and row.namespace else ""
+    return f"{kind}{group}/{namespace}{row.name}"
 
 
 def tell_limits(plan: Plan) -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from skoupa.cli.items import Document, Item, gap_of, item_of, window_of
 from skoupa.cli.worlds import World
+from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Gap, Survey
 from skoupa.controller.weight import Weight, weigh
 from skoupa.errors import UsageError
@@ -114,6 +115,8 @@ async def make_plan(
             for moment in (found.verdict.due, found.verdict.goes)
         ):
             findings.append(found)
+    around = Surroundings(world.client, survey.knowledge)
+    findings = [await _surrounded(found, around) for found in findings]
     findings.sort(key=_order)
     heavy = [found.row for found in findings if _is_heavy(found.row)]
     progress(f"counting what goes along with {len(heavy)} objects" if heavy else "")
@@ -191,3 +194,12 @@ def _warnings(world: World, findings: list[Finding], heavy: list[Row]) -> list[s
             "`skoupa explain` counts it for one"
         )
     return told
+
+
+async def _surrounded(found: Finding, around: Surroundings) -> Finding:
+    """What a Namespace or a definition must not take along is found by looking into it, as the controller will."""
+    verdict = found.verdict
+    if not verdict.claims or verdict.holds or not (is_namespace(found.row) or is_definition(found.row)):
+        return found
+    holds = await around.holds(found.row, verdict.claims[0])
+    return Finding(found.row, msgspec.structs.replace(verdict, holds=holds)) if holds else found

@@ -25,18 +25,19 @@ from skoupa.cli.planning import Plan, Wishes, make_plan
 from skoupa.cli.saying import progress, say
 from skoupa.cli.tables import printable, screen_of
 from skoupa.cli.times import full_time, zone_of
+from skoupa.cli.waiting import awaited
 from skoupa.cli.worlds import World, in_cluster
+from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.expr.windows import Window, within_window
-from skoupa.facts.rows import Row, Uid
+from skoupa.facts.rows import Uid
 from skoupa.judge.cascade import called
 from skoupa.kube.flow import RateCeiling
 from skoupa.model.reasons import render
-from skoupa.model.verdicts import Claim, Verdict
+from skoupa.model.verdicts import Verdict
 from skoupa.settings import Settings
 from skoupa.sweep.deleter import Deleter
-from skoupa.sweep.parents import kept_inside
 
 AT_A_TIME: Final = 16
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -69,6 +70,8 @@ def run(
     if form == "table":
         sys.stdout.write(f"Due now, {full_time(plan.now, zone)}\n")
         sys.stdout.write(table(plan, zone=zone, screen=screen_of(no_color=no_color)))
+        # What can't be shown is not shown, and then nothing goes.
+        sys.stdout.flush()
     due = plan.going()
     if dry_run or not due:
         _end(Swept(plan=plan, done=[]), form=form, dry_run=dry_run)
@@ -116,23 +119,12 @@ class Sweeping:
     async def act(self, world: World, shown: list[Finding]) -> Swept:
         plan = await self.plan(world)
         survey = plan.survey
-
-        async def look_around(row: Row, claim: Claim) -> Verdict | None:
-            holds = await kept_inside(
-                row,
-                client=world.client,
-                discovery=survey.knowledge.discovery,
-                ignore=self._settings.cascade.ignore_kinds,
-                now=world.client.clock.now(),
-            )
-            return Verdict(claims=(claim,), holds=holds) if holds else None
-
         deleter = Deleter(
             world.client,
             judge=survey.knowledge.verdict,
             extraction=survey.knowledge.extraction,
             on_fresh=survey.knowledge.store.refresh,
-            look_around=look_around,
+            look_around=Surroundings(world.client, survey.knowledge).look,
         )
         rate = RateCeiling(world.client.clock, per_second=self._settings.rate.deletions_per_second)
         fresh = {found.row.uid: found for found in plan.findings}
@@ -176,8 +168,7 @@ async def _delete(
         assert result.verdict is not None
         return found, Outcome(what="stays", text=_holding(result.verdict)), None
     if result.what == "terminating":
-        waiting = ", ".join(result.row.finalizers) or "its grace period"
-        return found, Outcome(what="terminating", text=f"waiting for {waiting}"), None
+        return found, Outcome(what="terminating", text=f"waiting for {awaited(result.row, claim)}"), None
     return found, Outcome(what=result.what), None
 
 
@@ -189,6 +180,7 @@ def _holding(verdict: Verdict) -> str:
 async def _stop_on_signal() -> AsyncIterator[asyncio.Event]:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in _SIGNALS}
     # Loops on Windows can't; there Ctrl-C ends the requests under way too.
     with suppress(NotImplementedError):
         for number in _SIGNALS:
@@ -199,6 +191,7 @@ async def _stop_on_signal() -> AsyncIterator[asyncio.Event]:
         with suppress(NotImplementedError):
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
+                signal.signal(number, before[number])
 
 
 def _end(swept: Swept, *, form: SweepForm, dry_run: bool) -> None:

@@ -1,4 +1,7 @@
-"""The objects that a person names: `pod/web`, `deployment.apps/shop`, or `pod web db` as kubectl takes it too."""
+"""The objects that a person names: `pod/web`, `pod/shop/web` with its namespace, or `pod web db` as kubectl takes it too.
+
+A namespace in the name wins over -n and the context: that is how `plan -A -o name` can be handed on.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +15,43 @@ from skoupa.facts.rows import Row
 
 
 class Target(msgspec.Struct, frozen=True):
+    """`namespace` empty: the one that the command looks into."""
+
     kind: str
     name: str
+    namespace: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind}/{self.name}"
+        return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
 
 
 def read_targets(texts: Sequence[str]) -> list[Target]:
     if len(texts) > 1 and not any("/" in text for text in texts):
         return [Target(texts[0], name) for name in texts[1:]]
-    targets: list[Target] = []
-    for text in texts:
-        kind, _, name = text.rpartition("/")
-        if not kind or not name:
-            raise UsageError(f'"{text}" names no object', advice="write KIND/NAME, such as pod/web")
-        targets.append(Target(kind, name))
-    return targets
+    return [_target(text) for text in texts]
+
+
+def _target(text: str) -> Target:
+    match text.split("/"):
+        case [kind, name] if kind and name:
+            return Target(kind, name)
+        case [kind, namespace, name] if kind and namespace and name:
+            return Target(kind, name, namespace)
+        case _:
+            raise UsageError(
+                f'"{text}" names no object',
+                advice="write KIND/NAME, such as pod/web, or KIND/NAMESPACE/NAME",
+            )
 
 
 async def find(survey: Survey, target: Target, *, namespace: str) -> Row:
     """The object, freshly read; the kinds have to be known to the survey."""
     resource = kind_of(survey.knowledge.discovery, target.kind)
+    if target.namespace and not resource.namespaced:
+        raise UsageError(
+            f"{target}: a {resource.kind} is in no namespace", advice=f"write {target.kind}/{target.name}"
+        )
+    namespace = target.namespace or namespace
     try:
         return await survey.read_object(resource, target.name, namespace=namespace)
     except NotFound as error:

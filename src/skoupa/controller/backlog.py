@@ -40,13 +40,13 @@ class Mass(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Backlog:
-    """`due` gives an object's due time; `goes` says whether it would go now."""
+    """`due` gives an object's due time; `may_go` says that nobody keeps or protects it."""
 
     def __init__(
-        self, *, due: Callable[[Row, float], float | None], goes: Callable[[Row, float], bool]
+        self, *, due: Callable[[Row, float], float | None], may_go: Callable[[Row, float], bool]
     ) -> None:
         self._due = due
-        self._goes = goes
+        self._may_go = may_go
         self._first_start: tuple[float, int] | None = None
         # Labels written up to then were accepted.
         self._accepted_at = -math.inf
@@ -78,10 +78,11 @@ class Backlog:
         if self._accepted_at > -math.inf:
             return 0
         before = now - OVERDUE_SECONDS
+        # Whatever holds some of them now: a right that is granted later must not let a thousand go at once.
         overdue = sum(
             1
             for row in rows
-            if (due := self._due(row, now)) is not None and due < before and self._goes(row, now)
+            if (due := self._due(row, now)) is not None and due < before and self._may_go(row, now)
         )
         if overdue <= FIRST_START_LIMIT:
             return 0
@@ -164,7 +165,8 @@ class Backlog:
         if moment <= max(0, self._accepted_at):
             return None
         for mass in self.masses:
-            if mass.start <= moment <= mass.end:
+            # No upper end: a manager that writes again after a restart gives old labels a newer time.
+            if mass.start <= moment:
                 return Hold(reason=reason("retroactive-label", count=mass.count))
         settled = min(max(self._newest_seen, moment), seen + LABELLING_SECONDS) + SETTLE_SECONDS
         if settled > now:

@@ -23,6 +23,7 @@ from skoupa.controller.outlook import Outlook
 from skoupa.controller.recreation import Recreations
 from skoupa.controller.rights import Rights
 from skoupa.controller.state import ACCEPTED, FIRST_SWEEP, MASS_LABELLINGS, State
+from skoupa.controller.surroundings import Surroundings
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.expr.durations import parse_duration
 from skoupa.facts.rows import Row
@@ -34,14 +35,13 @@ from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.flow import RateCeiling
 from skoupa.kube.objects import WHOLE
-from skoupa.model.verdicts import Claim, Verdict
 from skoupa.settings import Settings, seconds
 from skoupa.sweep.deleter import Deleter
-from skoupa.sweep.parents import kept_inside
 from skoupa.sweep.reporting import Report
 from skoupa.sweep.sweeper import STANDBY_SECONDS, Sweeper
 
 SHORT_SECONDS: Final = 0.02
+FIRST_LOOK_SECONDS: Final = 300.0
 CLOCK_SECONDS: Final = 5.0
 
 
@@ -66,7 +66,7 @@ class Engine:
             Access(client, clock=client.clock), namespaces=settings.namespaces, clock=client.clock
         )
         self.recreations = Recreations()
-        self.backlog = Backlog(due=self._due, goes=self._goes)
+        self.backlog = Backlog(due=self._due, may_go=self._may_go)
         self.state = State(client, namespace=settings.lease.namespace)
         self.knowledge = Knowledge(
             settings, skew=skew, extra=(self.rights.hold, self.backlog.hold, self.recreations.hold)
@@ -81,7 +81,7 @@ class Engine:
                 judge=self.knowledge.verdict,
                 extraction=self.knowledge.extraction,
                 on_fresh=self._learn_fresh,
-                look_around=self._look_around,
+                look_around=Surroundings(client, self.knowledge).look,
             ),
             report=report,
             rate=RateCeiling(client.clock, per_second=rate if math.isfinite(rate) else None),
@@ -138,8 +138,9 @@ class Engine:
     def _due(self, row: Row, now: float) -> float | None:
         return self.knowledge.judge.due(row, now)
 
-    def _goes(self, row: Row, now: float) -> bool:
-        return self.knowledge.verdict(row, now).claim(now) is not None
+    def _may_go(self, row: Row, now: float) -> bool:
+        """Neither kept nor protected; a right or a clock that is missing now may be there tomorrow."""
+        return next(self.knowledge.protection.reasons(row, now), None) is None
 
     def _learn(self, deltas: Sequence[Delta]) -> None:
         # In this order: what the sweeper plans is judged with the newest holds.
@@ -200,9 +201,21 @@ class Engine:
             await self._put(ACCEPTED, int(now))
         if accepted is not None or self.backlog.masses:
             await self._put(MASS_LABELLINGS, self.backlog.masses)
-        swept = self.state.get(FIRST_SWEEP, int) is not None
-        if not swept and not self.backlog.assess_first_start(self.knowledge.store, now):
+        if self.state.get(FIRST_SWEEP, int) is not None:
+            return
+        seen = await self._until_all_seen()
+        now = self._clock.now()
+        if not self.backlog.assess_first_start(self.knowledge.store, now) and seen:
             await self._put(FIRST_SWEEP, int(now))
+
+    async def _until_all_seen(self) -> bool:
+        """A backlog can only be told from what was read; kinds that fail for long are counted at the next start."""
+        feeds = self.outlook.feeds
+        assert feeds is not None
+        patience = self._clock.monotonic() + FIRST_LOOK_SECONDS
+        while feeds.failing() and self._clock.monotonic() < patience and not self.sweeper.stopping:
+            await self._clock.sleep(1.0)
+        return not feeds.failing()
 
     async def _read_state(self) -> bool:
         """Tries until it can be read; where that is not allowed the cluster counts as never swept."""
@@ -232,16 +245,6 @@ class Engine:
 
     def _acting(self) -> bool:
         return self._settings.mode == "enforce" and not self._standing_by()
-
-    async def _look_around(self, row: Row, claim: Claim) -> Verdict | None:
-        holds = await kept_inside(
-            row,
-            client=self._client,
-            discovery=self.knowledge.discovery,
-            ignore=self._settings.cascade.ignore_kinds,
-            now=self._clock.now(),
-        )
-        return Verdict(claims=(claim,), holds=holds) if holds else None
 
     async def _look_closer(self, row: Row) -> Row:
         """What a Namespace waits for stands in its conditions, not among its finalizers."""

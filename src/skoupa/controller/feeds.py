@@ -123,7 +123,30 @@ class Feeds:
             if sees_kept and (refused or health.synced_at is None or health.unreadable):
                 blind[key.resource.qualified] = Blind(resource=key.resource, why=_why_blind(feed))
         self._knowledge.blind = blind
+        self._knowledge.namespaces_unseen = self._namespaces_unseen()
         return doubtful
+
+    def _namespaces_unseen(self) -> str:
+        """Why keep labels of Namespaces may be out of date. A right that is missing is told at the start instead."""
+        for key, (feed, _) in self._open.items():
+            health = feed.health
+            if key.resource.qualified != NAMESPACES.qualified or key.labels not in {"", names.KEEP_LABEL}:
+                continue
+            if isinstance(health.error, Forbidden):
+                continue
+            if health.synced_at is None or health.behind_since is not None:
+                return _why_blind(feed)
+        return ""
+
+    def failing(self) -> bool:
+        """Whether some list could not be read so far for another reason than a right or a kind that is gone."""
+        return any(
+            feed.health.synced_at is None and not isinstance(feed.health.error, Forbidden | NotFound)
+            for feed in self
+        )
+
+    def denied(self, resource: Resource) -> bool:
+        return resource.qualified in self._denied
 
     def read_once(self) -> bool:
         """Whether every open feed has read its list, or has a reason why it can't."""

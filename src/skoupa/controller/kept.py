@@ -13,11 +13,14 @@ from skoupa import names
 from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
 from skoupa.facts.rows import Owner, Row, Uid, owners_of, pack_uid
 from skoupa.facts.store import Delta
-from skoupa.judge.cascade import Ancestry, Kept, is_definition, is_namespace
+from skoupa.judge.cascade import Ancestry, Kept, called, is_definition, is_namespace
+from skoupa.judge.protection import finite, kept_until
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import METADATA, Metadata, Partial
 from skoupa.kube.resources import Resource
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Hold
 
 _LONGEST_CHAIN: Final = 32
 _NOT_READ_YET: Final = Ancestry(unknown="not read yet")
@@ -43,8 +46,11 @@ class KeptIndex:
 
     def around(self, row: Row) -> Iterator[Kept]:
         """The kept objects that may hang on this one, those whose chain is not known included."""
-        key = f"namespace/{row.name}" if is_namespace(row) else row.name if is_definition(row) else row.uid
-        uids = self._hanging_on.get(key, frozenset()) | self._unknown
+        uids = self._hanging_on.get(row.uid, frozenset()) | self._unknown
+        if is_namespace(row):
+            uids |= self._hanging_on.get(f"namespace/{row.name}", frozenset())
+        elif is_definition(row):
+            uids |= self._hanging_on.get(row.name, frozenset())
         return (self._kept(uid) for uid in uids)
 
     def _kept(self, uid: Uid) -> Kept:
@@ -105,9 +111,31 @@ class KeptIndex:
                 self._remember(now, ancestry)
         return bool(waiting)
 
+    async def holds_freshly(
+        self, row: Row, *, client: Client, discovery: Discovery, now: float
+    ) -> Hold | None:
+        """Reads the chains that may lead to this object once more: somebody may have adopted its dependents."""
+        climber = _Climber(client, discovery)
+        for kept in [found for found in self if found.row.owners and _near(found.row, row)]:
+            until = kept_until(kept.row.label(names.KEEP_LABEL), now)
+            if until is None or kept.row.uid == row.uid:
+                continue
+            ancestry = await climber.climb(kept.row)
+            if row.uid in ancestry.owners:
+                return Hold(reason=reason("keeps-inside", object=called(kept.row)), until=finite(until))
+            if ancestry.unknown:
+                owners = f"the owners of {called(kept.row)}"
+                return Hold(reason=reason("keeps-unknown", kinds=owners, why=ancestry.unknown))
+        return None
+
     @property
     def unread(self) -> int:
         return len(self._waiting)
+
+
+def _near(kept: Row, row: Row) -> bool:
+    """An owner is in the same namespace as what it owns, or in none."""
+    return not row.namespace or row.namespace == kept.namespace
 
 
 def _places(row: Row, ancestry: Ancestry) -> Iterator[str | Uid]:

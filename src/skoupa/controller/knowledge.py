@@ -54,14 +54,17 @@ class Knowledge:
         self.blind: dict[str, Blind] = {}
         # By name, with the uid of the Namespace that has the label: another of that name may have come since.
         self._namespace_keeps: dict[str, tuple[Uid, str]] = {}
+        # Why keep labels of Namespaces may be out of date; empty: they are not.
+        self.namespaces_unseen = ""
+        self.protection = Protection(
+            settings.protect, namespace_label=self._namespace_keep, home=settings.lease.namespace
+        )
         self.judge = Judge(
             self.mechanisms,
             [
-                Protection(
-                    settings.protect, namespace_label=self._namespace_keep, home=settings.lease.namespace
-                ),
+                self.protection,
                 CascadeGuard(kept=self.kept.around, blind=self._blind_kinds),
-                Circumstances(skew=skew, extra=(self._others, *extra)),
+                Circumstances(skew=skew, extra=(self._others, self._unseen, *extra)),
             ],
         )
 
@@ -96,6 +99,11 @@ class Knowledge:
         if not namespaces or (row.name if is_namespace(row) else row.namespace) in namespaces:
             return None
         return Hold(reason=reason("other-namespaces", namespaces=", ".join(namespaces)))
+
+    def _unseen(self, row: Row, now: float) -> Hold | None:  # noqa: ARG002 - ends when the feed has caught up
+        if not row.namespace or not self.namespaces_unseen:
+            return None
+        return Hold(reason=reason("feed-behind", kind="namespaces", why=self.namespaces_unseen))
 
     def _blind_kinds(self) -> Iterable[Blind]:
         ignored = self.settings.cascade.ignore_kinds

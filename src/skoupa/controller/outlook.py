@@ -15,7 +15,7 @@ from typing import Any, Final
 from skoupa.clock import Clock
 from skoupa.controller.feeds import Feeds, watchable
 from skoupa.controller.knowledge import Knowledge
-from skoupa.controller.rights import Rights
+from skoupa.controller.rights import Rights, place_of
 from skoupa.errors import Forbidden, NotFound, SkoupaError
 from skoupa.facts.store import Delta
 from skoupa.kube import watch
@@ -92,6 +92,8 @@ class Outlook:
         assert self.feeds is not None
         async with self._arranging:
             kinds = watchable(self._knowledge.discovery, also=self._knowledge.settings.watch_also)
+            places = {place_of(row) for row in self._knowledge.store}
+            self._rights.forget_places(but={*places, *self._knowledge.settings.namespaces})
             changed = await self._rights.refresh(kinds)
             await self.feeds.arrange()
         self._health_changed.set()
@@ -158,13 +160,13 @@ class Outlook:
         while True:
             await self._health_changed.wait()
             self._health_changed.clear()
-            before = self._knowledge.blind
+            before = (self._knowledge.blind.keys(), self._knowledge.namespaces_unseen)
             doubtful = self.feeds.review()
-            if NAMESPACES.qualified in self._knowledge.blind:
+            if self.feeds.denied(NAMESPACES):
                 self.degraded.add("no permission to list namespaces: keep labels on Namespaces are not seen")
             if self.feeds.read_once():
                 self.ready.set()
-            if before.keys() != self._knowledge.blind.keys():
+            if before != (self._knowledge.blind.keys(), self._knowledge.namespaces_unseen):
                 self._look_again()
             if doubtful and self._clock.monotonic() - asked_at > DOUBT_SECONDS:
                 asked_at = self._clock.monotonic()

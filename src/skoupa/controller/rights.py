@@ -8,7 +8,7 @@ answer is the best one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from skoupa.clock import Clock
@@ -103,6 +103,13 @@ class Rights:
                 allowed = await self._access.may("delete", row.resource, namespace=place, name=row.name)
                 self._answers[row.resource, place, row.name] = (allowed, self._clock.monotonic())
         return self._may_delete(row) is False
+
+    def forget_places(self, *, but: Collection[str]) -> None:
+        """Namespaces in which nothing is left to judge need not be asked about any more."""
+        for place in [place for place in self._rules if place != _EVERYWHERE and place not in but]:
+            del self._rules[place]
+            self._asked_at.pop(place, None)
+        self._answers = {key: said for key, said in self._answers.items() if key[1] in but or not key[1]}
 
     def hold(self, row: Row, now: float) -> Hold | None:  # noqa: ARG002 - rights do not end by themselves
         if self._may_delete(row) is not False:

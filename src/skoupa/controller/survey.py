@@ -202,15 +202,23 @@ class Survey:
                 f"there is no namespace {name}", advice="check -n and the context, or take -A for all"
             ) from None
         except (ApiError, BadReply, TimedOut) as error:
+            self._could_not_see_namespaces(error)
             self.doubts.append(
                 f"whether the Namespace {name} is kept or goes itself is not known: {_short(error)}"
             )
+
+    def _could_not_see_namespaces(self, error: SkoupaError) -> None:
+        """A server that failed leaves a doubt that holds; a right that is not granted is told, as a decision."""
+        if not isinstance(error, Forbidden):
+            self.knowledge.namespaces_unseen = _short(error)
 
     def _could_not(self, resource: Resource, labels: str, error: SkoupaError) -> None:
         why = _short(error)
         self.first_error = self.first_error or error
         if labels in {"", KEPT.labels}:
             self.knowledge.blind[resource.qualified] = Blind(resource=resource, why=why)
+            if resource.qualified == NAMESPACES.qualified:
+                self._could_not_see_namespaces(error)
         if labels == KEPT.labels and resource.qualified != NAMESPACES.qualified:
             return
         gap = Gap(what=resource.qualified, why=why)

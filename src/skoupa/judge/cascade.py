@@ -7,6 +7,7 @@ hangs on. Where kept objects of a kind can't be read, everything that might take
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Final
 
 import msgspec
 
@@ -63,27 +64,59 @@ class CascadeGuard:
                     "keeps-unknown", kinds=f"the owners of {called(kept.row)}", why=kept.ancestry.unknown
                 )
                 yield Hold(reason=told)
-        if is_namespace(row) or is_definition(row):
-            yield from self._unseen(row)
+        yield from self._unseen(row, cascades=cascades)
 
-    def _unseen(self, row: Row) -> Iterator[Hold]:
-        """Only Namespaces and definitions: any object may own others, and holding all for a kind unread holds all."""
-        blind = [found for found in self._blind() if _might_contain(row, found.resource)]
+    def _unseen(self, row: Row, *, cascades: bool) -> Iterator[Hold]:
+        blind = [
+            found
+            for found in self._blind()
+            if _might_contain(row, found.resource) or (cascades and might_own(row.resource, found.resource))
+        ]
         if blind:
             kinds = ", ".join(sorted(found.resource.qualified for found in blind))
             yield Hold(reason=reason("keeps-unknown", kinds=kinds, why=blind[0].why))
 
 
 def _takes_along(row: Row, kept: Kept, *, cascades: bool) -> bool:
-    if is_namespace(row):
-        return kept.row.namespace == row.name
-    if is_definition(row):
-        return row.name == kept.row.resource.qualified or row.name in kept.ancestry.kinds
+    """What is inside goes whatever the propagation says; what is owned goes unless it is orphaned."""
+    if is_namespace(row) and kept.row.namespace == row.name:
+        return True
+    if is_definition(row) and row.name in {kept.row.resource.qualified, *kept.ancestry.kinds}:
+        return True
     return cascades and row.uid in kept.ancestry.owners
 
 
 def _might_contain(row: Row, resource: Resource) -> bool:
-    return resource.namespaced if is_namespace(row) else row.name == resource.qualified
+    if is_namespace(row):
+        return resource.namespaced
+    return is_definition(row) and row.name == resource.qualified
+
+
+# Kinds of Kubernetes itself whose objects own others, and what they own. The rest of the built-in kinds own nothing by
+# themselves; custom kinds may own anything.
+_OWNED: Final = {
+    "deployments.apps": {"replicasets.apps", "pods"},
+    "replicasets.apps": {"pods"},
+    "replicationcontrollers": {"pods"},
+    "statefulsets.apps": {"pods", "controllerrevisions.apps", "persistentvolumeclaims"},
+    "daemonsets.apps": {"pods", "controllerrevisions.apps"},
+    "jobs.batch": {"pods"},
+    "cronjobs.batch": {"jobs.batch", "pods"},
+    "pods": {"persistentvolumeclaims", "resourceclaims.resource.k8s.io"},
+    "services": {"endpointslices.discovery.k8s.io"},
+    "nodes": {"leases.coordination.k8s.io", "pods"},
+}
+_BUILT_IN_GROUPS: Final = frozenset({"", "apps", "batch", "autoscaling", "policy"})
+
+
+def might_own(owner: Resource, owned: Resource) -> bool:
+    """Whether deleting an object of one kind may take along objects of the other that it owns."""
+    known = _OWNED.get(owner.qualified)
+    if known is not None:
+        return owned.qualified in known
+    built_in = owner.group in _BUILT_IN_GROUPS or owner.group.endswith(".k8s.io")
+    # An owner lives in the same namespace, or in none.
+    return not built_in and (owned.namespaced or not owner.namespaced)
 
 
 def waived(resource: Resource, ignore: Collection[str]) -> bool:

@@ -70,10 +70,11 @@ class Protection:
         self._namespace_label = namespace_label
 
     def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:  # noqa: ARG002 - all Claims respect these
-        for told, until in self._reasons(row, now):
+        for told, until in self.reasons(row, now):
             yield Hold(reason=told, until=until)
 
-    def _reasons(self, row: Row, now: float) -> Iterator[tuple[Reason, float | None]]:
+    def reasons(self, row: Row, now: float) -> Iterator[tuple[Reason, float | None]]:
+        """Why an object never goes, by itself or along with another; with the time at which that ends."""
         is_namespace = row.resource.kind == "Namespace" and not row.resource.group
         namespace = row.name if is_namespace else row.namespace
         if namespace in self._namespaces or any(
@@ -91,11 +92,19 @@ class Protection:
 
     def _by_setting(self, row: Row) -> Iterator[Reason]:
         resource = row.resource
-        called = {resource.kind.lower(), resource.plural, resource.qualified, resource.singular}
+        called = {
+            resource.kind.lower(),
+            resource.plural,
+            resource.qualified,
+            resource.singular,
+            *resource.short_names,
+            f"{resource.singular}.{resource.group}",
+            f"{resource.api_version}/{resource.kind}".lower(),
+        } - {""}
         for kind in self._kinds & called:
             yield reason("protected-setting", setting="kinds", value=kind)
         for text, pattern in self._names:
-            if any(pattern.fullmatch(f"{kind}/{row.namespace}/{row.name}") for kind in called if kind):
+            if any(pattern.fullmatch(f"{kind}/{row.namespace}/{row.name}") for kind in called):
                 yield reason("protected-setting", setting="names", value=text)
         if self._selectors:
             labels = dict(row.labels)

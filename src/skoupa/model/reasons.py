@@ -41,6 +41,8 @@ REASONS: Final[dict[str, Meaning]] = {
     "kept": Meaning("hold", "kept by its label skoupa.dev/keep={value}"),
     "namespace-kept": Meaning("hold", "kept: its Namespace has the label skoupa.dev/keep={value}"),
     "keeps-inside": Meaning("hold", "deleting it would take along {object}, which is kept"),
+    "protects-inside": Meaning("hold", "deleting it would take along {object}, which stays: {why}"),
+    "feed-behind": Meaning("hold", "what is known of {kind} may be old: {why}"),
     "keeps-unknown": Meaning(
         "hold", "deleting it might take along something kept: kept objects of {kinds} can't be read ({why})"
     ),

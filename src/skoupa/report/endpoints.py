@@ -28,10 +28,10 @@ async def serving(
             web.get("/metrics", _exposing(metrics)),
         ]
     )
-    runner = web.AppRunner(app, access_log=None)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, shutdown_timeout=1.0)
+        site = web.TCPSite(runner, host, port)
         try:
             await site.start()
         except OSError as error:
@@ -67,7 +67,7 @@ def _exposing(metrics: Metrics) -> Handler:
 
 def _split(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
-    if not port.isdecimal() or int(port) > 65535:
+    if ":" not in address or not port.isdecimal() or int(port) > 65535:
         raise UsageError(
             f"address {address!r} has no port", advice="write it as HOST:PORT, such as 127.0.0.1:8080"
         )

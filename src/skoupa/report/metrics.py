@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 # When a counter was made says nothing about the cluster, and would double the number of series.
-disable_created_metrics()
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the library does not type it
 
 
 class Described(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Loading many objects at once, as a restored backup of etcd would: nothing asks whether they may exist.
 
 What an object says about itself is kept (uid, times, generation, status, finalizers, managedFields); what it lacks is
-made up (uid, creationTimestamp, its namespace). Objects of kinds that are not served are refused by name.
+made up (uid, creationTimestamp, its namespace, a name where there is a generateName). Objects of kinds that are not served are refused by name.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _DEFINITION = ("apiextensions.k8s.io", "customresourcedefinitions")
 def restore(plane: Plane, objects: Iterable[Mapping[str, Any]]) -> int:
     """Puts objects in place and returns how many; a definition makes its kinds known for those that follow."""
     waiting: dict[tuple[str, str], tuple[Served, list[Body]]] = {}
+    made_up: set[tuple[str, str, str]] = set()
     seen_namespaces: set[str] = set()
     count = 0
     for obj in objects:
@@ -40,6 +41,7 @@ def restore(plane: Plane, objects: Iterable[Mapping[str, Any]]) -> int:
             entry = waiting[place] = (served, [])
         served, batch = entry
         body = _completed(plane, served, obj)
+        _name(plane, served, body["metadata"], made_up)
         if (served.resource.group, served.resource.plural) == _DEFINITION:
             announce(plane, body)
         namespace = body["metadata"].get("namespace")
@@ -78,6 +80,17 @@ def _completed(plane: Plane, served: Served, obj: Mapping[str, Any]) -> Body:
     if not metadata.get("creationTimestamp"):
         metadata["creationTimestamp"] = plane.now()
     return body
+
+
+def _name(plane: Plane, served: Served, metadata: Body, made_up: set[tuple[str, str, str]]) -> None:
+    """As a create would; a name in `made_up` may still wait for its batch, so the shelf alone can't tell."""
+    namespace = metadata.get("namespace") or ""
+    while not metadata.get("name"):
+        name = plane.generated_name(metadata["generateName"])
+        place = (served.resource.qualified, namespace, name)
+        if place not in made_up and served.shelf.get(namespace, name) is None:
+            made_up.add(place)
+            metadata["name"] = name
 
 
 def _add_namespaces(plane: Plane, wanted: Iterable[str]) -> None:

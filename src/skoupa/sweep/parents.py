@@ -1,62 +1,86 @@
-"""A last fresh look before a Namespace or a definition goes, because everything in it goes along.
+"""A last fresh look into a Namespace or a definition before it goes, because everything in it goes along.
 
-Kept objects are known from their feeds, but a keep label that was written a moment ago may not have arrived. So right
-before such a delete every kind that can be inside is asked once more, and a kind that does not answer holds.
+What is inside is asked for once more, kind by kind, and each object is held against the same protection that guards it
+on its own: kept, protected by a setting, in a protected namespace, Skoupa's own. A kind that does not answer holds,
+unless `cascade.ignoreKinds` waives it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from contextlib import aclosing
 
-from skoupa import names
-from skoupa.errors import ApiError, SkoupaError
-from skoupa.facts.rows import Row
-from skoupa.judge.cascade import is_definition, is_namespace, waived, waived_group
-from skoupa.judge.protection import finite, kept_until
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Extraction, Row
+from skoupa.judge.cascade import called, is_definition, is_namespace, waived, waived_group
+from skoupa.judge.protection import Protection
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.lists import Scope, everything
+from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
-from skoupa.model.reasons import reason
+from skoupa.model.reasons import reason, render
 from skoupa.model.verdicts import Hold
 
 
-async def kept_inside(
-    row: Row, *, client: Client, discovery: Discovery, ignore: Collection[str], now: float
-) -> tuple[Hold, ...]:
-    """Holds for what is kept inside, and for what could not be asked; rows that contain nothing give none."""
-    if is_namespace(row):
-        kinds = [resource for resource in discovery.preferred() if resource.namespaced]
-    elif is_definition(row):
-        kinds = [resource for resource in discovery.preferred() if resource.qualified == row.name]
-    else:
-        return ()
-    asked = [resource for resource in kinds if resource.may("list") and not waived(resource, ignore)]
-    namespace = row.name if is_namespace(row) else ""
-    async with asyncio.TaskGroup() as group:
-        answers = [group.create_task(_kept(resource, namespace, client, now)) for resource in asked]
-    gaps = [
-        Hold(reason=reason("keeps-unknown", kinds=f"the group {gap.where}", why=gap.why))
-        for gap in discovery.gaps
-        if not waived_group(gap.group, ignore) and (is_namespace(row) or row.name.endswith(f".{gap.group}"))
-    ]
-    return (*(hold for answer in answers if (hold := answer.result()) is not None), *gaps)
+class FreshLook:
+    def __init__(
+        self, client: Client, *, protection: Protection, extraction: Extraction, ignore: Collection[str]
+    ) -> None:
+        self._client = client
+        self._protection = protection
+        self._extraction = extraction
+        self._ignore = ignore
 
+    async def inside(self, row: Row, *, discovery: Discovery, now: float) -> tuple[Hold, ...]:
+        """Holds for what must not go along, and for what could not be asked; rows that contain nothing give none."""
+        if is_namespace(row):
+            kinds = [resource for resource in discovery.preferred() if resource.namespaced]
+        elif is_definition(row):
+            kinds = [resource for resource in discovery.preferred() if resource.qualified == row.name]
+        else:
+            return ()
+        namespace = row.name if is_namespace(row) else ""
+        async with asyncio.TaskGroup() as group:
+            answers = [
+                group.create_task(self._of_kind(resource, namespace, now))
+                for resource in kinds
+                if resource.may("list")
+            ]
+        gaps = [
+            Hold(reason=reason("keeps-unknown", kinds=f"the group {gap.where}", why=gap.why))
+            for gap in discovery.gaps
+            if not waived_group(gap.group, self._ignore)
+            and (is_namespace(row) or row.name.endswith(f".{gap.group}"))
+        ]
+        return (*(hold for answer in answers if (hold := answer.result()) is not None), *gaps)
 
-async def _kept(resource: Resource, namespace: str, client: Client, now: float) -> Hold | None:
-    scope = Scope(namespace=namespace, labels=names.KEEP_LABEL)
-    try:
-        found = await everything(client, resource, METADATA, scope=scope)
-    except SkoupaError as error:
-        why = error.status.message if isinstance(error, ApiError) else error.message
-        return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=why))
-    for item in found.items:
-        meta = item.metadata
-        until = kept_until((meta.labels or {}).get(names.KEEP_LABEL), now)
-        if until is not None:
-            where = f"{meta.namespace}/" if meta.namespace else ""
-            inside = f"{resource.kind} {where}{meta.name}"
-            return Hold(reason=reason("keeps-inside", object=inside), until=finite(until))
-    return None
+    async def _of_kind(self, resource: Resource, namespace: str, now: float) -> Hold | None:
+        listing = pages(self._client, resource, METADATA, scope=Scope(namespace=namespace))
+        try:
+            async with aclosing(listing):
+                async for page in listing:
+                    if page.undecodable and not waived(resource, self._ignore):
+                        why = page.undecodable[0].why
+                        return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=why))
+                    for item in page.items:
+                        hold = self._hold(self._extraction.row(resource, item), now)
+                        if hold is not None:
+                            return hold
+        except SkoupaError as error:
+            if waived(resource, self._ignore):
+                return None
+            return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=error.message))
+        return None
+
+    def _hold(self, inside: Row, now: float) -> Hold | None:
+        for told, until in self._protection.reasons(inside, now):
+            if told.code == "namespace-kept":
+                # Its Namespace is the one that is judged, with this very label.
+                continue
+            if told.code == "kept":
+                return Hold(reason=reason("keeps-inside", object=called(inside)), until=until)
+            why = render(told)
+            return Hold(reason=reason("protects-inside", object=called(inside), why=why), until=until)
+        return None

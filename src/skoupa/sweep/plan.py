@@ -105,7 +105,7 @@ class Plan:
         row, now = self._store.get(uid), self._clock.now()
         wait = self._not_before.get(uid, now)
         if row is None or wait > now:
-            return None if row is None or wait == math.inf else wait
+            return None if row is None else wait
         look = self.next_look(row, now)
         if look is None or look > now or row.deleted_at:
             return look
@@ -133,7 +133,9 @@ class Plan:
         self.add(self._not_before[uid], uid)
 
     def try_again(self, uid: Uid) -> float:
-        """After a failure: in how many seconds the next try is."""
+        """After a failure: in how many seconds the next try is. What is gone meanwhile needs none."""
+        if self._store.get(uid) is None:
+            return 0.0
         wait = self._failures.setdefault(uid, Backoff(self._clock)).next()
         self.postpone(uid, wait)
         return wait
@@ -142,13 +144,13 @@ class Plan:
         self._failures.pop(uid, None)
 
     def sent(self, uid: Uid) -> None:
-        """The server took its delete: nothing more to do until the feed shows it."""
-        self._not_before[uid] = math.inf
+        """The server took its delete, and the feed will show it; what is still untouched after long is tried anew."""
+        self.postpone(uid, self._stuck_after)
 
     def too_soon(self, uid: Uid) -> bool:
         now = self._clock.now()
         moment = self._not_before.get(uid, now)
-        if now < moment < math.inf:
+        if now < moment:
             self.add(moment, uid)
         return now < moment
 

@@ -254,7 +254,8 @@ class Sweeper:
             self._try_again_unless_held(row.uid)
             return
         wait = self._plan.try_again(row.uid)
-        self.memory.overdue[row.uid] = (claim.due, "failing")
+        if self._store.get(row.uid) is not None:
+            self.memory.overdue[row.uid] = (claim.due, "failing")
         self._report.failed(row, claim, at=self._clock.now(), error=error, retry_in=wait)
 
     async def _look_after(self, row: Row, verdict: Verdict, now: float) -> None:

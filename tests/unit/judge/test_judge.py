@@ -29,7 +29,7 @@ class Nameless:
     def interests(self) -> Iterator[Interest]:
         yield Interest(kinds=("configmaps",), verbs=("list", "watch", "delete"))
 
-    def due(self, row: Row, now: float) -> float | None:  # noqa: ARG002 - part of the Protocol
+    def due(self, row: Row, now: float) -> float | None:
         return row.created + 3600.0 if row.name.startswith("tmp-") else None
 
     def answer(self, row: Row, now: float) -> Answer:
@@ -44,7 +44,7 @@ class Nameless:
 class Weekend:
     """An example of a guard."""
 
-    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:  # noqa: ARG002 - part of the Protocol
+    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:
         if claim.mechanism == "temporary" and now < CREATED + 7200:
             yield Hold(reason=reason("kept", value="weekend"), until=CREATED + 7200.0)
 

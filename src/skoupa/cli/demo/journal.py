@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from skoupa.cli.waiting import awaited
 from skoupa.clock import Clock
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid
@@ -45,7 +46,7 @@ class Journal:
 
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:  # noqa: ARG002
         self.deleted_kinds[row.resource.kind] += 1
-        waits = "; waiting for its finalizers" if terminating else ""
+        waits = f"; waiting for {awaited(row, claim)}" if terminating else ""
         self._say("deleted", f"{called(row)}: {render(claim.reason)}{waits}")
 
     def would_delete(self, row: Row, claim: Claim, *, at: float) -> None:  # noqa: ARG002

@@ -1,0 +1,40 @@
+"""The last look around an object before it goes, read freshly: what is inside it, and what hangs on it.
+
+Feeds may be a moment behind. For most objects nothing has to be read: only Namespaces and definitions contain others,
+and only where kept objects have owners can an owner take one along.
+"""
+
+from __future__ import annotations
+
+from skoupa.controller.knowledge import Knowledge
+from skoupa.facts.rows import Row
+from skoupa.kube.client import Client
+from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.parents import FreshLook
+
+
+class Surroundings:
+    def __init__(self, client: Client, knowledge: Knowledge) -> None:
+        self._client = client
+        self._knowledge = knowledge
+        self._fresh = FreshLook(
+            client,
+            protection=knowledge.protection,
+            extraction=knowledge.extraction,
+            ignore=knowledge.settings.cascade.ignore_kinds,
+        )
+
+    async def look(self, row: Row, claim: Claim) -> Verdict | None:
+        """The verdict that keeps it, or None."""
+        holds = await self.holds(row, claim)
+        return Verdict(claims=(claim,), holds=holds) if holds else None
+
+    async def holds(self, row: Row, claim: Claim) -> tuple[Hold, ...]:
+        now, discovery = self._client.clock.now(), self._knowledge.discovery
+        holds = await self._fresh.inside(row, discovery=discovery, now=now)
+        if claim.propagation != "Orphan":
+            owned = await self._knowledge.kept.holds_freshly(
+                row, client=self._client, discovery=discovery, now=now
+            )
+            holds += (owned,) if owned is not None else ()
+        return holds

@@ -1,0 +1,97 @@
+"""Deletions as Events: few when many go, and no name lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skoupa.clock import SystemClock
+from skoupa.kube.events import NOTE_LIMIT, Event
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Claim
+from skoupa.report.bundles import Bundles, events_of
+from tests.unit.judge.rows import owner_of, row
+
+pytestmark = pytest.mark.unit
+
+CLAIM = Claim(
+    mechanism="ttl", rule="x", due=0.0, reason=reason("ttl-expired", key="k", value="1h", since="then")
+)
+NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", fullmatch=True)
+
+
+def names_in(event: Event) -> list[str]:
+    return event.note.partition(": ")[2].split(", ")
+
+
+class Desk:
+    """An EventWriter with little room."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.told: list[Event] = []
+
+    def tell(self, event: Event) -> bool:
+        if len(self.told) >= self.room:
+            return False
+        self.told.append(event)
+        return True
+
+
+@settings(deadline=None)
+@given(st.lists(NAMES, min_size=2, max_size=200, unique=True))
+def test_no_name_is_lost_and_no_note_is_too_long(names: list[str]) -> None:
+    events = events_of([(row(name), CLAIM, 1.0) for name in names])
+    assert [name for event in events for name in names_in(event)] == names
+    assert all(len(event.note.encode()) <= NOTE_LIMIT for event in events)
+    assert all(event.regarding.name == names_in(event)[0] for event in events)
+
+
+def test_a_note_is_filled_before_the_next_one_begins() -> None:
+    names = [f"object-{number:03}" for number in range(500)]
+    events = events_of([(row(name), CLAIM, 1.0) for name in names])
+    assert len(events) == pytest.approx(sum(len(name) + 2 for name in names) / NOTE_LIMIT, abs=1.5)
+
+
+def test_a_single_one_says_why_and_whether_it_comes_back() -> None:
+    (event,) = events_of([(row(), CLAIM, 1.0)])
+    assert event.note == "deleted: k=1h, counted from then"
+    (event,) = events_of([(row(owners=(owner_of(row("parent")),)), CLAIM, 1.0)])
+    assert event.note == "deleted: k=1h, counted from then; ConfigMap parent will create it again"
+
+
+def test_the_same_deletion_told_twice_is_the_same_event() -> None:
+    from skoupa.kube.events import event_name
+
+    one, other = (events_of([(row(), CLAIM, 1.25)])[0] for _ in range(2))
+    assert event_name(one) == event_name(other)
+
+
+def test_kinds_namespaces_and_mechanisms_are_not_mixed() -> None:
+    desk = Desk(room=100)
+    bundles = Bundles(desk, SystemClock())  # type: ignore[arg-type]  # all that it needs of a writer
+    other = Claim(mechanism="policy", rule="x", due=0.0, reason=CLAIM.reason)
+    for name in ("a", "b"):
+        bundles.add(row(name), CLAIM, 1.0)
+        bundles.add(row(name, namespace="other"), CLAIM, 1.0)
+        bundles.add(row(name), other, 1.0)
+    assert len(bundles) == 6
+    bundles.flush()
+    assert len(desk.told) == 3
+    assert len(bundles) == 0
+
+
+def test_what_the_writer_has_no_room_for_waits() -> None:
+    desk = Desk(room=1)
+    bundles = Bundles(desk, SystemClock())  # type: ignore[arg-type]  # all that it needs of a writer
+    for number in range(500):
+        bundles.add(row(f"object-{number:03}"), CLAIM, 1.0)
+    bundles.flush()
+    assert len(desk.told) == 1
+    assert len(bundles) > 0
+    desk.room = 100
+    bundles.flush()
+    assert sorted(name for event in desk.told for name in names_in(event)) == [
+        f"object-{number:03}" for number in range(500)
+    ]

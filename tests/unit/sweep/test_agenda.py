@@ -1,0 +1,159 @@
+"""The agenda: whatever is added, everything is taken in time, in order, and nothing piles up."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from skoupa.facts.rows import Uid
+from skoupa.sweep.agenda import HOUR, Agenda
+
+pytestmark = pytest.mark.unit
+
+NOW = 1_767_225_600.0
+
+
+class World:
+    """Objects with due times, and an agenda that is told of every change as the sweeper tells it."""
+
+    def __init__(self) -> None:
+        self.due: dict[Uid, float] = {}
+        self.agenda = Agenda(due_of=self.due.get)
+
+    def set(self, uid: Uid, due: float, now: float) -> None:
+        before = self.due.get(uid)
+        self.due[uid] = due
+        self.agenda.add(due, uid, now=now, instead_of=before)
+
+    def take(self, now: float) -> list[Uid]:
+        """As the sweeper does: what is not due yet is planned again."""
+        gone = []
+        while taken := self.agenda.take_due(now, most=7):
+            for uid in taken:
+                due = self.due.get(uid)
+                if due is None:
+                    continue
+                if due <= now:
+                    gone.append(uid)
+                    del self.due[uid]
+                else:
+                    self.agenda.add(due, uid, now=now)
+        return gone
+
+
+UIDS = st.one_of(st.binary(min_size=16, max_size=16), st.text(max_size=3))
+
+
+@given(st.dictionaries(UIDS, st.integers(-10 * HOUR, 30 * HOUR).map(lambda due: due / 4), max_size=50))
+def test_everything_is_taken_exactly_once_in_order_and_not_before_its_time(dues: dict[Uid, float]) -> None:
+    world = World()
+    for uid, due in dues.items():
+        world.set(uid, NOW + due, NOW)
+    assert len(world.agenda) == len(dues)
+    taken: list[Uid] = []
+    now: float = NOW
+    while True:
+        following = world.agenda.next_time(now)
+        if following is None:
+            break
+        now = max(now, following)
+        gone = world.take(now)
+        assert all(NOW + dues[uid] <= now for uid in gone)
+        taken += gone
+    assert len(taken) == len(dues) == len(set(taken))
+    moments = [max(0.0, dues[uid]) for uid in taken]
+    assert moments == sorted(moments)
+
+
+@pytest.mark.parametrize("due", [HOUR - 1, HOUR, HOUR + 1, 2 * HOUR - 1, 2 * HOUR, 2 * HOUR + 1, 25.5 * HOUR])
+def test_the_boundary_between_far_and_near_loses_nothing(due: float) -> None:
+    for start in (NOW, NOW + 1, NOW + HOUR - 1, NOW + 0.5):
+        world = World()
+        world.set(b"x" * 16, start + due, start)
+        assert world.take(start + due - 0.001) == []
+        assert world.take(start + due) == [b"x" * 16]
+        assert len(world.agenda) == 0
+
+
+def test_next_time_never_sleeps_through_a_due_time() -> None:
+    world = World()
+    for number in range(200):
+        world.set(bytes([number] * 16), NOW + 61 * number, NOW)
+    now, taken = NOW, 0
+    while (following := world.agenda.next_time(now)) is not None:
+        assert following > now or world.agenda.next_time(now) == following
+        now = max(now, following)
+        taken += len(world.take(now))
+        assert all(due > now for due in world.due.values())
+    assert taken == 200
+
+
+class Relabelling(RuleBasedStateMachine):
+    """Objects whose due times change all the while; the model is a plain dict."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World()
+        self.now = NOW
+        self.changes = 0
+
+    @rule(number=st.integers(0, 5), due=st.floats(-HOUR, 6 * HOUR))
+    def label(self, number: int, due: float) -> None:
+        self.changes += 1
+        self.world.set(bytes([number] * 16), self.now + due, self.now)
+
+    @rule(number=st.integers(0, 5))
+    def cancel(self, number: int) -> None:
+        self.world.due.pop(bytes([number] * 16), None)
+
+    @rule(seconds=st.one_of(st.floats(0, 100), st.floats(0, 3 * HOUR)))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+        expected = {uid for uid, due in self.world.due.items() if due <= self.now}
+        gone = self.world.take(self.now)
+        assert set(gone) == expected
+        assert len(gone) == len(expected)
+
+    @rule(seconds=st.floats(0, 2 * HOUR))
+    def jump_back(self, seconds: float) -> None:
+        self.now -= seconds
+
+    @invariant()
+    def nothing_due_was_forgotten(self) -> None:
+        following = self.world.agenda.next_time(self.now)
+        if self.world.due:
+            assert following is not None
+            assert following <= max(self.now, min(self.world.due.values()))
+
+
+TestRelabelling = Relabelling.TestCase
+TestRelabelling.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+@pytest.mark.parametrize("ttl", [10 * 60, 50 * 60, 5 * HOUR, 7 * 24 * HOUR])
+def test_an_object_that_is_refreshed_every_minute_does_not_pile_up(ttl: float) -> None:
+    world, now, most = World(), NOW, 0
+    for _ in range(24 * 60):
+        world.set(b"x" * 16, now + ttl, now)
+        now += 60
+        assert world.take(now) == []
+        most = max(most, len(world.agenda))
+    assert most <= 30
+
+
+def test_a_million_entries_are_cheap() -> None:
+    agenda = Agenda(due_of=lambda _: None)
+    uids = [number.to_bytes(16, "big") for number in range(1_000_000)]
+    started = time.perf_counter()
+    for number, uid in enumerate(uids):
+        agenda.add(NOW + 2 * HOUR + number, uid, now=NOW)
+    assert time.perf_counter() - started < 5.0
+    assert len(agenda) == 1_000_000
+    started = time.perf_counter()
+    assert agenda.take_due(NOW, most=10) == []
+    assert agenda.next_time(NOW) is not None
+    assert time.perf_counter() - started < 0.05
