@@ -21,6 +21,24 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 - Typer hands it over so
+    if wanted:
+        dispatch("version", connecting=Connecting(), client_only=True, output="text")
+        raise typer.Exit
+
+
+@app.callback()
+def skoupa(
+    *,
+    version: Annotated[  # noqa: ARG001 - its callback is all there is to it
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="The version of this program."),
+    ] = False,
+) -> None:
+    pass
+
+
 app.command(help=PLAN_HELP)(plan)
 app.command()(explain)
 app.command("why", hidden=True)(explain)
@@ -66,7 +84,8 @@ def snapshot(
 ) -> None:
     """Writes the objects of a cluster as one YAML List, without the values of Secrets.
 
-    What may not be read is named on standard error, and the exit code is then 4.
+    Everything else is in it, also ConfigMaps and the environment of containers as Pods have it written: a FILE is made
+    readable for you alone. What may not be read is named on standard error, and the exit code is then 4.
 
     Example: skoupa snapshot -A -o shop.yaml && skoupa demo --from shop.yaml
     """

@@ -1,7 +1,8 @@
 """Writing one label or annotation on objects that a person names: what `keep`, `extend` and `refresh` share.
 
 Every write names the very state it was decided on (resourceVersion); when somebody else was faster the object is read
-and decided anew, so nothing is overwritten blindly. The caller's own rights are used.
+and decided anew, so nothing is overwritten blindly. The caller's own rights are used. What becomes of an object is
+told with its surroundings in view, as `explain` does; only whether the caller might delete it is not asked.
 """
 
 from __future__ import annotations
@@ -26,9 +27,13 @@ from skoupa.cli.times import zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.survey import Finding, Survey
 from skoupa.errors import Conflict, SkoupaError
+from skoupa.facts.rows import Row
 from skoupa.judge.cascade import called
+from skoupa.kube.client import Client
+from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import Partial
 from skoupa.kube.timestamps import whole_seconds
+from skoupa.settings import Settings
 
 TRIES: Final = 10
 
@@ -76,11 +81,11 @@ def change_all(common: Changing, *, connecting: Connecting, decide: Decide) -> N
     async def work(world: World) -> tuple[float, list[Changed], list[tuple[Target, SkoupaError]]]:
         done: list[Changed] = []
         failed: list[tuple[Target, SkoupaError]] = []
-        survey = Survey(world.client, settings, namespaces=(world.namespace,), inside_only=True)
-        await survey.discover()
+        places = _Places(world, settings)
         for target in targets:
             try:
-                done.append(await _change(world, survey, target, decide=decide, dry_run=common.dry_run))
+                place = await places.of(target)
+                done.append(await _change(world, place, target, decide=decide, dry_run=common.dry_run))
             except SkoupaError as error:
                 failed.append((target, error))
         return world.now(), done, failed
@@ -95,10 +100,58 @@ def change_all(common: Changing, *, connecting: Connecting, decide: Decide) -> N
         raise typer.Exit(exits.LEFTOVERS if done else failed[0][1].exit_code)
 
 
-async def _change(world: World, survey: Survey, target: Target, *, decide: Decide, dry_run: bool) -> Changed:
+class _Place:
+    """One namespace and what is known of it."""
+
+    def __init__(self, client: Client, survey: Survey, namespace: str) -> None:
+        self._client = client
+        self.survey = survey
+        self.namespace = namespace
+        self._inside = False
+        self._everywhere = False
+
+    async def look_around(self, row: Row, now: float) -> None:
+        """Reads what could hold the object, once, and only where something wants it to go."""
+        if not self.survey.finding(row, now).verdict.claims:
+            return
+        if self._everywhere or (self._inside and row.resource.namespaced):
+            # Whose owners are not known yet: what was kept a moment ago.
+            await self.survey.knowledge.kept.read_chains(self._client, self.survey.knowledge.discovery)
+            return
+        await self.survey.read_surroundings(row)
+        if row.resource.namespaced:
+            self._inside = True
+        else:
+            self._everywhere = True
+
+
+class _Places:
+    """The namespaces that the targets are in; the kinds are asked for once."""
+
+    def __init__(self, world: World, settings: Settings) -> None:
+        self._world = world
+        self._settings = settings
+        self._known: dict[str, _Place] = {}
+        self._discovery: Discovery | None = None
+
+    async def of(self, target: Target) -> _Place:
+        namespace = target.namespace or self._world.namespace
+        place = self._known.get(namespace)
+        if place is None:
+            survey = Survey(self._world.client, self._settings, namespaces=(namespace,), inside_only=True)
+            if self._discovery is None:
+                self._discovery = await survey.discover()
+            survey.knowledge.discovery = self._discovery
+            place = self._known[namespace] = _Place(self._world.client, survey, namespace)
+        return place
+
+
+async def _change(world: World, place: _Place, target: Target, *, decide: Decide, dry_run: bool) -> Changed:
+    survey = place.survey
     for _ in range(TRIES):
-        row = await find(survey, target, namespace=world.namespace)
+        row = await find(survey, target, namespace=place.namespace)
         now = world.now()
+        await place.look_around(row, now)
         found = survey.finding(row, now)
         decision = decide(found, survey, now)
         if not decision.edits:
@@ -120,7 +173,9 @@ async def _change(world: World, survey: Survey, target: Target, *, decide: Decid
             continue
         partial = msgspec.json.decode(msgspec.json.encode(written), type=Partial)
         after = survey.knowledge.extraction.row(row.resource, partial)
-        survey.knowledge.store.refresh(after)
+        delta = None if dry_run else survey.knowledge.store.refresh(after)
+        if delta is not None:
+            survey.knowledge.learn([delta])
         return Changed(
             found=survey.finding(after, now),
             changes=tuple(

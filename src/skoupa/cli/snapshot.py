@@ -1,14 +1,16 @@
 """`skoupa snapshot`: the dump that `--from` reads.
 
 Memory stays at one kind. Values of Secrets never leave the server's answer: keys are kept,
-values are replaced. A kind that can't be read is named and changes the exit code: a gap must not look like emptiness.
+values are replaced. Everything else is in it, also what people wrote into the environment of containers, so a file is
+for its owner alone. A kind that can't be read is named and changes the exit code: a gap must not look like emptiness.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Self, TextIO
 
@@ -19,7 +21,7 @@ from skoupa.cli.connect import connected, run_async
 from skoupa.cli.exits import LEFTOVERS
 from skoupa.cli.options import Connecting
 from skoupa.cli.saying import progress, say
-from skoupa.errors import ApiError, BadReply, TimedOut, UsageError
+from skoupa.errors import ApiError, BadReply, SkoupaError, TimedOut, UsageError
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
@@ -127,11 +129,14 @@ class _Output:
     def __enter__(self) -> Self:
         if self._path != "-":
             try:
-                self._stream = Path(self._partial).open("w", encoding="utf-8")
+                # What an ended snapshot left there may have other rights.
+                Path(self._partial).unlink(missing_ok=True)
+                private = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             except OSError as error:
                 raise UsageError(
                     f"{self._path} can't be written: {error.strerror}", advice="choose another --output"
                 ) from error
+            self._stream = os.fdopen(private, "w", encoding="utf-8")
         self._stream.write("apiVersion: v1\nkind: List\nitems:")
         return self
 
@@ -140,9 +145,10 @@ class _Output:
         return f"{self._path}.partial"
 
     def write(self, found: dict[str, Any]) -> None:
-        if not self.written:
-            self._stream.write("\n")
-        yaml.dump([found], self._stream, Dumper=self._dumper, sort_keys=False, allow_unicode=True)
+        with self._telling():
+            if not self.written:
+                self._stream.write("\n")
+            yaml.dump([found], self._stream, Dumper=self._dumper, sort_keys=False, allow_unicode=True)
         self.written += 1
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -152,8 +158,25 @@ class _Output:
         if self._path == "-":
             self._stream.flush()
             return
-        self._stream.close()
-        if kind is None:
-            Path(self._partial).replace(self._path)
-        else:
-            Path(self._partial).unlink(missing_ok=True)
+        complete = False
+        try:
+            with self._telling() if kind is None else suppress(OSError):
+                self._stream.close()
+                complete = kind is None
+        finally:
+            if complete:
+                Path(self._partial).replace(self._path)
+            else:
+                Path(self._partial).unlink(missing_ok=True)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if self._path == "-":
+                raise
+            raise SkoupaError(
+                f"{self._path} can't be written: {error.strerror}",
+                advice="make room, or choose another --output",
+            ) from error

@@ -21,7 +21,7 @@ from skoupa import __version__
 from skoupa.clock import Clock
 from skoupa.controller.engine import Engine
 from skoupa.controller.lanes import Lanes
-from skoupa.errors import ServerFailure, TimedOut, TooManyRequests, Unreachable
+from skoupa.errors import NotFound, ServerFailure, TimedOut, TooManyRequests, Unreachable
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.events import EventWriter
@@ -165,6 +165,11 @@ class Process:
                 ("events", self._events.last_error if self._events is not None else None),
             ):
                 said = str(error) if error is not None else ""
+                if what == "lease" and isinstance(error, NotFound):
+                    # Without it nobody ever leads, and nothing is deleted.
+                    home = self._settings.lease.namespace
+                    said += f"; nothing is deleted before the namespace {home} exists: create it, run "
+                    said += "`skoupa install`, or set lease.namespace"
                 if said and told.get(what) != said:
                     self._log("trouble", level="warning", what=what, error=said)
                 told[what] = said

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from skoupa.cli.demo.journal import Journal, Line
 from skoupa.cli.demo.story import HOUR, Life, opening
+from skoupa.cli.termination import was_terminated
 from skoupa.controller.engine import Engine
 from skoupa.kube.client import Client
 from skoupa.kube.flow import Flow
@@ -38,7 +39,8 @@ def run(*, source: str | None, hours: float | None, speed: float, seed: int) -> 
         # Without a terminal nobody watches the hours go by: time jumps from event to event.
         run_virtual(main, speed=speed if terminal else None, seed=seed)
     except KeyboardInterrupt:
-        if not terminal:
+        # On a terminal Ctrl-C is how it ends.
+        if not terminal or was_terminated():
             raise
 
 

@@ -1,0 +1,31 @@
+"""The one configuration: a YAML file, `SKOUPA_*` variables on top of it, command-line flags on top of those.
+
+`fields` is every setting with its default and its description, `loading` reads and merges, `checks` refuses what can't be
+meant.
+"""
+
+from skoupa.settings.fields import (
+    DURATION,
+    Features,
+    LeaseSettings,
+    Protect,
+    Setting,
+    Settings,
+    TtlSettings,
+    every_setting,
+)
+from skoupa.settings.loading import decode, load, seconds
+
+__all__ = [
+    "DURATION",
+    "Features",
+    "LeaseSettings",
+    "Protect",
+    "Setting",
+    "Settings",
+    "TtlSettings",
+    "decode",
+    "every_setting",
+    "load",
+    "seconds",
+]

@@ -1,0 +1,181 @@
+"""Reads the configuration: file, then environment, then flags.
+
+An unknown key is an error that names the nearest known one: a misspelt guard must not silently be no guard.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+import yaml
+
+from skoupa.errors import UsageError
+from skoupa.expr.durations import parse_duration
+from skoupa.settings.checks import check_namespaces, check_protect
+from skoupa.settings.fields import DURATION, ENV_PREFIX, Section, Setting, Settings, every_setting
+
+_SEE_ALL: Final = "docs/settings.md lists all settings"
+# Variables that are no settings: for tracing a fault, and for where test tools keep their files.
+_OTHER_VARIABLES: Final = frozenset({"SKOUPA_DEBUG", "SKOUPA_CACHE"})
+# What Kubernetes itself tells every Pod about a Service whose name begins with skoupa.
+_SERVICE_LINK: Final = re.compile(
+    r"SKOUPA(_\w+)?_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)"
+)
+
+
+def load(
+    file: str | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    flags: Mapping[str, Any] | None = None,
+) -> Settings:
+    """File, then environment, then flags; `flags` maps keys like `ttl.noticeBefore` to values or texts."""
+    tree = _read(file) if file else {}
+    known = {setting.key: setting for setting in every_setting()}
+    variables = {setting.variable: setting for setting in known.values()}
+    for name in sorted(environ):
+        if not name.startswith(ENV_PREFIX) or name in _OTHER_VARIABLES:
+            continue
+        if name in variables:
+            _put(tree, variables[name].key, _from_text(environ[name], variables[name]))
+        elif not _SERVICE_LINK.fullmatch(name):
+            raise UsageError(f"there is no variable {name}", advice=_nearest(name, variables))
+    for key, value in (flags or {}).items():
+        if key not in known:
+            raise UsageError(f"there is no setting {key}", advice=_nearest(key, known))
+        _put(tree, key, _from_text(value, known[key]) if isinstance(value, str) else value)
+    return decode(tree, source=file or "the settings")
+
+
+def decode(tree: dict[str, Any], *, source: str) -> Settings:
+    tree = {key: value for key, value in tree.items() if key not in {"apiVersion", "kind"}}
+    _check_keys(tree, Settings, path=(), source=source)
+    try:
+        settings = msgspec.convert(tree, Settings, strict=True)
+    except msgspec.ValidationError as error:
+        key, said = _readable(str(error))
+        choices = next((get_args(_bare(one.type)) for one in every_setting() if one.key == key), ())
+        advice = f"write {' or '.join(choices)}" if choices and "enum" in said else _SEE_ALL
+        raise UsageError(f"{source}: {key}: {said}" if key else f"{source}: {said}", advice=advice) from error
+    for setting in every_setting():
+        value = _get(settings, setting.key)
+        if _is_duration(setting.type) and value is not None:
+            parsed = parse_duration(value)
+            if not isinstance(parsed, int):
+                raise UsageError(f"{source}: {setting.key}: {value!r} is no duration", advice=parsed.instead)
+    check_protect(settings.protect, source=source)
+    check_namespaces(settings, source=source)
+    return settings
+
+
+def seconds(duration: str) -> int:
+    """A duration of the settings, which `decode` has checked."""
+    parsed = parse_duration(duration)
+    assert isinstance(parsed, int)
+    return parsed
+
+
+def _read(file: str) -> dict[str, Any]:
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise UsageError(f"{file} can't be read: {why}", advice="check --config") from error
+    try:
+        tree = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+    except yaml.YAMLError as error:
+        where = getattr(error, "problem_mark", None)
+        line = f" at line {where.line + 1}" if where else ""
+        raise UsageError(f"{file} is no YAML{line}", advice=str(getattr(error, "problem", error))) from error
+    if tree is None:
+        return {}
+    if not isinstance(tree, dict):
+        raise UsageError(
+            f"{file} is a {type(tree).__name__}, not settings", advice="write `mode: observe` for a start"
+        )
+    return tree
+
+
+def _check_keys(tree: Any, section: type[msgspec.Struct], *, path: tuple[str, ...], source: str) -> None:
+    if not isinstance(tree, dict):
+        return
+    hints = get_type_hints(section)
+    fields = {field.encode_name: hints[field.name] for field in msgspec.structs.fields(section)}
+    for key, value in tree.items():
+        where = ".".join((*path, str(key)))
+        if key not in fields:
+            known = {".".join((*path, name)): None for name in fields} | {
+                s.key: None for s in every_setting()
+            }
+            raise UsageError(f"{source}: there is no setting {where}", advice=_nearest(where, known))
+        hint = fields[key]
+        if isinstance(hint, type) and issubclass(hint, Section):
+            _check_keys(value, hint, path=(*path, key), source=source)
+
+
+def _nearest(key: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(key, list(known), n=1, cutoff=0.4)
+    return f"did you mean {near[0]}?" if near else _SEE_ALL
+
+
+def _put(tree: dict[str, Any], key: str, value: Any) -> None:
+    *sections, last = key.split(".")
+    for section in sections:
+        below = tree.get(section)
+        tree[section] = dict(below) if isinstance(below, dict) else {}
+        tree = tree[section]
+    tree[last] = value
+
+
+def _get(settings: Settings, key: str) -> Any:
+    found: Any = settings
+    for part in key.split("."):
+        names = {field.encode_name: field.name for field in msgspec.structs.fields(found)}
+        found = getattr(found, names[part])
+    return found
+
+
+def _from_text(text: str, setting: Setting) -> Any:
+    """Environment and flags are texts; lists are separated by commas."""
+    bare = _bare(setting.type)
+    if get_origin(bare) is tuple:
+        separator = ";" if setting.key == "protect.selectors" else ","
+        return [part.strip() for part in text.split(separator) if part.strip()]
+    if bare is str or _is_duration(setting.type) or get_origin(bare) is Literal:
+        return text
+    try:
+        return msgspec.convert(text, bare, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{setting.variable} or {setting.key}: {text!r} can't be used: {error}") from error
+
+
+def _bare(hint: Any) -> Any:
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    if get_origin(hint) in {types.UnionType, typing.Union}:
+        return _bare(next(part for part in get_args(hint) if part is not type(None)))
+    return hint
+
+
+def _is_duration(hint: Any) -> bool:
+    return DURATION in _flat(hint)
+
+
+def _flat(hint: Any) -> Iterator[Any]:
+    yield hint
+    for part in get_args(hint):
+        yield from _flat(part)
+
+
+def _readable(message: str) -> tuple[str, str]:
+    """`Expected `int`, got `str` - at `$.rate.inFlight`` is the key and what is wrong with it."""
+    said, _, where = message.partition(" - at `$.")
+    return where.rstrip("`"), said
