@@ -31,7 +31,7 @@ def _version(wanted: bool) -> None:  # noqa: FBT001 - Typer hands it over so
 @app.callback()
 def skoupa(
     *,
-    version: Annotated[  # noqa: ARG001 - its callback is all there is to it
+    version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="The version of this program."),
     ] = False,

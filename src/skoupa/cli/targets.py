@@ -5,13 +5,18 @@ A namespace in the name wins over -n and the context: that is how `plan -A -o na
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
 from skoupa.controller.survey import Survey, kind_of
 from skoupa.errors import NotFound, UsageError
 from skoupa.facts.rows import Row
+
+
+_VERSION: Final = re.compile("v[0-9]+((alpha|beta)[0-9]+)?")
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -32,10 +37,18 @@ def read_targets(texts: Sequence[str]) -> list[Target]:
 
 
 def _target(text: str) -> Target:
-    match text.split("/"):
-        case [kind, name] if kind and name:
+    parts = text.split("/")
+    # A kind may be written with its version: v1/Pod, apps/v1/Deployment.
+    length = 1
+    if len(parts) > 2 and _VERSION.fullmatch(parts[0]):
+        length = 2
+    elif len(parts) > 3 and _VERSION.fullmatch(parts[1]):
+        length = 3
+    kind = "/".join(parts[:length])
+    match parts[length:]:
+        case [name] if all(parts):
             return Target(kind, name)
-        case [kind, namespace, name] if kind and namespace and name:
+        case [namespace, name] if all(parts):
             return Target(kind, name, namespace)
         case _:
             raise UsageError(

@@ -90,13 +90,14 @@ class Backlog:
         return overdue
 
     def learn(self, deltas: Iterable[Delta], now: float) -> bool:
-        """Whether a new labelling of many was found, or a known one grew."""
+        """Whether a new labelling of many was found, a known one grew, or one is over."""
         grown = False
         for delta in deltas:
             row, before = delta.after, delta.before
             if row is None:
                 if before is not None and before.uid in self._written:
                     self._gone[before.uid] = now
+                    grown = self._end_masses() or grown
                 continue
             # A manager that owns the label and writes something else gives it a new time: the label itself counts.
             if before is not None and before.label(names.TTL_LABEL) == row.label(names.TTL_LABEL):
@@ -141,6 +142,14 @@ class Backlog:
                 self.masses.append(Mass(start=begin, end=end, count=self._between(begin, end)))
                 return True
         return False
+
+    def _end_masses(self) -> bool:
+        """One whose objects are all gone, or have lost the label again, is over: the next label is a wish again."""
+        newest = max((at for uid, (at, _) in self._written.items() if uid not in self._gone), default=0)
+        going_on = [mass for mass in self.masses if mass.start <= newest]
+        ended = len(going_on) < len(self.masses)
+        self.masses = going_on
+        return ended
 
     def _between(self, start: int, end: int) -> int:
         return bisect.bisect_right(self._moments, end) - bisect.bisect_left(self._moments, start)

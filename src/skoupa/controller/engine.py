@@ -160,14 +160,14 @@ class Engine:
     async def _follow_chains(self) -> None:
         """Reads whom kept objects hang on, and writes down mass labellings, so that a restart does not forget them."""
         backoff = Backoff(self._clock)
-        written = b""
+        written = b"[]"
         while True:
             await self._chains_wanted.wait()
             self._chains_wanted.clear()
             if await self.knowledge.kept.read_chains(self._client, self.knowledge.discovery):
                 self.sweeper.look_again()
             masses = msgspec.json.encode(self.backlog.masses)
-            if self.backlog.masses and masses != written and self._acting():
+            if masses != written and self._acting():
                 if await self._put(MASS_LABELLINGS, self.backlog.masses):
                     written = masses
                 else:

@@ -33,7 +33,8 @@ class Rights:
         self._namespaces = tuple(namespaces)
         # The oldest first. None: something there is due, and nobody has asked yet.
         self._rules: dict[str, Rules | None] = {}
-        self._asked_at: dict[str, float] = {}
+        # When a 403 was last the cause to ask.
+        self._doubted_at: dict[str, float] = {}
         # Where the server does not tell its rules: what it said of one kind, or one object, and when.
         self._answers: dict[tuple[Resource, str, str], tuple[bool, float]] = {}
         self._asking = asyncio.Lock()
@@ -77,7 +78,6 @@ class Rights:
         await self._answer(wanted)
 
     async def _ask(self, namespace: str) -> None:
-        self._asked_at[namespace] = self._clock.monotonic()
         rules = await self._access.renew(namespace)
         self._rules.pop(namespace, None)
         self._rules[namespace] = rules
@@ -95,9 +95,10 @@ class Rights:
         place = place_of(row)
         async with self._asking:
             for namespace in dict.fromkeys((_EVERYWHERE, place)):
-                asked = self._asked_at.get(namespace, float("-inf"))
-                if self._clock.monotonic() - asked >= BELIEF_SECONDS:
+                doubted = self._doubted_at.get(namespace, float("-inf"))
+                if self._clock.monotonic() - doubted >= BELIEF_SECONDS:
                     await self._ask(namespace)
+                    self._doubted_at[namespace] = self._clock.monotonic()
             if self._may_delete(row) is None:
                 self._access.forget()
                 allowed = await self._access.may("delete", row.resource, namespace=place, name=row.name)
@@ -108,7 +109,7 @@ class Rights:
         """Namespaces in which nothing is left to judge need not be asked about any more."""
         for place in [place for place in self._rules if place != _EVERYWHERE and place not in but]:
             del self._rules[place]
-            self._asked_at.pop(place, None)
+            self._doubted_at.pop(place, None)
         self._answers = {key: said for key, said in self._answers.items() if key[1] in but or not key[1]}
 
     def hold(self, row: Row, now: float) -> Hold | None:  # noqa: ARG002 - rights do not end by themselves

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from skoupa.kube.resources import CONFIG_MAPS
-from tests.contract.arena import Arena, Gate, refused
+from tests.contract.arena import Arena, Gate
+from tests.contract.expecting import refused
 from tests.contract.registry import rule
 from tests.contract.sabotage import skip, swap, wrap
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, PODS
-from tests.contract.arena import Arena, causes_of, refused
+from tests.contract.arena import Arena
+from tests.contract.expecting import causes_of, refused
 from tests.contract.kinds import DEPLOYMENTS, deployment, pod
 from tests.contract.registry import rule
 from tests.contract.sabotage import always, but, misspeak, skip, swap, wrap

@@ -7,7 +7,8 @@ from typing import Any
 from skoupa.kube.client import Deleted
 from skoupa.kube.discovery import discover
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
-from tests.contract.arena import Arena, Object, causes_of, document, refused, status_of
+from tests.contract.arena import Arena, Object
+from tests.contract.expecting import causes_of, document, refused, status_of
 from tests.contract.registry import rule
 from tests.contract.rules.creation import of_any_kind
 from tests.contract.rules.deleting import FINALIZER

@@ -8,7 +8,8 @@ from skoupa.errors import NotFound
 from skoupa.kube.client import Deleted
 from skoupa.kube.resources import CONFIG_MAPS, PODS
 from skoupa.sim.deleteoptions import Options
-from tests.contract.arena import Arena, Object, causes_of, document, refused, status_of
+from tests.contract.arena import Arena, Object
+from tests.contract.expecting import causes_of, document, refused, status_of
 from tests.contract.kinds import SECRETS, pod, secret
 from tests.contract.registry import rule
 from tests.contract.rules.listing import names_of

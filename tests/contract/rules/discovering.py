@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from skoupa.errors import UnknownKind
 from skoupa.kube.discovery import discover
-from tests.contract.arena import Arena, document
+from tests.contract.arena import Arena
+from tests.contract.expecting import document
 from tests.contract.registry import rule
 from tests.contract.sabotage import edit, swap
 

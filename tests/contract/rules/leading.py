@@ -6,7 +6,8 @@ import asyncio
 
 from skoupa.kube.leases import Election
 from skoupa.kube.resources import LEASES
-from tests.contract.arena import Arena, refused
+from tests.contract.arena import Arena
+from tests.contract.expecting import refused
 from tests.contract.registry import rule
 from tests.contract.sabotage import always, edit, refuse
 

@@ -9,7 +9,8 @@ from skoupa.kube.lists import Scope, count, everything, pages
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, Resource
 from skoupa.sim.encoding import document
-from tests.contract.arena import Arena, Object, causes_of, document_of, refused, status_of
+from tests.contract.arena import Arena, Object
+from tests.contract.expecting import causes_of, document_of, refused, status_of
 from tests.contract.kinds import SECRETS, secret
 from tests.contract.registry import rule
 from tests.contract.sabotage import always, but, edit, misspeak, skip, swap, wrap

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from skoupa.kube.resources import CONFIG_MAPS
-from tests.contract.arena import Arena, document, status_of
+from tests.contract.arena import Arena
+from tests.contract.expecting import document, status_of
 from tests.contract.registry import rule
 from tests.contract.sabotage import misspeak, swap
 

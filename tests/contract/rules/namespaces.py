@@ -6,7 +6,8 @@ from typing import Any
 
 from skoupa.kube.client import Deleted
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
-from tests.contract.arena import Arena, Object, causes_of, document, refused, status_of
+from tests.contract.arena import Arena, Object
+from tests.contract.expecting import causes_of, document, refused, status_of
 from tests.contract.kinds import SECRETS, pod, secret
 from tests.contract.registry import rule
 from tests.contract.rules.deleting import FINALIZER, release

@@ -7,7 +7,8 @@ from uuid import NAMESPACE_DNS, uuid5
 
 from skoupa.errors import NotFound
 from skoupa.kube.resources import CONFIG_MAPS, Resource
-from tests.contract.arena import Arena, Object, causes_of, refused
+from tests.contract.arena import Arena, Object
+from tests.contract.expecting import causes_of, refused
 from tests.contract.kinds import CLUSTER_ROLES, JOBS, job, owner
 from tests.contract.registry import rule
 from tests.contract.rules.deleting import FINALIZER, release

@@ -6,7 +6,8 @@ from typing import Any
 
 from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.sim.patches import PatchRefused
-from tests.contract.arena import Arena, Object, causes_of, refused, status_of
+from tests.contract.arena import Arena, Object
+from tests.contract.expecting import causes_of, refused, status_of
 from tests.contract.registry import rule
 from tests.contract.sabotage import always, misspeak, skip, swap, wrap
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from skoupa.kube.access import Access
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
-from tests.contract.arena import Arena, Grant, Object, document, refused, status_of
+from tests.contract.arena import Arena, Grant, Object
+from tests.contract.expecting import document, refused, status_of
 from tests.contract.kinds import DEPLOYMENTS, SECRETS, deployment
 from tests.contract.registry import rule
 from tests.contract.sabotage import always, but, edit, misspeak, wrap

@@ -7,7 +7,8 @@ import json
 from skoupa.errors import NotFound
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
-from tests.contract.arena import Arena, document, refused, status_of
+from tests.contract.arena import Arena
+from tests.contract.expecting import document, refused, status_of
 from tests.contract.kinds import DEPLOYMENTS
 from tests.contract.registry import rule
 from tests.contract.sabotage import always, misspeak, swap

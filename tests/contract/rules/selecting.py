@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from skoupa.kube.resources import CONFIG_MAPS, PODS
-from tests.contract.arena import Arena, refused
+from tests.contract.arena import Arena
+from tests.contract.expecting import refused
 from tests.contract.kinds import JOBS, SECRETS, pod, secret
 from tests.contract.registry import rule
 from tests.contract.rules.listing import names_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from skoupa.kube.resources import Resource
-from tests.contract.arena import Arena, Object, causes_of, document, refused, status_of
+from tests.contract.arena import Arena, Object
+from tests.contract.expecting import causes_of, document, refused, status_of
 from tests.contract.registry import rule
 from tests.contract.sabotage import always, edit, swap
 

@@ -8,7 +8,8 @@ from typing import Any
 from skoupa.kube.events import Event, EventWriter, Regarding
 from skoupa.kube.resources import CONFIG_MAPS, EVENTS
 from skoupa.kube.timestamps import micro_time
-from tests.contract.arena import Arena, Object, causes_of, refused
+from tests.contract.arena import Arena, Object
+from tests.contract.expecting import causes_of, refused
 from tests.contract.kinds import CORE_EVENTS
 from tests.contract.registry import rule
 from tests.contract.rules.deleting import FINALIZER, release

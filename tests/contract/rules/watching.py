@@ -10,7 +10,8 @@ from skoupa.kube.lists import Scope
 from skoupa.kube.objects import METADATA
 from skoupa.kube.watch import Begun, Changed, Interrupted, Listed, Synced, watch
 from skoupa.sim.watching import at_version
-from tests.contract.arena import Arena, Object, causes_of, status_of
+from tests.contract.arena import Arena, Object
+from tests.contract.expecting import causes_of, status_of
 from tests.contract.kinds import SECRETS, secret
 from tests.contract.registry import rule
 from tests.contract.sabotage import always, but, edit, misspeak, skip, swap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
@@ -14,7 +15,7 @@ from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.kube.transport import Request, Response, Stream, Transport
 from skoupa.sim.access import Rule
 from tests.unit.cli.saying import Shell
-from tests.unit.cli.worlds import KEEP, NOON, TTL, Town, config_map, granting
+from tests.unit.cli.worlds import KEEP, NOON, TTL, Town, config_map, granting, obj
 
 pytestmark = pytest.mark.unit
 
@@ -178,6 +179,83 @@ def test_a_dry_run_says_what_would_be_and_writes_nothing(town: Town, command: Se
     told = town.document(*command, "cm/a", "-n", "shop", "--dry-run")
     assert told["dryRun"] is True
     assert told["items"][0]["outcome"]["what"] == "would-change"
+
+
+@pytest.mark.parametrize(
+    "command", [("extend", "--by", "1d"), ("keep", "--until", "2026-09-30"), ("refresh",)], ids=" ".join
+)
+def test_what_becomes_of_it_is_told_as_explain_tells_it(town: Town, command: Sequence[str]) -> None:
+    """A kept Secret inside holds the Namespace, whatever is written on the Namespace itself."""
+    town.holding(
+        obj("Namespace", "shop", labels={TTL: "4h"}),
+        obj("Secret", "inside", namespace="shop", labels={KEEP: "true"}),
+    )
+    said = town(*command, "namespace/shop")
+    assert said.code == 0
+    explained = town("explain", "namespace/shop").out.splitlines()
+    assert explained[1].endswith("but held: it stays.")
+    assert said.out.endswith(f"{explained[1].strip()}\n")
+    told = {
+        name: town.document(*arguments, "namespace/shop")["items"][0]
+        for name, arguments in (("here", command), ("there", ("explain",)))
+    }
+    for field in ("due", "goesAt", "holds"):
+        assert told["here"][field] == told["there"][field]
+
+
+def test_what_lives_in_a_kept_namespace_is_told_to_stay(town: Town) -> None:
+    town.holding(obj("Namespace", "shop", labels={KEEP: "true"}), config_map("a", "1h"))
+    said = town("keep", "cm/a", "-n", "shop", "--until", "2026-09-30")
+    assert "but held: it stays." in said.out
+
+
+def test_objects_that_were_kept_a_moment_ago_hold_what_they_hang_on(town: Town) -> None:
+    owner = config_map("owner", "1h", uid="aaaaaaaa-0000-0000-0000-000000000001")
+    reference = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "owner",
+        "uid": "aaaaaaaa-0000-0000-0000-000000000001",
+    }
+    town.holding(owner, config_map("owned", "1h", owners=[reference]), config_map("other", "1h"))
+    said = town(
+        "keep", "cm/owned", "cm/owner", "cm/other", "-n", "shop", "--until", "2026-09-30", "-o", "json"
+    )
+    holds = {
+        item["name"]: [hold["reason"]["code"] for hold in item["holds"]]
+        for item in json.loads(said.out)["items"]
+    }
+    assert holds["owner"] == ["kept", "keeps-inside"]
+    assert holds["other"] == ["kept"], "nothing unknown holds what nobody hangs on"
+
+
+def test_the_names_that_a_plan_of_all_namespaces_prints_can_be_handed_on(town: Town) -> None:
+    town.holding(
+        config_map("a", "1h"),
+        config_map("a", "2h", namespace="blog"),
+        obj("Deployment", "web", api="apps/v1", namespace="blog", labels={TTL: "1h"}),
+        obj("Namespace", "preview", labels={TTL: "1h"}),
+    )
+    names = town("plan", "-A", "-o", "name").out.split()
+    assert sorted(names) == [
+        "configmap/blog/a",
+        "configmap/shop/a",
+        "deployment.apps/blog/web",
+        "namespace/preview",
+    ]
+    for name in names:
+        [item] = town.document("explain", name)["items"]
+        assert "/".join(part for part in (item["namespace"], item["name"]) if part) == name.partition("/")[2]
+    kept = town.document("keep", *names)
+    assert len(kept["items"]) == 4
+    assert town("plan", "-A", "--fail-over", "0").code == 0, "nothing goes any more"
+    assert town("plan", "-n", "blog", "-o", "name").out.split() == ["deployment.apps/web", "configmap/a"]
+
+
+def test_a_namespace_in_the_name_of_what_is_in_none_is_refused(town: Town) -> None:
+    said = town.holding(obj("Namespace", "preview", labels={TTL: "1h"})).__call__("keep", "ns/shop/preview")
+    assert said.code == 2
+    assert "a Namespace is in no namespace: write ns/preview" in said.sentence
 
 
 def test_the_document_has_the_new_state_and_what_was_written(town: Town) -> None:

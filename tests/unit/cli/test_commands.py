@@ -75,6 +75,10 @@ def test_the_own_version_needs_no_cluster(skoupa: Shell) -> None:
     assert told == {"apiVersion": "skoupa.dev/v1alpha1", "client": __version__}
 
 
+def test_the_version_is_an_option_too(skoupa: Shell) -> None:
+    assert skoupa("--version") == skoupa("version", "--client")
+
+
 def test_help_is_quick_because_heavy_modules_wait_for_the_command_that_needs_them() -> None:
     code = "import sys; sys.argv[1:] = ['--help']; import skoupa.__main__ as m\ntry: m.main()\nexcept SystemExit: pass\n"
     code += "print([name for name in ('aiohttp', 'yaml', 'uvloop', 'rich') if name in sys.modules])"

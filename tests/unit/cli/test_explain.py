@@ -218,13 +218,19 @@ def test_a_definition_takes_its_objects_along() -> None:
         (("pod", "web", "db"), [Target("pod", "web"), Target("pod", "db")]),
         (("deployment.apps/a", "cm/b"), [Target("deployment.apps", "a"), Target("cm", "b")]),
         (("apps/v1/Deployment/a",), [Target("apps/v1/Deployment", "a")]),
+        (("v1/Pod/web",), [Target("v1/Pod", "web")]),
+        (("pod/shop/web",), [Target("pod", "web", "shop")]),
+        (("apps/v1/Deployment/shop/a",), [Target("apps/v1/Deployment", "a", "shop")]),
+        (("deployment.apps/v1/a",), [Target("deployment.apps", "a", "v1")]),
     ],
 )
 def test_objects_are_named_as_with_kubectl(texts: Sequence[str], targets: list[Target]) -> None:
     assert read_targets(texts) == targets
 
 
-@pytest.mark.parametrize("texts", [("web",), ("pod/",), ("/web",), ("pod/a", "b")])
+@pytest.mark.parametrize(
+    "texts", [("web",), ("pod/",), ("/web",), ("pod/a", "b"), ("pod//web",), ("pod/a/b/c",)]
+)
 def test_what_names_no_object_is_refused(texts: Sequence[str]) -> None:
     with pytest.raises(UsageError, match="KIND/NAME"):
         read_targets(texts)

@@ -183,7 +183,7 @@ def test_an_invalid_label_has_a_line_with_what_to_write_instead(files: Files) ->
     assert [item["name"] for item in told["remarks"]] == ["bad"]
     assert told["remarks"][0]["due"] is None
     assert told["remarks"][0]["notes"][0]["code"] == "ttl-invalid"
-    assert files.plan("-A", "-o", "name").out == "configmap/good\n"
+    assert files.plan("-A", "-o", "name").out == "configmap/shop/good\n"
 
 
 def test_a_namespace_says_what_goes_with_it_and_whether_data_does(files: Files) -> None:
@@ -312,10 +312,18 @@ def test_yaml_is_the_same_document(files: Files) -> None:
     assert yaml.safe_load(as_yaml) == json.loads(as_json)
 
 
+def test_a_manifest_with_a_generate_name_is_planned_under_a_generated_one(files: Files) -> None:
+    job = obj("Job", "", api="batch/v1", namespace="ci", labels={TTL: "1h"})
+    job["metadata"] |= {"generateName": "build-", "name": None}
+    names = files.holding(job, job).names("-A")
+    assert len(set(names)) == 2
+    assert all(name.startswith("build-") for name in names)
+
+
 def test_manifests_come_from_standard_input_too(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(yaml.safe_dump(config_map("a", "1h"))))
     said = skoupa("plan", "--from", "-", "--now", NOON, "-o", "name", env=UTC)
-    assert (said.code, said.out) == (0, "configmap/a\n")
+    assert (said.code, said.out) == (0, "configmap/shop/a\n")
 
 
 def test_settings_protect_and_switch_on_other_tools_annotations(files: Files, tmp_path: Path) -> None:

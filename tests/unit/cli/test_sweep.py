@@ -195,6 +195,55 @@ def test_what_waits_for_a_finalizer_is_told_so(town: Town) -> None:
     assert "terminating ConfigMap shop/a: waiting for shop.example/never" in said.out
 
 
+def test_a_namespace_and_a_definition_wait_for_what_is_in_them(town: Town) -> None:
+    spec = {
+        "group": "shop.example",
+        "scope": "Namespaced",
+        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            }
+        ],
+    }
+    definition = obj(
+        "CustomResourceDefinition",
+        "widgets.shop.example",
+        api="apiextensions.k8s.io/v1",
+        labels={TTL: "1h"},
+        spec=spec,
+    )
+    definition["metadata"]["finalizers"] = ["customresourcecleanup.apiextensions.k8s.io"]
+    town.holding(obj("Namespace", "shop", labels={TTL: "1h"}), config_map("inside"), definition)
+    said = town("sweep", "-A", "--yes")
+    assert said.code == 0
+    assert "terminating Namespace shop: waiting for what is in it\n" in said.out
+    assert (
+        "terminating CustomResourceDefinition widgets.shop.example: waiting for what is in it\n" in said.out
+    )
+    told = town.document("explain", "namespace/shop")
+    assert told["items"][0]["kind"] == "Namespace"
+
+
+def test_what_goes_in_the_foreground_waits_for_what_it_owns(town: Town) -> None:
+    owner = config_map("a", "1h", annotations={"cleanup.kyverno.io/propagation-policy": "Foreground"})
+    said = town.holding(owner).__call__("sweep", "-n", "shop", "--yes")
+    assert "terminating ConfigMap shop/a: waiting for what it owns\n" in said.out
+
+
+def test_what_can_not_be_shown_is_not_deleted(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    town.holding(config_map("due", "1h"))
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 - a device, not a path of ours
+        monkeypatch.setattr(sys, "stdout", full)
+        said = town("sweep", "-n", "shop", "--yes")
+    assert said.code == 1
+    assert "standard output can't be written: no space left on device" in said.sentence
+    assert left(town) == ["due"]
+
+
 def test_without_the_right_to_delete_anything_it_is_exit_code_6(town: Town) -> None:
     town.holding(config_map("a", "1h"))
     granting(Rule(verbs=("get", "list"), resources=("*",)))(town.cluster)

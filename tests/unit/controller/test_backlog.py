@@ -245,6 +245,14 @@ async def test_taking_the_label_off_again_ends_it(stage: Stage) -> None:
     await stage.later(HOUR)
     assert len(stage.found()) == 60
     assert play.overdue == {}
+    assert state(stage)["massLabellings"] == "[]"
+    await stage.label("web-7", ttl="1h")
+    await stage.later(MINUTE)
+    assert not stage.there("web-7"), "the next label is a wish again"
+    await restart(stage, play)
+    await stage.label("web-8", ttl="1h")
+    await stage.later(MINUTE)
+    assert not stage.there("web-8")
 
 
 @story()

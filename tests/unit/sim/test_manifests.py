@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from skoupa.errors import ManifestError
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
+from skoupa.sim.clock import VirtualClock, run
+from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.sim.documents import documents
 from skoupa.sim.manifests import load, missing_kinds, parse, plural_of
 
@@ -295,3 +297,18 @@ def test_a_kind_that_the_manifests_define_is_not_missing() -> None:
 )
 def test_plurals_are_guessed(kind: str, plural: str) -> None:
     assert plural_of(kind) == plural
+
+
+def test_what_has_only_a_generate_name_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    build = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "build-", "namespace": "ci"}}
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump_all([build] * 3))
+
+    async def main(clock: VirtualClock) -> list[str]:
+        cluster = EmbeddedCluster(clock=clock)
+        assert cluster.load(load(tmp_path)) == 3
+        return [pod["metadata"]["name"] for pod in cluster.objects(PODS, namespace="ci")]
+
+    names = run(main)
+    assert len(set(names)) == 3
+    assert all(name.startswith("build-") and len(name) > len("build-") for name in names)
+    assert run(main) == names, "the same files are the same cluster"

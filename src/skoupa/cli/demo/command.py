@@ -97,7 +97,7 @@ async def _watch(
     end = clock.now() + hours * HOUR if hours is not None else float("inf")
     with Live(screen, console=console, auto_refresh=False, screen=True) as live:
         while clock.now() < end:
-            screen.height = console.size.height
+            screen.width, screen.height = console.size
             live.refresh()
             await clock.sleep(min(speed / FRAMES_PER_SECOND, end - clock.now()))
 

@@ -34,6 +34,8 @@ class Journal:
         self.counts: Counter[str] = Counter()
         self.deleted_kinds: Counter[str] = Counter()
         self._stuck: set[Uid] = set()
+        # What holds each object, as it was told last: it is judged again and again.
+        self._held: dict[Uid, str] = {}
 
     def tell(self, text: str, *, who: str = "people") -> None:
         line = Line(self._clock.now(), who, text)
@@ -46,6 +48,7 @@ class Journal:
 
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:  # noqa: ARG002
         self.deleted_kinds[row.resource.kind] += 1
+        self._held.pop(row.uid, None)
         waits = f"; waiting for {awaited(row, claim)}" if terminating else ""
         self._say("deleted", f"{called(row)}: {render(claim.reason)}{waits}")
 
@@ -56,7 +59,10 @@ class Journal:
         self._say("found gone", called(row))
 
     def held(self, row: Row, verdict: Verdict, *, at: float, holds: Sequence[Hold]) -> None:  # noqa: ARG002
-        self._say("held", f"{called(row)}: {render(holds[0].reason)}")
+        why = render(holds[0].reason)
+        if self._held.get(row.uid) != why:
+            self._held[row.uid] = why
+            self._say("held", f"{called(row)}: {why}")
 
     def failed(self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float) -> None:  # noqa: ARG002
         self._say("failed", f"{called(row)}: {error.message}; trying again")

@@ -1,0 +1,77 @@
+"""A control plane of these tests' own: what they start deletes whatever is labelled in the whole cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.controlplane import ControlPlane
+from skoupa.kube.client import Client
+from skoupa.kube.resources import NAMESPACES
+from tests.cluster.reaching import connected
+from tests.cluster.ttl.objects import AuditLog, People
+from tests.cluster.ttl.running import Skoupa, Yard, opened_yard
+
+
+@pytest.fixture(scope="session")
+def plane() -> Iterator[ControlPlane]:
+    """One for each worker; tests on it run one after the other, so they may restart it."""
+    with ControlPlane() as running:
+        yield running
+
+
+@pytest.fixture
+async def boss(plane: ControlPlane) -> AsyncIterator[Client]:
+    async with connected(plane.kubeconfig) as client:
+        # The audit log must tell people from the process.
+        client.user_agent = "people/1"
+        yield client
+
+
+async def _namespace(client: Client, what: str) -> str:
+    name = f"{what}-{secrets.token_hex(4)}"
+    await client.create(NAMESPACES, {"metadata": {"name": name}})
+    return name
+
+
+@pytest.fixture
+async def people(boss: Client) -> People:
+    """In a namespace of their own, which stays: nobody waits for it to end."""
+    return People(boss, await _namespace(boss, "shop"))
+
+
+@pytest.fixture
+async def home(boss: Client) -> str:
+    """Where the Lease and the state are: a first start for each test."""
+    return await _namespace(boss, "home")
+
+
+@pytest.fixture
+def yard(plane: ControlPlane, home: str, tmp_path: Path) -> Iterator[Yard]:
+    with opened_yard(tmp_path, kubeconfig=plane.kubeconfig, home=home) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def sweeping(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Skoupa]:
+    """One that enforces in the whole cluster, for all tests of a module."""
+
+    async def make_home() -> str:
+        async with connected(plane.kubeconfig) as client:
+            return await _namespace(client, "home")
+
+    home, directory = asyncio.run(make_home()), tmp_path_factory.mktemp("sweeping")
+    with opened_yard(directory, kubeconfig=plane.kubeconfig, home=home) as opened:
+        process = opened.start()
+        process.wait_until_it_says("ready")
+        process.wait_until_it_says("leading")
+        yield process
+
+
+@pytest.fixture
+def audit(plane: ControlPlane) -> AuditLog:
+    return AuditLog(plane.audit_log)

@@ -1,0 +1,101 @@
+"""`skoupa snapshot`: what is in the file, and who may read it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from skoupa.cli import snapshot
+from skoupa.cli.options import Connecting
+from skoupa.kube.client import Client
+from skoupa.kube.login.connection import Connection
+from skoupa.sim.cluster import EmbeddedCluster
+from tests.unit.cli.saying import Said, Shell
+from tests.unit.cli.worlds import Standing, config_map, obj
+
+pytestmark = pytest.mark.unit
+
+SECRET, TOKEN = "aHVudGVyMg==", "hunter3"
+
+
+@pytest.fixture(autouse=True)
+def cluster(monkeypatch: pytest.MonkeyPatch) -> EmbeddedCluster:
+    clock = Standing()
+    cluster = EmbeddedCluster(clock=clock)
+    pod = obj("Pod", "web", namespace="shop")
+    pod["spec"] = {"containers": [{"name": "web", "env": [{"name": "TOKEN", "value": TOKEN}]}]}
+    cluster.load([pod, obj("Secret", "keys", namespace="shop", data={"key": SECRET}), config_map("a", "1h")])
+
+    @asynccontextmanager
+    async def connected(_: Connecting) -> AsyncIterator[tuple[Client, Connection]]:
+        yield Client(cluster, clock), Connection(server="https://shop", namespace="shop")
+
+    def run_async(work: Coroutine[Any, Any, int]) -> int:
+        return asyncio.run(work)
+
+    monkeypatch.setattr(snapshot, "connected", connected)
+    monkeypatch.setattr(snapshot, "run_async", run_async)
+    return cluster
+
+
+def written(skoupa: Shell, path: Path) -> Said:
+    before = os.umask(0)
+    try:
+        return skoupa("snapshot", "-A", "-o", str(path))
+    finally:
+        os.umask(before)
+
+
+def test_a_file_is_for_its_owner_alone(skoupa: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "shop.yaml"
+    # Both may be there already, open to all.
+    path.write_text("old")
+    (tmp_path / "shop.yaml.partial").write_text("broken off")
+    said = written(skoupa, path)
+    assert said.code == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [found.name for found in tmp_path.iterdir()] == ["shop.yaml"]
+
+
+def test_values_of_secrets_are_not_in_it_and_the_environment_of_pods_is(
+    skoupa: Shell, tmp_path: Path
+) -> None:
+    path = tmp_path / "shop.yaml"
+    written(skoupa, path)
+    text = path.read_text()
+    assert SECRET not in text
+    assert "hunter2" not in text
+    assert TOKEN in text
+    found = {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load(text)["items"]}
+    assert found["Secret", "keys"]["data"] == {"key": ""}
+    assert skoupa("plan", "--from", str(path), "-o", "name").out == "configmap/shop/a\n"
+
+
+def test_the_help_says_what_is_in_it(skoupa: Shell) -> None:
+    told = " ".join(skoupa("snapshot", "--help").out.split())
+    assert "without the values of Secrets" in told
+    assert "environment of containers" in told
+    assert "readable for you alone" in told
+
+
+def test_a_full_disk_is_told_with_the_file_and_leaves_nothing_behind(
+    skoupa: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "shop.yaml"
+
+    def full(handle: int, *_: Any, **__: Any) -> Any:
+        os.close(handle)
+        return Path("/dev/full").open("w", encoding="utf-8")
+
+    monkeypatch.setattr(snapshot.os, "fdopen", full)
+    said = written(skoupa, path)
+    assert said.code == 1
+    assert f"{path} can't be written: No space left on device: make room" in said.sentence
+    assert list(tmp_path.iterdir()) == []
