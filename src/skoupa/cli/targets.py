@@ -15,7 +15,6 @@ from skoupa.controller.survey import Survey, kind_of
 from skoupa.errors import NotFound, UsageError
 from skoupa.facts.rows import Row
 
-
 _VERSION: Final = re.compile("v[0-9]+((alpha|beta)[0-9]+)?")
 
 

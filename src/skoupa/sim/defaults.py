@@ -36,6 +36,26 @@ def default(served: Served, obj: Body) -> None:
         del obj["spec"]
 
 
+def default_again(served: Served, before: Body, after: Body) -> None:
+    """Fills in what a change left out.
+
+    An object that was restored without its defaults stays as it came: filling them in would look like a change.
+    """
+    row = (served.resource.group, served.resource.plural)
+    fill = _FILLED.get(row)
+    if (
+        fill is None
+        or row in _PROTECTED
+        or (served.has_status and not ("spec" in before and "spec" in after))
+    ):
+        return
+    was, now = ({**obj, "spec": dict(obj["spec"])} if "spec" in obj else dict(obj) for obj in (before, after))
+    fill(was)
+    if was == before:
+        fill(now)
+        after.update(now)
+
+
 def begin(served: Served, obj: Body) -> None:
     """Sets what belongs to the server alone: the first generation and the first status."""
     resource = served.resource
@@ -136,6 +156,8 @@ def _spec(**values: object) -> Callable[[Body], None]:
     return fill
 
 
+# Kinds that get a finalizer besides their defaults, once in their life.
+_PROTECTED = frozenset({("", "persistentvolumeclaims"), ("", "persistentvolumes")})
 _FILLED: dict[tuple[str, str], Callable[[Body], None]] = {
     ("", "pods"): _pod,
     ("", "persistentvolumeclaims"): _claim,

@@ -10,6 +10,13 @@ import yaml
 from skoupa.sim.calls import MEDIA, Call
 from skoupa.sim.refusals import Cause, Refusal, bad_request, options_invalid, unsupported_media_type
 
+_TYPES: dict[str, tuple[type, str]] = {
+    "dryRun": (list, "[]string"),
+    "gracePeriodSeconds": (int, "int64"),
+    "orphanDependents": (bool, "bool"),
+    "preconditions": (dict, "v1.Preconditions"),
+    "propagationPolicy": (str, "v1.DeletionPropagation"),
+}
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 
@@ -64,6 +71,11 @@ def _decoded(body: bytes) -> dict[str, Any]:
             f'no kind "{given["kind"]}" is registered for version "{given.get("apiVersion", "")}" in scheme '
             '"pkg/runtime/scheme.go:111"'
         )
+    for field, (type_, wanted) in _TYPES.items():
+        if given.get(field) is not None and not isinstance(given[field], type_):
+            raise bad_request(
+                f"json: cannot unmarshal into Go struct field DeleteOptions.{field} of type {wanted}"
+            )
     return given
 
 

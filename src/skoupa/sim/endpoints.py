@@ -17,7 +17,14 @@ from skoupa.sim import deletion, encoding, kinds, lists, writes
 from skoupa.sim.apply import ApplyConflict, ApplyRefused, apply_patch
 from skoupa.sim.calls import Call, decoded
 from skoupa.sim.deleteoptions import options_in, options_of
-from skoupa.sim.guards import check_identity, check_kind, check_place, check_uid_of_absent, check_version
+from skoupa.sim.guards import (
+    check_identity,
+    check_kind,
+    check_place,
+    check_uid_of_absent,
+    check_version,
+    unreadable,
+)
 from skoupa.sim.patches import PatchRefused, json_patch, merge_patch
 from skoupa.sim.plane import Author, Plane
 from skoupa.sim.refusals import (
@@ -177,7 +184,10 @@ def _changed(plane: Plane, call: Call, row: Row, after: Body, author: Author) ->
     """Writes a patched object, which has to be the same one and of the version the patch names."""
     served = call.served
     check_kind(served, after)
-    check_types(served.resource, after)
+    try:
+        check_types(served.resource, after)
+    except Refusal as refused:
+        raise unreadable(after, str(refused)) from refused
     metadata = after["metadata"]
     check_place(metadata, namespace=call.namespace, name=call.name)
     check_version(served, row, version=metadata.get("resourceVersion") or "")
@@ -222,7 +232,6 @@ def _apply(plane: Plane, call: Call, author: Author) -> Response:
     written = msgspec.structs.replace(author, manager=writes.APPLIED)
     if row is None:
         metadata = after.setdefault("metadata", {})
-        metadata.setdefault("name", call.name)
         check_place(metadata, namespace=call.namespace, name=call.name)
         check_uid_of_absent(served, name=call.name, uid=metadata.get("uid") or "")
         return _object(call, _created(plane, call, after, written), 201)

@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
+from skoupa.kube.resources import Resource
 from skoupa.sim.catalogue import Served
 from skoupa.sim.plane import Plane
-from skoupa.sim.refusals import Cause, bad_request, conflict, forbidden, invalid, modified, not_found
+from skoupa.sim.refusals import Cause, Refusal, bad_request, conflict, forbidden, invalid, modified, not_found
 from skoupa.sim.storage import Row
 
 Body = dict[str, Any]
@@ -55,9 +56,14 @@ def check_kind(served: Served, obj: Body) -> None:
     resource = served.resource
     if (obj.get("kind"), obj.get("apiVersion")) == (resource.kind, resource.api_version):
         return
-    said = f"Invalid value: {_shown(_shown(obj))}: no kind {_shown(obj.get('kind'))} in {_shown(obj.get('apiVersion'))}"
-    nameless = msgspec.structs.replace(resource, kind="", group="")
-    raise invalid(nameless, "", [Cause(field="patch", message=said)])
+    raise unreadable(obj, f"no kind {_shown(obj.get('kind'))} in {_shown(obj.get('apiVersion'))}")
+
+
+def unreadable(patched: Body, why: str) -> Refusal:
+    """The 422 of a patch that leaves something which can't be decoded as its kind."""
+    said = f"Invalid value: {_shown(_shown(patched))}: {why}"
+    nameless = Resource(version="", plural="", kind="", namespaced=False)
+    return invalid(nameless, "", [Cause(field="patch", message=said)])
 
 
 def check_place(metadata: Body, *, namespace: str, name: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from skoupa.sim import kinds
 from skoupa.sim.apply import track_update
 from skoupa.sim.catalogue import Served
-from skoupa.sim.defaults import begin, default, keep_labels, secret_texts
+from skoupa.sim.defaults import begin, default, default_again, keep_labels, secret_texts
 from skoupa.sim.guards import (
     check_finalizers,
     check_immutable,
@@ -50,6 +50,7 @@ _KEPT_BY_STATUS = {
     ("storage.k8s.io", "volumeattachments"): _ALL_METADATA,
 }
 _NOTHING: tuple[Any, ...] = (None, "", {}, [])
+_EMPTY_IS_ABSENT = {("", "configmaps"): ("data", "binaryData"), ("", "secrets"): ("data",)}
 _ATTEMPTS_AT_A_NAME = 8
 
 
@@ -70,6 +71,7 @@ def create(
     _named(plane, obj)
     namespace_is_open(plane, served, namespace=namespace, name=metadata.get("name") or "")
     obj = _pruned(served, obj, author)
+    drop_empty(served, obj)
     obj = _asked(plane, "CREATE", served, obj=obj, old=None, author=author)
     metadata = obj["metadata"]
     default(served, obj)
@@ -105,8 +107,8 @@ def change(
     keep_labels(served, after)
     metadata, old = after["metadata"], before["metadata"]
     check_kept(served, old, metadata)
-    for field in [field for field, value in metadata.items() if value in _NOTHING]:
-        del metadata[field]
+    drop_empty(served, after)
+    default_again(served, before, after)
     for field in _KEPT:
         metadata.pop(field, None)
         if field in old:
@@ -144,6 +146,16 @@ def _pruned(served: Served, obj: Body, author: Author) -> Body:
     if author.unknown_fields != "Ignore":
         author.warnings.extend(f'unknown field "{path}"' for path in unknown)
     return kept
+
+
+def drop_empty(served: Served, obj: Body) -> None:
+    """Takes away fields that a server does not write when they are empty."""
+    metadata = obj["metadata"]
+    for field in [field for field, value in metadata.items() if value in _NOTHING]:
+        del metadata[field]
+    for field in _EMPTY_IS_ABSENT.get((served.resource.group, served.resource.plural), ()):
+        if obj.get(field, True) in _NOTHING:
+            del obj[field]
 
 
 def _named(plane: Plane, obj: Body) -> Body:

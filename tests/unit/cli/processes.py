@@ -45,7 +45,12 @@ def started(
 
 
 def ended(process: subprocess.Popen[str]) -> Ended:
-    out, err = process.communicate(timeout=DEADLINE)
+    try:
+        out, err = process.communicate(timeout=DEADLINE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
     return Ended(code=process.returncode, out=out or "", err=err)
 
 
@@ -95,13 +100,20 @@ class OnTerminal:
 
     def until(self, holds: Callable[[str], bool]) -> None:
         with self._grown:
-            assert self._grown.wait_for(lambda: holds(self.seen), DEADLINE), self.seen[-2000:]
+            in_time = self._grown.wait_for(lambda: holds(self.seen), DEADLINE)
+        if not in_time:
+            self.process.kill()
+            self.end()
+        assert in_time, self.seen[-2000:]
 
     def type(self, text: str) -> None:
         os.write(self._ours, text.encode())
 
     def end(self) -> int:
-        code = self.process.wait(DEADLINE)
-        self._reader.join(DEADLINE)
-        os.close(self._ours)
-        return code
+        try:
+            return self.process.wait(DEADLINE)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self._reader.join(DEADLINE)
+            os.close(self._ours)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -121,7 +122,7 @@ def row(knowledge: Knowledge, name: str, ttl: str, **labels: str) -> Row:
         namespace="shop",
         uid=f"aaaaaaaa-0000-0000-0000-{abs(hash(name)) % 10**12:012}",
         resource_version="1",
-        creation_timestamp="2026-05-01T10:00:00Z",
+        creation_timestamp=datetime(2026, 5, 1, 10, tzinfo=UTC),
         labels={TTL: ttl, **labels},
     )
     return knowledge.extraction.row(CONFIG_MAPS, Partial(metadata=metadata))
@@ -145,7 +146,9 @@ def picture(width: int, height: int, *objects: tuple[str, str, dict[str, str]]) 
 
 @pytest.mark.parametrize(("width", "height"), [(120, 40), (80, 24)])
 def test_times_and_names_can_be_read_at_the_usual_sizes(width: int, height: int) -> None:
-    many = [(f"build-{number}-artifacts", f"{number}h", {}) for number in range(3, 60)]
+    many: list[tuple[str, str, dict[str, str]]] = [
+        (f"build-{number}-artifacts", f"{number}h", {}) for number in range(3, 60)
+    ]
     held = [(f"kept-{number}", "1h", {KEEP: "true"}) for number in range(20)]
     lines = picture(width, height, *many, *held)
     assert len(lines) <= height

@@ -94,7 +94,7 @@ def test_a_full_disk_is_told_with_the_file_and_leaves_nothing_behind(
         os.close(handle)
         return Path("/dev/full").open("w", encoding="utf-8")
 
-    monkeypatch.setattr(snapshot.os, "fdopen", full)
+    monkeypatch.setattr(os, "fdopen", full)
     said = written(skoupa, path)
     assert said.code == 1
     assert f"{path} can't be written: No space left on device: make room" in said.sentence

@@ -11,6 +11,7 @@ from skoupa.cli.demo.journal import Journal, Line
 from skoupa.cli.demo.story import HOUR, Life, opening
 from skoupa.cli.termination import was_terminated
 from skoupa.controller.engine import Engine
+from skoupa.errors import UsageError
 from skoupa.kube.client import Client
 from skoupa.kube.flow import Flow
 from skoupa.kube.timestamps import whole_seconds
@@ -19,7 +20,6 @@ from skoupa.sim import manifests
 from skoupa.sim.clock import VirtualClock
 from skoupa.sim.clock import run as run_virtual
 from skoupa.sim.cluster import EmbeddedCluster
-from skoupa.sim.kinds import BUILT_IN
 
 HOURS_WITHOUT_TERMINAL: Final = 24.0
 FRAMES_PER_SECOND: Final = 8
@@ -31,9 +31,11 @@ def run(*, source: str | None, hours: float | None, speed: float, seed: int) -> 
     terminal = sys.stdout.isatty()
     if hours is None and not terminal:
         hours = HOURS_WITHOUT_TERMINAL
+    # Not inside the event loop, where an interrupt would wait for a slow file.
+    given = _given(source) if source is not None else None
 
     async def main(clock: VirtualClock) -> None:
-        await _play(clock, source=source, hours=hours, speed=speed, seed=seed, terminal=terminal)
+        await _play(clock, given=given, hours=hours, speed=speed, seed=seed, terminal=terminal)
 
     try:
         # Without a terminal nobody watches the hours go by: time jumps from event to event.
@@ -45,12 +47,18 @@ def run(*, source: str | None, hours: float | None, speed: float, seed: int) -> 
 
 
 async def _play(
-    clock: VirtualClock, *, source: str | None, hours: float | None, speed: float, seed: int, terminal: bool
+    clock: VirtualClock,
+    *,
+    given: list[manifests.Manifest] | None,
+    hours: float | None,
+    speed: float,
+    seed: int,
+    terminal: bool,
 ) -> None:
     started = clock.now()
     journal = Journal(clock, on_line=(lambda _: None) if terminal else _print)
     async with EmbeddedCluster(clock=clock, seed=seed, bookmark_seconds=BOOKMARK_SECONDS) as cluster:
-        objects = _load(cluster, source) if source else cluster.load(opening(started))
+        objects = cluster.load(opening(started) if given is None else given)
         if not terminal:
             sys.stdout.write(
                 f"A cluster in memory with {objects} objects; its time starts at {whole_seconds(started)}.\n"
@@ -61,7 +69,7 @@ async def _play(
         async with asyncio.TaskGroup() as group:
             work = [group.create_task(engine.run())]
             await engine.ready.wait()
-            if source is None:
+            if given is None:
                 life = Life(client, seed=seed, tell=journal.tell)
                 work.append(group.create_task(life.live()))
             try:
@@ -102,11 +110,11 @@ async def _watch(
             await clock.sleep(min(speed / FRAMES_PER_SECOND, end - clock.now()))
 
 
-def _load(cluster: EmbeddedCluster, source: str) -> int:
+def _given(source: str) -> list[manifests.Manifest]:
     found = manifests.load(Path(source))
-    return cluster.load(
-        (manifest.body for manifest in found), resources=manifests.missing_kinds(found, BUILT_IN)
-    )
+    if not found:
+        raise UsageError(f"there are no objects in {source}", advice="check --from")
+    return found
 
 
 def _print(line: Line) -> None:
