@@ -123,7 +123,9 @@ def test_every_label_and_annotation_that_is_honoured_is_described() -> None:
         if constant.endswith("_FINALIZER"):
             continue
         if constant in used:
-            assert key in {**HONOURED, **OF_THE_INSTALLATION}, f"{constant} is used: describe it in harness/reference/labels.py"
+            assert key in {**HONOURED, **OF_THE_INSTALLATION}, (
+                f"{constant} is used: describe it in harness/reference/labels.py"
+            )
         else:
             assert key in reserved(), f"{constant} is used nowhere: it is reserved"
 

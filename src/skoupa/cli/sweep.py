@@ -195,10 +195,17 @@ async def _stop_on_signal() -> AsyncIterator[asyncio.Event]:
 
 
 def _end(swept: Swept, *, form: SweepForm, dry_run: bool) -> None:
-    if form == "table":
-        sys.stdout.writelines(f"{printable(line)}\n" for line in _in_words(swept, dry_run=dry_run))
-    else:
-        output.write(_document(swept, dry_run=dry_run), form)
+    try:
+        if form == "table":
+            sys.stdout.writelines(f"{printable(line)}\n" for line in _in_words(swept, dry_run=dry_run))
+        else:
+            output.write(_document(swept, dry_run=dry_run), form)
+        sys.stdout.flush()
+    except OSError:
+        # Nobody else knows what went.
+        for line in _in_words(swept, dry_run=dry_run) if swept.done else ():
+            say(printable(line))
+        raise
     tell_limits(swept.plan)
     code = _exit_code(swept)
     if code:

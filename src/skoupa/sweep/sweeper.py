@@ -83,8 +83,6 @@ class Sweeper:
         self._queue: asyncio.Queue[Uid] = asyncio.Queue(4 * workers)
         self._stopped = asyncio.Event()
         self._under_way: set[Uid] = set()
-        # Looks that were asked for while the object was looked at, perhaps with older knowledge.
-        self._missed: set[Uid] = set()
         self._sending: set[asyncio.Task[None]] = set()
 
     @property
@@ -139,20 +137,15 @@ class Sweeper:
         while not self.stopping:
             uid = await self._queue.get()
             self.memory.reconsidering.discard(uid)
-            if uid in self._under_way:
-                self._missed.add(uid)
-                continue
             row = self._store.get(uid)
-            if row is None or self._plan.too_soon(uid):
+            # Who has it under way judges it on the newest knowledge at the end, and plans the next look.
+            if row is None or uid in self._under_way or self._plan.too_soon(uid):
                 continue
             self._under_way.add(uid)
             try:
                 await self._look_at(row)
             finally:
                 self._under_way.discard(uid)
-                if uid in self._missed:
-                    self._missed.discard(uid)
-                    self._plan.add(self._clock.now(), uid)
 
     async def _look_at(self, row: Row) -> None:
         now = self._clock.now()

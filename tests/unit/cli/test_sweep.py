@@ -244,6 +244,18 @@ def test_what_can_not_be_shown_is_not_deleted(town: Town, monkeypatch: pytest.Mo
     assert left(town) == ["due"]
 
 
+def test_what_was_deleted_is_told_elsewhere_when_the_document_can_not_be_written(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town.holding(config_map("due", "1h"))
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 - a device, not a path of ours
+        monkeypatch.setattr(sys, "stdout", full)
+        said = town("sweep", "-n", "shop", "--yes", "-o", "json")
+    assert said.code == 1
+    assert "skoupa: deleted ConfigMap shop/due\n" in said.err
+    assert "standard output can't be written" in said.err
+
+
 def test_without_the_right_to_delete_anything_it_is_exit_code_6(town: Town) -> None:
     town.holding(config_map("a", "1h"))
     granting(Rule(verbs=("get", "list"), resources=("*",)))(town.cluster)

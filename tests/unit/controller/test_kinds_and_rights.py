@@ -137,12 +137,13 @@ async def test_a_right_that_is_lost_becomes_a_hold_and_its_return_ends_it(stage:
     stage.cluster.allow_only("sweeper", everything)
     play = await stage.play(user="sweeper")
     for number in range(100):
-        await stage.make(f"web-{number}", "5m")
-    await stage.until(5 * MINUTE - 5)
+        await stage.make(f"web-{number}", "4m30s")
+    await stage.until(4.5 * MINUTE - 5)
     stage.cluster.allow_only("sweeper", [*OWN, Rule(verbs=("list", "watch"))])
+    await stage.until(4.5 * MINUTE + 5)
+    assert play.overdue == {"no-permission": 100}
     await stage.until(HOUR)
     assert len(stage.found()) == 100
-    assert play.overdue == {"no-permission": 100}
     assert len(play.sent("DELETE")) <= 100
     stage.cluster.allow_only("sweeper", everything)
     await stage.later(65)

@@ -13,7 +13,7 @@ from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from skoupa.kube.transport import Request
 from skoupa.sim.access import User
 from skoupa.sim.admission import Operation, Refuse
-from skoupa.sim.faults import asking
+from skoupa.sim.faults import Fault, asking
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Play, Stage, story
 
 pytestmark = pytest.mark.unit
@@ -115,10 +115,28 @@ async def test_a_keep_label_that_nobody_told_us_of_saves_the_object_and_is_remem
     assert "ConfigMap shop/web" in play.why_held(SHOP)
 
 
-def _silence(stage: Stage) -> None:
+@story()
+async def test_a_keep_label_that_only_a_conflict_told_of_holds_the_owner_too(stage: Stage) -> None:
+    """When the watch is back it brings nothing new: the object is known in that very state already."""
+    play = await stage.play()
+    owner = await stage.make("parent", "10m")
+    await stage.make("child", "1m", owner=owner)
+    await stage.until(30)
+    silence = _silence(stage)
+    await stage.label("child", keep="true")
+    await stage.until(3 * MINUTE)
+    assert "kept by its label" in play.why_held("child")
+    stage.cluster.faults.remove(silence)
+    await stage.until(15 * MINUTE)
+    assert stage.found() == {"parent", "child"}
+    assert "ConfigMap shop/child" in play.why_held("parent")
+
+
+def _silence(stage: Stage) -> Fault:
     """From now on no watch of ConfigMaps brings anything."""
-    stage.cluster.faults.unreachable(when=asking(verb="watch", kind="configmaps"), times=None)
+    fault = stage.cluster.faults.unreachable(when=asking(verb="watch", kind="configmaps"), times=None)
     stage.cluster.restart()
+    return fault
 
 
 @story()
