@@ -183,18 +183,17 @@ async def a_watch_ends_when_its_time_is_over(arena: Arena) -> None:
 async def bookmarks_tell_how_far_a_watch_has_come(arena: Arena) -> None:
     """A watch that allows bookmarks gets one before its time is over: a resourceVersion and nothing else."""
     made = await arena.create(SECRETS, secret("one"))
-    # A server sends it two seconds before the end; a busy one needs the time before that to begin at all.
-    query = {
-        "resourceVersion": await version_now(arena),
-        "timeoutSeconds": "6",
-        "allowWatchBookmarks": "true",
-    }
-    async with arena.watching(SECRETS, **query) as events:
+    # A server sends it two seconds before the end, and only when it knows more than the watch began with.
+    query = {"timeoutSeconds": "5", "allowWatchBookmarks": "true"}
+    start = made["metadata"]["resourceVersion"]
+    async with arena.watching(SECRETS, resourceVersion=start, **query) as events:
+        newer = await arena.create(SECRETS, secret("two"))
+        await events.expect("ADDED", "two")
         mark = await events.expect("BOOKMARK")
         while (further := await events.next()) is not None:
             assert further["type"] == "BOOKMARK"
     assert (mark["kind"], mark["apiVersion"]) == ("Secret", "v1")
-    assert int(mark["metadata"]["resourceVersion"]) >= int(made["metadata"]["resourceVersion"])
+    assert int(mark["metadata"]["resourceVersion"]) >= int(newer["metadata"]["resourceVersion"])
     assert not mark["metadata"].get("name")
 
 
