@@ -69,7 +69,7 @@ async def _measure(wanted: list[str], peers: list[Subject]) -> list[tuple[str, F
 
 async def _one(subject: Subject, wanted: list[str], place: Arena, log: Path) -> list[tuple[str, Figure]]:
     rows: list[tuple[str, Figure]] = []
-    course = Course(place, subject, log=log, port=20_000)
+    course = Course(place, subject, log=log)
     for name in wanted:
         if not subject.own and name not in FOR_PEERS:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import socket
 import statistics
 import subprocess
 import sys
@@ -36,22 +37,26 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Course:
-    """What every figure needs: the arena, whom to measure, where to log, and free ports."""
+    """What every figure needs: the arena, whom to measure, and where it logs."""
 
-    def __init__(self, arena: Arena, subject: Subject, *, log: Path, port: int) -> None:
+    def __init__(self, arena: Arena, subject: Subject, *, log: Path) -> None:
         self.arena = arena
         self.subject = subject
         self.log = log
-        self._port = port
         self._rounds = 0
 
     def running(self) -> AbstractAsyncContextManager[Running]:
-        self._port += 1
-        return running(self.subject, self.arena.access, port=self._port, log=self.log)
+        return running(self.subject, self.arena.access, port=_free_port(), log=self.log)
 
     async def namespace(self, what: str) -> str:
         self._rounds += 1
         return await self.arena.namespace(f"bench-{what}-{self.subject.name}-{self._rounds}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 async def start_up(_course: Course, *, rounds: int = 15) -> Figure:

@@ -16,12 +16,14 @@ from skoupa.kube.resources import LEASES
 from skoupa.kube.transport import Request, Response, Stream, Transport
 
 LEASE_IN_FLIGHT: Final = 2
+# Due times are whole seconds, so deletes come in bursts; a lane that widens slowly would make the last ones late.
+DELETES_AT_FIRST: Final = 32
 
 
 class Lanes:
     def __init__(self, inner: Transport, clock: Clock, *, in_flight: int) -> None:
         self._inner = inner
-        self._deletes = Flow(inner, clock, limits=Limits(in_flight=in_flight))
+        self._deletes = Flow(inner, clock, limits=Limits(in_flight=in_flight, at_first=DELETES_AT_FIRST))
         self._lease = Flow(inner, clock, limits=Limits(in_flight=LEASE_IN_FLIGHT))
         self._others = Flow(inner, clock, limits=Limits(in_flight=in_flight))
 

@@ -23,10 +23,11 @@ from skoupa.kube.transport import Request, Response, Stream, Transport
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests a second (None: no ceiling), requests in flight at most, and tries of one request."""
+    """Requests a second (None: no ceiling), requests in flight at most and at first, and tries of one request."""
 
     per_second: float | None = None
     in_flight: int = 64
+    at_first: int = 8
     tries: int = 4
 
 
@@ -35,7 +36,7 @@ class Flow:
         self._inner = inner
         self._clock = clock
         self._limits = limits or Limits()
-        self._width = AdaptiveWidth(most=self._limits.in_flight)
+        self._width = AdaptiveWidth(most=self._limits.in_flight, start=self._limits.at_first)
         self._rate = RateCeiling(clock, per_second=self._limits.per_second)
         self._held_back_until = 0.0
         # (verb, kind, outcome) -> how often; outcome is the status code or the name of the error.
