@@ -47,7 +47,6 @@ async def test_an_observer_writes_nothing_tells_what_would_go_and_asks_little(
     await process.says("label problem", name="bad")
     before = len(list(audit.entries()))
     began = time.monotonic()
-    # Half a minute of nothing, less what the machine needs.
     await until(lambda: time.monotonic() - began > 12, what="time to pass")
     asked = list(audit.entries())[before:]
     assert len(asked) <= 3, [f"{entry['verb']} {entry['requestURI']}" for entry in asked]
