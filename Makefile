@@ -37,7 +37,7 @@ test: check ## everything: checks, then all tests on the embedded cluster and on
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not soak"
 
 unit: setup ## the tests that need no control plane
-	@$(BIN)/pytest -m unit
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m unit
 
 check: setup ## ruff, mypy, import order of the house, docs
 	@$(BIN)/ruff check --quiet .
