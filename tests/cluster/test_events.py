@@ -210,3 +210,27 @@ async def test_an_overloaded_server_gets_the_event_later(
         writer.tell(expired(regarding))
     assert (writer.told, writer.failed) == (1, 0)
     assert msgspec.json.encode(await events_in(through_proxy, namespace)).count(b'"Expired"') == 1
+
+
+async def test_an_event_that_is_never_taken_does_not_hold_up_the_others(
+    through_proxy: Client, proxy: FaultProxy, namespace: str
+) -> None:
+    regarding = await config_map(through_proxy, namespace)
+    refused = msgspec.structs.replace(regarding, namespace="default", name="refused")
+    proxy.script(
+        Rule(kube_status(500), method="POST", path="/apis/events.k8s.io/v1/namespaces/default/", times=None)
+    )
+    async with asyncio.TaskGroup() as tasks:
+        writer = EventWriter(through_proxy, instance="skoupa-0", queue_size=100)
+        running = tasks.create_task(writer.run())
+        writer.tell(expired(refused))
+        for number in range(20):
+            writer.tell(expired(regarding, note=str(number)))
+        await until(lambda: writer.told == 20, what="the others")
+        assert (writer.dropped, writer.failed) == (0, 0)
+        proxy.clear()
+        async with asyncio.timeout(60):
+            await writer.drain()
+        running.cancel()
+    assert len(await events_in(through_proxy, namespace)) == 20
+    assert writer.told == 21

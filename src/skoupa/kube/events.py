@@ -61,6 +61,10 @@ class EventWriter:
         self.failed = 0
         self.last_error: SkoupaError | None = None
 
+    @property
+    def room(self) -> bool:
+        return not self._queue.full()
+
     def tell(self, event: Event) -> bool:
         """Whether there was room; never waits."""
         try:
@@ -71,11 +75,22 @@ class EventWriter:
         return True
 
     async def run(self) -> None:
-        """Writes what was told, in order, until cancelled."""
+        """Writes what was told until cancelled.
+
+        A refusal is final. A server that is away or busy is tried for as long as it takes, and an Event that it does
+        not take goes to the end of the queue, so that the ones behind it are not kept waiting.
+        """
+        backoff = Backoff(self._clock)
         while True:
             event = await self._queue.get()
             try:
-                await self._write(event)
+                while not await self._written(event):
+                    await self._clock.sleep(backoff.next())
+                    if self.room:
+                        self._queue.put_nowait(event)
+                        break
+                else:
+                    backoff.reset()
             finally:
                 self._queue.task_done()
 
@@ -83,10 +98,9 @@ class EventWriter:
         """Returns once everything told so far has been written or given up."""
         await self._queue.join()
 
-    async def _write(self, event: Event) -> None:
-        """A refusal is final; a server that is away or busy is tried for as long as it takes."""
+    async def _written(self, event: Event) -> bool:
+        """Whether it is done with, for good or ill."""
         namespace = event.regarding.namespace or "default"
-        backoff = Backoff(self._clock)
         while True:
             try:
                 await self._client.create(EVENTS, self._body(event, namespace), namespace=namespace)
@@ -97,17 +111,16 @@ class EventWriter:
                     namespace = "default"
                     continue
                 self._gave_up(error)
-                return
+                return True
             except SkoupaError as error:
-                self.last_error = error
                 if isinstance(error, ApiError) and not error.repeatable:
                     self._gave_up(error)
-                    return
-                await self._clock.sleep(backoff.next())
-                continue
+                    return True
+                self.last_error = error
+                return False
             self.told += 1
             self.last_error = None
-            return
+            return True
 
     def _gave_up(self, error: SkoupaError) -> None:
         self.failed += 1

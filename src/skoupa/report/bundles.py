@@ -1,8 +1,8 @@
 """Deletions as Kubernetes Events, bundled when many go at once.
 
-An Event is a write like the delete itself, so a thousand deletions must not become a thousand Events. What goes within
-a moment in one namespace and of one kind shares Events whose notes carry all the names. A bundle that the writer has no
-room for waits for the next round: no name is lost.
+An Event is a write like the delete itself, so a thousand deletions must not become a thousand Events. Of a few objects
+each gets its own. When more than that go within a moment in one namespace and of one kind they share Events whose notes
+carry all the names. A bundle that the writer has no room for waits for the next round: no name is lost.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from skoupa.model.reasons import render
 from skoupa.model.verdicts import Claim
 
 FLUSH_SECONDS: Final = 1.0
+# As many as this, alike and in one moment, still get an Event each.
+FEW: Final = 10
+# Bundles that wait for room while the server takes no Events; beyond it the oldest are dropped, and counted.
+WAITING_LIMIT: Final = 20_000
 REASON: Final = "SkoupaDeleted"
 ACTION: Final = "Delete"
 
@@ -52,16 +56,17 @@ class Bundles:
         bundles, self._open = self._open, {}
         for bundle in bundles.values():
             self._unsent += events_of(bundle)
-        while self._unsent and self._writer.tell(self._unsent[0]):
+        while self._unsent and self._writer.room:
+            self._writer.tell(self._unsent.popleft())
+        while len(self._unsent) > WAITING_LIMIT:
             self._unsent.popleft()
+            self._writer.dropped += 1
 
 
 def events_of(bundle: list[tuple[Row, Claim, float]]) -> list[Event]:
-    """One Event for one object; for several, as few as their names fit into."""
-    if len(bundle) == 1:
-        row, claim, at = bundle[0]
-        again = will_return(row)
-        return [_event(row, at, f"deleted: {render(claim.reason)}" + (f"; {render(again)}" if again else ""))]
+    """One Event for each of a few objects; for many, as few as their names fit into."""
+    if len(bundle) <= FEW:
+        return [_single(row, claim, at) for row, claim, at in bundle]
     events: list[Event] = []
     rest = bundle
     while rest:
@@ -78,6 +83,11 @@ def events_of(bundle: list[tuple[Row, Claim, float]]) -> list[Event]:
         events.append(_event(row, at, head + ", ".join(names)))
         rest = rest[len(names) :]
     return events
+
+
+def _single(row: Row, claim: Claim, at: float) -> Event:
+    again = will_return(row)
+    return _event(row, at, f"deleted: {render(claim.reason)}" + (f"; {render(again)}" if again else ""))
 
 
 def regarding(row: Row) -> Regarding:

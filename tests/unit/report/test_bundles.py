@@ -10,7 +10,7 @@ from skoupa.clock import SystemClock
 from skoupa.kube.events import NOTE_LIMIT, Event
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim
-from skoupa.report.bundles import Bundles, events_of
+from skoupa.report.bundles import FEW, WAITING_LIMIT, Bundles, events_of
 from tests.unit.judge.rows import owner_of, row
 
 pytestmark = pytest.mark.unit
@@ -28,19 +28,22 @@ def names_in(event: Event) -> list[str]:
 class Desk:
     """An EventWriter with little room."""
 
-    def __init__(self, room: int) -> None:
-        self.room = room
+    def __init__(self, places: int) -> None:
+        self.places = places
         self.told: list[Event] = []
+        self.dropped = 0
 
-    def tell(self, event: Event) -> bool:
-        if len(self.told) >= self.room:
-            return False
+    @property
+    def room(self) -> bool:
+        return len(self.told) < self.places
+
+    def tell(self, event: Event) -> None:
+        assert self.room
         self.told.append(event)
-        return True
 
 
 @settings(deadline=None)
-@given(st.lists(NAMES, min_size=2, max_size=200, unique=True))
+@given(st.lists(NAMES, min_size=FEW + 1, max_size=200, unique=True))
 def test_no_name_is_lost_and_no_note_is_too_long(names: list[str]) -> None:
     events = events_of([(row(name), CLAIM, 1.0) for name in names])
     assert [name for event in events for name in names_in(event)] == names
@@ -61,6 +64,26 @@ def test_a_single_one_says_why_and_whether_it_comes_back() -> None:
     assert event.note == "deleted: k=1h, counted from then; ConfigMap parent will create it again"
 
 
+def test_a_few_that_go_at_once_have_an_event_each_with_the_reason() -> None:
+    names = [f"object-{number}" for number in range(FEW)]
+    events = events_of([(row(name), CLAIM, 1.0) for name in names])
+    assert [event.regarding.name for event in events] == names
+    assert {event.note for event in events} == {"deleted: k=1h, counted from then"}
+
+
+def test_bundles_that_nobody_takes_do_not_fill_the_memory() -> None:
+    desk = Desk(places=0)
+    bundles = Bundles(desk, SystemClock())  # type: ignore[arg-type]  # all that it needs of a writer
+    for number in range(WAITING_LIMIT + 7):
+        bundles.add(row(namespace=f"team-{number}"), CLAIM, 1.0)
+    bundles.flush()
+    assert len(bundles) == WAITING_LIMIT
+    assert desk.dropped == 7
+    desk.places = WAITING_LIMIT
+    bundles.flush()
+    assert desk.told[0].regarding.namespace == "team-7"
+
+
 def test_the_same_deletion_told_twice_is_the_same_event() -> None:
     from skoupa.kube.events import event_name
 
@@ -69,28 +92,29 @@ def test_the_same_deletion_told_twice_is_the_same_event() -> None:
 
 
 def test_kinds_namespaces_and_mechanisms_are_not_mixed() -> None:
-    desk = Desk(room=100)
+    desk = Desk(places=100)
     bundles = Bundles(desk, SystemClock())  # type: ignore[arg-type]  # all that it needs of a writer
     other = Claim(mechanism="policy", rule="x", due=0.0, reason=CLAIM.reason)
-    for name in ("a", "b"):
+    many = [f"object-{number}" for number in range(FEW + 1)]
+    for name in many:
         bundles.add(row(name), CLAIM, 1.0)
         bundles.add(row(name, namespace="other"), CLAIM, 1.0)
         bundles.add(row(name), other, 1.0)
-    assert len(bundles) == 6
+    assert len(bundles) == 3 * len(many)
     bundles.flush()
     assert len(desk.told) == 3
     assert len(bundles) == 0
 
 
 def test_what_the_writer_has_no_room_for_waits() -> None:
-    desk = Desk(room=1)
+    desk = Desk(places=1)
     bundles = Bundles(desk, SystemClock())  # type: ignore[arg-type]  # all that it needs of a writer
     for number in range(500):
         bundles.add(row(f"object-{number:03}"), CLAIM, 1.0)
     bundles.flush()
     assert len(desk.told) == 1
     assert len(bundles) > 0
-    desk.room = 100
+    desk.places = 100
     bundles.flush()
     assert sorted(name for event in desk.told for name in names_in(event)) == [
         f"object-{number:03}" for number in range(500)

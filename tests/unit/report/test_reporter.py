@@ -24,6 +24,8 @@ CLAIM = Claim(mechanism="ttl", rule="x", due=CREATED + 60.0, reason=reason("ttl-
 
 
 class Desk:
+    room = True
+
     def __init__(self) -> None:
         self.told: list[Event] = []
 
