@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from harness.controlplane.access import Access
 from harness.controlplane.sharing import shared_control_plane
 
 # The rules of the contract are checks too, though no test module.
 pytest.register_assert_rewrite("tests.contract")
+
+
+# How long an example takes says more about what else runs on the machine than about the code.
+settings.register_profile("skoupa", deadline=None)
+settings.load_profile("skoupa")
 
 
 @pytest.fixture(scope="session")

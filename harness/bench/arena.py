@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from typing import Any, Final
 
 from harness.controlplane import Access
 from skoupa import names
@@ -16,7 +16,7 @@ from skoupa.kube.flow import Flow, Limits
 from skoupa.kube.http import HttpTransport
 from skoupa.kube.lists import count
 from skoupa.kube.login import kubeconfig
-from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 
 IN_FLIGHT: Final = 64
 
@@ -31,6 +31,21 @@ class Arena:
         with suppress(AlreadyExists):
             await self.client.create(NAMESPACES, {"metadata": {"name": name}})
         return name
+
+    @asynccontextmanager
+    async def custom_kinds(self, number: int) -> AsyncIterator[None]:
+        """Kinds beside the server's own, as every cluster has them by the dozen; they go again at the end."""
+        made = [await self.client.create(CUSTOM_RESOURCE_DEFINITIONS, _definition(i)) for i in range(number)]
+        try:
+            yield
+        finally:
+            for found in made:
+                await self.client.delete(
+                    CUSTOM_RESOURCE_DEFINITIONS,
+                    found["metadata"]["name"],
+                    uid=found["metadata"]["uid"],
+                    propagation="Background",
+                )
 
     async def fill(
         self, namespace: str, number: int, *, ttl: Callable[[int], str], data: str = "x" * 100
@@ -55,6 +70,20 @@ class Arena:
     async def left(self, namespace: str) -> int:
         """How many ConfigMaps are there, but for the one that every namespace has."""
         return max(0, await count(self.client, CONFIG_MAPS, namespace=namespace) - 1)
+
+
+def _definition(index: int) -> dict[str, Any]:
+    plural, kind = f"things{index}", f"Thing{index}"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "metadata": {"name": f"{plural}.bench.example"},
+        "spec": {
+            "group": "bench.example",
+            "scope": "Namespaced",
+            "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ as a separate process through its public configuration. Ratios carry over to oth
 """
 
 _TAIL = """
-The bare client is our own transport with the same preconditions, 64 requests in flight and nothing else to do: no watch, no
+The bare client is our own transport with the same preconditions, its best concurrency and nothing else to do: no watch, no
 judging, no Events, no log. `--peer NAME=COMMAND` measures another controller on the same load; it is started with
 `KUBECONFIG` set.
 """

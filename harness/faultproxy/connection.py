@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from harness.faultproxy.channel import Channel
-from harness.faultproxy.edits import Editor, Ending, editor_of
+from harness.faultproxy.edits import Editor, Ending, editor_of, head_of
 from harness.faultproxy.faults import (
     Answer,
     Close,
@@ -178,12 +178,15 @@ class Connection:
         if isinstance(fault, Reset | HalfClose | Close | Silence) and acts_at_once(fault):
             return fault
         editor = editor_of(fault)
+        if isinstance(fault, Slow):
+            await asyncio.sleep(fault.before)
         try:
             source = await self._source(head, rule=rule, by_lines=editor is not None and editor.by_lines)
             if editor is not None and editor.keeps_head:
                 return _cut(editor.start().ending)
             if isinstance(fault, Slow):
                 await asyncio.sleep(fault.delay)
+            source = msgspec.structs.replace(source, head=head_of(source.head, fault))
             self._setting.journal.answered(place, source.head.status)
             ending = await (self._pass(source, fault) if editor is None else self._edit(source, editor))
         except (Truncated, BadMessage):

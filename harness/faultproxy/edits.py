@@ -1,11 +1,13 @@
-"""How a fault edits the body of an answer: bytes in, bytes out, and perhaps an ending.
+"""How a fault edits an answer: the date in its head, or its body, bytes in, bytes out, and perhaps an ending.
 
 Editors are pure: no I/O, no clock. The invariant: what comes out does not depend on how the body was cut into
 pieces on its way in. Editors of lines hold back at most one incomplete line; editors of bytes hold back
-nothing. Slow and the scripted answers edit nothing and have no editor.
+nothing. Slow, OtherClock and the scripted answers leave the body as it is and have no editor.
 """
 
 from collections.abc import Callable
+from datetime import timedelta
+from email.utils import format_datetime, parsedate_to_datetime
 from typing import Protocol, TypeAlias
 
 import msgspec
@@ -18,12 +20,15 @@ from harness.faultproxy.faults import (
     EndWatch,
     Fault,
     HalfClose,
+    Headers,
     InjectLine,
+    OtherClock,
     Reset,
     Silence,
     WatchError,
     error_line,
 )
+from harness.faultproxy.framing import ResponseHead
 
 Ending: TypeAlias = Cut | EndWatch
 
@@ -134,6 +139,21 @@ def editor_of(fault: Fault | None) -> Editor | None:
             return _insert(count, Edit(line + b"\n", EndWatch() if fault.end else None))
         case _:
             return None
+
+
+def head_of(head: ResponseHead, fault: Fault | None) -> ResponseHead:
+    """The head that the client gets."""
+    if not isinstance(fault, OtherClock):
+        return head
+    headers: Headers = tuple(
+        (name, _later(value, fault.ahead) if name.lower() == "date" else value)
+        for name, value in head.headers
+    )
+    return msgspec.structs.replace(head, headers=headers)
+
+
+def _later(date: str, seconds: float) -> str:
+    return format_datetime(parsedate_to_datetime(date) + timedelta(seconds=seconds), usegmt=True)
 
 
 def _lines_then(count: int, ending: Ending) -> Editor:

@@ -72,14 +72,26 @@ class Silence(msgspec.Struct, frozen=True):
 
 
 class Slow(msgspec.Struct, frozen=True):
-    """The answer waits `delay` seconds, and then flows at no more than `bytes_per_second`."""
+    """The answer waits `delay` seconds, and then flows at no more than `bytes_per_second`.
+
+    `before` are seconds that the request waits, until it goes upstream.
+    """
 
     delay: float = 0.0
     bytes_per_second: int | None = None
+    before: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.delay < 0 or (self.bytes_per_second is not None and self.bytes_per_second < 1):
-            raise ValueError("Slow takes a delay of 0 or more and, if any, at least 1 byte per second")
+        if min(self.delay, self.before) < 0 or (
+            self.bytes_per_second is not None and self.bytes_per_second < 1
+        ):
+            raise ValueError("Slow takes delays of 0 or more and, if any, at least 1 byte per second")
+
+
+class OtherClock(msgspec.Struct, frozen=True):
+    """The answer is dated `ahead` seconds later than the server dated it; nothing else is changed."""
+
+    ahead: float
 
 
 class CutLine(msgspec.Struct, frozen=True):
@@ -149,7 +161,9 @@ class Garbage(msgspec.Struct, frozen=True):
 
 Cut: TypeAlias = Reset | HalfClose | Close | Silence
 Scripted: TypeAlias = Answer | Stream | Garbage
-Fault: TypeAlias = Cut | Scripted | Slow | CutLine | EndWatch | Duplicate | InjectLine | WatchError
+Fault: TypeAlias = (
+    Cut | Scripted | Slow | OtherClock | CutLine | EndWatch | Duplicate | InjectLine | WatchError
+)
 
 
 def kube_status(code: int, *, message: str = "", retry_after: int | None = None) -> Answer:

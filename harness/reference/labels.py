@@ -48,7 +48,8 @@ HONOURED: Final = {
     names.NOTICE_BEFORE_ANNOTATION: Meaning(
         "annotation",
         "user",
-        "Notice that long before the object goes (`1h`), instead of the setting `ttl.noticeBefore`.",
+        "Notice that long before the object goes (`1h`), instead of the setting `ttl.noticeBefore`; "
+        "on a Namespace for all that is in it and says nothing else.",
     ),
     names.JANITOR_TTL_ANNOTATION: Meaning(
         "annotation", "user", "kube-janitor's; honoured only with `compat.janitor`."
@@ -105,7 +106,7 @@ def labels_page() -> str:
         _INTRODUCTION,
         "## On any object",
         table(("key", "form", "who writes it", "meaning"), honoured),
-        "A label that is written as an annotation by mistake does nothing and is told so.",
+        "A label that is written as an annotation by mistake does nothing and is told so ([ttl](ttl.md)).",
         "## On Skoupa's own objects",
         table(("key", "meaning"), own),
         "## Reserved",

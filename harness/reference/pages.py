@@ -13,7 +13,7 @@ from harness.reference.markdown import code, page, table
 from skoupa import errors
 from skoupa.cli.install import plan
 from skoupa.install.kinds import DEFAULT_KINDS
-from skoupa.install.rights import rights
+from skoupa.install.rights import own_namespace, rights
 from skoupa.model.reasons import REASONS
 from skoupa.report.metrics import METRICS
 from skoupa.report.reporter import EVENT_REASONS
@@ -128,6 +128,9 @@ def rights_page() -> str:
         )
         for right in granted
     ]
+    own = own_namespace("")
+    why = f"{own.why} (only in a namespaced installation)"
+    rows.append((code(own.role), ", ".join(own.verbs), code("namespaces"), "the one it lies in", why))
     kinds = ", ".join(code(kind.qualified) for kind in DEFAULT_KINDS)
     rows.append((code("skoupa-delete"), "delete", kinds, "", "lets go what is due"))
     everybody = "Access and rules reviews of oneself, and discovery, are open to everybody who is logged in."

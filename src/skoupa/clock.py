@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 
@@ -23,7 +22,7 @@ class Clock(Protocol):
 
     async def sleep(self, seconds: float) -> None: ...
 
-    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[None]:
+    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
         """Raises TimeoutError inside when the block takes longer; None is no limit."""
 
     def jitter(self, seconds: float) -> float:
@@ -48,10 +47,8 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    @asynccontextmanager
-    async def timeout(self, seconds: float | None) -> AsyncIterator[None]:
-        async with asyncio.timeout(seconds):
-            yield
+    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+        return asyncio.timeout(seconds)
 
     def jitter(self, seconds: float) -> float:
         return seconds * (0.5 + self._random.random() / 2)

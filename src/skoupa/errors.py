@@ -11,6 +11,8 @@
     │   └── Disconnected               the connection ended in the middle of an answer
     ├── BadReply                    6  an answer that no API server would give
     ├── LeaseLost                   7  a write that was not sent because another replica may be leading
+    ├── LedgerUnavailable           6  the ledger can't be read or written now; safe to repeat
+    │   └── LedgerUnusable             waiting does not help: no database, a newer one, a missing right
     └── ApiError                    1  the server's refusal, with its Status
         ├── BadRequest 400 · Invalid 422 · MethodNotAllowed 405
         ├── Unauthorized 401 · Forbidden 403          6
@@ -95,6 +97,14 @@ class BadReply(SkoupaError):
 
 class LeaseLost(SkoupaError):
     exit_code = 7
+
+
+class LedgerUnavailable(SkoupaError):
+    exit_code = 6
+
+
+class LedgerUnusable(LedgerUnavailable):
+    pass
 
 
 class ApiError(SkoupaError):

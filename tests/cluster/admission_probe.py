@@ -25,6 +25,7 @@ Object = dict[str, Any]
 KEY = "cleanup.kyverno.io/ttl"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 POLICIES = "/apis/admissionregistration.k8s.io"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _PLURALS = {
     "ConfigMap": "configmaps",
     "Namespace": "namespaces",
@@ -130,6 +131,21 @@ class Writer:
             for path in reversed(paths):
                 assert self.ask("DELETE", path).status == 200
             wait_until(lambda: not active(), "the policies are not active any more")
+
+
+def define(writer: Writer, plural: str, *, group: str, scope: str) -> None:
+    kind = plural.removesuffix("s").title()
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    spec = {
+        "group": group,
+        "scope": scope,
+        "names": {"plural": plural, "kind": kind, "listKind": f"{kind}List"},
+        "versions": [version],
+    }
+    made = writer.create(DEFINITIONS, f"{plural}.{group}", spec=spec)
+    assert made.status == 201, made
+    wait_until(lambda: writer.ask("GET", f"/apis/{group}/v1/{plural}").status == 200, f"{plural} are served")
 
 
 def collection_of(manifest: Mapping[str, Any]) -> str:

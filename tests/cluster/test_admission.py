@@ -15,7 +15,7 @@ from skoupa.admission.ttl_policies import ttl_admission
 from skoupa.expr.readings import Problem
 from skoupa.expr.ttl import parse_ttl
 from skoupa.settings import TtlSettings
-from tests.cluster.admission_probe import CONFIG_MAPS, KEY, Said, Writer, collection_of, wait_until
+from tests.cluster.admission_probe import CONFIG_MAPS, KEY, Said, Writer, collection_of, define, wait_until
 from tests.unit.admission.ttl_values import GOLDEN, NOT_UNDERSTOOD
 
 pytestmark = pytest.mark.cluster
@@ -23,7 +23,6 @@ pytestmark = pytest.mark.cluster
 NAMESPACES = "/api/v1/namespaces"
 PODS = "/api/v1/namespaces/default/pods"
 CLUSTER_ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WIDGETS = "/apis/example.org/v1/namespaces/default/widgets"
 GADGETS = "/apis/example.org/v1/gadgets"
 OWN = "/apis/skoupa.dev/v1/gadgets"
@@ -76,21 +75,6 @@ def anchor() -> Iterator[dict[str, Any]]:
             "metadata": {"name": "anchor"},
             "spec": body,
         }
-
-
-def define(writer: Writer, plural: str, *, group: str, scope: str) -> None:
-    kind = plural.removesuffix("s").title()
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-    spec = {
-        "group": group,
-        "scope": scope,
-        "names": {"plural": plural, "kind": kind, "listKind": f"{kind}List"},
-        "versions": [version],
-    }
-    made = writer.create(DEFINITIONS, f"{plural}.{group}", spec=spec)
-    assert made.status == 201, made
-    wait_until(lambda: writer.ask("GET", f"/apis/{group}/v1/{plural}").status == 200, f"{plural} are served")
 
 
 def create(writer: Writer, path: str, name: str, ttl: str, **body: Any) -> Said:
@@ -339,6 +323,11 @@ class TestRefusals:
         old = {"annotations": {REFRESHED: rfc3339(timedelta(hours=-1))}}
         create(server, CONFIG_MAPS, "long-ago", "1d", metadata=old)
         assert "to let it go 10m from now write" in server.label(CONFIG_MAPS, "long-ago", "10m").refused
+
+    def test_an_annotation_in_place_of_the_label_is_only_warned_about(self, server: Writer) -> None:
+        answer = server.create(CONFIG_MAPS, "annotated", metadata={"annotations": {KEY: "2days"}})
+        assert answer.status == 201
+        assert "is written as an annotation" in answer.warning
 
     def test_an_object_that_already_has_a_bad_label_can_still_be_written(self, server: Writer) -> None:
         """The label may be older than the policy; only its change is refused."""

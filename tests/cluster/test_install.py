@@ -203,21 +203,16 @@ def test_a_namespace_that_is_not_there_is_named(installed: Access) -> None:
 
 def test_what_an_earlier_installation_left_is_told(installed: Access, tmp_path: Path) -> None:
     config = tmp_path / "settings.yaml"
-    config.write_text("ttl: {maximum: 90d}")
-    outcomes(skoupa(installed, "install", "--apply", "--mode", "enforce", "--config", str(config)))
-    said = skoupa(installed, "install", "--apply", "--mode", "enforce")
+    config.write_text('address: ""')
+    said = skoupa(installed, "install", "--apply", "--mode", "enforce", "--config", str(config))
     assert said.returncode == 0
     left = [line for line in said.stderr.splitlines() if "not part of this installation any more" in line]
-    commands = [line.partition("To remove it: ")[2] for line in left]
-    assert sorted(commands) == [
-        "kubectl delete configmaps/skoupa-ttl-limits -n skoupa",
-        "kubectl delete validatingadmissionpolicies.admissionregistration.k8s.io/skoupa-ttl-limits",
-        "kubectl delete validatingadmissionpolicybindings.admissionregistration.k8s.io/skoupa-ttl-limits",
-    ]
-    for command in commands:
-        run_kubectl(installed, command)
-    again = skoupa(installed, "install", "--apply", "--mode", "enforce")
+    (command,) = [line.partition("To remove it: ")[2] for line in left]
+    assert command == "kubectl delete services/skoupa -n skoupa"
+    run_kubectl(installed, command)
+    again = skoupa(installed, "install", "--apply", "--mode", "enforce", "--config", str(config))
     assert "any more" not in again.stderr
+    outcomes(skoupa(installed, "install", "--apply", "--mode", "enforce"))
 
 
 def test_uninstall_check_leads_out_to_a_clean_cluster(tmp_path: Path) -> None:

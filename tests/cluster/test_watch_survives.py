@@ -56,7 +56,7 @@ from skoupa.kube.lines import INITIAL_EVENTS_END
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
-from skoupa.kube.watch import Interrupted, Patience, watch
+from skoupa.kube.watch import Begun, Changed, Interrupted, Listed, Patience, Resumed, Synced, watch
 from tests.cluster.reaching import Hasty, connected, eventually, faulty, new_namespace, until
 from tests.cluster.reading import Picture, Reader, picture_of
 from tests.cluster.writing import SELECTOR, Writer
@@ -316,7 +316,10 @@ async def test_whatever_makes_the_server_forget_the_lists_that_follow_close_the_
         assert it.reader.lists > lists
         assert any(isinstance(error, Gone) for error in it.reader.errors), "the server itself forgot"
         assert it.watching.streams_lists is streaming
-        assert it.feed.health.trustworthy
+        health = it.feed.health
+        assert health.synced_at is not None
+        assert health.behind_since is None
+        assert not health.unreadable
 
 
 class Impatient(Hasty):
@@ -443,3 +446,28 @@ async def test_lists_that_expire_as_soon_as_they_are_there_are_asked_for_less_an
     assert waits[0] == 0, "the first time it is nobody's fault"
     assert waits == sorted(waits)
     assert waits[-1] > 4 * waits[1]
+
+
+async def test_a_quiet_watch_that_stands_again_says_so_without_a_bookmark(
+    through_proxy: Client, proxy: FaultProxy, namespace: str
+) -> None:
+    await through_proxy.create(CONFIG_MAPS, {"metadata": {"name": "one"}}, namespace=namespace)
+    scope = Scope(namespace=namespace, fields="metadata.name=one")
+    told: list[type] = []
+    changes: list[str] = []
+    async with (
+        asyncio.timeout(20),
+        aclosing(watch(through_proxy, CONFIG_MAPS, METADATA, scope=scope)) as events,
+    ):
+        async for event in events:
+            told.append(type(event))
+            if isinstance(event, Synced):
+                proxy.cut_open_connections()
+            elif isinstance(event, Resumed):
+                patch = {"metadata": {"labels": {"after": "the-cut"}}}
+                await through_proxy.merge_patch(CONFIG_MAPS, "one", patch, namespace=namespace)
+            elif isinstance(event, Changed):
+                changes += [change.object.metadata.name for change in event.changes]
+                break
+    assert told == [Begun, Listed, Synced, Interrupted, Resumed, Changed]
+    assert changes == ["one"]

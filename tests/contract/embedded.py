@@ -8,9 +8,9 @@ from typing import Any
 from skoupa.clock import Clock
 from skoupa.kube.resources import Resource
 from skoupa.kube.transport import Transport
-from skoupa.sim.access import Rule, User
-from skoupa.sim.admission import Refuse, Ruling, Warn
 from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.state.access import Rule, User
+from skoupa.sim.state.admission import Refuse, Ruling, Warn
 from tests.contract.arena import Gate, Grant
 
 

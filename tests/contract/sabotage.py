@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from skoupa.sim.refusals import Refusal
+from skoupa.sim.state.refusals import Refusal
 
 Sabotage = Callable[[pytest.MonkeyPatch], None]
 

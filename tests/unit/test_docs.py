@@ -18,8 +18,8 @@ from skoupa import settings
 from skoupa.cli import exits
 from skoupa.expr.durations import render_duration
 from skoupa.expr.golang import kyverno_reading
-from skoupa.expr.readings import After, Problem
-from skoupa.expr.ttl import parse_ttl
+from skoupa.expr.readings import After, At, Problem, due_time
+from skoupa.expr.ttl import kyverno_ttl, parse_ttl, refreshed_at
 from skoupa.model.reasons import REASONS
 from skoupa.report.metrics import METRICS
 from skoupa.report.reporter import EVENT_REASONS
@@ -230,6 +230,43 @@ def test_differing_values_are_read_as_the_page_says() -> None:
         problem = parse_ttl(value)
         assert isinstance(problem, Problem), value
         assert problem.suggestion in {instead, ""}
+
+
+_ENDS = {
+    "106751d23h47m16s": (After, After),
+    "106752d": (Problem, Problem),
+    "15251w": (Problem, Problem),
+    "2562048h": (Problem, Problem),
+    "2500-01-01": (At, At),
+    "9999-12-31T235959Z": (At, At),
+    "1969-12-31": (Problem, At),
+    "0206-09-30": (Problem, At),
+    "1970-01-01": (At, At),
+    "500ms": (Problem, After),
+    "1.5s": (Problem, After),
+    "2026-08-04T003000.5Z": (Problem, At),
+    "1s": (After, After),
+    "2s": (After, After),
+    "2026-08-04T003001Z": (At, At),
+}
+
+
+def test_the_ends_of_the_scale_are_as_the_page_says() -> None:
+    section = text("differences.md").partition("## The ends of the scale")[2].partition("\n## ")[0]
+    named = {word for word in re.findall(r"`([^`]+)`", section) if word[0].isdecimal()}
+    assert named == _ENDS.keys()
+    for value, readings in _ENDS.items():
+        assert (type(parse_ttl(value)), type(kyverno_ttl(value))) == readings, value
+    for value, rounded in (("500ms", "1s"), ("1.5s", "2s"), ("2026-08-04T003000.5Z", "2026-08-04T003001Z")):
+        loose, strict = kyverno_ttl(value), parse_ttl(rounded)
+        assert not isinstance(loose, Problem)
+        assert not isinstance(strict, Problem)
+        assert due_time(loose, since=0) == due_time(strict, since=0)
+    long_ago = kyverno_ttl("1969-12-31")
+    assert isinstance(long_ago, At)
+    assert long_ago.epoch_seconds == 0
+    assert long_ago.warnings
+    assert refreshed_at("2026-08-04T00:30:00.5Z") == refreshed_at("2026-08-04T00:30:01Z")
 
 
 def test_the_checks_find_what_they_look_for() -> None:

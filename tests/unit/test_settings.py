@@ -94,6 +94,13 @@ def test_lists_in_a_variable_are_separated_by_commas_and_selectors_by_semicolons
         ({"lease": {"seconds": 1}}, "lease.seconds: Expected `int` >= 3"),
         ({"protect": {"names": ["Pod"]}}, "'Pod' names no object: write KIND/NAME or KIND/NAMESPACE/NAME"),
         ({"protect": {"names": ["Pod//x"]}}, "'Pod//x' names no object"),
+        ({"protect": {"names": ["Po d/x"]}}, "protect.names: 'Po d' can't be the name of a kind"),
+        ({"protect": {"names": ["Pod/Shop/x"]}}, "protect.names: 'Shop' matches no namespace: write shop"),
+        ({"protect": {"names": ["Pod/x "]}}, "protect.names: 'x ' can't be the name of an object"),
+        ({"protect": {"kinds": [""]}}, "protect.kinds: '' can't be the name of a kind"),
+        ({"protect": {"kinds": ["Config Map"]}}, "'Config Map' can't be the name of a kind: write it as"),
+        ({"protect": {"kinds": ["pods/"]}}, "protect.kinds: 'pods/' can't be the name of a kind"),
+        ({"protect": {"kinds": ["*.cert-manager.io"]}}, "write *.cert-manager.io/* in protect.names"),
         ({"protect": {"selectors": ["a in (b"]}}, "protect.selectors: 'a in (b' is no label selector"),
         ({"protect": {"selectors": [""]}}, "an empty selector is that of every object"),
     ],
@@ -103,6 +110,18 @@ def test_what_can_not_be_meant_is_an_error_that_names_the_key(tree: dict[str, An
         decode(tree, source="skoupa.yaml")
     assert str(caught.value).startswith("skoupa.yaml: ")
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "kind", ["Pod", "po", "deployments.apps", "deployments.v1.apps", "apps/v1/Deployment", "v1/Pod", "a-b"]
+)
+def test_a_kind_may_be_written_in_each_way_that_kubectl_takes(kind: str) -> None:
+    decode({"protect": {"kinds": [kind]}}, source="skoupa.yaml")
+
+
+def test_names_of_objects_may_be_whatever_a_server_takes() -> None:
+    names = ["clusterrole/system:node", "*/*", "Pod/shop-*/web.v1", "*.cert-manager.io/*"]
+    decode({"protect": {"names": names}}, source="skoupa.yaml")
 
 
 @pytest.mark.parametrize(

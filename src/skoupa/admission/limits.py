@@ -24,6 +24,7 @@ LIMITS_CONFIG_MAP: Final = "skoupa-ttl-limits"
 _VALUE: Final = "variables.value"
 _KEY: Final = literal(names.TTL_LABEL)
 _DAY: Final = 86_400
+_KEYS: Final = ("minimum", "maximum", "notAfter")
 
 
 def limits_of(settings: TtlSettings) -> dict[str, str]:
@@ -41,7 +42,7 @@ def config_map(limits: dict[str, str], *, namespace: str) -> Manifest:
     about = {
         f"{names.SKOUPA_GROUP}/about": (
             "Limits of the label cleanup.kyverno.io/ttl: minimum and maximum (durations), notAfter (a date). "
-            "A change counts at once; a key that is left out sets no limit."
+            "A change counts at once; a key that is empty or left out sets no limit."
         )
     }
     metadata = {
@@ -50,7 +51,9 @@ def config_map(limits: dict[str, str], *, namespace: str) -> Manifest:
         "labels": dict(PART_OF),
         "annotations": about,
     }
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": limits}
+    # A key that is not written would stay as it was where somebody else has written it too.
+    data = {key: limits.get(key, "") for key in _KEYS}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
 def limit_variables() -> list[Variable]:

@@ -2,14 +2,16 @@
 
 A policy that only warns has failurePolicy Ignore: an error (a policy with Fail then refuses even where its binding only
 warns) must never block a write for the sake of a warning. One that denies has Fail: a guard that can't look is no open
-door. Every policy here looks only at writes that add or change the TTL label, of every kind but Skoupa's own, and at
-status writes too: through those the labels of Pods and Namespaces can be changed.
+door. No policy looks at Skoupa's own kinds. What the server would fill in by itself is written out: it takes the match
+constraints as one value, and what differs from it in a default would be a conflict between kubectl and `--apply`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
+
+import msgspec
 
 from skoupa import names
 from skoupa.admission.readings import LABEL_CHANGED, Variable
@@ -19,12 +21,48 @@ Manifest = dict[str, Any]
 PART_OF: Final = {names.PART_OF_LABEL: names.COMPONENT}
 _GROUP_VERSION: Final = "admissionregistration.k8s.io/v1"
 # A TTL label on these is ignored by the engine, so there is nothing to check.
-_OWN_GROUPS: Final = [names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP]
+_OWN_GROUPS: Final = (names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP)
+
+
+class Writes(msgspec.Struct, frozen=True, kw_only=True):
+    """Which writes a policy looks at. `left_out` are kinds, by group, beside Skoupa's own.
+
+    The server asks `condition` of every write that has the `label`, or of all where there is none.
+    """
+
+    name: str
+    condition: str
+    label: str = ""
+    resources: tuple[str, ...]
+    left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def constraints(self) -> Manifest:
+        exists = {"matchExpressions": [{"key": self.label, "operator": "Exists"}]}
+        return {
+            "matchPolicy": "Equivalent",
+            "namespaceSelector": {},
+            "objectSelector": exists if self.label else {},
+            "resourceRules": [_rule(("*",), self.resources)],
+            "excludeResourceRules": [
+                _rule(_OWN_GROUPS, self.resources),
+                *(_rule((group,), resources) for group, resources in self.left_out),
+            ],
+        }
+
+
+# Status writes too: through those the labels of Pods and Namespaces can be changed.
+OF_THE_LABEL: Final = Writes(
+    name="label-added-or-changed",
+    condition=LABEL_CHANGED,
+    label=names.TTL_LABEL,
+    resources=("*", "*/status"),
+)
 
 
 def policy(
     name: str,
     *,
+    writes: Writes = OF_THE_LABEL,
     variables: list[Variable],
     validations: list[Manifest],
     denies: bool,
@@ -33,12 +71,8 @@ def policy(
     """The policy, then its binding. `parameters` is the metadata of the ConfigMap that it reads."""
     spec: Manifest = {
         "failurePolicy": "Fail" if denies else "Ignore",
-        "matchConstraints": {
-            "objectSelector": {"matchExpressions": [{"key": names.TTL_LABEL, "operator": "Exists"}]},
-            "resourceRules": [_rule(["*"])],
-            "excludeResourceRules": [_rule(_OWN_GROUPS)],
-        },
-        "matchConditions": [{"name": "label-added-or-changed", "expression": LABEL_CHANGED}],
+        "matchConstraints": writes.constraints(),
+        "matchConditions": [{"name": writes.name, "expression": writes.condition}],
         "variables": variables,
         "validations": validations,
     }
@@ -64,10 +98,11 @@ def validation(*, unless: str, message: str, fallback: str) -> Manifest:
     return {"expression": unless, "messageExpression": guarded, "message": fallback, "reason": "Invalid"}
 
 
-def _rule(groups: list[str]) -> Manifest:
+def _rule(groups: Sequence[str], resources: Sequence[str]) -> Manifest:
     return {
         "apiGroups": list(groups),
         "apiVersions": ["*"],
         "operations": ["CREATE", "UPDATE"],
-        "resources": ["*", "*/status"],
+        "resources": list(resources),
+        "scope": "*",
     }

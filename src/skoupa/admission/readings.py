@@ -59,8 +59,21 @@ def variable(name: str, expression: str) -> Variable:
     return {"name": name, "expression": expression}
 
 
+def understanding(text: str) -> list[Variable]:
+    """`value` is the text; `understood`, `isTime`, and `seconds`, which is -1 for what is no duration."""
+    value = "variables.value"
+    return [
+        variable("value", text),
+        variable("isTime", matches(value, TIME)),
+        # -1 is what no duration has: whatever is no duration, or a longer one than the engine takes.
+        variable("counted", f"{is_duration(value)} ? {seconds(value)} : -1"),
+        variable("seconds", f"variables.counted <= {MAXIMUM_SECONDS} ? variables.counted : -1"),
+        variable("understood", "variables.isTime || variables.seconds >= 0"),
+    ]
+
+
 def reading() -> list[Variable]:
-    """`value`, `understood`, `isTime`, `seconds`, `created`, `now`, `since`, `due`; the last only where understood."""
+    """Those of `understanding` for the label, `created`, `now`, `since`, and `due`, which counts only where understood."""
     value, created = "variables.value", "object.metadata.creationTimestamp"
     times = "object.metadata.?managedFields.orValue([]).filter(f, has(f.time)).map(f, int(timestamp(f.time)))"
     refreshed = "variables.refreshed"
@@ -68,12 +81,7 @@ def reading() -> list[Variable]:
     in_range = f"size({refreshed}) <= {LONGEST} && {refreshed} >= '1970-01-02' && {refreshed} < '9999-12-31'"
     is_refreshed = f"{in_range} && {matches(refreshed, RFC3339)}"
     return [
-        variable("value", f"object.{_LABEL}.orValue('')"),
-        variable("isTime", matches(value, TIME)),
-        # -1 is what no duration has: whatever is no duration, or a longer one than the engine takes.
-        variable("counted", f"{is_duration(value)} ? {seconds(value)} : -1"),
-        variable("seconds", f"variables.counted <= {MAXIMUM_SECONDS} ? variables.counted : -1"),
-        variable("understood", "variables.isTime || variables.seconds >= 0"),
+        *understanding(f"object.{_LABEL}.orValue('')"),
         variable(
             "created",
             f"has({created}) && {created} != null ? int(timestamp({created})) : 0",

@@ -1,8 +1,8 @@
 """The ValidatingAdmissionPolicies for the TTL label: the API server checks it, and nothing of ours can be down.
 
-Three policies, each there only where a setting asks for it. `skoupa-ttl-label` speaks about values that will not do what
-their writer wants: it warns, and with `ttl.refuse` it denies. `skoupa-ttl-limits` and `skoupa-ttl-delete-right` deny.
-By default there is only the warning, and nothing that could refuse a write.
+`skoupa-ttl-label` speaks about values that will not do what their writer wants: it warns, and with `ttl.refuse` it
+denies. `skoupa-label-as-annotation` warns. `skoupa-ttl-limits` and `skoupa-ttl-delete-right` deny, and are there only
+where a setting asks for them. By default there are only the warnings, and nothing that could refuse a write.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from skoupa.admission.advice import WHAT_TO_WRITE, advising
 from skoupa.admission.cel import literal, matches, sentence
 from skoupa.admission.grammar import KYVERNO
 from skoupa.admission.limits import config_map, limit_validations, limit_variables, limits_of
+from skoupa.admission.misplaced import misplaced_policy
 from skoupa.admission.policies import Manifest, policy, validation
 from skoupa.admission.readings import label_time, reading, variable
 from skoupa.model.reasons import REASONS
@@ -34,8 +35,8 @@ def ttl_admission(
 
     `kyverno_readings` (the setting `compat.kyvernoTtl`) lets through what only Kyverno's reading understands; where a
     limit is set that is refused, because its length is not worked out here. `had_limits` says that the policy of the
-    limits is in the cluster already: it then stays, with an empty ConfigMap, where no limit is set any more. An API
-    server that lost the last binding with a ConfigMap does not read ConfigMaps anew for a later one until it is
+    limits is in the cluster already: it then stays, with nothing in its ConfigMap, where no limit is set any more. An
+    API server that lost the last binding with a ConfigMap does not read ConfigMaps anew for a later one until it is
     restarted (kubernetes/kubernetes#130887), so that limits could not be set a second time.
     """
     manifests = [
@@ -44,24 +45,31 @@ def ttl_admission(
             variables=[*reading(), *advising()],
             validations=_label_validations(kyverno_readings=kyverno_readings),
             denies=settings.refuse,
-        )
+        ),
+        *misplaced_policy(),
     ]
     set_limits = limits_of(settings)
     if set_limits or had_limits:
-        parameters = config_map(set_limits, namespace=namespace)
-        manifests.append(parameters)
-        manifests += policy(
-            LIMITS_POLICY,
-            variables=[*reading(), *limit_variables()],
-            validations=limit_validations(namespace=namespace, kyverno_readings=kyverno_readings),
-            denies=True,
-            parameters=parameters["metadata"],
-        )
+        manifests += limits_admission(set_limits, namespace=namespace, kyverno_readings=kyverno_readings)
     if settings.require_delete_right:
         variables = [variable("name", "object.metadata.?name.orValue('')")]
         validations = [_delete_right_validation()]
         manifests += policy(DELETE_RIGHT_POLICY, variables=variables, validations=validations, denies=True)
     return manifests
+
+
+def limits_admission(limits: dict[str, str], *, namespace: str, kyverno_readings: bool) -> list[Manifest]:
+    parameters = config_map(limits, namespace=namespace)
+    return [
+        parameters,
+        *policy(
+            LIMITS_POLICY,
+            variables=[*reading(), *limit_variables()],
+            validations=limit_validations(namespace=namespace, kyverno_readings=kyverno_readings),
+            denies=True,
+            parameters=parameters["metadata"],
+        ),
+    ]
 
 
 def _label_validations(*, kyverno_readings: bool) -> list[Manifest]:

@@ -6,14 +6,17 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from skoupa import settings as configuration
-from skoupa.admission.ttl_policies import ttl_admission
+from skoupa.admission.ttl_policies import LIMITS_POLICY, limits_admission, ttl_admission
 from skoupa.cli.connect import connected, run_async
 from skoupa.cli.options import Connecting
 from skoupa.cli.saying import say
 from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.errors import NotFound, UsageError
-from skoupa.install.apply import apply
+from skoupa.install.apply import Applied, apply
+from skoupa.install.guards import BINDING_KIND, guards, remove_others
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind, parse_kinds
 from skoupa.install.labelling import Manifest
 from skoupa.install.manifests import DEFAULT_IMAGE, Installation, as_json, as_yaml, manifests
@@ -22,7 +25,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
 from skoupa.settings import Settings
-from skoupa.sim.kinds import BUILT_IN
+from skoupa.sim.state.kinds import BUILT_IN
 
 
 def run(
@@ -56,7 +59,7 @@ def run(
     documents = manifests(installation)
     _advise(installation)
     if applying:
-        run_async(_apply(connecting, installation, documents, dry_run=dry_run, force=force))
+        run_async(_apply(connecting, installation, dry_run=dry_run, force=force))
     else:
         sys.stdout.write(as_json(documents) if output == "json" else as_yaml(documents))
 
@@ -86,13 +89,17 @@ def plan(
     )
 
 
-def _admission(settings: Settings) -> tuple[Manifest, ...]:
-    if not settings.features.ttl:
-        return ()
-    policies = ttl_admission(
-        settings.ttl, namespace=settings.lease.namespace, kyverno_readings=settings.compat.kyverno_ttl
-    )
-    return tuple(policies)
+def _admission(settings: Settings, *, had_limits: bool = False) -> tuple[Manifest, ...]:
+    """`had_limits` says that the policy of the limits is in the cluster already, where it then has to stay."""
+    home, kyverno_readings = settings.lease.namespace, settings.compat.kyverno_ttl
+    if settings.features.ttl:
+        return tuple(
+            ttl_admission(
+                settings.ttl, namespace=home, kyverno_readings=kyverno_readings, had_limits=had_limits
+            )
+        )
+    lifted = limits_admission({}, namespace=home, kyverno_readings=kyverno_readings)
+    return tuple(lifted) if had_limits else ()
 
 
 def _kinds(names: Sequence[str]) -> tuple[DeletableKind, ...]:
@@ -123,26 +130,41 @@ def _advise(installation: Installation) -> None:
 async def _apply(
     connecting: Connecting,
     installation: Installation,
-    documents: Sequence[Manifest],
     *,
     dry_run: bool,
     force: bool,
 ) -> None:
+    home, settings = installation.namespace, installation.settings
     async with connected(connecting) as (client, _):
         discovery = await discover(client)
+        # Who installs for some namespaces may have no rights in the whole cluster, where policies count.
+        present = [] if settings.namespaces else await guards(client, discovery=discovery, instance=home)
+        had_limits = any(one.resource.kind == BINDING_KIND and one.name == LIMITS_POLICY for one in present)
+        installation = msgspec.structs.replace(
+            installation, admission=_admission(settings, had_limits=had_limits)
+        )
+        documents = manifests(installation)
         try:
             async for done in apply(client, documents, discovery=discovery, dry_run=dry_run, force=force):
-                told = f"{done.outcome} (dry run)" if dry_run else done.outcome
-                sys.stdout.write(f"{done} {told}\n")
-                sys.stdout.flush()
+                _tell(done, dry_run=dry_run)
         except NotFound as error:
             raise NotFound(
                 error.message,
                 status=error.status,
                 advice=f"make the namespace first: {installation.namespace}",
             ) from error
+        removed = set()
+        async for done in remove_others(client, present, documents, dry_run=dry_run):
+            _tell(done, dry_run=dry_run)
+            removed.add((done.resource.qualified, done.name))
         for left in await _left_over(client, installation, documents, discovery=discovery):
-            say(f"not part of this installation any more: {left.meaning}. To remove it: {left.command}")
+            if (left.resource, left.name) not in removed:
+                say(f"not part of this installation any more: {left.meaning}. To remove it: {left.command}")
+
+
+def _tell(done: Applied, *, dry_run: bool) -> None:
+    sys.stdout.write(f"{done} {done.outcome}{' (dry run)' if dry_run else ''}\n")
+    sys.stdout.flush()
 
 
 async def _left_over(

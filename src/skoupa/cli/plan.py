@@ -34,7 +34,7 @@ from skoupa.model.reasons import render as say_reason
 TITLES: Final = ("DUE", "", "KIND", "NAMESPACE", "NAME", "WHY", "HELD BY")
 WIDE_TITLES: Final = (*TITLES, "RULE", "UID", "PROPAGATION", "NOTES")
 # Notes that belong to the decision itself, and are shown without asking for more.
-_WEIGHTY: Final = frozenset({"takes-along", "data-goes", "data-unknown"})
+_WEIGHTY: Final = frozenset({"takes-along", "data-goes", "data-unknown", "ttl-annotation", "keep-annotation"})
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

@@ -93,6 +93,8 @@ async def make_plan(
         settings,
         namespaces=(wishes.namespace,) if wishes.namespace else (),
         inside_only=bool(wishes.namespace),
+        # A server would have to send every object; manifests are here.
+        unlabelled=world.given is not None,
         skew=world.skew if hold_on_skew else lambda: 0.0,
         progress=progress,
     )

@@ -1,7 +1,8 @@
 """`skoupa sweep`: plan, show, ask, then do it once with the caller's rights.
 
 Only what was shown goes: after the question everything is read and judged anew, and what became due meanwhile, or is
-held by now, stays. The deleter is the controller's, with all its preconditions. Ctrl-C lets what is under way finish.
+held by now, stays. While it goes on, kept objects and Namespaces are looked at again and again; when they can't be,
+nothing more goes. The deleter is the controller's, with all its preconditions. Ctrl-C lets what is under way finish.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from skoupa.cli.tables import printable, screen_of
 from skoupa.cli.times import full_time, zone_of
 from skoupa.cli.waiting import awaited
 from skoupa.cli.worlds import World, in_cluster
+from skoupa.controller.freshness import Freshness
 from skoupa.controller.surroundings import Surroundings
-from skoupa.controller.survey import Finding
+from skoupa.controller.survey import Finding, Survey
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.expr.windows import Window, within_window
 from skoupa.facts.rows import Uid
@@ -44,11 +46,15 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Swept(msgspec.Struct, frozen=True, kw_only=True):
-    """What was planned last, and what became of each object in it; `error` is what stood in the way."""
+    """What was planned last, and what became of each object in it; `error` is what stood in the way.
+
+    `broken_off`: what is kept could not be read any more, so the rest was not tried.
+    """
 
     plan: Plan
     done: list[tuple[Finding, Outcome, SkoupaError | None]]
     interrupted: bool = False
+    broken_off: bool = False
 
 
 def run(
@@ -75,11 +81,17 @@ def run(
     due = plan.going()
     if dry_run or not due:
         _end(Swept(plan=plan, done=[]), form=form, dry_run=dry_run)
+        tell_limits(plan)
+        _leave(Swept(plan=plan, done=[]))
         return
+    # Before the question: a protection that protects nothing is part of what is decided on.
+    tell_limits(plan)
     if not yes:
         _ask(len(due), form=form)
     swept = in_cluster(lambda world: sweeping.act(world, due), connecting=connecting)
     _end(swept, form=form, dry_run=False)
+    tell_limits(_news(swept.plan, told=plan))
+    _leave(swept)
 
 
 def _ask(number: int, *, form: SweepForm) -> None:
@@ -117,16 +129,19 @@ class Sweeping:
         )
 
     async def act(self, world: World, shown: list[Finding]) -> Swept:
+        clock = world.client.clock
+        began = clock.monotonic()
         plan = await self.plan(world)
         survey = plan.survey
         deleter = Deleter(
             world.client,
             judge=survey.knowledge.verdict,
             extraction=survey.knowledge.extraction,
-            on_fresh=survey.knowledge.store.refresh,
+            on_fresh=survey.refresh,
             look_around=Surroundings(world.client, survey.knowledge).look,
         )
-        rate = RateCeiling(world.client.clock, per_second=self._settings.rate.deletions_per_second)
+        rate = RateCeiling(clock, per_second=self._settings.rate.deletions_per_second)
+        freshness = Freshness(survey.read_again, clock, read_at=began)
         fresh = {found.row.uid: found for found in plan.findings}
         findings = [fresh[found.row.uid] for found in shown if found.row.uid in fresh]
         done: dict[Uid, tuple[Finding, Outcome, SkoupaError | None]] = {}
@@ -136,10 +151,11 @@ class Sweeping:
 
             async def work() -> None:
                 for found in ahead:
-                    if stop.is_set():
-                        return
                     await rate.pass_one()
-                    done[found.row.uid] = await _delete(deleter, found, world.client.clock.now())
+                    if not await freshness.ensured() or stop.is_set():
+                        return
+                    now = clock.now()
+                    done[found.row.uid] = await _delete(deleter, _judged_again(found, survey, now), now)
                     progress(f"{len(done)} of {len(findings)}")
 
             async with asyncio.TaskGroup() as group:
@@ -147,11 +163,28 @@ class Sweeping:
                     group.create_task(work())
             interrupted = stop.is_set()
         progress("")
-        not_tried = Outcome(what="not-tried", text="interrupted before its turn")
+        if freshness.error is not None:
+            plan.warnings.append(_broken_off(freshness.error, done=len(done), of=len(findings)))
+        why = "interrupted" if interrupted else "broken off"
+        not_tried = Outcome(what="not-tried", text=f"{why} before its turn")
         results = [done.get(found.row.uid, (found, not_tried, None)) for found in findings]
         lost = Outcome(what="stays", text="it is gone by now, or nothing wants it to go any more")
         results += ((found, lost, None) for found in shown if found.row.uid not in fresh)
-        return Swept(plan=plan, done=results, interrupted=interrupted)
+        return Swept(plan=plan, done=results, interrupted=interrupted, broken_off=freshness.error is not None)
+
+
+def _judged_again(found: Finding, survey: Survey, now: float) -> Finding:
+    """On what is known by now; what held it when it was looked into still does."""
+    if found.verdict.holds:
+        return found
+    return survey.finding(survey.knowledge.store.get(found.row.uid) or found.row, now)
+
+
+def _broken_off(error: SkoupaError, *, done: int, of: int) -> str:
+    return (
+        f"broken off after {done} of {of}: what is kept can't be read any more ({error.message}), "
+        "so nothing more was deleted; run it again to go on"
+    )
 
 
 async def _delete(
@@ -206,7 +239,18 @@ def _end(swept: Swept, *, form: SweepForm, dry_run: bool) -> None:
         for line in _in_words(swept, dry_run=dry_run) if swept.done else ():
             say(printable(line))
         raise
-    tell_limits(swept.plan)
+
+
+def _news(plan: Plan, *, told: Plan) -> Plan:
+    """What was told once is not told again."""
+    return msgspec.structs.replace(
+        plan,
+        gaps=[gap for gap in plan.gaps if gap not in told.gaps],
+        warnings=[warning for warning in plan.warnings if warning not in told.warnings],
+    )
+
+
+def _leave(swept: Swept) -> None:
     code = _exit_code(swept)
     if code:
         raise typer.Exit(code)
@@ -240,7 +284,8 @@ def _exit_code(swept: Swept) -> int:
     gone = any(outcome.what in {"deleted", "terminating", "gone"} for _, outcome, _ in swept.done)
     if (refused or denied) and not gone and len(failed) == len(refused):
         return exits.DENIED
-    return exits.LEFTOVERS if failed or denied or swept.plan.gaps else exits.DONE
+    left = failed or denied or swept.plan.gaps or swept.broken_off
+    return exits.LEFTOVERS if left else exits.DONE
 
 
 def _lacks_right(verdict: Verdict) -> bool:

@@ -59,9 +59,9 @@ def in_cluster(work: Work[R], *, connecting: Connecting) -> R:
 
 def in_files(work: Work[R], *, sources: tuple[str, ...], now: float, namespace: str) -> R:
     # The cluster in memory is needed by nobody else here.
-    from skoupa.sim import manifests  # noqa: PLC0415
     from skoupa.sim.clock import VirtualClock, run  # noqa: PLC0415
     from skoupa.sim.cluster import EmbeddedCluster  # noqa: PLC0415
+    from skoupa.sim.content import manifests  # noqa: PLC0415
 
     found: list[manifests.Manifest] = []
     for source in sources:

@@ -2,8 +2,9 @@
 
 First start: a cluster that Skoupa never swept may be full of forgotten labels. Retroactive labels: a TTL that slipped
 into `commonLabels` makes everything old due at once. What became due through a label that was written late waits until
-no more such labels arrive, so that the first of many is not gone before the others are seen. Accepting the backlog
-releases what is there then; labels that are written later are counted anew.
+no more such labels arrive, so that the first of many is not gone before the others are seen. Where the server does not
+tell when a label was written, it counts as written when it was first seen here. Accepting the backlog releases what is
+there then; labels that are written later are counted anew.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final
 import msgspec
 
 from skoupa import names
-from skoupa.facts.rows import Row, Uid
+from skoupa.facts.rows import NOBODY_KNOWS, Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
@@ -27,6 +28,7 @@ OLD_SECONDS: Final = 3600
 LABELLING_SECONDS: Final = 600
 RETROACTIVE_LIMIT: Final = 50
 SETTLE_SECONDS: Final = 10
+MOST_MASSES: Final = 10
 # Labels of objects that are gone count as long as they can be part of a labelling that still goes on.
 _FORGET_SECONDS: Final = 2 * LABELLING_SECONDS
 
@@ -40,13 +42,21 @@ class Mass(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Backlog:
-    """`due` gives an object's due time; `may_go` says that nobody keeps or protects it."""
+    """`due` gives an object's due time; `may_go` says that nobody keeps or protects it.
+
+    `starting` says that the first lists are not complete yet, so that what is seen was mostly there before.
+    """
 
     def __init__(
-        self, *, due: Callable[[Row, float], float | None], may_go: Callable[[Row, float], bool]
+        self,
+        *,
+        due: Callable[[Row, float], float | None],
+        may_go: Callable[[Row, float], bool],
+        starting: Callable[[], bool],
     ) -> None:
         self._due = due
         self._may_go = may_go
+        self._starting = starting
         self._first_start: tuple[float, int] | None = None
         # Labels written up to then were accepted.
         self._accepted_at = -math.inf
@@ -72,6 +82,12 @@ class Backlog:
                 same.count = max(same.count, mass.count)
             elif mass.end > self._accepted_at:
                 self.masses.append(mass)
+        # Labels of an unknown time make a new one at each restart. A mass has no upper end: the earliest says it all.
+        self.masses.sort(key=lambda mass: mass.start)
+        while len(self.masses) > MOST_MASSES:
+            last = self.masses.pop()
+            self.masses[-1].end = max(self.masses[-1].end, last.end)
+            self.masses[-1].count = max(self.masses[-1].count, last.count)
 
     def assess_first_start(self, rows: Iterable[Row], now: float) -> int:
         """Called once on a cluster that was never swept; how many objects are held, 0 when there are few."""
@@ -103,22 +119,27 @@ class Backlog:
             if before is not None and before.label(names.TTL_LABEL) == row.label(names.TTL_LABEL):
                 continue
             self._take_out(row.uid)
-            if row.labelled_at and self._is_retroactive(row, now):
+            moment = self._moment(row, now)
+            if moment and self._is_retroactive(row, moment, now):
                 self._newest_seen = now
-                self._written[row.uid] = (row.labelled_at, now)
-                grown = self._count(row.labelled_at) or grown
+                self._written[row.uid] = (moment, now)
+                grown = self._count(moment) or grown
         if len(self._gone) > 1000:
             self._forget_gone(now)
         return grown
 
-    def _is_retroactive(self, row: Row, now: float) -> bool:
+    def _moment(self, row: Row, now: float) -> int:
+        """When its label was written; 0 where that is no matter."""
+        if row.labelled_at != NOBODY_KNOWS:
+            return row.labelled_at
+        # At a restart all of these are new here: those that stay anyway must not make a mass of the others.
+        stays = self._starting() and (row.deleted_at or not self._may_go(row, now))
+        return 0 if stays else int(now)
+
+    def _is_retroactive(self, row: Row, moment: int, now: float) -> bool:
         """Old, and due (almost) as soon as its label was written."""
         due = self._due(row, now)
-        return (
-            due is not None
-            and due <= row.labelled_at + LABELLING_SECONDS
-            and row.labelled_at - row.created >= OLD_SECONDS
-        )
+        return due is not None and due <= moment + LABELLING_SECONDS and moment - row.created >= OLD_SECONDS
 
     def _count(self, moment: int) -> bool:
         bisect.insort(self._moments, moment)

@@ -1,7 +1,7 @@
 """The engine: keeps knowledge true by watching, and lets the sweeper act on it.
 
-One task each for the sweep, for what can be seen (kinds, rights, health of feeds), for the chains of kept objects and
-for the clock; one per feed; none per object. It stops by `stop`: what is under way is finished.
+One task each for the sweep, for what can be seen (kinds, rights, health of feeds), for the chains of kept objects, for
+the clock and for notices; one per feed; none per object. It stops by `stop`: what is under way is finished.
 A replica that does not lead watches and waits; its agenda is full when it takes over.
 """
 
@@ -43,6 +43,7 @@ from skoupa.sweep.sweeper import STANDBY_SECONDS, Sweeper
 SHORT_SECONDS: Final = 0.02
 FIRST_LOOK_SECONDS: Final = 300.0
 CLOCK_SECONDS: Final = 5.0
+NOTICES_SECONDS: Final = 5.0
 
 
 class Engine:
@@ -62,11 +63,13 @@ class Engine:
         self._settings = settings
         self._standing_by = standing_by
         self._skew = skew
+        notice = settings.ttl.notice_before
+        self._notice_setting = float(seconds(notice)) if notice else 0.0
         self.rights = Rights(
             Access(client, clock=client.clock), namespaces=settings.namespaces, clock=client.clock
         )
         self.recreations = Recreations()
-        self.backlog = Backlog(due=self._due, may_go=self._may_go)
+        self.backlog = Backlog(due=self._due, may_go=self._may_go, starting=lambda: not self.ready.is_set())
         self.state = State(client, namespace=settings.lease.namespace)
         self.knowledge = Knowledge(
             settings, skew=skew, extra=(self.rights.hold, self.backlog.hold, self.recreations.hold)
@@ -117,7 +120,12 @@ class Engine:
         """Until `stop`. Raises only when the server can't be reached for the very first look."""
         async with asyncio.TaskGroup() as group:
             await self.outlook.open(group)
-            work = (*self.outlook.follow(), self._follow_chains(), self._follow_clock())
+            work = (
+                *self.outlook.follow(),
+                self._follow_chains(),
+                self._follow_clock(),
+                self._follow_notices(),
+            )
             tasks = [group.create_task(task) for task in work]
             await self._until_leading()
             await self._assess_backlog()
@@ -186,6 +194,14 @@ class Engine:
             if apart != (abs(self._skew()) >= SKEW_SECONDS):
                 apart = not apart
                 self.sweeper.look_again()
+
+    async def _follow_notices(self) -> None:
+        """What a Namespace says about notices counts for all that is in it: they are planned anew, many at a time."""
+        while True:
+            await self._clock.sleep(NOTICES_SECONDS)
+            if self.knowledge.renoticed:
+                namespaces, self.knowledge.renoticed = self.knowledge.renoticed, set()
+                self.sweeper.replan([row for row in self.knowledge.store if row.namespace in namespaces])
 
     async def _assess_backlog(self) -> None:
         """Whether this cluster was swept before; nothing is swept until that is known."""
@@ -269,10 +285,10 @@ class Engine:
             return False
 
     def _notice_before(self, row: Row) -> float:
-        wished = row.annotation(names.NOTICE_BEFORE_ANNOTATION)
-        if wished is not None:
-            parsed = parse_duration(wished)
+        """As the object wishes, else its Namespace, else the settings; a wish that is not understood counts as none."""
+        wishes = (row.annotation(names.NOTICE_BEFORE_ANNOTATION), self.knowledge.notice_in(row.namespace))
+        for wish in wishes:
+            parsed = parse_duration(wish) if wish is not None else None
             if isinstance(parsed, int):
                 return float(parsed)
-        setting = self._settings.ttl.notice_before
-        return float(seconds(setting)) if setting else 0.0
+        return self._notice_setting

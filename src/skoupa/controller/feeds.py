@@ -64,6 +64,8 @@ class Feeds:
         self._on_health = on_health
         self._open: dict[Key, tuple[Feed, asyncio.Task[None]]] = {}
         self._denied: dict[str, Blind] = {}
+        # Whether Namespaces could be listed at some time.
+        self.saw_namespaces = False
 
     def __iter__(self) -> Iterator[Feed]:
         return (feed for feed, _ in self._open.values())
@@ -74,6 +76,8 @@ class Feeds:
     async def arrange(self) -> None:
         """Opens what is wanted and not open, closes what is open and not wanted."""
         wanted = await self._wanted()
+        # Before anything is closed, and before anything new is believed in: what is lost must not be taken for gone.
+        self._hold_where_unseen()
         for key in self._open.keys() - set(wanted):
             self._open.pop(key)[1].cancel()
         for key in wanted:
@@ -88,6 +92,11 @@ class Feeds:
                     on_health=self._on_health,
                 )
                 self._open[key] = (feed, self._group.create_task(feed.run()))
+        self._hold_where_unseen()
+
+    def _hold_where_unseen(self) -> None:
+        """`review` lets go again, and tells that it did."""
+        self._knowledge.namespaces_unseen = self._namespaces_unseen() or self._knowledge.namespaces_unseen
 
     def close(self) -> None:
         for _, task in self._open.values():
@@ -105,8 +114,10 @@ class Feeds:
             scopes = await self._rights.scopes(resource, verbs=("list", "watch"))
             if not scopes:
                 denied[resource.qualified] = Blind(resource=resource, why="no permission: list and watch")
-            # A feed without a selector sees what the narrower ones would.
-            for labels in {""} if "" in selectors else selectors:
+            # A feed without a selector sees what the narrower ones would. What a Namespace wishes for those in it may
+            # be written in annotations, which no selector finds.
+            all_of_them = "" in selectors or resource.qualified == NAMESPACES.qualified
+            for labels in {""} if all_of_them else selectors:
                 wanted += (Key(resource, namespace, labels) for namespace in scopes)
         self._denied = denied
         return wanted
@@ -127,14 +138,17 @@ class Feeds:
         return doubtful
 
     def _namespaces_unseen(self) -> str:
-        """Why keep labels of Namespaces may be out of date. A right that is missing is told at the start instead."""
+        """Why keep labels of Namespaces may be out of date. A right that was never there is told instead."""
+        if self.saw_namespaces and self.denied(NAMESPACES):
+            return "no permission any more: list and watch"
         for key, (feed, _) in self._open.items():
             health = feed.health
             if key.resource.qualified != NAMESPACES.qualified or key.labels not in {"", names.KEEP_LABEL}:
                 continue
-            if isinstance(health.error, Forbidden):
+            self.saw_namespaces = self.saw_namespaces or health.synced_at is not None
+            if isinstance(health.error, Forbidden) and health.synced_at is None:
                 continue
-            if health.synced_at is None or health.behind_since is not None:
+            if health.synced_at is None or health.behind_since is not None or health.unreadable:
                 return _why_blind(feed)
         return ""
 

@@ -54,8 +54,13 @@ class Knowledge:
         self.blind: dict[str, Blind] = {}
         # By name, with the uid of the Namespace that has the label: another of that name may have come since.
         self._namespace_keeps: dict[str, tuple[Uid, str]] = {}
+        self._namespace_notices: dict[str, tuple[Uid, str]] = {}
+        # Namespaces whose wish for a notice changed since somebody last looked here.
+        self.renoticed: set[str] = set()
         # Why keep labels of Namespaces may be out of date; empty: they are not.
         self.namespaces_unseen = ""
+        # The same for each Namespace, where they are read one by one.
+        self.namespace_doubt: Callable[[str], str] | None = None
         self.protection = Protection(
             settings.protect, namespace_label=self._namespace_keep, home=settings.lease.namespace
         )
@@ -79,15 +84,18 @@ class Knowledge:
             row = delta.after or delta.before
             if row is None or row.resource.kind != "Namespace" or row.resource.group:
                 continue
-            value = delta.after.label(names.KEEP_LABEL) if delta.after else None
-            known = self._namespace_keeps.get(row.name)
-            if value is not None and known != (row.uid, value):
-                self._namespace_keeps[row.name] = (row.uid, value)
-                changed = True
-            elif value is None and known is not None and known[0] == row.uid:
-                del self._namespace_keeps[row.name]
-                changed = True
+            after = delta.after
+            keep = after.label(names.KEEP_LABEL) if after else None
+            changed = _note(self._namespace_keeps, row, keep) or changed
+            notice = after.annotation(names.NOTICE_BEFORE_ANNOTATION) if after else None
+            if _note(self._namespace_notices, row, notice):
+                self.renoticed.add(row.name)
         return changed
+
+    def notice_in(self, namespace: str) -> str | None:
+        """What a Namespace says about notices for what lives in it."""
+        known = self._namespace_notices.get(namespace)
+        return known[1] if known is not None else None
 
     def _namespace_keep(self, name: str) -> str | None:
         known = self._namespace_keeps.get(name)
@@ -101,10 +109,24 @@ class Knowledge:
         return Hold(reason=reason("other-namespaces", namespaces=", ".join(namespaces)))
 
     def _unseen(self, row: Row, now: float) -> Hold | None:  # noqa: ARG002 - ends when the feed has caught up
-        if not row.namespace or not self.namespaces_unseen:
+        if not row.namespace:
             return None
-        return Hold(reason=reason("feed-behind", kind="namespaces", why=self.namespaces_unseen))
+        ask = self.namespace_doubt
+        why = ask(row.namespace) if ask is not None else self.namespaces_unseen
+        return Hold(reason=reason("feed-behind", kind="namespaces", why=why)) if why else None
 
     def _blind_kinds(self) -> Iterable[Blind]:
         ignored = self.settings.cascade.ignore_kinds
         return [found for found in self.blind.values() if not waived(found.resource, ignored)]
+
+
+def _note(known: dict[str, tuple[Uid, str]], row: Row, value: str | None) -> bool:
+    """Remembers what is written on a Namespace; whether that is news. An older one of that name counts no more."""
+    before = known.get(row.name)
+    if value is not None and before != (row.uid, value):
+        known[row.name] = (row.uid, value)
+        return True
+    if value is None and before is not None and before[0] == row.uid:
+        del known[row.name]
+        return True
+    return False

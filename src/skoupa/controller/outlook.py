@@ -15,9 +15,11 @@ from typing import Any, Final
 from skoupa.clock import Clock
 from skoupa.controller.feeds import Feeds, watchable
 from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.namespaces import NamespacePoll
 from skoupa.controller.rights import Rights, place_of
 from skoupa.errors import Forbidden, NotFound, SkoupaError
 from skoupa.facts.store import Delta
+from skoupa.judge.protected_kinds import Doubt, doubts
 from skoupa.kube import watch
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
@@ -55,9 +57,19 @@ class Outlook:
         self.last_error: SkoupaError | None = None
         # What is done in a poorer way for lack of rights, in words.
         self.degraded: set[str] = set()
+        # What the settings protect and may not mean; a new list after each change of the kinds.
+        self.doubts: list[Doubt] = []
         self._kinds_changed = asyncio.Event()
         self._health_changed = asyncio.Event()
         self._arranging = asyncio.Lock()
+        self._namespaces = NamespacePoll(
+            client,
+            knowledge=knowledge,
+            rights=rights,
+            on_change=on_change,
+            on_news=self._on_namespaces,
+            told=self.degraded.add,
+        )
 
     async def open(self, group: asyncio.TaskGroup) -> None:
         """The first look; feeds become tasks of the group. Raises what stands in the way."""
@@ -78,14 +90,22 @@ class Outlook:
             self._notice_kinds(API_SERVICES),
             self._follow_rights(),
             self._follow_health(),
+            self._namespaces.run(),
         ]
 
     def close(self) -> None:
         if self.feeds is not None:
             self.feeds.close()
 
+    def _on_namespaces(self) -> None:
+        self._health_changed.set()
+        self._look_again()
+
     async def _look_at_kinds(self) -> None:
-        self._knowledge.discovery = await discover(self._client)
+        before, knowledge = self._knowledge.discovery, self._knowledge
+        knowledge.discovery = await discover(self._client)
+        if knowledge.discovery != before:
+            self.doubts = list(doubts(knowledge.settings.protect, knowledge.discovery))
         await self._look_at_rights()
 
     async def _look_at_rights(self) -> None:
@@ -96,6 +116,10 @@ class Outlook:
             self._rights.forget_places(but={*places, *self._knowledge.settings.namespaces})
             changed = await self._rights.refresh(kinds)
             await self.feeds.arrange()
+            configured = bool(self._knowledge.settings.namespaces)
+            self._namespaces.switch(
+                on=configured and self.feeds.denied(NAMESPACES), listed_before=self.feeds.saw_namespaces
+            )
         self._health_changed.set()
         if changed:
             self._look_again()
@@ -162,9 +186,9 @@ class Outlook:
             self._health_changed.clear()
             before = (self._knowledge.blind.keys(), self._knowledge.namespaces_unseen)
             doubtful = self.feeds.review()
-            if self.feeds.denied(NAMESPACES):
+            if self.feeds.denied(NAMESPACES) and not self._knowledge.settings.namespaces:
                 self.degraded.add("no permission to list namespaces: keep labels on Namespaces are not seen")
-            if self.feeds.read_once():
+            if self.feeds.read_once() and self._namespaces.asked_once:
                 self.ready.set()
             if before != (self._knowledge.blind.keys(), self._knowledge.namespaces_unseen):
                 self._look_again()

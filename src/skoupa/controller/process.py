@@ -157,6 +157,7 @@ class Process:
     async def _tell_troubles(self) -> None:
         """What goes wrong beside single objects, each time that it changes."""
         told: dict[str, str] = {}
+        doubts = self.engine.outlook.doubts
         while True:
             await self._clock.sleep(TROUBLES_SECONDS)
             for what, error in (
@@ -176,6 +177,10 @@ class Process:
             for said in self.engine.outlook.degraded - told.keys():
                 self._log("degraded", level="warning", why=said)
                 told[said] = said
+            if doubts is not self.engine.outlook.doubts:
+                doubts = self.engine.outlook.doubts
+                for doubt in doubts:
+                    self._log("protection in doubt", level="warning", why=doubt)
 
     async def _last_words(self) -> None:
         """Events that are still to be told; a server that does not answer is not waited for long."""
@@ -216,6 +221,10 @@ class Process:
                 ("events",): queued,
             },
             "skoupa_watches": self._watches(),
+            "skoupa_protect_empty": {
+                (setting,): sum(one.empty and one.setting == setting for one in engine.outlook.doubts)
+                for setting in ("kinds", "names")
+            },
             "skoupa_clock_skew_seconds": {(): self._meter.skew},
             "skoupa_leading": {(): float(self.election is not None and self.election.leading)},
             "skoupa_build_info": {(__version__, self._settings.mode): 1.0},

@@ -15,7 +15,7 @@ from skoupa.clock import Clock
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import is_namespace
 from skoupa.kube.access import FRESH_SECONDS, Access, Rules
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
 
@@ -52,6 +52,10 @@ class Rights:
             if not await self._access.may(verb, resource, namespace=namespace):
                 return False
         return True
+
+    async def may_get_namespace(self, name: str) -> bool:
+        """A Role in the namespace is enough."""
+        return await self._access.may("get", NAMESPACES, namespace=name, name=name)
 
     async def refresh(self, resources: Iterable[Resource]) -> bool:
         """Learns what may be done now; whether anything changed."""

@@ -1,37 +1,34 @@
 """Reads a cluster once and judges it: what `plan`, `explain` and `sweep` stand on.
 
 The same knowledge and the same Judge as the running controller's, filled by lists instead of watches. What could not be
-read is a gap that callers show; it never looks like "there is nothing". A list that breaks off half-way counts as not
-read at all.
+read is a gap that callers show; it never looks like "there is nothing". Who acts for a while on what was read looks
+again at what others hang on (`read_again`).
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing
-from typing import Final
+from contextlib import suppress
 
 import msgspec
 
 from skoupa.controller.feeds import watchable
 from skoupa.controller.knowledge import KEPT, Knowledge
+from skoupa.controller.readings import Job, Readings
 from skoupa.controller.rights import Rights, place_of
 from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import Blind
+from skoupa.judge.protected_kinds import doubts
 from skoupa.kube.access import Access
 from skoupa.kube.client import Client
+from skoupa.kube.decoding import Undecodable
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.lists import Scope, pages
-from skoupa.kube.objects import METADATA
+from skoupa.kube.lists import Scope
 from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.model.verdicts import Verdict
 from skoupa.settings import Settings
-
-# A few lists at a time: the client's own flow control widens as the server allows.
-LISTS_AT_A_TIME: Final = 16
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -47,7 +44,10 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Survey:
-    """`namespaces` narrows to those; with `inside_only` to what lives in them, and those Namespaces themselves."""
+    """`namespaces` narrows to those; with `inside_only` to what lives in them, and those Namespaces themselves.
+
+    `unlabelled` reads also what no mechanism can act on, for remarks: labels that were written as annotations.
+    """
 
     def __init__(
         self,
@@ -56,13 +56,14 @@ class Survey:
         *,
         namespaces: Sequence[str] = (),
         inside_only: bool = False,
+        unlabelled: bool = False,
         skew: Callable[[], float] = lambda: 0.0,
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._client = client
         self._namespaces = tuple(namespaces) or settings.namespaces
         self._inside_only = inside_only
-        self._progress = progress
+        self._unlabelled = unlabelled
         self.rights = Rights(
             Access(client, clock=client.clock), namespaces=self._namespaces, clock=client.clock
         )
@@ -74,10 +75,18 @@ class Survey:
         self.saw_something = False
         self.first_error: SkoupaError | None = None
         self._asked: frozenset[Resource] = frozenset()
+        self._kept_everywhere = False
+        # Kinds whose kept objects could not be read: they are blind for good.
+        self._unread: set[str] = set()
+        self._seen_namespaces: set[str] = set()
+        self._readings = Readings(
+            client, self.knowledge, progress=progress, on_undecodable=self._could_not_decode
+        )
 
     async def discover(self) -> Discovery:
         discovery = self.knowledge.discovery = await discover(self._client)
         self.gaps += (Gap(what=f"the kinds of {gap.where}", why=gap.why) for gap in discovery.gaps)
+        self.doubts += map(str, doubts(self.knowledge.settings.protect, discovery))
         return discovery
 
     async def read(self, kinds: Sequence[str] = ()) -> None:
@@ -87,7 +96,7 @@ class Survey:
             resource for resource in self._every() if resource.namespaced or not self._inside_only
         ]
         self._asked = frozenset(wanted if kinds or not self._inside_only else (*wanted, self._namespace_kind))
-        labels = {interest.labels for interest in self.knowledge.interests}
+        labels = {"" if self._unlabelled else interest.labels for interest in self.knowledge.interests}
         jobs = {(resource, label): None for resource in wanted for label in labels}
         # A definition or a node holds on to things in all namespaces.
         everywhere = any(not resource.namespaced for resource in wanted)
@@ -98,22 +107,8 @@ class Survey:
         await self._read_lists({}, kept_everywhere=not row.resource.namespaced)
 
     async def read_object(self, resource: Resource, name: str, *, namespace: str) -> Row:
-        """One object, whatever is written on it; by a list on its name where get is not granted."""
-        where = namespace if resource.namespaced else ""
-        try:
-            found = await self._client.get(resource, name, namespace=where, view=METADATA)
-        except Forbidden as refused:
-            try:
-                found = await self._client.find(resource, name, namespace=where, view=METADATA)
-            except Forbidden:
-                # Who is to grant one of the two is told the narrower right.
-                raise refused from None
-        row = self.knowledge.extraction.row(resource, found)
-        store = self.knowledge.store
-        delta = store.changed(store.add_feed(resource), row)
-        if delta is not None:
-            self.knowledge.learn([delta])
-        return row
+        """One object, whatever is written on it."""
+        return await self._readings.object(resource, name, namespace=namespace)
 
     async def learn_rights(self, rows: Iterable[Row]) -> None:
         """What may be deleted, asked for just the kinds and namespaces of these rows."""
@@ -121,6 +116,12 @@ class Survey:
             await self.rights.learn((row.resource, place_of(row)) for row in rows)
         except (ApiError, BadReply, TimedOut) as error:
             self.doubts.append(f"what you may delete is not known: {_short(error)}")
+
+    def refresh(self, row: Row) -> None:
+        """A newer state of an object that was read beside the lists."""
+        delta = self.knowledge.store.refresh(row)
+        if delta is not None:
+            self.knowledge.learn([delta])
 
     def rows(self) -> Iterator[Row]:
         """What was asked for and found, judged or not."""
@@ -145,59 +146,58 @@ class Survey:
 
     async def _read_lists(self, jobs: dict[tuple[Resource, str], None], *, kept_everywhere: bool) -> None:
         """The lists asked for, the kept objects of every kind, and on whom those hang."""
-        for resource in self._every():
-            inside = resource.namespaced or kept_everywhere or not self._inside_only
-            if inside and (resource, "") not in jobs:
-                jobs[resource, KEPT.labels] = None
-        ahead = iter(tuple(jobs))
-        async with asyncio.TaskGroup() as group:
-            for _ in range(LISTS_AT_A_TIME):
-                group.create_task(self._read_each(ahead, kept_everywhere=kept_everywhere))
-        if self._inside_only and not kept_everywhere:
+        self._kept_everywhere = kept_everywhere
+        lists: list[Job] = []
+        for resource, labels in jobs:
+            places = self._namespaces if resource.namespaced else ()
+            lists += ((resource, Scope(namespace=place, labels=labels)) for place in places or ("",))
+        lists += (job for job in self._kept_lists() if (job[0], "") not in jobs)
+        await self._readings.read(lists, done=self._saw, failed=self._could_not)
+        # Who has rights in single namespaces may often get these, but not list them.
+        if NAMESPACES.qualified in self._unread or (self._inside_only and not kept_everywhere):
             for namespace in self._namespaces:
                 await self._read_namespace(namespace)
         await self.knowledge.kept.read_chains(self._client, self.knowledge.discovery)
 
-    async def _read_each(self, ahead: Iterator[tuple[Resource, str]], *, kept_everywhere: bool) -> None:
-        for resource, labels in ahead:
-            narrow = resource.namespaced and self._namespaces
-            if labels == KEPT.labels and kept_everywhere and self._inside_only:
-                narrow = ()
-            for namespace in self._namespaces if narrow else ("",):
-                try:
-                    await self._read(resource, Scope(namespace=namespace, labels=labels))
-                except (ApiError, BadReply, TimedOut) as error:
-                    self._could_not(resource, labels, error)
-                else:
-                    self.saw_something = self.saw_something or resource in self._asked
+    async def read_again(self) -> None:
+        """Kinds, kept objects and Namespaces as they are now, for who acts over a while; raises what failed.
 
-    async def _read(self, resource: Resource, scope: Scope) -> None:
-        store, extraction = self.knowledge.store, self.knowledge.extraction
-        view = store.add_feed(resource)
-        listing = pages(self._client, resource, METADATA, scope=scope)
-        try:
-            async with aclosing(listing):
-                async for page in listing:
-                    if page.first:
-                        self.knowledge.learn(store.begin(view))
-                    rows = [extraction.row(resource, found) for found in page.items]
-                    self.knowledge.learn(store.listed(view, rows))
-                    self._progress(f"{len(store)} objects, reading {resource.qualified}")
-                    for bad in page.undecodable:
-                        where = f" in {bad.namespace}" if bad.namespace else ""
-                        self.gaps.append(Gap(what=f"{resource.qualified}/{bad.name}{where}", why=bad.why))
-                        if scope.labels in {"", KEPT.labels}:
-                            self.knowledge.blind[resource.qualified] = Blind(resource=resource, why=bad.why)
-        except BaseException:
-            self.knowledge.learn(store.remove_feed(view))
-            raise
-        store.synced(view)
+        The objects themselves need no second reading: a delete names the state that was judged.
+        """
+        before = [resource for resource, _ in self._kept_lists()]
+        discovery = self.knowledge.discovery = await discover(self._client)
+        for resource in before:
+            gap = discovery.unreadable(resource.group)
+            if gap is not None and not resource.group:
+                raise SkoupaError(f"the kinds of {gap.where} can't be read: {gap.why}")
+            if gap is not None:
+                self._blind(resource, gap.why)
+        lists = [job for job in self._kept_lists() if job[0].qualified not in self._unread]
+        await self._readings.read(lists, failed=self._could_not_again)
+        for namespace in sorted(self._seen_namespaces):
+            with suppress(NotFound):
+                await self.read_object(self._namespace_kind, namespace, namespace="")
+        await self.knowledge.kept.read_chains(self._client, discovery)
+
+    def _kept_lists(self) -> Iterator[Job]:
+        """The lists of kept objects that could hold what was asked for."""
+        for resource in self._every():
+            if self._inside_only and not (resource.namespaced or self._kept_everywhere):
+                continue
+            everywhere = not resource.namespaced or (self._kept_everywhere and self._inside_only)
+            for place in ("",) if everywhere else self._namespaces or ("",):
+                yield resource, Scope(namespace=place, labels=KEPT.labels)
+
+    def _saw(self, job: Job) -> None:
+        self.saw_something = self.saw_something or job[0] in self._asked
 
     async def _read_namespace(self, name: str) -> None:
-        """Its keep label covers all that lives in it; who has rights in it alone may often get it, but not list."""
+        """Its keep label covers all that lives in it."""
         try:
             await self.read_object(self._namespace_kind, name, namespace="")
         except NotFound:
+            if not self._inside_only:
+                return
             raise UsageError(
                 f"there is no namespace {name}", advice="check -n and the context, or take -A for all"
             ) from None
@@ -206,22 +206,48 @@ class Survey:
             self.doubts.append(
                 f"whether the Namespace {name} is kept or goes itself is not known: {_short(error)}"
             )
+        else:
+            self._seen_namespaces.add(name)
 
     def _could_not_see_namespaces(self, error: SkoupaError) -> None:
         """A server that failed leaves a doubt that holds; a right that is not granted is told, as a decision."""
         if not isinstance(error, Forbidden):
             self.knowledge.namespaces_unseen = _short(error)
 
-    def _could_not(self, resource: Resource, labels: str, error: SkoupaError) -> None:
+    def _could_not(self, job: Job, error: SkoupaError) -> None:
+        if not isinstance(error, ApiError | BadReply | TimedOut):
+            raise error
+        resource, labels = job[0], job[1].labels
         why = _short(error)
         self.first_error = self.first_error or error
         if labels in {"", KEPT.labels}:
-            self.knowledge.blind[resource.qualified] = Blind(resource=resource, why=why)
+            self._blind(resource, why)
+            self._unread.add(resource.qualified)
             if resource.qualified == NAMESPACES.qualified:
                 self._could_not_see_namespaces(error)
         if labels == KEPT.labels and resource.qualified != NAMESPACES.qualified:
             return
-        gap = Gap(what=resource.qualified, why=why)
+        self._gap(resource.qualified, why)
+
+    def _could_not_again(self, job: Job, error: SkoupaError) -> None:
+        if not isinstance(error, NotFound) or job[0].qualified == NAMESPACES.qualified:
+            raise SkoupaError(f"kept {job[0].qualified}: {_short(error)}") from error
+        # Its definition went a moment ago, or does right now.
+        self._blind(job[0], _short(error))
+
+    def _could_not_decode(self, resource: Resource, scope: Scope, bad: Undecodable) -> None:
+        where = f" in {bad.namespace}" if bad.namespace else ""
+        self._gap(f"{resource.qualified}/{bad.name}{where}", bad.why)
+        if scope.labels in {"", KEPT.labels}:
+            self._blind(resource, bad.why)
+            if resource.qualified == NAMESPACES.qualified:
+                self.knowledge.namespaces_unseen = bad.why
+
+    def _blind(self, resource: Resource, why: str) -> None:
+        self.knowledge.blind[resource.qualified] = Blind(resource=resource, why=why)
+
+    def _gap(self, what: str, why: str) -> None:
+        gap = Gap(what=what, why=why)
         if gap not in self.gaps:
             self.gaps.append(gap)
 

@@ -38,7 +38,6 @@ class CautionCode(StrEnum):
     SECONDS = "Seconds"
     ZERO = "Zero"
     ODD_SPELLING = "OddSpelling"
-    NOT_A_DATE = "NotADate"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

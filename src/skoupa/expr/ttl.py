@@ -29,8 +29,6 @@ _INSTEAD: Final = {
     ProblemCode.NEVER: _TO_KEEP,
     ProblemCode.TOO_LONG: f"write a shorter time, or {_TO_KEEP}",
 }
-# kubectl, Python and people write these for false; the label takes only false, and keeps when in doubt.
-_LIKE_FALSE: Final = frozenset({"false", "no", "off", "0", "never", "none", "n", "f"})
 
 
 class Keeping(Enum):
@@ -77,20 +75,6 @@ def keep_until(text: str) -> int | Keeping:
         return NOT_KEPT
     when = parse_label_time(text)
     return when if isinstance(when, int) else KEPT_FOR_GOOD
-
-
-def keep_caution(text: str) -> Caution | None:
-    """A keep label that keeps for good although its writer probably meant something else."""
-    if text == "false":
-        return None
-    if text.lower() in _LIKE_FALSE:
-        told = f"{quoted(text)} keeps for good: only false, in lower case, or removing the label ends it"
-        return Caution(CautionCode.NOT_A_DATE, told)
-    when = parse_label_time(text)
-    if isinstance(when, Problem) and looks_like_time(text):
-        told = f"{quoted(text)} keeps for good, for it is no date in the form 2026-09-30; {when.instead}"
-        return Caution(CautionCode.NOT_A_DATE, told)
-    return None
 
 
 def refreshed_at(text: str) -> int | Problem:

@@ -37,11 +37,6 @@ class Health(msgspec.Struct, kw_only=True):
     changes: int = 0
     unreadable: list[Undecodable] = msgspec.field(default_factory=list)
 
-    @property
-    def trustworthy(self) -> bool:
-        """Whether an object that the feed does not show can be taken as absent."""
-        return self.synced_at is not None and self.behind_since is None and not self.unreadable
-
 
 class Feed:
     def __init__(
@@ -106,6 +101,8 @@ class Feed:
                 return [delta for change in changes if (delta := self._apply(change, view))]
             case watch.Progressed(version):
                 self._caught_up(version)
+            case watch.Resumed():
+                self._caught_up("")
             case watch.Interrupted(error, _):
                 self.health.error = error
                 self.health.behind_since = self.health.behind_since or self._client.clock.now()

@@ -24,11 +24,14 @@ H = TypeVar("H", bound=Hashable)
 Uid = bytes | str
 Pairs = tuple[tuple[str, str], ...]
 
+NOBODY_KNOWS: Final = -1
 _TTL_FIELD: Final = f'"f:{names.TTL_LABEL}":'.encode()
 # Very few objects have one: a field of its own would cost every row.
 REFRESH_WRITTEN: Final = "refresh written at"
 _REFRESHES: Final = (names.REFRESHED_AT_ANNOTATION, names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION)
 _REFRESH_FIELDS: Final = tuple(f'"f:{key}":'.encode() for key in _REFRESHES)
+# Nothing that is understood is longer.
+_LONGEST_ANNOTATION: Final = 100
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -57,7 +60,8 @@ class Owner(msgspec.Struct, frozen=True, gc=False):
 class Row(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Times are whole seconds since the epoch; `deleted_at` is 0 while nobody has asked for its deletion.
 
-    `labelled_at` is when its TTL label was written, where that was a good while after its creation, else 0.
+    `labelled_at` is when its TTL label was written, where that was a good while after its creation, else 0;
+    `NOBODY_KNOWS` where the server does not tell.
     `annotations` are those worth remembering, and under `REFRESH_WRITTEN` when the refresh was written.
     """
 
@@ -144,7 +148,7 @@ class Extraction:
             annotations=self._wanted(meta),
             owners=self._owners(meta.owner_references) if meta.owner_references else (),
             finalizers=self._sets.one(tuple(meta.finalizers)) if meta.finalizers else (),
-            labelled_at=_labelled_at(meta) if meta.managed_fields else 0,
+            labelled_at=_labelled_at(meta) if meta.labels and names.TTL_LABEL in meta.labels else 0,
         )
 
     def prune(self, rows: Iterable[Row]) -> None:
@@ -171,7 +175,7 @@ class Extraction:
     def _wanted(self, meta: Metadata) -> Pairs:
         if not meta.annotations or self._annotations.isdisjoint(meta.annotations):
             return ()
-        wanted = {key: value for key, value in meta.annotations.items() if key in self._annotations}
+        wanted = {key: _cut(value) for key, value in meta.annotations.items() if key in self._annotations}
         written = _refresh_written(meta)
         if written:
             wanted[REFRESH_WRITTEN] = str(written)
@@ -202,6 +206,8 @@ _SECOND_THOUGHT_SECONDS: Final = 60
 def _labelled_at(meta: Metadata) -> int:
     """The latest write of the TTL label; managers of other fields tell nothing about it."""
     latest = _latest_write(meta, _TTL_FIELD)
+    if not latest:
+        return NOBODY_KNOWS
     return latest if latest > _seconds(meta.creation_timestamp) + _SECOND_THOUGHT_SECONDS else 0
 
 
@@ -218,6 +224,11 @@ def _latest_write(meta: Metadata, field: bytes) -> int:
         if entry.time is not None and field in bytes(entry.fields_v1)
     )
     return max(moments, default=0)
+
+
+def _cut(value: str) -> str:
+    """An annotation may have 256 KiB. What is cut off is marked, so that no grammar takes the beginning for the whole."""
+    return value if len(value) <= _LONGEST_ANNOTATION else f"{value[:_LONGEST_ANNOTATION]}…"
 
 
 def _seconds(moment: datetime | None) -> int:

@@ -1,4 +1,4 @@
-"""Everything known about the objects of a cluster: by uid, owner, namespace and kind.
+"""Everything known about the objects of a cluster: by uid, namespace and kind.
 
 Several feeds may see one object (a label-selected one and one of the whole kind). An object is known while at least
 one feed sees it: DELETED, or a new list without it, on one feed ends only that feed's sight of it. The newest
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from skoupa.facts.rows import H, Row, Uid, is_newer
+from skoupa.facts.rows import Row, Uid, is_newer
 from skoupa.kube.resources import Resource
 
 
@@ -41,7 +41,6 @@ class Store:
         self._feeds: dict[Resource, list[FeedView]] = {}
         # Made when somebody first asks: it costs as much memory as the feeds' own sets.
         self._by_namespace: dict[str, set[Uid]] | None = None
-        self._by_owner: dict[Uid, set[Uid]] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -58,9 +57,6 @@ class Store:
             for row in self:
                 self._by_namespace.setdefault(row.namespace, set()).add(row.uid)
         return (self._rows[uid] for uid in self._by_namespace.get(namespace, ()))
-
-    def owned_by(self, uid: Uid) -> Iterator[Row]:
-        return (self._rows[owned] for owned in self._by_owner.get(uid, ()))
 
     def of_kind(self, resource: Resource) -> Iterator[Row]:
         feeds = self._feeds.get(resource, [])
@@ -125,10 +121,6 @@ class Store:
         self._rows[row.uid] = row
         if known is None and self._by_namespace is not None:
             self._by_namespace.setdefault(row.namespace, set()).add(row.uid)
-        if known is None or known.owners != row.owners:
-            self._forget_owners(known)
-            for owner in row.owners:
-                self._by_owner.setdefault(owner.uid, set()).add(row.uid)
         return Delta(known, row)
 
     def _drop_unseen(self, resource: Resource, uids: Iterable[Uid]) -> list[Delta]:
@@ -142,24 +134,11 @@ class Store:
                 continue
             if self._by_namespace is not None:
                 _take_out(self._by_namespace, row.namespace, uid)
-            self._forget_owners(row)
             deltas.append(Delta(row, None))
         return deltas
 
-    def _forget_owners(self, row: Row | None) -> None:
-        if row is not None:
-            for owner in row.owners:
-                _take_out(self._by_owner, owner.uid, row.uid)
 
-    def statistics(self) -> dict[str, int]:
-        return {
-            "objects": len(self._rows),
-            "feeds": sum(len(feeds) for feeds in self._feeds.values()),
-            "owners": len(self._by_owner),
-        }
-
-
-def _take_out(index: dict[H, set[Uid]], key: H, uid: Uid) -> None:
+def _take_out(index: dict[str, set[Uid]], key: str, uid: Uid) -> None:
     uids = index.get(key)
     if uids is not None:
         uids.discard(uid)

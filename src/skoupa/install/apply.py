@@ -18,8 +18,9 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import NAMESPACES, Resource
 
-# "applied" where the object may not be read, so that nobody knows what it was before; "not tried" only in a dry run.
-Outcome = Literal["created", "changed", "unchanged", "applied", "not tried"]
+# "applied" where the object may not be read, so that nobody knows what it was before; "not tried" only in a dry run;
+# "deleted" only by `guards`.
+Outcome = Literal["created", "changed", "unchanged", "applied", "not tried", "deleted"]
 _WRITTEN_BY_THE_SERVER = {"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"}
 
 

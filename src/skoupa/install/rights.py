@@ -15,7 +15,14 @@ import msgspec
 from skoupa import names
 from skoupa.install.kinds import ALL, DeletableKind
 from skoupa.judge.mechanism import Interest
-from skoupa.kube.resources import API_SERVICES, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, EVENTS, LEASES
+from skoupa.kube.resources import (
+    API_SERVICES,
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
+    LEASES,
+    NAMESPACES,
+)
 
 RoleName = Literal["skoupa-read", "skoupa-report", "skoupa-delete", "skoupa"]
 READ: Final[RoleName] = "skoupa-read"
@@ -74,6 +81,12 @@ def rights(interests: Iterable[Interest], *, kinds: Sequence[DeletableKind], lea
         *_deleting(interests, kinds),
         *_housekeeping(lease),
     )
+
+
+def own_namespace(namespace: str) -> Right:
+    """A Role can't grant to list Namespaces, but it can grant to get the one that it lies in."""
+    why = "its keep label counts for all that is in it"
+    return Right(role=READ, resources=(NAMESPACES.plural,), names=(namespace,), verbs=("get",), why=why)
 
 
 def _reading(interests: Sequence[Interest]) -> Iterator[Right]:

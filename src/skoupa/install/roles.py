@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from skoupa import names
 from skoupa.install.labelling import SERVICE_ACCOUNT, Manifest, manifest
-from skoupa.install.rights import DELETE, HOME, READ, REPORT, Right, RoleName
+from skoupa.install.rights import DELETE, HOME, READ, REPORT, Right, RoleName, own_namespace
 
 AGGREGATE_LABEL: Final = f"{names.SKOUPA_GROUP}/aggregate-to-delete"
 SHIPPED_DELETE_ROLE: Final = "skoupa-delete-shipped"
@@ -63,7 +63,8 @@ def _cluster_wide(rights: Sequence[Right], *, home: str) -> Iterator[Manifest]:
 
 def _namespaced(rights: Sequence[Right], *, namespace: str, home: str) -> Iterator[Manifest]:
     for name in _EVERYWHERE:
-        granted = rules(right for right in rights if right.role == name and right.namespaced)
+        wanted = (*rights, own_namespace(namespace))
+        granted = rules(right for right in wanted if right.role == name and right.namespaced)
         yield _role(name, granted, namespace=namespace)
         yield _binding(name, namespace=namespace, home=home)
 

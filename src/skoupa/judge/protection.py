@@ -15,6 +15,8 @@ from typing import Final
 from skoupa import names
 from skoupa.expr.ttl import NOT_KEPT, Keeping, keep_until
 from skoupa.facts.rows import Row
+from skoupa.judge.protected_kinds import kind_name
+from skoupa.kube.resources import Resource
 from skoupa.kube.selectors import LabelSelector, parse_labels
 from skoupa.model.reasons import Reason, reason
 from skoupa.model.verdicts import Claim, Hold
@@ -62,8 +64,12 @@ class Protection:
             re.compile(translate(text)) for text in protect.namespaces if "*" in text or "?" in text
         ]
         self._home = home
-        self._kinds = {kind.lower() for kind in protect.kinds}
-        self._names = [(text, _name_pattern(text)) for text in protect.names]
+        self._kinds = [(text, kind_name(text)) for text in protect.kinds]
+        self._names = [
+            (text, kind_name(text.partition("/")[0]), _name_pattern(text)) for text in protect.names
+        ]
+        # What the settings say of each kind that was met.
+        self._by_kind: dict[Resource, tuple[tuple[str, ...], tuple[tuple[str, re.Pattern[str]], ...]]] = {}
         self._selectors: list[tuple[str, LabelSelector]] = [
             (text, parse_labels(text)) for text in protect.selectors
         ]
@@ -91,26 +97,27 @@ class Protection:
         yield from ((told, None) for told in self._by_setting(row))
 
     def _by_setting(self, row: Row) -> Iterator[Reason]:
-        resource = row.resource
-        called = {
-            resource.kind.lower(),
-            resource.plural,
-            resource.qualified,
-            resource.singular,
-            *resource.short_names,
-            f"{resource.singular}.{resource.group}",
-            f"{resource.api_version}/{resource.kind}".lower(),
-        } - {""}
-        for kind in self._kinds & called:
-            yield reason("protected-setting", setting="kinds", value=kind)
-        for text, pattern in self._names:
-            if any(pattern.fullmatch(f"{kind}/{row.namespace}/{row.name}") for kind in called):
-                yield reason("protected-setting", setting="names", value=text)
+        if self._kinds or self._names:
+            kinds, names_ = self._meant(row.resource)
+            for text in kinds:
+                yield reason("protected-setting", setting="kinds", value=text)
+            place = f"{row.namespace}/{row.name}"
+            for text, pattern in names_:
+                if pattern.fullmatch(place):
+                    yield reason("protected-setting", setting="names", value=text)
         if self._selectors:
             labels = dict(row.labels)
             for text, selector in self._selectors:
                 if selector.matches(labels):
                     yield reason("protected-setting", setting="selectors", value=text)
+
+    def _meant(self, resource: Resource) -> tuple[tuple[str, ...], tuple[tuple[str, re.Pattern[str]], ...]]:
+        meant = self._by_kind.get(resource)
+        if meant is None:
+            kinds = tuple(text for text, kind in self._kinds if kind.means(resource))
+            names_ = tuple((text, pattern) for text, kind, pattern in self._names if kind.means(resource))
+            meant = self._by_kind[resource] = (kinds, names_)
+        return meant
 
 
 def _kept(code: str, value: str | None, now: float) -> Iterator[tuple[Reason, float | None]]:
@@ -133,9 +140,6 @@ def finite(moment: float) -> float | None:
 
 
 def _name_pattern(text: str) -> re.Pattern[str]:
-    """`KIND/NAME` means any namespace, `KIND/NAMESPACE/NAME` that one."""
-    kind, _, rest = text.partition("/")
-    namespace, slash, name = rest.partition("/")
-    if not slash:
-        namespace, name = "*", namespace
-    return re.compile(translate(f"{kind.lower()}/{namespace}/{name}"))
+    """`KIND/NAME` means any namespace, `KIND/NAMESPACE/NAME` that one; of `namespace/name` without the kind."""
+    _, *place, name = text.split("/")
+    return re.compile(translate(f"{place[0] if place else '*'}/{name}"))

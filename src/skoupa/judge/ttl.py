@@ -14,11 +14,13 @@ from typing import Final, get_args
 import msgspec
 
 from skoupa import names
+from skoupa.expr.instants import LAST_SECOND
 from skoupa.expr.peers import janitor_expires, janitor_ttl, ttl_controller_ttl
 from skoupa.expr.readings import After, At, Never, Problem, due_time
 from skoupa.expr.ttl import kyverno_ttl, parse_ttl, refreshed_at
 from skoupa.facts.rows import Row
 from skoupa.judge.mechanism import NO_ANSWER, Answer, Interest
+from skoupa.judge.misplaced import misplaced_keep, misplaced_ttl
 from skoupa.judge.protection import own
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason
@@ -71,7 +73,7 @@ class TtlMechanism:
 
     def answer(self, row: Row, now: float) -> Answer:
         written = tuple(self._written(row))
-        misplaced = tuple(_misplaced(row))
+        misplaced = tuple(self._misplaced(row)) if row.annotations else ()
         if not written:
             return Answer(notes=misplaced) if misplaced else NO_ANSWER
         what = own(row)
@@ -105,6 +107,12 @@ class TtlMechanism:
             if found.refresh_key and isinstance(found.reading, After)
         )
 
+    def _misplaced(self, row: Row) -> Iterator[Reason]:
+        # A label would do nothing there either.
+        if not own(row):
+            yield from misplaced_ttl(row, self._read_label)
+            yield from misplaced_keep(row)
+
     def _written(self, row: Row) -> Iterator[Written]:
         label = row.label(names.TTL_LABEL)
         if label is not None:
@@ -120,7 +128,8 @@ class TtlMechanism:
         for lifetime in written:
             if not isinstance(lifetime.reading, After | At):
                 return None
-            due = float(due_time(lifetime.reading, since=_since(row, lifetime)))
+            # After a refresh in the year 9999 it would lie beyond what any clock can write.
+            due = float(min(due_time(lifetime.reading, since=_since(row, lifetime)), LAST_SECOND))
             if latest is None or due > latest[0]:
                 latest = (due, lifetime)
         if latest is not None and self._longest is not None and row.created + self._longest < latest[0]:
@@ -192,14 +201,6 @@ def will_return(row: Row) -> Reason | None:
     if controller is None:
         return None
     return reason("will-return", controller=f"{controller.kind} {controller.name}")
-
-
-def _misplaced(row: Row) -> Iterator[Reason]:
-    """Labels that were written as annotations, which no selector finds."""
-    if row.annotation(names.TTL_LABEL) is not None and row.label(names.TTL_LABEL) is None:
-        yield reason("ttl-annotation", key=names.TTL_LABEL)
-    if row.annotation(names.KEEP_LABEL) is not None and row.label(names.KEEP_LABEL) is None:
-        yield reason("keep-annotation", key=names.KEEP_LABEL)
 
 
 def _compat_annotations(settings: Settings) -> dict[str, tuple[Callable[[str], Reading], str]]:

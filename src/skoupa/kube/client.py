@@ -8,7 +8,7 @@ defaults differ by kind (a Job orphans its Pods) and are never relied on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -24,6 +24,9 @@ from skoupa.kube.transport import Request, Response, Transport
 T = TypeVar("T")
 Propagation = Literal["Background", "Foreground", "Orphan"]
 Body = Mapping[str, Any]
+
+# A webhook may take 30 s, and there may be several; the server itself gives up after 60 s.
+DELETE_TIMEOUT_SECONDS: Final = 65.0
 
 
 class Deleted(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,6 +233,7 @@ class Client:
             path=resource.path(namespace=namespace, name=name),
             headers=self.headers(("Accept", METADATA.accept(many=False)), _JSON, rule=rule),
             body=msgspec.json.encode(options),
+            timeout=DELETE_TIMEOUT_SECONDS,
             verb="delete",
             kind=resource.qualified,
             repeatable=True,

@@ -49,8 +49,12 @@ class Flow:
         backoff = Backoff(self._clock, first=0.2, cap=5.0)
         for left in range(self._limits.tries - 1, -1, -1):
             try:
-                async with self._turn():
+                await self._width.enter()
+                try:
+                    await self._pass()
                     response = await self._timed(request)
+                finally:
+                    self._width.leave()
             except SkoupaError as error:
                 if not left or not _may_repeat_after(error, request):
                     raise
@@ -88,15 +92,18 @@ class Flow:
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[Stream]:
         # Watches repeat by themselves, from the place that they know; here they only wait their turn.
-        async with self._turn():
+        await self._width.enter()
+        try:
+            await self._pass()
             started = self._clock.monotonic()
             opening = self._inner.stream(request)
-            try:
-                stream = await opening.__aenter__()
-            except SkoupaError as error:
-                self.requests[request.verb, request.kind, type(error).__name__] += 1
-                raise
+            stream = await opening.__aenter__()
             self._learn(stream, started)
+        except SkoupaError as error:
+            self.requests[request.verb, request.kind, type(error).__name__] += 1
+            raise
+        finally:
+            self._width.leave()
         self.requests[request.verb, request.kind, str(stream.status)] += 1
         try:
             yield stream
@@ -106,16 +113,13 @@ class Flow:
         else:
             await opening.__aexit__(None, None, None)
 
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        async with self._width:
-            # Last, and until nothing changes any more: what waits is sent later than it was let through.
-            let_through = False
-            while not let_through:
-                await self._held_back()
-                await self._rate.pass_one()
-                let_through = self._clock.monotonic() >= self._held_back_until
-            yield
+    async def _pass(self) -> None:
+        """Last, and until nothing changes any more: what waits is sent later than it was let through."""
+        let_through = False
+        while not let_through:
+            await self._held_back()
+            await self._rate.pass_one()
+            let_through = self._clock.monotonic() >= self._held_back_until
 
     async def _held_back(self) -> None:
         while (wait := self._held_back_until - self._clock.monotonic()) > 0:
@@ -172,7 +176,7 @@ class AdaptiveWidth:
         self._last_cut = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    async def __aenter__(self) -> None:
+    async def enter(self) -> None:
         if self.in_flight < self.width and not self._waiting:
             self.in_flight += 1
             return
@@ -182,15 +186,12 @@ class AdaptiveWidth:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._leave()
+                self.leave()
             elif turn in self._waiting:  # else somebody who left has passed over it already
                 self._waiting.remove(turn)
             raise
 
-    async def __aexit__(self, *_: object) -> None:
-        self._leave()
-
-    def _leave(self) -> None:
+    def leave(self) -> None:
         self.in_flight -= 1
         self._admit()
 

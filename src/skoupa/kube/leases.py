@@ -8,7 +8,7 @@ Expiry is judged by how long the Lease has not changed here, never by the other 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -66,6 +66,7 @@ class Election:
         self._seen_duration = float(lease_seconds)
         self._renewal_sent = float("-inf")
         self._acquired = asyncio.Event()
+        self._on_change: list[Callable[[], None]] = []
         self.holder = ""
         self.last_error: SkoupaError | None = None
 
@@ -73,11 +74,13 @@ class Election:
     def leading(self) -> bool:
         return self.clock.monotonic() < self._renewal_sent + self._lease_seconds * LEAD_SHARE
 
-    def write_seconds_left(self) -> float:
-        """How long a write that starts now may take; zero and less: none may start."""
-        if not self.leading:
-            return 0.0
+    def seconds_left(self) -> float:
+        """How long nobody else may begin, if there is no other renewal."""
         return self._renewal_sent + self._lease_seconds - self.clock.monotonic()
+
+    def on_change(self, hear: Callable[[], None]) -> None:
+        """`hear` is called whenever `seconds_left` is another than time alone makes it."""
+        self._on_change.append(hear)
 
     async def until_leading(self) -> None:
         while not self.leading:
@@ -126,7 +129,7 @@ class Election:
             self._seen_duration = lease.spec.lease_duration_seconds or self._lease_seconds
         self.holder = lease.spec.holder_identity or ""
         if self.holder not in {"", self.identity} and not self._expired():
-            self._renewal_sent = float("-inf")
+            self._renewed(float("-inf"))
             return
         sent = self.clock.monotonic()
         spec = self._spec(transitions=lease.spec.lease_transitions or 0, previous=lease.spec)
@@ -141,8 +144,13 @@ class Election:
 
     def _won(self, sent: float) -> None:
         self.holder = self.identity
-        self._renewal_sent = sent
+        self._renewed(sent)
         self._acquired.set()
+
+    def _renewed(self, sent: float) -> None:
+        self._renewal_sent = sent
+        for hear in self._on_change:
+            hear()
 
     def _spec(self, *, transitions: int, previous: _LeaseSpec | None = None) -> _LeaseSpec:
         now = micro_time(self.clock.now())
@@ -172,8 +180,8 @@ class Election:
         }
 
     async def _release(self) -> None:
-        left = self._renewal_sent + self._lease_seconds - self.clock.monotonic()
-        self._renewal_sent = float("-inf")
+        left = self.seconds_left()
+        self._renewed(float("-inf"))
         if self.holder != self.identity or left <= 0:
             return
         spec = _LeaseSpec(
@@ -194,33 +202,47 @@ class Election:
 
 
 class Fence:
-    """A transport that lets writes through only while the election is won, and none longer than the lease lasts.
+    """A transport that lets writes begin only while the election is won, and none go on longer than the lease lasts.
 
-    That includes the time that a write waits its turn or its retry further down: nothing leaves after the lease.
+    Each renewal lets what is under way go on: a webhook may take longer than a lease. That includes the time that a
+    write waits its turn or its retry further down: nothing leaves after the lease.
     """
 
     def __init__(self, inner: Transport, election: Election) -> None:
         self._inner = inner
         self._election = election
+        self._limits: set[asyncio.Timeout] = set()
+        election.on_change(self._move_limits)
 
     async def send(self, request: Request) -> Response:
         if request.method == "GET" or request.verb == "review":
             return await self._inner.send(request)
-        left = self._election.write_seconds_left()
-        if left <= 0:
+        if not self._election.leading:
             raise LeaseLost(
                 f"{request.verb} {request.kind}: not sent, another replica may be leading",
                 advice="nothing to do: the leader goes on with it",
             )
-        shorter = min(left, request.timeout) if request.timeout else left
         try:
-            async with self._election.clock.timeout(left):
-                return await self._inner.send(msgspec.structs.replace(request, timeout=shorter))
+            # Not the Clock's, which can't be moved; both run on the time of the event loop.
+            async with asyncio.timeout(self._election.seconds_left()) as limit:
+                self._limits.add(limit)
+                try:
+                    return await self._inner.send(request)
+                finally:
+                    self._limits.discard(limit)
         except TimeoutError as error:
             raise TimedOut(
                 f"{request.verb} {request.kind}: no answer before the lease ran out",
                 advice="nothing to do: whoever leads then looks again",
             ) from error
+
+    def _move_limits(self) -> None:
+        now = asyncio.get_running_loop().time()
+        end = now + self._election.seconds_left()
+        for limit in self._limits:
+            # One that has passed stays passed, though its timer may not have run yet: somebody else may have led since.
+            if not limit.expired() and (limit.when() or 0.0) > now:
+                limit.reschedule(end)
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[Stream]:

@@ -2,19 +2,22 @@
 
 Contract (kube-rs' `watcher` is the model). `Begun` voids what the reader knew, `Listed` brings objects, `Synced` makes
 them the truth in one swap; from then on `Changed`. A cut connection resumes where it was; a 410 starts over with
-`Begun`. Each change arrives once. `Interrupted` says that the feed is behind and why; the stream itself never ends and
-never raises for the server's sake: a reader that does not want to wait for a 403 to change stops reading.
+`Begun`. Each change arrives once. `Interrupted` says that the feed is behind and why, and the next event of another
+type ends that; where nothing changed meanwhile it is `Resumed`. The stream itself never ends and never raises for the
+server's sake: a reader that does not want to wait for a 403 to change stops reading.
 One task per watch. How long a silent connection is believed in is in `Patience`.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from skoupa.clock import Clock
 from skoupa.errors import (
     ApiError,
     BadRequest,
@@ -38,6 +41,8 @@ T = TypeVar("T")
 # A watch that the server ends sooner than this without a word is refused in all but name.
 SHORTEST_WATCH_SECONDS: Final = 1.0
 REFUSAL_SECONDS: Final = 10.0
+# What happened while the connection was down is sent at once when it stands again: silence means that nothing did.
+SETTLE_SECONDS: Final = 1.0
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +87,10 @@ class Progressed(msgspec.Struct, frozen=True):
     resource_version: str
 
 
+class Resumed(msgspec.Struct, frozen=True):
+    """After `Interrupted`: the connection stands again and brought nothing, so what is known is true again."""
+
+
 class Interrupted(msgspec.Struct, frozen=True):
     """The feed is behind because of `error`; the next try is in `wait` seconds."""
 
@@ -89,7 +98,7 @@ class Interrupted(msgspec.Struct, frozen=True):
     wait: float
 
 
-WatchEvent = Begun | Listed[T] | Synced | Changed[T] | Progressed | Interrupted
+WatchEvent = Begun | Listed[T] | Synced | Changed[T] | Progressed | Resumed | Interrupted
 
 
 async def watch(
@@ -119,7 +128,7 @@ async def watch(
             feed.forget()
             wait = backoff.next() if backoff.failures else 0.0
             backoff.failures = max(backoff.failures, 1)
-            yield Interrupted(error, wait)
+            yield feed.interrupted(error, wait)
             await client.clock.sleep(wait)
         except SkoupaError as error:
             if feed.refused_streaming(error):
@@ -127,7 +136,7 @@ async def watch(
             wait = backoff.next()
             if isinstance(error, ApiError) and error.retry_after:
                 wait = max(wait, error.retry_after)
-            yield Interrupted(error, wait)
+            yield feed.interrupted(error, wait)
             await client.clock.sleep(wait)
 
 
@@ -154,6 +163,7 @@ class _Feed(Generic[T]):
         self._streaming = False
         self._not_streamed: SkoupaError | None = None
         self._list_ends = float("inf")
+        self._behind = False
         self.doing = f"watch {describe(resource, namespace=scope.namespace)}"
 
     @property
@@ -162,6 +172,10 @@ class _Feed(Generic[T]):
 
     def forget(self) -> None:
         self._version = ""
+
+    def interrupted(self, error: SkoupaError, wait: float) -> Interrupted:
+        self._behind = True
+        return Interrupted(error, wait)
 
     def refused_streaming(self, error: SkoupaError) -> bool:
         """Whether the list can be asked for at once in pages, because the server can't stream it."""
@@ -187,8 +201,11 @@ class _Feed(Generic[T]):
                     yield event
         async with aclosing(self._batches(self._watch_query())) as batches:
             async for batch in batches:
-                for event in self._told(batch):
-                    yield event
+                if batch is None:
+                    yield Resumed()
+                else:
+                    for event in self._told(batch):
+                        yield event
 
     async def _paged(self) -> AsyncGenerator[WatchEvent[T], None]:
         version = ""
@@ -214,6 +231,7 @@ class _Feed(Generic[T]):
         self._list_ends = self._client.clock.monotonic() + self._patience.streamed_list
         async with aclosing(self._batches(query)) as batches:
             async for batch in batches:
+                assert batch is not None, "a list does not resume"
                 if self._version:
                     for event in self._told(batch):
                         yield event
@@ -238,8 +256,8 @@ class _Feed(Generic[T]):
         elif batch.version:
             yield Progressed(batch.version)
 
-    async def _batches(self, query: Query) -> AsyncGenerator[Batch[T], None]:
-        """What the connection brings, a batch for each piece that the network delivers."""
+    async def _batches(self, query: Query) -> AsyncGenerator[Batch[T] | None, None]:
+        """What the connection brings, a batch for each piece that the network delivers; None: it has settled."""
         request = Request(
             path=self._resource.path(namespace=self._scope.namespace),
             query=query,
@@ -253,8 +271,13 @@ class _Feed(Generic[T]):
                 body = await self._whole(stream)
                 raise refusal(stream.status, stream.headers, body, doing=self.doing)
             reader = LineReader(self._view, doing=self.doing)
-            async with aclosing(stream.chunks()) as chunks:
+            settling, self._behind = self._behind and not self.listing, False
+            pieces = stream.chunks()
+            async with aclosing(_settling(pieces, self._client.clock) if settling else pieces) as chunks:
                 while (chunk := await self._next(chunks)) is not None:
+                    if not chunk:
+                        yield None
+                        continue
                     batch = reader.read(chunk)
                     # What stands before an error in the same piece of the stream happened and is told first.
                     if batch.changes or batch.version or batch.undecodable:
@@ -290,6 +313,25 @@ class _Feed(Generic[T]):
     def _watch_query(self) -> Query:
         query = (*self._scope.query(), ("watch", "1"), ("allowWatchBookmarks", "true"))
         return (*query, ("resourceVersion", self._version)) if self._version else query
+
+
+async def _settling(chunks: AsyncGenerator[bytes, None], clock: Clock) -> AsyncGenerator[bytes, None]:
+    """The same pieces, with an empty one before them where the first does not come at once."""
+    async with aclosing(chunks):
+        first = asyncio.ensure_future(anext(chunks, None))
+        try:
+            try:
+                async with clock.timeout(SETTLE_SECONDS):
+                    await asyncio.shield(first)
+            except TimeoutError:
+                yield b""
+            chunk = await first
+        finally:
+            first.cancel()
+            await asyncio.wait([first])
+        while chunk is not None:
+            yield chunk
+            chunk = await anext(chunks, None)
 
 
 Query = tuple[tuple[str, str], ...]

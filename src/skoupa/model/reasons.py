@@ -81,10 +81,12 @@ REASONS: Final[dict[str, Meaning]] = {
         "problem", "{key}={value} is not understood and deletes nothing: {what}; {instead}"
     ),
     "ttl-annotation": Meaning(
-        "problem", "{key} is written as an annotation and does nothing: make it a label"
+        "problem",
+        "{key} is written as an annotation and does nothing: write it under metadata.labels, or run {command}",
     ),
     "keep-annotation": Meaning(
-        "problem", "{key} is written as an annotation and keeps nothing: make it a label"
+        "problem",
+        "{key} is written as an annotation and keeps nothing: write it under metadata.labels, or run {command}",
     ),
     "ttl-on-own": Meaning("problem", "{key} is ignored on {what}: Skoupa's own objects do not go by a label"),
     "refreshed-ahead": Meaning("problem", "{key}={value} is in the future and taken as now"),
@@ -100,6 +102,9 @@ REASONS: Final[dict[str, Meaning]] = {
 }
 
 
+_FACTS: Final = {code: meaning.facts for code, meaning in REASONS.items()}
+
+
 class Reason(msgspec.Struct, frozen=True, gc=False):
     code: str
     facts: tuple[tuple[str, str], ...] = ()
@@ -110,9 +115,9 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
 
 def reason(code: str, **facts: object) -> Reason:
     """A reason of the table; leaving out a fact, or adding one, is a mistake in the caller."""
-    meaning = REASONS[code]
-    if meaning.facts != facts.keys():
-        raise TypeError(f"reason {code!r} is told with {sorted(meaning.facts)}, not with {sorted(facts)}")
+    expected = _FACTS[code]
+    if expected != facts.keys():
+        raise TypeError(f"reason {code!r} is told with {sorted(expected)}, not with {sorted(facts)}")
     return Reason(code, tuple((name, str(value)) for name, value in sorted(facts.items())))
 
 

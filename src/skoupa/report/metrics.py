@@ -49,6 +49,9 @@ METRICS: Final[dict[str, Described]] = {
     "skoupa_agenda": Described("gauge", "Entries in the agenda."),
     "skoupa_queue": Described("gauge", "Work waiting, by queue.", ("queue",)),
     "skoupa_watches": Described("gauge", "Watches, by their state.", ("state",)),
+    "skoupa_protect_empty": Described(
+        "gauge", "Entries of protect that protect nothing, because no kind is called so.", ("setting",)
+    ),
     "skoupa_clock_skew_seconds": Described("gauge", "The server's clock minus ours."),
     "skoupa_leading": Described("gauge", "1 while this replica leads."),
     "skoupa_build_info": Described("gauge", "Always 1; the version is in its label.", ("version", "mode")),
@@ -71,6 +74,8 @@ class Metrics:
             for name, about in METRICS.items()
             if about.type == "counter" and name not in _COUNTED_ELSEWHERE
         }
+        # The library looks a series up under a lock, each time.
+        self._series: dict[tuple[str, tuple[str, ...]], Counter] = {}
         lag = METRICS["skoupa_deletion_lag_seconds"]
         self._lag = Histogram(
             "skoupa_deletion_lag_seconds", lag.about, lag.labels, buckets=_LAG_BUCKETS, registry=self.registry
@@ -78,7 +83,10 @@ class Metrics:
         self.registry.register(_PresentCollector(present))
 
     def count(self, name: str, *labels: str, amount: float = 1) -> None:
-        self._counters[name].labels(*labels).inc(amount)
+        series = self._series.get((name, labels))
+        if series is None:
+            series = self._series[name, labels] = self._counters[name].labels(*labels)
+        series.inc(amount)
 
     def lag(self, mechanism: str, seconds: float) -> None:
         self._lag.labels(mechanism).observe(max(0.0, seconds))

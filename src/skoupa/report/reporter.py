@@ -30,6 +30,8 @@ EVENT_REASONS: Final[dict[str, str]] = {
 }
 # Holds that somebody with rights on the object alone can end.
 _MENDABLE: Final = frozenset({"bad-propagation", "re-created"})
+# Holds that no object's people can end, and that are nobody's wish: who runs Skoupa has something to do.
+_ALARMING: Final = frozenset({"clock-skew", "first-start-backlog", "retroactive-label"})
 
 
 class Reporter:
@@ -73,7 +75,13 @@ class Reporter:
 
     def held(self, row: Row, verdict: Verdict, *, at: float, holds: Sequence[Hold]) -> None:
         due = verdict.due if verdict.due is not None else at
-        self._say("held", row, why="; ".join(render(hold.reason) for hold in holds), due=whole_seconds(due))
+        self._log(
+            "held",
+            level="warning" if any(hold.reason.code in _ALARMING for hold in holds) else "info",
+            **_called(row),
+            why="; ".join(render(hold.reason) for hold in holds),
+            due=whole_seconds(due),
+        )
         for hold in holds:
             if hold.reason.code in _MENDABLE:
                 note = f"due since {whole_seconds(due)}, but {render(hold.reason)}"

@@ -13,9 +13,9 @@ import asyncio
 import random
 import selectors
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
 T = TypeVar("T")
@@ -159,10 +159,8 @@ class VirtualClock:
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    @asynccontextmanager
-    async def timeout(self, seconds: float | None) -> AsyncIterator[None]:
-        async with asyncio.timeout(seconds):
-            yield
+    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+        return asyncio.timeout(seconds)
 
     def jitter(self, seconds: float) -> float:
         return seconds * (0.5 + self._random.random() / 2)

@@ -23,20 +23,20 @@ from skoupa.clock import Clock
 from skoupa.errors import TimedOut, Unreachable
 from skoupa.kube.resources import Resource
 from skoupa.kube.transport import Request, Response, Stream, Transport
-from skoupa.sim import encoding, endpoints, reviews
-from skoupa.sim.access import ADMIN, Ask, Rule, User
-from skoupa.sim.admission import Hook
-from skoupa.sim.answers import Answer, pieces, refused, warned
-from skoupa.sim.calls import Call, ask_of, place_of, understand, verb_of
-from skoupa.sim.catalogue import Served
-from skoupa.sim.discovery import Discovery
+from skoupa.sim.content.manifests import Manifest, missing_kinds
+from skoupa.sim.content.restoring import restore
+from skoupa.sim.controllers.foundation import found
 from skoupa.sim.faults import Faults
-from skoupa.sim.foundation import found
-from skoupa.sim.manifests import Manifest, missing_kinds
-from skoupa.sim.plane import Author, Plane
-from skoupa.sim.refusals import Refusal, unavailable
-from skoupa.sim.restoring import restore
-from skoupa.sim.watching import Watch
+from skoupa.sim.server import encoding, endpoints, reviews
+from skoupa.sim.server.answers import Answer, pieces, refused, warned
+from skoupa.sim.server.calls import Call, ask_of, place_of, understand, verb_of
+from skoupa.sim.server.discovery import Discovery
+from skoupa.sim.server.watching import Watch
+from skoupa.sim.state.access import ADMIN, Ask, Rule, User
+from skoupa.sim.state.admission import Hook
+from skoupa.sim.state.catalogue import Served
+from skoupa.sim.state.plane import Author, Plane
+from skoupa.sim.state.refusals import Refusal, unavailable
 
 
 class Session:

@@ -13,7 +13,7 @@ from typing import Literal
 from skoupa.clock import Clock
 from skoupa.errors import Disconnected, TimedOut, Unreachable
 from skoupa.kube.transport import Request, Response
-from skoupa.sim.refusals import Refusal
+from skoupa.sim.state.refusals import Refusal
 
 Effect = Literal["answer", "unreachable", "disconnect", "lose", "delay", "cut", "silence", "duplicate"]
 When = Callable[[Request], bool]

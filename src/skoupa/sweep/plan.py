@@ -88,6 +88,14 @@ class Plan:
             if said != self.memory.remarked.get(row.uid, ()):
                 self.add(now, row.uid)
 
+    def replan(self, rows: Iterable[Row]) -> None:
+        """Their notices may have another time now. What is overdue is looked at anyway."""
+        now = self._clock.now()
+        for row in rows:
+            look = self.next_look(row, now)
+            if look is not None and look >= now and not row.deleted_at:
+                self.add(look, row.uid)
+
     def next_look(self, row: Row, now: float) -> float | None:
         """When the object has something to say next: its notice where one is wished for, else its due time."""
         due = self._judge.due(row, now)

@@ -92,6 +92,10 @@ class Sweeper:
     def learn(self, deltas: Iterable[Delta]) -> None:
         self._plan.learn(deltas)
 
+    def replan(self, rows: Iterable[Row]) -> None:
+        """The time at which these are to be announced may be another now."""
+        self._plan.replan(rows)
+
     def look_again(self) -> None:
         """Something beside the objects changed (a keep label, a right): what was held is judged anew."""
         self._plan.look_again()
@@ -137,6 +141,8 @@ class Sweeper:
         while not self.stopping:
             uid = await self._queue.get()
             self.memory.reconsidering.discard(uid)
+            if self._put_back(uid):
+                continue
             row = self._store.get(uid)
             # Who has it under way judges it on the newest knowledge at the end, and plans the next look.
             if row is None or uid in self._under_way or self._plan.too_soon(uid):
@@ -173,9 +179,16 @@ class Sweeper:
         await self._rate.pass_one()
         return self._clock.monotonic() - asked < AT_ONCE_SECONDS
 
+    def _put_back(self, uid: Uid) -> bool:
+        """Whether another replica leads by now: it tells and deletes; here the object waits on the agenda."""
+        if not self._standing_by():
+            return False
+        self._plan.add(self._clock.now(), uid)
+        return True
+
     async def _send_if_due(self, uid: Uid) -> None:
         row, now = self._store.get(uid), self._clock.now()
-        if row is None:
+        if row is None or self._put_back(uid):
             return
         verdict = self._judge.verdict(row, now)
         claim = verdict.claim(now)
@@ -222,6 +235,8 @@ class Sweeper:
         self._report.deleted(row, claim, at=now, terminating=outcome.what == "terminating")
 
     def _stays(self, row: Row, verdict: Verdict, now: float) -> None:
+        if self._put_back(row.uid):
+            return
         if verdict.due is None or verdict.due > now:
             self.memory.not_overdue(row.uid)
             self._notice(row, verdict, now)
@@ -258,7 +273,10 @@ class Sweeper:
         self.memory.overdue[row.uid] = (verdict.due, "terminating")
         wait = row.deleted_at + self._stuck_after - now
         if wait <= 0:
-            self._report.stuck(await self._look_closer(row), at=now)
+            closer = await self._look_closer(row)
+            if self._put_back(row.uid):
+                return
+            self._report.stuck(closer, at=now)
             wait = self._stuck_after
         self._plan.postpone(row.uid, wait)
 

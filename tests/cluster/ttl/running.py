@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,11 @@ START_SECONDS = 60.0
 
 
 class Skoupa:
-    def __init__(self, processes: Processes, name: str, pid: int) -> None:
+    def __init__(self, processes: Processes, name: str, *, pid: int, kubeconfig: Path) -> None:
         self._processes = processes
         self.name = name
         self.pid = pid
+        self.kubeconfig = kubeconfig
         self._ended = False
 
     @property
@@ -113,16 +114,25 @@ class Yard:
         self.home = home
         self._started: list[Skoupa] = []
 
-    def start(self, *, kubeconfig: Path | None = None, enforce: bool = True, **settings: str) -> Skoupa:
+    def start(
+        self,
+        *,
+        kubeconfig: Path | None = None,
+        enforce: bool = True,
+        flags: Sequence[str] = (),
+        **settings: str,
+    ) -> Skoupa:
         """`settings` are keys with their dots written as double underscores: `rate__inFlight="4"`."""
         given = {"lease.namespace": self.home, "address": "127.0.0.1:0"}
         given |= {key.replace("__", "."): value for key, value in settings.items()}
-        argv = [sys.executable, "-m", "skoupa", "run", "--kubeconfig", str(kubeconfig or self._kubeconfig)]
-        argv += ["--enforce"] if enforce else []
+        config = kubeconfig or self._kubeconfig
+        argv = [sys.executable, "-m", "skoupa", "run", "--kubeconfig", str(config)]
+        argv += [*(["--enforce"] if enforce else []), *flags]
         for key, value in given.items():
             argv += ["--set", f"{key}={value}"]
         name = f"skoupa-{len(self._started)}"
-        process = Skoupa(self._processes, name, self._processes.start(name, argv))
+        pid = self._processes.start(name, argv)
+        process = Skoupa(self._processes, name, pid=pid, kubeconfig=config)
         self._started.append(process)
         return process
 

@@ -11,7 +11,7 @@ from tests.contract.sabotage import skip, swap, wrap
 LABEL = "contract.skoupa.dev/gate"
 
 
-@rule(broken_by=swap("admission.Admission.ask", lambda _, __, *, obj, **___: obj))
+@rule(broken_by=swap("state.admission.Admission.ask", lambda _, __, *, obj, **___: obj))
 async def admission_can_refuse_a_creation(arena: Arena) -> None:
     """A creation that admission refuses leaves nothing, and the refusal carries the reason."""
     message = "gates are closed"
@@ -23,7 +23,7 @@ async def admission_can_refuse_a_creation(arena: Arena) -> None:
     await arena.config_map("yes")
 
 
-@rule(broken_by=skip("deletion._ask"))
+@rule(broken_by=skip("writing.deletion._ask"))
 async def admission_can_refuse_a_deletion(arena: Arena) -> None:
     """Admission is asked for each object that a delete or a delete of a collection would remove."""
     message = "it has to stay"
@@ -43,7 +43,7 @@ async def admission_can_refuse_a_deletion(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "admission.Admission.ask",
+        "state.admission.Admission.ask",
         lambda ask: lambda self, what, **how: ask(self, what, **how | {"warnings": []}),
     )
 )

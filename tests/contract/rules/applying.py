@@ -45,7 +45,7 @@ def without_stated_owners(apply: Any) -> Any:
     return lenient
 
 
-@rule(broken_by=edit("endpoints.apply_patch", lambda after: after | {"metadata": {"name": "one"}}))
+@rule(broken_by=edit("server.endpoints.apply_patch", lambda after: after | {"metadata": {"name": "one"}}))
 async def applying_creates_what_is_not_there(arena: Arena) -> None:
     """Applying an absent object creates it and writes down who owns which fields."""
     made = await applied(arena, config("one", {"a": "1"}), "ann")
@@ -58,7 +58,7 @@ async def applying_creates_what_is_not_there(arena: Arena) -> None:
     assert entry["fieldsV1"] == {"f:data": {"f:a": {}}}
 
 
-@rule(broken_by=always("writes._same", False))
+@rule(broken_by=always("writing.writes._same", False))
 async def applying_the_same_again_changes_nothing(arena: Arena) -> None:
     """Applying what was applied keeps the resourceVersion."""
     made = await applied(arena, config("one", {"a": "1"}), "ann")
@@ -66,7 +66,7 @@ async def applying_the_same_again_changes_nothing(arena: Arena) -> None:
     assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
 
 
-@rule(broken_by=swap("apply._pruned", lambda after, *_: after))
+@rule(broken_by=swap("applying.apply._pruned", lambda after, *_: after))
 async def applying_removes_what_is_no_longer_applied(arena: Arena) -> None:
     """A field that its only owner applies no longer is removed; those of others stay."""
     await applied(arena, config("one", {"a": "1", "b": "2"}, labels={"x": "y"}), "ann")
@@ -80,7 +80,7 @@ async def applying_removes_what_is_no_longer_applied(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "endpoints.apply_patch",
+        "server.endpoints.apply_patch",
         lambda apply: lambda *objects, **how: apply(*objects, **how | {"force": True}),
     )
 )
@@ -97,7 +97,7 @@ async def applying_another_value_is_a_conflict(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "endpoints.apply_patch",
+        "server.endpoints.apply_patch",
         lambda apply: lambda *objects, **how: apply(*objects, **how | {"force": False}),
     )
 )
@@ -112,7 +112,7 @@ async def force_takes_the_field(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "writes.track_update",
+        "writing.writes.track_update",
         lambda track: lambda *objects, **how: track(*objects, **how | {"manager": "eve"}),
     )
 )
@@ -130,7 +130,8 @@ async def an_ordinary_write_owns_fields_too(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "apply._pruned", lambda pruned: lambda after, last, _, structure: pruned(after, last, (), structure)
+        "applying.apply._pruned",
+        lambda pruned: lambda after, last, _, structure: pruned(after, last, (), structure),
     )
 )
 async def equal_values_are_shared(arena: Arena) -> None:
@@ -141,7 +142,7 @@ async def equal_values_are_shared(arena: Arena) -> None:
     assert "data" not in await applied(arena, config("one", {}), "ben")
 
 
-@rule(broken_by=misspeak("endpoints.options_invalid"))
+@rule(broken_by=misspeak("server.endpoints.options_invalid"))
 async def applying_needs_a_manager(arena: Arena) -> None:
     """Apply without a field manager is refused."""
     path = CONFIG_MAPS.path(namespace=arena.namespace, name="one")
@@ -150,7 +151,7 @@ async def applying_needs_a_manager(arena: Arena) -> None:
     assert causes_of(said)[0]["field"] == "fieldManager"
 
 
-@rule(broken_by=wrap("endpoints.apply_patch", without_stated_owners))
+@rule(broken_by=wrap("server.endpoints.apply_patch", without_stated_owners))
 async def applied_bodies_have_no_managed_fields(arena: Arena) -> None:
     """A body with managedFields can't be applied."""
     body = config(
@@ -160,7 +161,7 @@ async def applied_bodies_have_no_managed_fields(arena: Arena) -> None:
     assert "metadata.managedFields must be nil" in said.message
 
 
-@rule(broken_by=always("structure._BuiltIn.keys", None))
+@rule(broken_by=always("applying.structure._BuiltIn.keys", None))
 async def lists_of_named_things_are_merged_by_name(arena: Arena) -> None:
     """Containers of a Deployment are merged by their name: each applier has its own."""
     body = deployment("web")
@@ -180,7 +181,7 @@ async def lists_of_named_things_are_merged_by_name(arena: Arena) -> None:
     assert [container["name"] for container in less["spec"]["template"]["spec"]["containers"]] == ["main"]
 
 
-@rule(broken_by=skip("endpoints.check_uid_of_absent"))
+@rule(broken_by=skip("server.endpoints.check_uid_of_absent"))
 async def applying_for_a_uid_never_creates(arena: Arena) -> None:
     """Applying with the uid of an object that is gone is a conflict and creates nothing."""
     body = config("one", {"a": "1"}, uid="11111111-2222-3333-4444-555555555555")
@@ -192,7 +193,7 @@ async def applying_for_a_uid_never_creates(arena: Arena) -> None:
     assert not await arena.exists(CONFIG_MAPS, "one")
 
 
-@rule(broken_by=wrap("endpoints.check_place", naming_the_nameless))
+@rule(broken_by=wrap("server.endpoints.check_place", naming_the_nameless))
 async def an_applied_body_must_say_its_name(arena: Arena) -> None:
     """Applying a body without a name is a bad request."""
     path = CONFIG_MAPS.path(namespace=arena.namespace, name="one")

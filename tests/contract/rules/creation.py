@@ -26,7 +26,7 @@ def of_any_kind(decoded: Any) -> Any:
     return lenient
 
 
-@rule(broken_by=always("plane.Plane.now", "2026-01-01T00:00:00.5Z"))
+@rule(broken_by=always("state.plane.Plane.now", "2026-01-01T00:00:00.5Z"))
 async def a_created_object_has_an_identity(arena: Arena) -> None:
     """A created object has a uid, a resourceVersion, a creation time in whole seconds and its namespace."""
     before = arena.clock.now()
@@ -45,7 +45,7 @@ async def a_created_object_has_an_identity(arena: Arena) -> None:
     assert abs(from_server.metadata.creation_timestamp.timestamp() - before) < 60
 
 
-@rule(broken_by=swap("writes._KEPT", ()))
+@rule(broken_by=swap("writing.writes._KEPT", ()))
 async def what_a_creator_says_about_identity_is_ignored(arena: Arena) -> None:
     """The uid, creation time and deletion time in a body that is created are not taken over."""
     made = await arena.config_map(
@@ -61,7 +61,7 @@ async def what_a_creator_says_about_identity_is_ignored(arena: Arena) -> None:
     assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} & set(metadata)
 
 
-@rule(broken_by=misspeak("writes.already_exists"))
+@rule(broken_by=misspeak("writing.writes.already_exists"))
 async def an_existing_name_can_not_be_created_again(arena: Arena) -> None:
     """A second object of the same name is refused as AlreadyExists."""
     await arena.config_map("twin")
@@ -70,7 +70,7 @@ async def an_existing_name_can_not_be_created_again(arena: Arena) -> None:
     assert said.details == {"name": "twin", "kind": "configmaps"}
 
 
-@rule(broken_by=swap("plane.Plane.generated_name", lambda _, prefix: f"{prefix}1"))
+@rule(broken_by=swap("state.plane.Plane.generated_name", lambda _, prefix: f"{prefix}1"))
 async def a_name_is_made_from_generate_name(arena: Arena) -> None:
     """With generateName the server adds five letters, other ones each time."""
     body = {"metadata": {"generateName": "made-"}}
@@ -81,14 +81,14 @@ async def a_name_is_made_from_generate_name(arena: Arena) -> None:
     assert all(each["metadata"]["generateName"] == "made-" for each in made)
 
 
-@rule(broken_by=swap("writes._named", lambda _, obj: obj["metadata"].setdefault("name", "x")))
+@rule(broken_by=swap("writing.writes._named", lambda _, obj: obj["metadata"].setdefault("name", "x")))
 async def an_object_needs_a_name(arena: Arena) -> None:
     """A body with neither name nor generateName is invalid."""
     said = await refused(arena.create(CONFIG_MAPS, {"metadata": {}}), code=422, reason="Invalid")
     assert "name or generateName is required" in said.message
 
 
-@rule(broken_by=always("validation._name", []))
+@rule(broken_by=always("writing.validation._name", []))
 async def an_invalid_name_is_refused(arena: Arena) -> None:
     """A name that is no DNS name is refused with the field that is wrong."""
     said = await refused(arena.config_map("Not_A_Name"), code=422, reason="Invalid")
@@ -101,7 +101,7 @@ async def an_invalid_name_is_refused(arena: Arena) -> None:
     ]
 
 
-@rule(broken_by=always("validation._labels", []))
+@rule(broken_by=always("writing.validation._labels", []))
 async def an_invalid_label_is_refused(arena: Arena) -> None:
     """Label keys and values have a form; what has not is refused with the field that is wrong."""
     said = await refused(arena.config_map(labels={"a": "no spaces"}), code=422, reason="Invalid")
@@ -111,7 +111,7 @@ async def an_invalid_label_is_refused(arena: Arena) -> None:
     await arena.config_map(labels={"example.org/key": "", "A_b.c": "x-Y_z.1"})
 
 
-@rule(broken_by=always("validation._annotations", []))
+@rule(broken_by=always("writing.validation._annotations", []))
 async def annotations_have_a_largest_size(arena: Arena) -> None:
     """Annotations may have 262144 bytes together, and not one more."""
     most = 256 * 1024
@@ -122,7 +122,7 @@ async def annotations_have_a_largest_size(arena: Arena) -> None:
 
 @rule(
     broken_by=swap(
-        "writes.settle_namespace", lambda _, metadata, namespace: metadata.update(namespace=namespace)
+        "writing.writes.settle_namespace", lambda _, metadata, namespace: metadata.update(namespace=namespace)
     )
 )
 async def the_namespace_of_the_body_must_be_that_of_the_path(arena: Arena) -> None:
@@ -135,14 +135,14 @@ async def the_namespace_of_the_body_must_be_that_of_the_path(arena: Arena) -> No
     assert made["metadata"]["namespace"] == arena.namespace
 
 
-@rule(broken_by=misspeak("writes.Refusal"))
+@rule(broken_by=misspeak("writing.writes.Refusal"))
 async def a_new_object_must_not_have_a_resource_version(arena: Arena) -> None:
     """A resourceVersion in a body that is created is refused, by this server with a 500 without a reason."""
     said = await refused(arena.config_map(resourceVersion="1"), code=500, reason="")
     assert said.message == "resourceVersion should not be set on objects to be created"
 
 
-@rule(broken_by=wrap("endpoints.decoded", of_any_kind))
+@rule(broken_by=wrap("server.endpoints.decoded", of_any_kind))
 async def the_kind_of_the_body_must_be_that_of_the_path(arena: Arena) -> None:
     """A body of another kind or apiVersion than the path's is a bad request."""
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}
@@ -151,7 +151,7 @@ async def the_kind_of_the_body_must_be_that_of_the_path(arena: Arena) -> None:
     await refused(arena.create(CONFIG_MAPS, body), code=400, reason="BadRequest")
 
 
-@rule(broken_by=skip("writes.namespace_is_open"))
+@rule(broken_by=skip("writing.writes.namespace_is_open"))
 async def nothing_is_created_in_a_namespace_that_does_not_exist(arena: Arena) -> None:
     """Creating in an absent namespace is answered with the namespace that is not found."""
     nowhere = arena.unique("nowhere")
@@ -162,7 +162,7 @@ async def nothing_is_created_in_a_namespace_that_does_not_exist(arena: Arena) ->
     assert said.details == {"name": nowhere, "kind": "namespaces"}
 
 
-@rule(broken_by=swap("calls.Call.dry_run", False))
+@rule(broken_by=swap("server.calls.Call.dry_run", False))
 async def a_dry_run_creates_nothing(arena: Arena) -> None:
     """A dry run is answered like a creation, and leaves nothing."""
     made = await arena.client.create(
@@ -174,7 +174,7 @@ async def a_dry_run_creates_nothing(arena: Arena) -> None:
     await refused(arena.config_map("Not_A_Name"), code=422, reason="Invalid")
 
 
-@rule(broken_by=swap("kinds.WITH_GENERATION", frozenset()))
+@rule(broken_by=swap("state.kinds.WITH_GENERATION", frozenset()))
 async def a_new_object_starts_with_generation_one(arena: Arena) -> None:
     """Kinds with a desired state start with generation 1; a ConfigMap has none."""
     made = await arena.create(DEPLOYMENTS, deployment("web"))
@@ -182,7 +182,7 @@ async def a_new_object_starts_with_generation_one(arena: Arena) -> None:
     assert "generation" not in (await arena.config_map())["metadata"]
 
 
-@rule(broken_by=swap("kinds.STATUS_ON_CREATE", {("apps", "deployments")}))
+@rule(broken_by=swap("state.kinds.STATUS_ON_CREATE", {("apps", "deployments")}))
 async def the_status_of_a_new_object_is_not_the_creators(arena: Arena) -> None:
     """Status in a body that is created is dropped."""
     body = {**deployment("web"), "status": {"replicas": 7, "observedGeneration": 3}}
@@ -191,7 +191,7 @@ async def the_status_of_a_new_object_is_not_the_creators(arena: Arena) -> None:
     assert not made["status"].get("observedGeneration")
 
 
-@rule(broken_by=swap("defaults._FIRST_STATUS", {}))
+@rule(broken_by=swap("writing.defaults._FIRST_STATUS", {}))
 async def a_new_pod_is_pending(arena: Arena) -> None:
     """A Pod without a node is Pending, and says when nobody told otherwise that it always restarts."""
     made = await arena.create_pod(pod("worker"))

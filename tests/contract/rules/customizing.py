@@ -33,7 +33,7 @@ def in_one_version(announce: Any) -> Any:
     return announced
 
 
-@rule(broken_by=skip("definitions.Definitions._forget"))
+@rule(broken_by=skip("controllers.definitions.Definitions._forget"))
 async def a_kind_lives_as_long_as_its_definition(arena: Arena) -> None:
     """A defined kind is served and discovered; when the definition goes, its objects and its path go too."""
     custom = await arena.own_custom_kind()
@@ -58,7 +58,7 @@ async def a_kind_lives_as_long_as_its_definition(arena: Arena) -> None:
     await arena.eventually(unknown, what="the kind is forgotten")
 
 
-@rule(broken_by=always("definitions.Definitions._instances", None))
+@rule(broken_by=always("controllers.definitions.Definitions._instances", None))
 async def a_definition_waits_for_the_objects_of_its_kind(arena: Arena) -> None:
     """A definition is terminating while an object of its kind is held, and no new one can be made."""
     custom = await arena.own_custom_kind()
@@ -87,7 +87,7 @@ async def a_definition_waits_for_the_objects_of_its_kind(arena: Arena) -> None:
     await arena.gone(CUSTOM_RESOURCE_DEFINITIONS, name)
 
 
-@rule(broken_by=always("validation.definition_faults", []))
+@rule(broken_by=always("writing.validation.definition_faults", []))
 async def a_definition_is_named_for_its_kind(arena: Arena) -> None:
     """A definition whose name is not plural and group is invalid."""
     body = definition_of(arena.unique("w").replace("-", ""))
@@ -99,7 +99,7 @@ async def a_definition_is_named_for_its_kind(arena: Arena) -> None:
     assert causes_of(said)[0]["field"] == "metadata.name"
 
 
-@rule(broken_by=wrap("endpoints.decoded", of_any_kind))
+@rule(broken_by=wrap("server.endpoints.decoded", of_any_kind))
 async def a_custom_object_must_say_its_kind(arena: Arena) -> None:
     """A body without kind and apiVersion is a bad request for a custom kind."""
     custom = await arena.custom_kind()
@@ -109,7 +109,7 @@ async def a_custom_object_must_say_its_kind(arena: Arena) -> None:
     status_of(answer, code=400, reason="BadRequest")
 
 
-@rule(broken_by=misspeak("calls.page_not_found"))
+@rule(broken_by=misspeak("server.calls.page_not_found"))
 async def a_custom_kind_can_live_in_no_namespace(arena: Arena) -> None:
     """A cluster-scoped kind is served without a namespace and not in one."""
     custom = await arena.own_custom_kind(scope="Cluster")
@@ -119,7 +119,7 @@ async def a_custom_kind_can_live_in_no_namespace(arena: Arena) -> None:
     assert (await arena.ask("GET", inside)).status == 404
 
 
-@rule(broken_by=wrap("definitions.announce", in_one_version))
+@rule(broken_by=wrap("controllers.definitions.announce", in_one_version))
 async def every_served_version_shows_the_same_objects(arena: Arena) -> None:
     """An object that was written in one version is read in the others, under the same uid."""
     word = arena.unique("w").replace("-", "")
@@ -134,7 +134,7 @@ async def every_served_version_shows_the_same_objects(arena: Arena) -> None:
     assert other["spec"] == {"color": "red"}
 
 
-@rule(broken_by=always("writes._counts", True))
+@rule(broken_by=always("writing.writes._counts", True))
 async def the_generation_of_a_custom_object_counts_its_spec(arena: Arena) -> None:
     """The generation of a custom object starts at 1 and rises with changes outside metadata and status."""
     custom = await arena.custom_kind()
@@ -151,7 +151,7 @@ async def the_generation_of_a_custom_object_counts_its_spec(arena: Arena) -> Non
     assert await patched({"status": {"phase": "Done"}}, subresource="status") == 2
 
 
-@rule(broken_by=always("writes._is_last_finalizer", False))
+@rule(broken_by=always("writing.writes._is_last_finalizer", False))
 async def a_held_custom_object_goes_like_any_other(arena: Arena) -> None:
     """Custom objects have deletes with preconditions and finalizers as built-in ones have."""
     custom = await arena.custom_kind()
@@ -169,7 +169,7 @@ async def a_held_custom_object_goes_like_any_other(arena: Arena) -> None:
     assert not await arena.exists(custom, "one")
 
 
-@rule(broken_by=edit("deletion.removal_status", lambda status: {**status, "details": {}}))
+@rule(broken_by=edit("writing.deletion.removal_status", lambda status: {**status, "details": {}}))
 async def a_custom_object_that_goes_at_once_is_answered_with_a_status(arena: Arena) -> None:
     """The answer to a delete of a custom object that went is a Status, as for built-in kinds."""
     custom = await arena.custom_kind()

@@ -7,7 +7,7 @@ from typing import Any
 from skoupa.errors import NotFound
 from skoupa.kube.client import Deleted
 from skoupa.kube.resources import CONFIG_MAPS, PODS
-from skoupa.sim.deleteoptions import Options
+from skoupa.sim.writing.deletion import Options
 from tests.contract.arena import Arena, Object
 from tests.contract.expecting import causes_of, document, refused, status_of
 from tests.contract.kinds import SECRETS, pod, secret
@@ -45,7 +45,7 @@ def as_if_scheduled(begin: Any) -> Any:
     return grace
 
 
-@rule(broken_by=swap("kinds.RETURNED_WHEN_DELETED", {("", "configmaps")}))
+@rule(broken_by=swap("state.kinds.RETURNED_WHEN_DELETED", {("", "configmaps")}))
 async def a_delete_says_what_went(arena: Arena) -> None:
     """The answer to a delete that removed the object is a Status with its name and uid; then it is not found."""
     made = await arena.config_map("one")
@@ -64,7 +64,7 @@ async def a_delete_says_what_went(arena: Arena) -> None:
     assert await deleted(arena, again) == Deleted(gone=True)
 
 
-@rule(broken_by=misspeak("deletion.not_found"))
+@rule(broken_by=misspeak("writing.deletion.not_found"))
 async def what_is_not_there_can_not_be_deleted(arena: Arena) -> None:
     """Deleting an absent object is a 404, with and without preconditions."""
     made = await arena.config_map("one")
@@ -73,7 +73,7 @@ async def what_is_not_there_can_not_be_deleted(arena: Arena) -> None:
     assert said.message == 'configmaps "one" not found'
 
 
-@rule(broken_by=skip("deletion._check_preconditions"))
+@rule(broken_by=skip("writing.deletion._check_preconditions"))
 async def a_delete_of_another_state_is_refused(arena: Arena) -> None:
     """A delete with the resourceVersion of an older state is a conflict; with the newest it works."""
     made = await arena.config_map("one")
@@ -89,7 +89,7 @@ async def a_delete_of_another_state_is_refused(arena: Arena) -> None:
     assert (await deleted(arena, made, resource_version=newest)).gone
 
 
-@rule(broken_by=skip("deletion._check_preconditions"))
+@rule(broken_by=skip("writing.deletion._check_preconditions"))
 async def a_delete_of_a_recreated_name_is_refused(arena: Arena) -> None:
     """A delete with the uid of an object that went does not touch the new one of the same name."""
     first = await arena.config_map("one")
@@ -104,7 +104,7 @@ async def a_delete_of_a_recreated_name_is_refused(arena: Arena) -> None:
     assert (await arena.get(CONFIG_MAPS, "one"))["metadata"]["uid"] == second["metadata"]["uid"]
 
 
-@rule(broken_by=skip("deletion._check_preconditions"))
+@rule(broken_by=skip("writing.deletion._check_preconditions"))
 async def both_preconditions_must_hold(arena: Arena) -> None:
     """A delete with uid and resourceVersion needs both to be right."""
     first = await arena.config_map("one")
@@ -115,7 +115,7 @@ async def both_preconditions_must_hold(arena: Arena) -> None:
     assert (await deleted(arena, first, resource_version=version)).gone
 
 
-@rule(broken_by=always("deletion._finalizers", []))
+@rule(broken_by=always("writing.deletion._finalizers", []))
 async def a_finalizer_holds_a_deleted_object(arena: Arena) -> None:
     """A deleted object with a finalizer stays, terminating, until the last finalizer is taken away."""
     made = await arena.config_map("one", finalizers=[FINALIZER])
@@ -132,7 +132,7 @@ async def a_finalizer_holds_a_deleted_object(arena: Arena) -> None:
     assert not await arena.exists(CONFIG_MAPS, "one")
 
 
-@rule(broken_by=always("writes._is_last_finalizer", False))
+@rule(broken_by=always("writing.writes._is_last_finalizer", False))
 async def a_watch_tells_the_stages_of_a_deletion(arena: Arena) -> None:
     """A held deletion is told as MODIFIED, and the end of the last finalizer as DELETED alone."""
     made = await arena.config_map("one", finalizers=[FINALIZER, "contract.skoupa.dev/other"])
@@ -153,7 +153,7 @@ async def a_watch_tells_the_stages_of_a_deletion(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "deletion._marked",
+        "writing.deletion._marked",
         lambda marked: lambda plane, served, row, **how: marked(plane, served, but(row, meta=b""), **how),
     )
 )
@@ -167,7 +167,7 @@ async def a_second_delete_of_a_held_object_changes_nothing(arena: Arena) -> None
     await release(arena, "one")
 
 
-@rule(broken_by=skip("writes.check_finalizers"))
+@rule(broken_by=skip("writing.writes.check_finalizers"))
 async def a_held_object_takes_no_new_finalizers(arena: Arena) -> None:
     """An object that is being deleted can lose finalizers and change otherwise, but not get new ones."""
     made = await arena.config_map("one", finalizers=[FINALIZER])
@@ -182,7 +182,7 @@ async def a_held_object_takes_no_new_finalizers(arena: Arena) -> None:
     assert not await arena.exists(CONFIG_MAPS, "one")
 
 
-@rule(broken_by=always("validation._finalizers", []))
+@rule(broken_by=always("writing.validation._finalizers", []))
 async def a_finalizer_needs_a_qualified_name(arena: Arena) -> None:
     """A finalizer without a domain is refused; the three of Kubernetes itself are not."""
     said = await refused(arena.config_map(finalizers=["mine"]), code=422, reason="Invalid")
@@ -190,7 +190,7 @@ async def a_finalizer_needs_a_qualified_name(arena: Arena) -> None:
     assert "name is neither a standard finalizer name nor is it fully qualified" in said.message
 
 
-@rule(broken_by=misspeak("writes.already_exists"))
+@rule(broken_by=misspeak("writing.writes.already_exists"))
 async def a_name_is_free_once_its_object_is_gone(arena: Arena) -> None:
     """While a deletion is held the name is taken; afterwards it can be created with another uid."""
     made = await arena.config_map("one", finalizers=[FINALIZER])
@@ -202,7 +202,7 @@ async def a_name_is_free_once_its_object_is_gone(arena: Arena) -> None:
     assert again["metadata"]["uid"] != made["metadata"]["uid"]
 
 
-@rule(broken_by=edit("endpoints.options_of", lambda options: but(options, dry_run=False)))
+@rule(broken_by=edit("server.endpoints.options_of", lambda options: but(options, dry_run=False)))
 async def a_dry_run_deletes_nothing(arena: Arena) -> None:
     """A dry run of a delete checks the preconditions and leaves the object, also one with finalizers."""
     made = await arena.config_map("one", finalizers=[FINALIZER])
@@ -215,7 +215,7 @@ async def a_dry_run_deletes_nothing(arena: Arena) -> None:
     assert await arena.get(CONFIG_MAPS, "two") == free
 
 
-@rule(broken_by=wrap("deletion._begin_grace", as_if_scheduled))
+@rule(broken_by=wrap("writing.deletion._begin_grace", as_if_scheduled))
 async def an_unscheduled_pod_goes_at_once(arena: Arena) -> None:
     """A Pod that has no node is removed by a delete without waiting for its grace period."""
     made = await arena.create_pod(pod("worker"))
@@ -226,7 +226,7 @@ async def an_unscheduled_pod_goes_at_once(arena: Arena) -> None:
     assert not await arena.exists(PODS, "worker")
 
 
-@rule(broken_by=always("deletion._begin_grace", False))
+@rule(broken_by=always("writing.deletion._begin_grace", False))
 async def a_pod_on_a_node_has_its_grace_period(arena: Arena) -> None:
     """A Pod on a node terminates for as long as its grace period says, and at once when zero is asked for."""
     made = await arena.create_pod(pod("worker", nodeName="nowhere", terminationGracePeriodSeconds=300))
@@ -243,7 +243,7 @@ async def a_pod_on_a_node_has_its_grace_period(arena: Arena) -> None:
     assert not await arena.exists(PODS, "worker")
 
 
-@rule(broken_by=always("selecting.parse_labels", None))
+@rule(broken_by=always("server.selecting.parse_labels", None))
 async def a_collection_is_deleted_by_selector(arena: Arena) -> None:
     """A delete of a collection removes what the selector matches and answers with a list of it."""
     for name, labels in {"a": {"go": "yes"}, "b": {"go": "yes"}, "c": {}}.items():
@@ -255,7 +255,7 @@ async def a_collection_is_deleted_by_selector(arena: Arena) -> None:
     assert names_of(await arena.listed(SECRETS)) == ["c"]
 
 
-@rule(broken_by=always("endpoints.options_of", Options()))
+@rule(broken_by=always("server.endpoints.options_of", Options()))
 async def delete_options_must_make_sense(arena: Arena) -> None:
     """An unknown propagation policy, two policies at once and an unknown dry run are invalid."""
     await arena.config_map("one")
@@ -272,7 +272,7 @@ async def delete_options_must_make_sense(arena: Arena) -> None:
     assert await arena.exists(CONFIG_MAPS, "one")
 
 
-@rule(broken_by=always("endpoints.options_of", Options()))
+@rule(broken_by=always("server.endpoints.options_of", Options()))
 async def delete_options_may_stand_in_the_query(arena: Arena) -> None:
     """dryRun and propagationPolicy are read from the query where there is no body."""
     await arena.config_map("one")
@@ -285,7 +285,7 @@ async def delete_options_may_stand_in_the_query(arena: Arena) -> None:
     assert not await arena.exists(CONFIG_MAPS, "one")
 
 
-@rule(broken_by=wrap("writes._is_last_finalizer", without_a_delete))
+@rule(broken_by=wrap("writing.writes._is_last_finalizer", without_a_delete))
 async def removing_the_last_finalizer_deletes_only_what_is_deleted(arena: Arena) -> None:
     """An object that nobody deleted stays when its last finalizer goes."""
     await arena.config_map("one", finalizers=[FINALIZER])
@@ -297,7 +297,7 @@ async def removing_the_last_finalizer_deletes_only_what_is_deleted(arena: Arena)
     assert "finalizers" not in found["metadata"]
 
 
-@rule(broken_by=skip("endpoints.evict"))
+@rule(broken_by=skip("server.endpoints.evict"))
 async def evicting_deletes_a_pod(arena: Arena) -> None:
     """An eviction deletes its Pod, and one of an absent Pod is a 404."""
     await arena.create_pod(pod("worker"))

@@ -14,7 +14,7 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 
 @rule(
     broken_by=swap(
-        "discovery.Discovery._aggregated", lambda self, *, core, **_: self._roots(core=core, accept="")
+        "server.discovery.Discovery._aggregated", lambda self, *, core, **_: self._roots(core=core, accept="")
     )
 )
 async def kinds_are_discovered_with_two_requests(arena: Arena) -> None:
@@ -47,7 +47,7 @@ async def kinds_are_discovered_with_two_requests(arena: Arena) -> None:
     assert "deletecollection" not in namespaces.verbs
 
 
-@rule(broken_by=edit("discovery._aggregated_kind", lambda row: {**row, "shortNames": []}))
+@rule(broken_by=edit("server.discovery._aggregated_kind", lambda row: {**row, "shortNames": []}))
 async def people_name_kinds_in_many_ways(arena: Arena) -> None:
     """Plural, singular, kind, short name, with group and version: all find the kind."""
     found = await discover(arena.client)
@@ -76,7 +76,7 @@ async def people_name_kinds_in_many_ways(arena: Arena) -> None:
     raise AssertionError("a kind that does not exist was found")
 
 
-@rule(broken_by=edit("discovery._listed_kind", lambda rows: rows[:1]))
+@rule(broken_by=edit("server.discovery._listed_kind", lambda rows: rows[:1]))
 async def kinds_can_be_discovered_group_by_group(arena: Arena) -> None:
     """The older form of discovery lists groups, versions and the kinds of each."""
     core = document(await arena.ask("GET", "/api"))
@@ -96,7 +96,7 @@ async def kinds_can_be_discovered_group_by_group(arena: Arena) -> None:
     assert (await arena.ask("GET", "/apis/apps/v1beta9")).status == 404
 
 
-@rule(broken_by=edit("discovery._listed_kind", lambda rows: rows[1:]))
+@rule(broken_by=edit("server.discovery._listed_kind", lambda rows: rows[1:]))
 async def both_forms_of_discovery_agree(arena: Arena) -> None:
     """The kinds of the core group are the same in both forms, in the same order."""
     aggregated = document(await arena.ask("GET", "/api", accept=AGGREGATED))
@@ -107,7 +107,7 @@ async def both_forms_of_discovery_agree(arena: Arena) -> None:
     assert "pods" in first
 
 
-@rule(broken_by=edit("discovery._aggregated_kind", lambda row: {**row, "singularResource": ""}))
+@rule(broken_by=edit("server.discovery._aggregated_kind", lambda row: {**row, "singularResource": ""}))
 async def a_defined_kind_is_discovered_as_it_was_defined(arena: Arena) -> None:
     """A custom kind appears in discovery with its names, scope and subresources."""
     custom = await arena.own_custom_kind()
@@ -124,7 +124,7 @@ async def a_defined_kind_is_discovered_as_it_was_defined(arena: Arena) -> None:
     assert row.may("list", "watch", "delete", "deletecollection")
 
 
-@rule(broken_by=swap("discovery.VERSION", {"major": "1", "minor": "0"}))
+@rule(broken_by=swap("server.discovery.VERSION", {"major": "1", "minor": "0"}))
 async def the_server_says_its_version(arena: Arena) -> None:
     """The version of the server can be asked for."""
     version = document(await arena.ask("GET", "/version"))

@@ -23,7 +23,7 @@ def candidate(arena: Arena, identity: str) -> Election:
     )
 
 
-@rule(broken_by=edit("encoding.document", lambda body: body.replace(b".678901Z", b"Z")))
+@rule(broken_by=edit("server.encoding.document", lambda body: body.replace(b".678901Z", b"Z")))
 async def a_lease_keeps_microseconds(arena: Arena) -> None:
     """The times of a Lease come back with the microseconds that were written."""
     spec = {"holderIdentity": "me", "leaseDurationSeconds": 15, "renewTime": "2026-01-02T03:04:05.678901Z"}
@@ -31,14 +31,14 @@ async def a_lease_keeps_microseconds(arena: Arena) -> None:
     assert (await arena.get(LEASES, "one"))["spec"] == spec
 
 
-@rule(broken_by=always("validation.lease_faults", []))
+@rule(broken_by=always("writing.validation.lease_faults", []))
 async def a_lease_has_a_holder_for_some_time(arena: Arena) -> None:
     """A Lease with a duration of zero is invalid."""
     body = {"metadata": {"name": "one"}, "spec": {"leaseDurationSeconds": 0}}
     await refused(arena.create(LEASES, body), code=422, reason="Invalid")
 
 
-@rule(broken_by=refuse("endpoints._update"))
+@rule(broken_by=refuse("server.endpoints._update"))
 async def one_candidate_leads_and_hands_over(arena: Arena) -> None:
     """Of two candidates one leads; when it leaves, the other follows at once."""
     first, second = candidate(arena, "first"), candidate(arena, "second")
@@ -59,7 +59,7 @@ async def one_candidate_leads_and_hands_over(arena: Arena) -> None:
         other.cancel()
 
 
-@rule(broken_by=refuse("endpoints._update"))
+@rule(broken_by=refuse("server.endpoints._update"))
 async def a_lease_that_is_not_renewed_is_taken(arena: Arena) -> None:
     """A Lease whose holder vanished is taken over after its duration, and not before."""
     spec = {"holderIdentity": "vanished", "leaseDurationSeconds": 2, "leaseTransitions": 4}

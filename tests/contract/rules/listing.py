@@ -8,7 +8,7 @@ from typing import Any
 from skoupa.kube.lists import Scope, count, everything, pages
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, Resource
-from skoupa.sim.encoding import document
+from skoupa.sim.server.encoding import document
 from tests.contract.arena import Arena, Object
 from tests.contract.expecting import causes_of, document_of, refused, status_of
 from tests.contract.kinds import SECRETS, secret
@@ -37,14 +37,14 @@ def scanning_no_further_than_the_limit(matching: Any) -> Any:
     return short
 
 
-@rule(broken_by=edit("lists._page", lambda page: but(page, rows=page.rows[::-1])))
+@rule(broken_by=edit("server.lists._page", lambda page: but(page, rows=page.rows[::-1])))
 async def a_list_is_in_the_order_of_names(arena: Arena) -> None:
     """A list of a namespace is sorted by name, whatever the order of creation."""
     await made(arena, SECRETS, ["b", "a-b", "a", "c", "a0"])
     assert names_of(await arena.listed(SECRETS)) == ["a", "a-b", "a0", "b", "c"]
 
 
-@rule(broken_by=swap("encoding.items", saying_kinds_always))
+@rule(broken_by=swap("server.encoding.items", saying_kinds_always))
 async def items_of_custom_kinds_alone_say_their_kind(arena: Arena) -> None:
     """A list of a built-in kind says the kind once, at the top; in that of a custom kind each item says it too."""
     await arena.create(SECRETS, secret("one"))
@@ -62,7 +62,7 @@ async def items_of_custom_kinds_alone_say_their_kind(arena: Arena) -> None:
     ]
 
 
-@rule(broken_by=wrap("encoding.items", lambda items: lambda served, rows, **_: items(served, rows)))
+@rule(broken_by=wrap("server.encoding.items", lambda items: lambda served, rows, **_: items(served, rows)))
 async def a_list_of_metadata_has_nothing_else(arena: Arena) -> None:
     """A list of PartialObjectMetadata has the metadata of each object and nothing else of it."""
     made = await arena.create(SECRETS, secret("one"))
@@ -73,7 +73,7 @@ async def a_list_of_metadata_has_nothing_else(arena: Arena) -> None:
     assert set(item) - {"kind", "apiVersion"} == {"metadata"}
 
 
-@rule(broken_by=edit("encoding.listing", lambda body: body.replace(b'"items":null', b'"items":[]')))
+@rule(broken_by=edit("server.encoding.listing", lambda body: body.replace(b'"items":null', b'"items":[]')))
 async def an_empty_list_of_metadata_has_null_for_items(arena: Arena) -> None:
     """An empty list has `items: []`, but a list of metadata `items: null`, and the client reads both as empty."""
     assert (await arena.listed(SECRETS))["items"] == []
@@ -83,7 +83,7 @@ async def an_empty_list_of_metadata_has_null_for_items(arena: Arena) -> None:
     assert (await everything(arena.client, SECRETS, WHOLE, scope=scope)).items == []
 
 
-@rule(broken_by=edit("lists._page", lambda page: but(page, rows=page.rows[::-1])))
+@rule(broken_by=edit("server.lists._page", lambda page: but(page, rows=page.rows[::-1])))
 async def a_list_of_all_namespaces_goes_by_namespace_and_name(arena: Arena) -> None:
     """A list without a namespace has the objects of all, sorted by namespace and then by name."""
     other = await arena.new_namespace()
@@ -97,7 +97,9 @@ async def a_list_of_all_namespaces_goes_by_namespace_and_name(arena: Arena) -> N
     assert places == sorted((namespace, name) for namespace in (arena.namespace, other) for name in "az")
 
 
-@rule(broken_by=wrap("lists._encode", lambda encode: lambda version, start: encode(version, start[:-1])))
+@rule(
+    broken_by=wrap("server.lists._encode", lambda encode: lambda version, start: encode(version, start[:-1]))
+)
 async def pages_together_are_the_list(arena: Arena) -> None:
     """Pages follow each other without gaps or repetitions and all say the same resourceVersion."""
     await made(arena, SECRETS, (f"s{number}" for number in range(7)))
@@ -119,7 +121,7 @@ async def pages_together_are_the_list(arena: Arena) -> None:
     assert len(versions) == 1
 
 
-@rule(broken_by=swap("storage.Shelf.at", lambda shelf, _: (shelf.keys, shelf.rows)))
+@rule(broken_by=swap("state.storage.Shelf.at", lambda shelf, _: (shelf.keys, shelf.rows)))
 async def later_pages_show_the_moment_of_the_first(arena: Arena) -> None:
     """What is made, changed or deleted after the first page does not show on the others."""
     await made(arena, SECRETS, ["a", "b", "c"])
@@ -140,7 +142,7 @@ async def later_pages_show_the_moment_of_the_first(arena: Arena) -> None:
     assert names_of(await arena.listed(SECRETS)) == ["a", "b1", "c"]
 
 
-@rule(broken_by=edit("lists._page", lambda page: but(page, remaining=2)))
+@rule(broken_by=edit("server.lists._page", lambda page: but(page, remaining=2)))
 async def the_rest_is_counted_without_selectors_only(arena: Arena) -> None:
     """remainingItemCount comes with a page of an unselected list, and not with a selected or complete one."""
     await made(arena, SECRETS, ["a", "b", "c"], labels={"x": "y"})
@@ -155,7 +157,7 @@ async def the_rest_is_counted_without_selectors_only(arena: Arena) -> None:
         assert "remainingItemCount" not in page["metadata"]
 
 
-@rule(broken_by=wrap("lists._matching", scanning_no_further_than_the_limit))
+@rule(broken_by=wrap("server.lists._matching", scanning_no_further_than_the_limit))
 async def a_page_of_selected_objects_is_filled(arena: Arena) -> None:
     """The limit counts objects that match; those between them take no room on a page."""
     for number in range(8):
@@ -169,7 +171,7 @@ async def a_page_of_selected_objects_is_filled(arena: Arena) -> None:
     assert "continue" not in rest["metadata"]
 
 
-@rule(broken_by=always("lists._remembered", True))
+@rule(broken_by=always("server.lists._remembered", True))
 async def pages_expire(arena: Arena) -> None:
     """A continue token whose moment was forgotten is a 410 that offers another, inconsistent one."""
     custom = await arena.custom_kind()
@@ -186,7 +188,7 @@ async def pages_expire(arena: Arena) -> None:
     assert names_of(rest) == ["b", "b1", "c"]
 
 
-@rule(broken_by=always("lists._remembered", True))
+@rule(broken_by=always("server.lists._remembered", True))
 async def a_list_that_expires_half_way_starts_anew(arena: Arena) -> None:
     """Read by the client, a list whose pages expire begins again and ends complete, at one moment."""
     custom = await arena.custom_kind()
@@ -210,7 +212,7 @@ async def a_list_that_expires_half_way_starts_anew(arena: Arena) -> None:
     assert len(versions) == 1
 
 
-@rule(broken_by=swap("lists._version", lambda plane, _, **__: plane.store.revision))
+@rule(broken_by=swap("server.lists._version", lambda plane, _, **__: plane.store.revision))
 async def an_exact_moment_can_be_listed(arena: Arena) -> None:
     """resourceVersionMatch=Exact shows the list as it was at that resourceVersion."""
     await made(arena, SECRETS, ["a"])
@@ -221,7 +223,7 @@ async def an_exact_moment_can_be_listed(arena: Arena) -> None:
     assert listed["metadata"]["resourceVersion"] == then
 
 
-@rule(broken_by=always("lists._remembered", True))
+@rule(broken_by=always("server.lists._remembered", True))
 async def a_forgotten_moment_can_not_be_listed(arena: Arena) -> None:
     """An exact resourceVersion that the server has forgotten is a 410."""
     custom = await arena.custom_kind()
@@ -234,7 +236,7 @@ async def a_forgotten_moment_can_not_be_listed(arena: Arena) -> None:
     )
 
 
-@rule(broken_by=edit("lists._page", lambda page: but(page, version=1)))
+@rule(broken_by=edit("server.lists._page", lambda page: but(page, version=1)))
 async def a_list_not_older_than_a_moment_has_what_happened_before(arena: Arena) -> None:
     """resourceVersion N without a match shows a state that is not older than N; 0 is content with any."""
     await made(arena, SECRETS, ["a"])
@@ -246,7 +248,7 @@ async def a_list_not_older_than_a_moment_has_what_happened_before(arena: Arena) 
     assert set(names_of(listed)) <= {"a"}
 
 
-@rule(broken_by=misspeak("lists.too_large_version"))
+@rule(broken_by=misspeak("server.lists.too_large_version"))
 async def the_future_can_not_be_listed(arena: Arena) -> None:
     """A resourceVersion that the server has not reached is a timeout that says so."""
     now = int((await arena.listed(SECRETS))["metadata"]["resourceVersion"])
@@ -257,7 +259,7 @@ async def the_future_can_not_be_listed(arena: Arena) -> None:
     assert causes_of(said)[0]["reason"] == "ResourceVersionTooLarge"
 
 
-@rule(broken_by=skip("lists._check_options"))
+@rule(broken_by=skip("server.lists._check_options"))
 async def list_options_must_fit_together(arena: Arena) -> None:
     """A match without a version, a page with a version, and a token that is none are refused."""
     await made(arena, SECRETS, ["a", "b"])
@@ -280,7 +282,7 @@ async def list_options_must_fit_together(arena: Arena) -> None:
     await refused(arena.listed(SECRETS, resourceVersion="nonsense"), code=400, reason="BadRequest")
 
 
-@rule(broken_by=edit("lists._page", lambda page: but(page, rows=page.rows[:1])))
+@rule(broken_by=edit("server.lists._page", lambda page: but(page, rows=page.rows[:1])))
 async def a_list_of_any_moment_comes_in_one_piece(arena: Arena) -> None:
     """With resourceVersion 0 the limit is not kept, and neither is one below zero."""
     await made(arena, SECRETS, ["a", "b", "c"])

@@ -11,7 +11,7 @@ from tests.contract.registry import rule
 from tests.contract.sabotage import misspeak, swap
 
 
-@rule(broken_by=misspeak("calls._unrecognized"))
+@rule(broken_by=misspeak("server.calls._unrecognized"))
 async def malformed_json_is_a_bad_request(arena: Arena) -> None:
     """A body that is no JSON object is a bad request, and so is none at all."""
     path = CONFIG_MAPS.path(namespace=arena.namespace)
@@ -21,7 +21,7 @@ async def malformed_json_is_a_bad_request(arena: Arena) -> None:
     assert (await arena.listed(CONFIG_MAPS, fieldSelector="metadata.name=3"))["items"] == []
 
 
-@rule(broken_by=misspeak("calls.unsupported_media_type"))
+@rule(broken_by=misspeak("server.calls.unsupported_media_type"))
 async def an_unknown_body_form_is_not_supported(arena: Arena) -> None:
     """A body of a media type that the server does not read is a 415."""
     path = CONFIG_MAPS.path(namespace=arena.namespace)
@@ -32,7 +32,7 @@ async def an_unknown_body_form_is_not_supported(arena: Arena) -> None:
 
 @rule(
     broken_by=swap(
-        "calls._DECODERS", dict.fromkeys(("application/json", "application/yaml"), msgspec.json.decode)
+        "server.calls._DECODERS", dict.fromkeys(("application/json", "application/yaml"), msgspec.json.decode)
     )
 )
 async def a_body_may_be_yaml(arena: Arena) -> None:
@@ -43,7 +43,7 @@ async def a_body_may_be_yaml(arena: Arena) -> None:
     assert made["data"] == {"a": "1"}
 
 
-@rule(broken_by=misspeak("calls.method_not_allowed"))
+@rule(broken_by=misspeak("server.calls.method_not_allowed"))
 async def a_method_that_a_path_does_not_have_is_not_allowed(arena: Arena) -> None:
     """Posting to an object, or putting to a collection, is a 405."""
     await arena.config_map("one")
@@ -54,14 +54,14 @@ async def a_method_that_a_path_does_not_have_is_not_allowed(arena: Arena) -> Non
         assert said.message == "the server does not allow this method on the requested resource"
 
 
-@rule(broken_by=misspeak("calls.method_not_allowed"))
+@rule(broken_by=misspeak("server.calls.method_not_allowed"))
 async def a_namespaced_kind_is_not_created_without_a_namespace(arena: Arena) -> None:
     """A namespaced object can't be created at the path of all namespaces."""
     answer = await arena.ask("POST", CONFIG_MAPS.path(), body={"metadata": {"name": arena.unique()}})
     assert answer.status == 405
 
 
-@rule(broken_by=swap("calls.Call.dry_run", False))
+@rule(broken_by=swap("server.calls.Call.dry_run", False))
 async def an_unknown_dry_run_is_refused(arena: Arena) -> None:
     """dryRun knows All and nothing else."""
     path = CONFIG_MAPS.path(namespace=arena.namespace)
@@ -70,7 +70,7 @@ async def an_unknown_dry_run_is_refused(arena: Arena) -> None:
     assert not await arena.exists(CONFIG_MAPS, "one")
 
 
-@rule(broken_by=misspeak("calls.unsupported_media_type"))
+@rule(broken_by=misspeak("server.calls.unsupported_media_type"))
 async def a_write_without_a_body_is_not_supported(arena: Arena) -> None:
     """A creation without a body and its media type is a 415, and so is a delete with a body of an unknown one."""
     many = CONFIG_MAPS.path(namespace=arena.namespace)

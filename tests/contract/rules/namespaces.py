@@ -33,7 +33,7 @@ async def until_held(arena: Arena) -> None:
     await arena.eventually(held, what="the namespace waits for finalizers")
 
 
-@rule(broken_by=swap("defaults._FIRST_STATUS", {}))
+@rule(broken_by=swap("writing.defaults._FIRST_STATUS", {}))
 async def a_new_namespace_is_active(arena: Arena) -> None:
     """A namespace is born active, with its name as a label and a finalizer in its spec."""
     found = await arena.get(NAMESPACES, arena.namespace)
@@ -43,7 +43,7 @@ async def a_new_namespace_is_active(arena: Arena) -> None:
     assert "finalizers" not in found["metadata"]
 
 
-@rule(broken_by=swap("namespaces.GRACE", 3600.0))
+@rule(broken_by=swap("controllers.namespaces.GRACE", 3600.0))
 async def a_deleted_namespace_takes_its_content_along(arena: Arena) -> None:
     """A deleted namespace is terminating until everything in it is gone, and then it is gone."""
     await arena.config_map("one")
@@ -57,7 +57,7 @@ async def a_deleted_namespace_takes_its_content_along(arena: Arena) -> None:
     assert not await arena.exists(SECRETS, "two")
 
 
-@rule(broken_by=swap("deletion._EMPTIED_FIRST", {}))
+@rule(broken_by=swap("writing.deletion._EMPTIED_FIRST", {}))
 async def a_deleted_namespace_is_answered_as_it_is(arena: Arena) -> None:
     """The answer to a delete of a namespace is the namespace, terminating."""
     found = document(await arena.ask("DELETE", NAMESPACES.path(name=arena.namespace)))
@@ -67,7 +67,7 @@ async def a_deleted_namespace_is_answered_as_it_is(arena: Arena) -> None:
     assert found["spec"]["finalizers"] == ["kubernetes"]
 
 
-@rule(broken_by=always("namespaces._count", 0))
+@rule(broken_by=always("controllers.namespaces._count", 0))
 async def a_finalizer_holds_its_namespace(arena: Arena) -> None:
     """A finalizer inside a terminating namespace keeps it, and its conditions say so."""
     await arena.config_map("held", finalizers=[FINALIZER])
@@ -84,7 +84,7 @@ async def a_finalizer_holds_its_namespace(arena: Arena) -> None:
     await arena.gone(NAMESPACES, arena.namespace)
 
 
-@rule(broken_by=skip("writes.namespace_is_open"))
+@rule(broken_by=skip("writing.writes.namespace_is_open"))
 async def nothing_is_created_in_a_terminating_namespace(arena: Arena) -> None:
     """Creating in a terminating namespace is forbidden, with the cause NamespaceTerminating."""
     await arena.config_map("held", finalizers=[FINALIZER])
@@ -101,7 +101,7 @@ async def nothing_is_created_in_a_terminating_namespace(arena: Arena) -> None:
     await release(arena, "held")
 
 
-@rule(broken_by=swap("namespaces._PODS", ("", "nothing")))
+@rule(broken_by=swap("controllers.namespaces._PODS", ("", "nothing")))
 async def pods_leave_a_namespace_first(arena: Arena) -> None:
     """While a Pod of a terminating namespace remains, nothing else in it is deleted."""
     body = pod("worker")
@@ -125,7 +125,8 @@ async def pods_leave_a_namespace_first(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "writes._through", lambda through: lambda served, **how: through(served, **how | {"subresource": ""})
+        "writing.writes._through",
+        lambda through: lambda served, **how: through(served, **how | {"subresource": ""}),
     )
 )
 async def a_namespace_is_finished_through_its_finalize_subresource(arena: Arena) -> None:
@@ -152,7 +153,7 @@ async def a_namespace_is_finished_through_its_finalize_subresource(arena: Arena)
     assert not await arena.exists(CONFIG_MAPS, "held")
 
 
-@rule(broken_by=misspeak("calls.method_not_allowed"))
+@rule(broken_by=misspeak("server.calls.method_not_allowed"))
 async def namespaces_are_not_deleted_by_the_dozen(arena: Arena) -> None:
     """Namespaces have no delete of a collection."""
     query = {"labelSelector": f"kubernetes.io/metadata.name={arena.namespace}"}
@@ -162,7 +163,7 @@ async def namespaces_are_not_deleted_by_the_dozen(arena: Arena) -> None:
     assert (await arena.get(NAMESPACES, arena.namespace))["status"]["phase"] == "Active"
 
 
-@rule(broken_by=swap("deletion._NEVER_DELETED", ()))
+@rule(broken_by=swap("writing.deletion._NEVER_DELETED", ()))
 async def the_namespaces_of_the_cluster_itself_stay(arena: Arena) -> None:
     """The namespaces default, kube-system and kube-public can't be deleted."""
     for name in ("default", "kube-system", "kube-public"):
@@ -170,7 +171,7 @@ async def the_namespaces_of_the_cluster_itself_stay(arena: Arena) -> None:
         assert said.message == f'namespaces "{name}" is forbidden: this namespace may not be deleted'
 
 
-@rule(broken_by=skip("deletion._check_preconditions"))
+@rule(broken_by=skip("writing.deletion._check_preconditions"))
 async def a_delete_of_a_namespace_with_the_old_uid_is_refused(arena: Arena) -> None:
     """The preconditions of a delete hold for namespaces too."""
     wrong: Any = {"uid": "11111111-2222-3333-4444-555555555555", "propagation": "Background"}
@@ -181,7 +182,7 @@ async def a_delete_of_a_namespace_with_the_old_uid_is_refused(arena: Arena) -> N
     assert (await arena.get(NAMESPACES, arena.namespace))["status"]["phase"] == "Active"
 
 
-@rule(broken_by=swap("defaults._KEPT_LABELS", {}))
+@rule(broken_by=swap("writing.defaults._KEPT_LABELS", {}))
 async def a_namespace_keeps_its_label(arena: Arena) -> None:
     """The label with its name can be neither changed nor taken from a namespace."""
     for labels in ({"kubernetes.io/metadata.name": "other"}, None):

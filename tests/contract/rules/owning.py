@@ -52,7 +52,7 @@ def looking_everywhere(standing: Any) -> Any:
     return found
 
 
-@rule(broken_by=skip("collector.Collector._queue_dependents"))
+@rule(broken_by=skip("controllers.collector.Collector._queue_dependents"))
 async def dependents_go_with_their_owner(arena: Arena) -> None:
     """A background delete removes the owner at once and its dependents after it, through all generations."""
     parent = await arena.config_map("parent")
@@ -64,7 +64,7 @@ async def dependents_go_with_their_owner(arena: Arena) -> None:
     await arena.gone(CONFIG_MAPS, "grandchild")
 
 
-@rule(broken_by=always("collector._blocks", False))
+@rule(broken_by=always("controllers.collector._blocks", False))
 async def a_foreground_delete_waits_for_blocking_dependents(arena: Arena) -> None:
     """Deleted in the foreground an owner stays, terminating, until the dependents that block it are gone."""
     parent = await arena.config_map("parent")
@@ -86,7 +86,7 @@ async def a_foreground_delete_waits_for_blocking_dependents(arena: Arena) -> Non
     assert not await arena.exists(CONFIG_MAPS, "child")
 
 
-@rule(broken_by=always("collector._blocks", True))
+@rule(broken_by=always("controllers.collector._blocks", True))
 async def a_foreground_delete_does_not_wait_for_others(arena: Arena) -> None:
     """A dependent without blockOwnerDeletion does not hold its owner in the foreground."""
     parent = await arena.config_map("parent")
@@ -98,7 +98,7 @@ async def a_foreground_delete_does_not_wait_for_others(arena: Arena) -> None:
     await arena.gone(CONFIG_MAPS, "child")
 
 
-@rule(broken_by=swap("deletion._finalizers", lambda _, held, __: held))
+@rule(broken_by=swap("writing.deletion._finalizers", lambda _, held, __: held))
 async def orphans_stay_without_the_reference(arena: Arena) -> None:
     """Deleted with Orphan the owner goes and its dependents stay, without the reference to it."""
     parent = await arena.config_map("parent")
@@ -112,7 +112,7 @@ async def orphans_stay_without_the_reference(arena: Arena) -> None:
     assert not child["metadata"].get("ownerReferences")
 
 
-@rule(broken_by=always("collector.Collector._standing", "solid"))
+@rule(broken_by=always("controllers.collector.Collector._standing", "solid"))
 async def a_dependent_without_owner_is_collected(arena: Arena) -> None:
     """An object whose owner does not exist is deleted, also when another object has the owner's name."""
     impostor = await arena.config_map("impostor")
@@ -122,7 +122,7 @@ async def a_dependent_without_owner_is_collected(arena: Arena) -> None:
     assert await arena.exists(CONFIG_MAPS, "impostor")
 
 
-@rule(broken_by=wrap("collector.Collector._standing", looking_everywhere))
+@rule(broken_by=wrap("controllers.collector.Collector._standing", looking_everywhere))
 async def an_owner_in_another_namespace_is_no_owner(arena: Arena) -> None:
     """An object whose owner lives in another namespace is deleted like one whose owner is absent."""
     other = await arena.new_namespace()
@@ -133,7 +133,9 @@ async def an_owner_in_another_namespace_is_no_owner(arena: Arena) -> None:
 
 
 @rule(
-    broken_by=edit("collector.Collector._standing", lambda standing: standing.replace("unknown", "dangling"))
+    broken_by=edit(
+        "controllers.collector.Collector._standing", lambda standing: standing.replace("unknown", "dangling")
+    )
 )
 async def an_owner_of_an_unknown_kind_keeps_its_dependents(arena: Arena) -> None:
     """An object whose owner is of a kind that is not served stays: nobody can know whether it lives."""
@@ -143,7 +145,7 @@ async def an_owner_of_an_unknown_kind_keeps_its_dependents(arena: Arena) -> None
     assert await arena.exists(CONFIG_MAPS, "child")
 
 
-@rule(broken_by=always("collector.Collector._standing", "dangling"))
+@rule(broken_by=always("controllers.collector.Collector._standing", "dangling"))
 async def one_living_owner_is_enough(arena: Arena) -> None:
     """An object stays as long as one of its owners lives; the reference to a dead one is taken away."""
     living = await arena.config_map("living")
@@ -161,7 +163,7 @@ async def one_living_owner_is_enough(arena: Arena) -> None:
     await arena.gone(CONFIG_MAPS, "child")
 
 
-@rule(broken_by=always("collector.Collector._standing", "dangling"))
+@rule(broken_by=always("controllers.collector.Collector._standing", "dangling"))
 async def a_cluster_wide_owner_has_dependents_in_namespaces(arena: Arena) -> None:
     """A cluster-scoped owner takes its namespaced dependents along."""
     role = {"metadata": {"name": arena.unique("role")}, "rules": []}
@@ -174,7 +176,9 @@ async def a_cluster_wide_owner_has_dependents_in_namespaces(arena: Arena) -> Non
 
 
 @rule(
-    broken_by=edit("collector.Collector._standing", lambda standing: standing.replace("unknown", "dangling"))
+    broken_by=edit(
+        "controllers.collector.Collector._standing", lambda standing: standing.replace("unknown", "dangling")
+    )
 )
 async def a_namespaced_owner_of_a_cluster_wide_object_is_never_missed(arena: Arena) -> None:
     """A cluster-scoped object with a namespaced owner is not collected: that owner can't be looked up."""
@@ -185,7 +189,7 @@ async def a_namespaced_owner_of_a_cluster_wide_object_is_never_missed(arena: Are
     assert await arena.exists(CLUSTER_ROLES, name)
 
 
-@rule(broken_by=swap("kinds.ORPHANING", frozenset()))
+@rule(broken_by=swap("state.kinds.ORPHANING", frozenset()))
 async def a_job_orphans_unless_told_otherwise(arena: Arena) -> None:
     """A delete that says nothing orphans the dependents of a Job and warns; an explicit Background takes them."""
     first = await arena.create(JOBS, job("first"))
@@ -204,7 +208,7 @@ async def a_job_orphans_unless_told_otherwise(arena: Arena) -> None:
     await arena.gone(CONFIG_MAPS, "taken")
 
 
-@rule(broken_by=swap("kinds.ORPHANING", {("", "configmaps")}))
+@rule(broken_by=swap("state.kinds.ORPHANING", {("", "configmaps")}))
 async def other_kinds_take_dependents_along_by_default(arena: Arena) -> None:
     """A delete that says nothing about propagation removes the dependents of most kinds."""
     parent = await arena.config_map("parent")
@@ -215,7 +219,7 @@ async def other_kinds_take_dependents_along_by_default(arena: Arena) -> None:
     await arena.gone(CONFIG_MAPS, "child")
 
 
-@rule(broken_by=always("validation._owners", []))
+@rule(broken_by=always("writing.validation._owners", []))
 async def an_owner_reference_must_be_complete(arena: Arena) -> None:
     """A reference without uid, name, kind or version, and two controllers at once, are refused."""
     parent = await arena.config_map("parent")
@@ -230,7 +234,7 @@ async def an_owner_reference_must_be_complete(arena: Arena) -> None:
     assert "Only one reference can have Controller set to true" in said.message
 
 
-@rule(broken_by=skip("collector.Collector._queue_dependents"))
+@rule(broken_by=skip("controllers.collector.Collector._queue_dependents"))
 async def the_owner_of_a_held_object_does_not_come_back(arena: Arena) -> None:
     """A dependent that a finalizer holds stays terminating while its owner is gone, and goes with the finalizer."""
     parent = await arena.config_map("parent")
@@ -245,7 +249,7 @@ async def the_owner_of_a_held_object_does_not_come_back(arena: Arena) -> None:
     assert not await arena.exists(CONFIG_MAPS, "child")
 
 
-@rule(broken_by=always("validation._owners", []))
+@rule(broken_by=always("writing.validation._owners", []))
 async def events_own_nothing(arena: Arena) -> None:
     """An Event can't be an owner."""
     event = {"apiVersion": "v1", "kind": "Event", "name": "it", "uid": nobody(arena)}

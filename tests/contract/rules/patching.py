@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skoupa.kube.resources import CONFIG_MAPS
-from skoupa.sim.patches import PatchRefused
+from skoupa.sim.applying.patches import PatchRefused
 from tests.contract.arena import Arena, Object
 from tests.contract.expecting import causes_of, refused, status_of
 from tests.contract.registry import rule
@@ -53,7 +53,7 @@ def forgiving(patch: Any) -> Any:
     return patched
 
 
-@rule(broken_by=wrap("endpoints.merge_patch", keeping_data))
+@rule(broken_by=wrap("server.endpoints.merge_patch", keeping_data))
 async def a_merge_patch_sets_and_null_removes(arena: Arena) -> None:
     """A merge patch changes the fields in it, removes those that are null and leaves the others."""
     await arena.config_map("one", data={"a": "1", "b": "2"}, labels={"x": "y"})
@@ -63,7 +63,7 @@ async def a_merge_patch_sets_and_null_removes(arena: Arena) -> None:
     assert await arena.get(CONFIG_MAPS, "one") == new
 
 
-@rule(broken_by=wrap("endpoints.merge_patch", joining_lists))
+@rule(broken_by=wrap("server.endpoints.merge_patch", joining_lists))
 async def a_merge_patch_replaces_lists_as_a_whole(arena: Arena) -> None:
     """A list in a merge patch takes the place of the list that was there."""
     await arena.config_map("one", finalizers=["example.org/a", "example.org/b"])
@@ -72,7 +72,7 @@ async def a_merge_patch_replaces_lists_as_a_whole(arena: Arena) -> None:
     await merged(arena, "one", {"metadata": {"finalizers": None}})
 
 
-@rule(broken_by=skip("endpoints.check_version"))
+@rule(broken_by=skip("server.endpoints.check_version"))
 async def a_resource_version_in_a_merge_patch_is_a_precondition(arena: Arena) -> None:
     """A merge patch for a state that is no longer the newest is a conflict."""
     made = await arena.config_map("one")
@@ -86,7 +86,7 @@ async def a_resource_version_in_a_merge_patch_is_a_precondition(arena: Arena) ->
     assert (await merged(arena, "one", patch))["data"] == {"a": "2"}
 
 
-@rule(broken_by=misspeak("endpoints.invalid"))
+@rule(broken_by=misspeak("server.endpoints.invalid"))
 async def a_uid_in_a_merge_patch_is_a_precondition(arena: Arena) -> None:
     """A merge patch with the uid of another object of that name is invalid: a uid can't be changed."""
     await arena.config_map("one")
@@ -96,7 +96,7 @@ async def a_uid_in_a_merge_patch_is_a_precondition(arena: Arena) -> None:
     assert "data" not in await arena.get(CONFIG_MAPS, "one")
 
 
-@rule(broken_by=always("writes._same", False))
+@rule(broken_by=always("writing.writes._same", False))
 async def a_patch_without_effect_keeps_the_resource_version(arena: Arena) -> None:
     """Patching in what is there already changes nothing, not even the resourceVersion."""
     made = await arena.config_map("one", data={"a": "1"})
@@ -104,14 +104,14 @@ async def a_patch_without_effect_keeps_the_resource_version(arena: Arena) -> Non
     assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
 
 
-@rule(broken_by=misspeak("endpoints.not_found"))
+@rule(broken_by=misspeak("server.endpoints.not_found"))
 async def what_is_not_there_can_not_be_patched(arena: Arena) -> None:
     """Patching an absent object is a 404."""
     said = await refused(merged(arena, "absent", {"data": {}}), code=404, reason="NotFound")
     assert said.message == 'configmaps "absent" not found'
 
 
-@rule(broken_by=swap("calls.Call.dry_run", False))
+@rule(broken_by=swap("server.calls.Call.dry_run", False))
 async def a_dry_run_patches_nothing(arena: Arena) -> None:
     """A dry run of a patch shows what would be and leaves what is."""
     made = await arena.config_map("one", data={"a": "1"})
@@ -119,7 +119,11 @@ async def a_dry_run_patches_nothing(arena: Arena) -> None:
     assert await arena.get(CONFIG_MAPS, "one") == made
 
 
-@rule(broken_by=wrap("endpoints.json_patch", lambda patch: lambda before, steps: patch(before, steps[:2])))
+@rule(
+    broken_by=wrap(
+        "server.endpoints.json_patch", lambda patch: lambda before, steps: patch(before, steps[:2])
+    )
+)
 async def the_operations_of_a_json_patch_happen_in_order(arena: Arena) -> None:
     """add, replace, remove, move, copy and test of a JSON patch work, one after the other."""
     await arena.config_map("one", data={"a": "1", "b": "2", "odd": "3"}, annotations={"odd/key": "3"})
@@ -138,7 +142,11 @@ async def the_operations_of_a_json_patch_happen_in_order(arena: Arena) -> None:
     assert new["metadata"]["labels"] == {"x": "y"}
 
 
-@rule(broken_by=wrap("endpoints.json_patch", lambda patch: lambda before, steps: patch(before, steps[:1])))
+@rule(
+    broken_by=wrap(
+        "server.endpoints.json_patch", lambda patch: lambda before, steps: patch(before, steps[:1])
+    )
+)
 async def a_failed_test_stops_a_json_patch(arena: Arena) -> None:
     """A JSON patch whose test fails is invalid and changes nothing."""
     await arena.config_map("one", data={"a": "1"})
@@ -156,7 +164,7 @@ async def a_failed_test_stops_a_json_patch(arena: Arena) -> None:
     assert (await arena.get(CONFIG_MAPS, "one"))["data"] == {"a": "1"}
 
 
-@rule(broken_by=wrap("endpoints.json_patch", forgiving))
+@rule(broken_by=wrap("server.endpoints.json_patch", forgiving))
 async def a_json_patch_of_what_is_not_there_is_invalid(arena: Arena) -> None:
     """A JSON patch that removes or moves an absent field is invalid; one that replaces it adds it."""
     await arena.config_map("one", data={"a": "1"})
@@ -174,7 +182,7 @@ async def a_json_patch_of_what_is_not_there_is_invalid(arena: Arena) -> None:
     assert new["data"] == {"a": "1", "z": "2"}
 
 
-@rule(broken_by=misspeak("endpoints.bad_request"))
+@rule(broken_by=misspeak("server.endpoints.bad_request"))
 async def a_malformed_patch_is_a_bad_request(arena: Arena) -> None:
     """A patch that is no JSON, or no list of operations, is a bad request."""
     await arena.config_map("one")
@@ -190,7 +198,7 @@ async def a_malformed_patch_is_a_bad_request(arena: Arena) -> None:
         status_of(answer, code=400, reason="BadRequest")
 
 
-@rule(broken_by=misspeak("endpoints.unsupported_media_type"))
+@rule(broken_by=misspeak("server.endpoints.unsupported_media_type"))
 async def a_patch_needs_a_known_form(arena: Arena) -> None:
     """A patch of a media type that is no patch is a 415; custom kinds have no strategic merge."""
     await arena.config_map("one")
@@ -206,7 +214,7 @@ async def a_patch_needs_a_known_form(arena: Arena) -> None:
     assert STRATEGIC not in said.message
 
 
-@rule(broken_by=swap("endpoints.check_place", lambda metadata, **place: metadata.update(place)))
+@rule(broken_by=swap("server.endpoints.check_place", lambda metadata, **place: metadata.update(place)))
 async def a_patch_can_not_rename(arena: Arena) -> None:
     """A patch that changes the name or the namespace is refused."""
     await arena.config_map("one")
@@ -215,7 +223,7 @@ async def a_patch_can_not_rename(arena: Arena) -> None:
     assert await arena.exists(CONFIG_MAPS, "one")
 
 
-@rule(broken_by=skip("endpoints.check_kind"))
+@rule(broken_by=skip("server.endpoints.check_kind"))
 async def a_patch_can_not_change_the_kind(arena: Arena) -> None:
     """A patch that makes another kind or version of an object is invalid."""
     await arena.config_map("one")
@@ -223,7 +231,7 @@ async def a_patch_can_not_change_the_kind(arena: Arena) -> None:
         await refused(merged(arena, "one", patch), code=422, reason="Invalid")
 
 
-@rule(broken_by=skip("calls.check_write_options"))
+@rule(broken_by=skip("server.calls.check_write_options"))
 async def write_options_must_make_sense(arena: Arena) -> None:
     """A too long field manager, an unknown strictness and force without apply are invalid."""
     await arena.config_map("one")
@@ -241,7 +249,7 @@ async def write_options_must_make_sense(arena: Arena) -> None:
     assert "data" not in await arena.get(CONFIG_MAPS, "one")
 
 
-@rule(broken_by=skip("writes.drop_empty"))
+@rule(broken_by=skip("writing.writes.drop_empty"))
 async def an_emptied_map_is_no_field(arena: Arena) -> None:
     """When the last key of its data goes, an object has no data any more."""
     await arena.config_map("one", data={"a": "1"})
@@ -252,7 +260,7 @@ async def an_emptied_map_is_no_field(arena: Arena) -> None:
     assert "labels" not in made["metadata"]
 
 
-@rule(broken_by=misspeak("endpoints.unreadable"))
+@rule(broken_by=misspeak("server.endpoints.unreadable"))
 async def a_patch_can_not_spoil_the_metadata(arena: Arena) -> None:
     """A patch that leaves metadata which no server could read is invalid."""
     await arena.config_map("one", labels={"a": "b"})

@@ -18,7 +18,7 @@ def attributes(**more: str) -> Object:
     return {"spec": {"resourceAttributes": more}}
 
 
-@rule(broken_by=misspeak("access._forbidden"))
+@rule(broken_by=misspeak("state.access._forbidden"))
 async def who_may_not_is_told_what_was_missing(arena: Arena) -> None:
     """A request without the right is a 403 that names user, verb, kind, group and place."""
     user = await arena.as_user(Grant(verbs=("get",), resources=("configmaps",)))
@@ -61,7 +61,11 @@ async def every_verb_is_a_right_of_its_own(arena: Arena) -> None:
     assert await code("DELETE", f"{configs}/absent") == 404
 
 
-@rule(broken_by=wrap("access._covers", lambda covers: lambda right, ask: covers(but(right, names=()), ask)))
+@rule(
+    broken_by=wrap(
+        "state.access._covers", lambda covers: lambda right, ask: covers(but(right, names=()), ask)
+    )
+)
 async def a_right_can_be_for_one_name(arena: Arena) -> None:
     """A right with resource names holds for these names only."""
     user = await arena.as_user(Grant(verbs=("get",), resources=("configmaps",), names=("mine",)))
@@ -73,7 +77,9 @@ async def a_right_can_be_for_one_name(arena: Arena) -> None:
 
 
 @rule(
-    broken_by=wrap("access._covers", lambda covers: lambda right, ask: covers(but(right, namespaces=()), ask))
+    broken_by=wrap(
+        "state.access._covers", lambda covers: lambda right, ask: covers(but(right, namespaces=()), ask)
+    )
 )
 async def a_right_in_a_namespace_ends_there(arena: Arena) -> None:
     """A right in one namespace holds neither in another nor for all of them."""
@@ -90,7 +96,7 @@ async def a_right_in_a_namespace_ends_there(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "access._covers", lambda covers: lambda right, ask: covers(right, but(ask, subresource=""))
+        "state.access._covers", lambda covers: lambda right, ask: covers(right, but(ask, subresource=""))
     )
 )
 async def a_subresource_is_a_right_of_its_own(arena: Arena) -> None:
@@ -106,7 +112,7 @@ async def a_subresource_is_a_right_of_its_own(arena: Arena) -> None:
     assert 'cannot patch resource "deployments/status"' in said.message
 
 
-@rule(broken_by=always("reviews._access", {"allowed": True}))
+@rule(broken_by=always("server.reviews._access", {"allowed": True}))
 async def one_right_can_be_asked_for(arena: Arena) -> None:
     """A SelfSubjectAccessReview tells whether one thing is allowed."""
     user = await arena.as_user(Grant(verbs=("get", "delete"), resources=("deployments.apps",)))
@@ -122,7 +128,7 @@ async def one_right_can_be_asked_for(arena: Arena) -> None:
         assert answer["status"]["allowed"] is expected, asked
 
 
-@rule(broken_by=always("access.Access.rules", []))
+@rule(broken_by=always("state.access.Access.rules", []))
 async def all_rights_can_be_asked_for(arena: Arena) -> None:
     """A SelfSubjectRulesReview lists the rights in a namespace, cluster-wide ones included."""
     user = await arena.as_user(
@@ -147,7 +153,7 @@ async def all_rights_can_be_asked_for(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "reviews._rules", lambda rules: lambda plane, user, _: rules(plane, user, {"namespace": "x"})
+        "server.reviews._rules", lambda rules: lambda plane, user, _: rules(plane, user, {"namespace": "x"})
     )
 )
 async def a_rules_review_needs_a_namespace(arena: Arena) -> None:

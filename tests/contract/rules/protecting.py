@@ -21,7 +21,7 @@ async def delete(arena: Arena, made: Object) -> bool:
     return done.gone
 
 
-@rule(broken_by=always("protection._in_use", True))
+@rule(broken_by=always("controllers.protection._in_use", True))
 async def an_unused_claim_goes(arena: Arena) -> None:
     """A new claim has a finalizer, and goes soon after its deletion when no Pod uses it."""
     made = await arena.create(CLAIMS, claim("data"))
@@ -30,7 +30,7 @@ async def an_unused_claim_goes(arena: Arena) -> None:
     await arena.gone(CLAIMS, "data")
 
 
-@rule(broken_by=always("protection._in_use", False))
+@rule(broken_by=always("controllers.protection._in_use", False))
 async def a_used_claim_waits_for_its_pod(arena: Arena) -> None:
     """A deleted claim that a Pod on a node uses stays until the Pod is gone; a Pod without a node is no user."""
     made = await arena.create(CLAIMS, claim("data"))
@@ -48,7 +48,7 @@ async def a_used_claim_waits_for_its_pod(arena: Arena) -> None:
     await arena.gone(CLAIMS, "data")
 
 
-@rule(broken_by=always("protection._in_use", True))
+@rule(broken_by=always("controllers.protection._in_use", True))
 async def an_unbound_volume_goes(arena: Arena) -> None:
     """A new volume has a finalizer, and goes soon after its deletion when no claim is bound to it."""
     made = await arena.create(VOLUMES, volume(arena.unique("volume")))

@@ -11,7 +11,7 @@ from tests.contract.rules.listing import names_of
 from tests.contract.sabotage import always, swap, wrap
 
 
-@rule(broken_by=always("selecting.parse_labels", None))
+@rule(broken_by=always("server.selecting.parse_labels", None))
 async def labels_select_objects(arena: Arena) -> None:
     """Every form of label selector selects what Kubernetes says it selects."""
     for name, labels in {
@@ -41,7 +41,7 @@ async def labels_select_objects(arena: Arena) -> None:
         assert "".join(listed) == expected, (selector, listed)
 
 
-@rule(broken_by=always("selecting.parse_labels", None))
+@rule(broken_by=always("server.selecting.parse_labels", None))
 async def a_malformed_label_selector_is_refused(arena: Arena) -> None:
     """A label selector that does not parse is a bad request, for lists and for watches."""
     for selector in ("a=b=c", "a in b", "a,,b", "=a", "a in (x", "a=no spaces please", "!"):
@@ -51,7 +51,7 @@ async def a_malformed_label_selector_is_refused(arena: Arena) -> None:
         assert watch.status == 400
 
 
-@rule(broken_by=always("selecting.parse_fields", None))
+@rule(broken_by=always("server.selecting.parse_fields", None))
 async def fields_select_objects(arena: Arena) -> None:
     """Name and namespace can be selected of any kind, with =, == and !=."""
     for name in ("a", "b", "c"):
@@ -74,7 +74,7 @@ async def fields_select_objects(arena: Arena) -> None:
     assert names_of(everywhere) == ["a"]
 
 
-@rule(broken_by=swap("selecting._IN_HEADER", {"status.phase"}))
+@rule(broken_by=swap("server.selecting._IN_HEADER", {"status.phase"}))
 async def pods_can_be_selected_by_their_phase(arena: Arena) -> None:
     """Pods can be selected by status.phase and spec.nodeName."""
     await arena.create_pod(pod("waiting"))
@@ -88,7 +88,7 @@ async def pods_can_be_selected_by_their_phase(arena: Arena) -> None:
     assert names_of(await arena.listed(PODS, fieldSelector="spec.nodeName=there")) == []
 
 
-@rule(broken_by=always("selection.refusal", "no"))
+@rule(broken_by=always("server.selection.refusal", "no"))
 async def a_field_that_can_not_be_selected_is_refused(arena: Arena) -> None:
     """Fields that a kind does not offer for selection are a bad request; the words differ from kind to kind."""
     said = await refused(arena.listed(PODS, fieldSelector="spec.color=red"), code=400, reason="BadRequest")
@@ -102,7 +102,8 @@ async def a_field_that_can_not_be_selected_is_refused(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "selecting.parse_fields", lambda parse: lambda text, *, resource, **_: parse(text, resource=resource)
+        "server.selecting.parse_fields",
+        lambda parse: lambda text, *, resource, **_: parse(text, resource=resource),
     )
 )
 async def custom_kinds_are_selected_by_name_and_chosen_fields(arena: Arena) -> None:

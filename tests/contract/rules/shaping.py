@@ -16,7 +16,7 @@ async def made(arena: Arena, custom: Resource, **spec: Any) -> Object:
     return await arena.create(custom, body)
 
 
-@rule(broken_by=always("validation.schema_faults", []))
+@rule(broken_by=always("writing.validation.schema_faults", []))
 async def a_custom_object_must_fit_its_schema(arena: Arena) -> None:
     """A custom object that does not fit its schema is invalid, and the cause says which field and why."""
     custom = await arena.custom_kind("shaped")
@@ -45,7 +45,7 @@ async def a_custom_object_must_fit_its_schema(arena: Arena) -> None:
         ]
 
 
-@rule(broken_by=swap("writes.pruned", lambda _, obj: (dict(obj), [])))
+@rule(broken_by=swap("writing.writes.pruned", lambda _, obj: (dict(obj), [])))
 async def unknown_fields_are_dropped(arena: Arena) -> None:
     """Fields that a schema does not know are dropped with a warning, unless strictness refuses or it keeps them."""
     custom = await arena.custom_kind("shaped")
@@ -67,7 +67,7 @@ async def unknown_fields_are_dropped(arena: Arena) -> None:
     assert kept["metadata"]["resourceVersion"] == document(answer)["metadata"]["resourceVersion"]
 
 
-@rule(broken_by=edit("writes.pruned", lambda result: ({**result[0], "spec": {"size": 1}}, result[1])))
+@rule(broken_by=edit("writing.writes.pruned", lambda result: ({**result[0], "spec": {"size": 1}}, result[1])))
 async def defaults_are_filled_in(arena: Arena) -> None:
     """A field with a default has it when nothing or null was said, and loses nothing that was said."""
     custom = await arena.custom_kind("shaped")
@@ -76,7 +76,7 @@ async def defaults_are_filled_in(arena: Arena) -> None:
     assert (await made(arena, custom, color="blue"))["spec"] == {"size": 1, "color": "blue"}
 
 
-@rule(broken_by=swap("writes.pruned", lambda _, obj: (dict(obj), [])))
+@rule(broken_by=swap("writing.writes.pruned", lambda _, obj: (dict(obj), [])))
 async def null_is_kept_where_it_is_allowed(arena: Arena) -> None:
     """A null is kept where the schema allows it and dropped elsewhere."""
     custom = await arena.custom_kind("shaped")
@@ -87,7 +87,7 @@ async def null_is_kept_where_it_is_allowed(arena: Arena) -> None:
     }
 
 
-@rule(broken_by=always("validation.schema_faults", []))
+@rule(broken_by=always("writing.validation.schema_faults", []))
 async def a_patch_can_not_spoil_an_object(arena: Arena) -> None:
     """A patch whose result does not fit the schema is invalid and changes nothing."""
     custom = await arena.custom_kind("shaped")

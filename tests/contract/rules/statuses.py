@@ -9,7 +9,7 @@ from tests.contract.registry import rule
 from tests.contract.sabotage import misspeak, swap, wrap
 
 
-@rule(broken_by=swap("writes._through", lambda _, *, after, **__: after))
+@rule(broken_by=swap("writing.writes._through", lambda _, *, after, **__: after))
 async def status_is_written_through_its_subresource_only(arena: Arena) -> None:
     """A write of the object leaves the status, a write of the status leaves the rest and the generation."""
     custom = await arena.custom_kind()
@@ -31,7 +31,8 @@ async def status_is_written_through_its_subresource_only(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "writes._through", lambda through: lambda served, **how: through(served, **how | {"subresource": ""})
+        "writing.writes._through",
+        lambda through: lambda served, **how: through(served, **how | {"subresource": ""}),
     )
 )
 async def status_can_be_patched(arena: Arena) -> None:
@@ -48,7 +49,8 @@ async def status_can_be_patched(arena: Arena) -> None:
 
 @rule(
     broken_by=wrap(
-        "writes._through", lambda through: lambda served, **how: through(served, **how | {"subresource": ""})
+        "writing.writes._through",
+        lambda through: lambda served, **how: through(served, **how | {"subresource": ""}),
     )
 )
 async def a_status_write_may_annotate_and_label_pods(arena: Arena) -> None:
@@ -62,7 +64,7 @@ async def a_status_write_may_annotate_and_label_pods(arena: Arena) -> None:
     assert (await arena.get(PODS, "worker"))["status"]["phase"] == "Succeeded"
 
 
-@rule(broken_by=misspeak("calls.no_such_path"))
+@rule(broken_by=misspeak("server.calls.no_such_path"))
 async def kinds_without_status_have_no_such_subresource(arena: Arena) -> None:
     """The status path of a kind without status is a 404."""
     await arena.config_map("one")
@@ -75,7 +77,7 @@ async def kinds_without_status_have_no_such_subresource(arena: Arena) -> None:
     assert (await arena.ask("GET", path)).status == 404
 
 
-@rule(broken_by=swap("writes._KEPT_BY_STATUS", {}))
+@rule(broken_by=swap("writing.writes._KEPT_BY_STATUS", {}))
 async def a_status_write_may_change_some_metadata(arena: Arena) -> None:
     """Through its status a Pod takes labels but no owners, and a Deployment annotations but no labels."""
     parent = await arena.config_map("parent")

@@ -33,7 +33,7 @@ def event(arena: Arena, **more: Any) -> Object:
     }
 
 
-@rule(broken_by=swap("bodies._LONGEST_NOTE", 5000))
+@rule(broken_by=swap("writing.bodies._LONGEST_NOTE", 5000))
 async def a_note_has_a_largest_size(arena: Arena) -> None:
     """The note of an Event may have 1024 bytes and not one more."""
     await arena.create(EVENTS, event(arena, note="x" * 1024))
@@ -43,7 +43,7 @@ async def a_note_has_a_largest_size(arena: Arena) -> None:
     assert causes_of(said)[0]["field"] == "message"
 
 
-@rule(broken_by=always("validation.event_faults", []))
+@rule(broken_by=always("writing.validation.event_faults", []))
 async def an_event_must_say_who_tells_what(arena: Arena) -> None:
     """An Event without controller, instance, reason, action or time is invalid, and so is an unknown type."""
     for field, named in {
@@ -60,7 +60,7 @@ async def an_event_must_say_who_tells_what(arena: Arena) -> None:
     await refused(arena.create(EVENTS, event(arena, type="Loud")), code=422, reason="Invalid")
 
 
-@rule(broken_by=always("bodies._event_without_time", []))
+@rule(broken_by=always("writing.bodies._event_without_time", []))
 async def events_of_the_core_group_live_where_their_object_lives(arena: Arena) -> None:
     """A core Event about an object of another namespace is invalid; events.k8s.io takes it."""
     elsewhere = {"apiVersion": "v1", "kind": "ConfigMap", "name": "one", "namespace": "elsewhere"}
@@ -73,7 +73,7 @@ async def events_of_the_core_group_live_where_their_object_lives(arena: Arena) -
     await arena.create(EVENTS, event(arena, regarding=nowhere), namespace="default")
 
 
-@rule(broken_by=swap("shapes._NEW_TO_OLD", {}))
+@rule(broken_by=swap("state.shapes._NEW_TO_OLD", {}))
 async def both_groups_of_events_show_the_same(arena: Arena) -> None:
     """An Event written to events.k8s.io is read in the core group under that group's field names."""
     made = await arena.create(EVENTS, event(arena))
@@ -86,7 +86,7 @@ async def both_groups_of_events_show_the_same(arena: Arena) -> None:
     assert [item["metadata"]["name"] for item in listed["items"]] == [made["metadata"]["name"]]
 
 
-@rule(broken_by=skip("writes.namespace_is_open"))
+@rule(broken_by=skip("writing.writes.namespace_is_open"))
 async def the_writer_tells_about_a_terminating_namespace_elsewhere(arena: Arena) -> None:
     """An Event in a terminating namespace is forbidden; the client's writer puts it into `default` instead."""
     held = await arena.config_map("held", finalizers=[FINALIZER])
@@ -115,7 +115,7 @@ async def the_writer_tells_about_a_terminating_namespace_elsewhere(arena: Arena)
     await release(arena, "held")
 
 
-@rule(broken_by=misspeak("writes.already_exists"))
+@rule(broken_by=misspeak("writing.writes.already_exists"))
 async def telling_twice_makes_one_event(arena: Arena) -> None:
     """The same Event told twice by the client's writer is one object."""
     made = await arena.config_map("one")

@@ -20,7 +20,7 @@ async def replaced(arena: Arena, body: Object) -> Object:
     return await arena.client.replace(CONFIG_MAPS, body, namespace=arena.namespace)
 
 
-@rule(broken_by=skip("endpoints.check_version"))
+@rule(broken_by=skip("server.endpoints.check_version"))
 async def a_stale_resource_version_is_a_conflict(arena: Arena) -> None:
     """A replacement of a state that is no longer the newest is a conflict and changes nothing."""
     old = await arena.config_map("one", data={"a": "1"})
@@ -35,7 +35,7 @@ async def a_stale_resource_version_is_a_conflict(arena: Arena) -> None:
     assert (await arena.get(CONFIG_MAPS, "one"))["data"] == {"a": "2"}
 
 
-@rule(broken_by=skip("endpoints.check_version"))
+@rule(broken_by=skip("server.endpoints.check_version"))
 async def of_many_writers_of_one_state_one_wins(arena: Arena) -> None:
     """Of replacements of the same state that are sent together exactly one succeeds."""
     made = await arena.config_map("one")
@@ -47,7 +47,7 @@ async def of_many_writers_of_one_state_one_wins(arena: Arena) -> None:
     assert await arena.get(CONFIG_MAPS, "one") == won[0]
 
 
-@rule(broken_by=swap("kinds.VERSION_REQUIRED", {("", "configmaps")}))
+@rule(broken_by=swap("state.kinds.VERSION_REQUIRED", {("", "configmaps")}))
 async def a_replacement_without_resource_version_is_unconditional(arena: Arena) -> None:
     """Without a resourceVersion a ConfigMap is replaced whatever its state is; fields that are left out go."""
     made = await arena.config_map("one", data={"a": "1"}, labels={"x": "y"})
@@ -59,7 +59,7 @@ async def a_replacement_without_resource_version_is_unconditional(arena: Arena) 
     assert new["metadata"]["creationTimestamp"] == made["metadata"]["creationTimestamp"]
 
 
-@rule(broken_by=always("writes._same", False))
+@rule(broken_by=always("writing.writes._same", False))
 async def a_replacement_without_effect_keeps_the_resource_version(arena: Arena) -> None:
     """Writing what is there already changes nothing, not even the resourceVersion."""
     made = await arena.config_map("one", data={"a": "1"})
@@ -67,7 +67,7 @@ async def a_replacement_without_effect_keeps_the_resource_version(arena: Arena) 
     assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
 
 
-@rule(broken_by=skip("endpoints.check_identity"))
+@rule(broken_by=skip("server.endpoints.check_identity"))
 async def a_replacement_for_another_uid_is_a_conflict(arena: Arena) -> None:
     """A body with the uid of another object of that name is a conflict."""
     made = await arena.config_map("one")
@@ -77,7 +77,7 @@ async def a_replacement_for_another_uid_is_a_conflict(arena: Arena) -> None:
     assert made["metadata"]["uid"] in said.message
 
 
-@rule(broken_by=swap("endpoints.check_place", lambda metadata, **place: metadata.update(place)))
+@rule(broken_by=swap("server.endpoints.check_place", lambda metadata, **place: metadata.update(place)))
 async def the_name_of_the_body_must_be_that_of_the_path(arena: Arena) -> None:
     """A replacement whose body names another object is a bad request."""
     await arena.config_map("one")
@@ -88,7 +88,7 @@ async def the_name_of_the_body_must_be_that_of_the_path(arena: Arena) -> None:
     assert said.message == "the name of the object (two) does not match the name on the URL (one)"
 
 
-@rule(broken_by=swap("kinds.CREATED_BY_UPDATE", {("", "configmaps")}))
+@rule(broken_by=swap("state.kinds.CREATED_BY_UPDATE", {("", "configmaps")}))
 async def what_is_not_there_can_not_be_replaced(arena: Arena) -> None:
     """Replacing an absent object is a 404; a Lease alone is created by it."""
     said = await refused(replaced(arena, {"metadata": {"name": "absent"}}), code=404, reason="NotFound")
@@ -98,7 +98,7 @@ async def what_is_not_there_can_not_be_replaced(arena: Arena) -> None:
     assert made["metadata"]["uid"]
 
 
-@rule(broken_by=always("writes._counts", True))
+@rule(broken_by=always("writing.writes._counts", True))
 async def the_generation_counts_changes_of_the_spec(arena: Arena) -> None:
     """The generation rises with each change of the desired state and not with labels or annotations."""
     made = await arena.create(DEPLOYMENTS, deployment("web"))
@@ -117,7 +117,7 @@ async def the_generation_counts_changes_of_the_spec(arena: Arena) -> None:
 
 @rule(
     broken_by=swap(
-        "deletion._mark",
+        "writing.deletion._mark",
         lambda plane, metadata: metadata.update(deletionTimestamp=plane.now(), deletionGracePeriodSeconds=0),
     )
 )
@@ -134,7 +134,7 @@ async def a_held_deletion_counts_as_a_generation(arena: Arena) -> None:
     )
 
 
-@rule(broken_by=skip("writes.check_kept"))
+@rule(broken_by=skip("writing.writes.check_kept"))
 async def a_deletion_can_not_be_written_into_an_object(arena: Arena) -> None:
     """A replacement can neither set a deletion, which is refused, nor move the creation, which is ignored."""
     made = await arena.config_map("one")
@@ -147,7 +147,7 @@ async def a_deletion_can_not_be_written_into_an_object(arena: Arena) -> None:
     assert new["metadata"]["creationTimestamp"] == made["metadata"]["creationTimestamp"]
 
 
-@rule(broken_by=swap("calls.Call.dry_run", False))
+@rule(broken_by=swap("server.calls.Call.dry_run", False))
 async def a_dry_run_replaces_nothing(arena: Arena) -> None:
     """A dry run of a replacement shows what would be and leaves what is."""
     made = await arena.config_map("one", data={"a": "1"})
@@ -157,7 +157,7 @@ async def a_dry_run_replaces_nothing(arena: Arena) -> None:
     assert await arena.get(CONFIG_MAPS, "one") == made
 
 
-@rule(broken_by=skip("writes.check_immutable"))
+@rule(broken_by=skip("writing.writes.check_immutable"))
 async def immutable_data_stays(arena: Arena) -> None:
     """The data of an immutable Secret can't be changed, its labels can."""
     body = {"metadata": {"name": "fixed"}, "immutable": True, "stringData": {"a": "1"}}
@@ -170,7 +170,7 @@ async def immutable_data_stays(arena: Arena) -> None:
     )
 
 
-@rule(broken_by=misspeak("endpoints.invalid"))
+@rule(broken_by=misspeak("server.endpoints.invalid"))
 async def a_custom_object_is_replaced_conditionally_only(arena: Arena) -> None:
     """A replacement of a custom object without resourceVersion is invalid."""
     custom = await arena.custom_kind()
@@ -183,7 +183,7 @@ async def a_custom_object_is_replaced_conditionally_only(arena: Arena) -> None:
     assert "must be specified for an update" in said.message
 
 
-@rule(broken_by=wrap("endpoints.check_place", naming_the_nameless))
+@rule(broken_by=wrap("server.endpoints.check_place", naming_the_nameless))
 async def a_replacement_must_say_its_name(arena: Arena) -> None:
     """A body without a name is a bad request, in a replacement as in a patch that takes the name away."""
     await arena.config_map("one", data={"a": "1"})
@@ -198,7 +198,7 @@ async def a_replacement_must_say_its_name(arena: Arena) -> None:
     assert (await arena.get(CONFIG_MAPS, "one"))["data"] == {"a": "1"}
 
 
-@rule(broken_by=skip("writes.default_again"))
+@rule(broken_by=skip("writing.writes.default_again"))
 async def defaults_hold_for_replacements(arena: Arena) -> None:
     """What a replacement leaves out gets its default again."""
     await arena.create(SECRETS, {"metadata": {"name": "one"}, "type": "Opaque"})

@@ -9,7 +9,7 @@ from skoupa.kube.lines import INITIAL_EVENTS_END
 from skoupa.kube.lists import Scope
 from skoupa.kube.objects import METADATA
 from skoupa.kube.watch import Begun, Changed, Interrupted, Listed, Synced, watch
-from skoupa.sim.watching import at_version
+from skoupa.sim.server.watching import at_version
 from tests.contract.arena import Arena, Object
 from tests.contract.expecting import causes_of, status_of
 from tests.contract.kinds import SECRETS, secret
@@ -35,7 +35,7 @@ async def label(arena: Arena, name: str, **labels: str | None) -> Object:
     )
 
 
-@rule(broken_by=edit("watching.seen_by", lambda seen: (seen[0].replace("MODIFIED", "ADDED"), seen[1])))
+@rule(broken_by=edit("server.watching.seen_by", lambda seen: (seen[0].replace("MODIFIED", "ADDED"), seen[1])))
 async def a_watch_tells_changes_in_order(arena: Arena) -> None:
     """A watch from a resourceVersion tells what happened after it, in order, as whole objects with their kind."""
     await arena.create(SECRETS, secret("before"))
@@ -50,7 +50,7 @@ async def a_watch_tells_changes_in_order(arena: Arena) -> None:
         await events.expect("DELETED", "one")
 
 
-@rule(broken_by=edit("watching.seen_by", lambda seen: (seen[0], at_version(seen[1], 1))))
+@rule(broken_by=edit("server.watching.seen_by", lambda seen: (seen[0], at_version(seen[1], 1))))
 async def a_deletion_is_told_with_the_last_state(arena: Arena) -> None:
     """DELETED carries the last state of the object under the resourceVersion of its removal."""
     made = await arena.create(SECRETS, secret("one", labels={"a": "b"}))
@@ -64,7 +64,7 @@ async def a_deletion_is_told_with_the_last_state(arena: Arena) -> None:
     assert "deletionTimestamp" not in last["metadata"]
 
 
-@rule(broken_by=always("storage.Shelf.since", ()))
+@rule(broken_by=always("state.storage.Shelf.since", ()))
 async def a_watch_can_begin_in_the_past(arena: Arena) -> None:
     """A watch from an older resourceVersion first tells what has happened since."""
     start = await version_now(arena)
@@ -77,7 +77,7 @@ async def a_watch_can_begin_in_the_past(arena: Arena) -> None:
         await events.expect("DELETED", "one")
 
 
-@rule(broken_by=always("storage.Shelf.in_namespace", ()))
+@rule(broken_by=always("state.storage.Shelf.in_namespace", ()))
 async def a_watch_from_nowhere_begins_with_what_is_there(arena: Arena) -> None:
     """A watch without a resourceVersion, or from 0, first tells all objects as ADDED."""
     there = {"a", "b"}
@@ -96,7 +96,7 @@ async def a_watch_from_nowhere_begins_with_what_is_there(arena: Arena) -> None:
 
 @rule(
     broken_by=swap(
-        "watching.seen_by",
+        "server.watching.seen_by",
         lambda selection, change, *, call: (
             change.event if selection.matches(call.served, change.row) else "",
             change.row,
@@ -123,7 +123,7 @@ async def leaving_a_selector_is_told_as_a_deletion(arena: Arena) -> None:
         await events.expect("MODIFIED", "two")
 
 
-@rule(broken_by=always("selecting.parse_fields", None))
+@rule(broken_by=always("server.selecting.parse_fields", None))
 async def one_object_can_be_watched(arena: Arena) -> None:
     """A watch with a field selector on the name tells of that object only."""
     start = await version_now(arena)
@@ -133,7 +133,7 @@ async def one_object_can_be_watched(arena: Arena) -> None:
         await events.expect("ADDED", "mine")
 
 
-@rule(broken_by=edit("watching.selection_of", lambda selection: but(selection, namespace="")))
+@rule(broken_by=edit("server.watching.selection_of", lambda selection: but(selection, namespace="")))
 async def a_watch_of_a_namespace_does_not_tell_of_others(arena: Arena) -> None:
     """A watch of one namespace is silent about the others."""
     other = await arena.new_namespace()
@@ -143,7 +143,7 @@ async def a_watch_of_a_namespace_does_not_tell_of_others(arena: Arena) -> None:
         await events.expect("ADDED", "b")
 
 
-@rule(broken_by=always("calls._partial", False))
+@rule(broken_by=always("server.calls._partial", False))
 async def metadata_alone_can_be_watched(arena: Arena) -> None:
     """A watch of PartialObjectMetadata tells the metadata and nothing else."""
     start = await version_now(arena)
@@ -158,7 +158,7 @@ async def metadata_alone_can_be_watched(arena: Arena) -> None:
     }
 
 
-@rule(broken_by=always("writes._same", False))
+@rule(broken_by=always("writing.writes._same", False))
 async def a_write_that_changes_nothing_is_not_told(arena: Arena) -> None:
     """A patch without effect gives no event."""
     await arena.create(SECRETS, secret("one", labels={"a": "b"}))
@@ -169,7 +169,7 @@ async def a_write_that_changes_nothing_is_not_told(arena: Arena) -> None:
         assert told["metadata"]["labels"] == {"a": "c"}
 
 
-@rule(broken_by=always("watching.Watch._lifetime", 3600.0))
+@rule(broken_by=always("server.watching.Watch._lifetime", 3600.0))
 async def a_watch_ends_when_its_time_is_over(arena: Arena) -> None:
     """With timeoutSeconds the server ends the watch properly after that time."""
     start = arena.clock.monotonic()
@@ -179,7 +179,7 @@ async def a_watch_ends_when_its_time_is_over(arena: Arena) -> None:
     assert 0.9 <= arena.clock.monotonic() - start < 10
 
 
-@rule(broken_by=always("watching.Watch._bookmark", b""))
+@rule(broken_by=always("server.watching.Watch._bookmark", b""))
 async def bookmarks_tell_how_far_a_watch_has_come(arena: Arena) -> None:
     """A watch that allows bookmarks gets one before its time is over: a resourceVersion and nothing else."""
     made = await arena.create(SECRETS, secret("one"))
@@ -197,7 +197,7 @@ async def bookmarks_tell_how_far_a_watch_has_come(arena: Arena) -> None:
     assert not mark["metadata"].get("name")
 
 
-@rule(broken_by=swap("watching.Watch._initial", lambda _, lines, __: lines))
+@rule(broken_by=swap("server.watching.Watch._initial", lambda _, lines, __: lines))
 async def a_list_can_be_streamed(arena: Arena) -> None:
     """With sendInitialEvents a watch begins with all objects and a bookmark that says so, then tells changes."""
     await arena.create(SECRETS, secret("b", labels={"x": "y"}))
@@ -221,7 +221,7 @@ async def a_list_can_be_streamed(arena: Arena) -> None:
         await events.expect("ADDED", "d")
 
 
-@rule(broken_by=swap("watching.Watch._initial", lambda _, lines, __: lines))
+@rule(broken_by=swap("server.watching.Watch._initial", lambda _, lines, __: lines))
 async def an_empty_list_streams_as_its_bookmark_alone(arena: Arena) -> None:
     """A streamed list without objects is just the bookmark that ends it."""
     query = {
@@ -235,7 +235,7 @@ async def an_empty_list_streams_as_its_bookmark_alone(arena: Arena) -> None:
     assert end["metadata"]["resourceVersion"].isdigit()
 
 
-@rule(broken_by=skip("watching._check_options"))
+@rule(broken_by=skip("server.watching._check_options"))
 async def streaming_options_must_fit_together(arena: Arena) -> None:
     """sendInitialEvents without resourceVersionMatch, or without a watch, is invalid."""
     path = SECRETS.path(namespace=arena.namespace)
@@ -247,7 +247,7 @@ async def streaming_options_must_fit_together(arena: Arena) -> None:
     assert [cause["field"] for cause in causes_of(said)] == ["resourceVersionMatch", "sendInitialEvents"]
 
 
-@rule(broken_by=misspeak("watching.expired"))
+@rule(broken_by=misspeak("server.watching.expired"))
 async def a_watch_from_a_forgotten_moment_is_refused(arena: Arena) -> None:
     """A watch from a resourceVersion that the server has forgotten begins and ends with a 410 as an ERROR event."""
     custom = await arena.custom_kind()
@@ -263,7 +263,7 @@ async def a_watch_from_a_forgotten_moment_is_refused(arena: Arena) -> None:
         assert await events.next() is None
 
 
-@rule(broken_by=skip("watching.Watch._hear"))
+@rule(broken_by=skip("server.watching.Watch._hear"))
 async def a_feed_lists_and_then_follows(arena: Arena) -> None:
     """The client's feed begins, lists, is in sync and then tells changes."""
     await arena.create(SECRETS, secret("a"))
@@ -284,7 +284,7 @@ async def a_feed_lists_and_then_follows(arena: Arena) -> None:
     assert told == [("b", False), ("b", True)]
 
 
-@rule(broken_by=misspeak("watching.expired"))
+@rule(broken_by=misspeak("server.watching.expired"))
 async def a_feed_lists_anew_when_the_past_is_forgotten(arena: Arena) -> None:
     """A feed that was cut and finds its resourceVersion forgotten begins again with a complete list."""
     custom = await arena.custom_kind()

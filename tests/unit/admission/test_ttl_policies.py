@@ -10,12 +10,15 @@ import yaml
 
 from skoupa import names
 from skoupa.admission.limits import LIMITS_CONFIG_MAP
+from skoupa.admission.misplaced import MISPLACED_POLICY
 from skoupa.admission.ttl_policies import DELETE_RIGHT_POLICY, LABEL_POLICY, LIMITS_POLICY, ttl_admission
+from skoupa.controller.feeds import SHORT_LIVED
 from skoupa.errors import UsageError
 from skoupa.settings import TtlSettings
 
 pytestmark = pytest.mark.unit
 
+ALL_POLICIES = (LABEL_POLICY, MISPLACED_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY)
 EVERYTHING = TtlSettings(
     refuse=True, minimum="1h", maximum="90d", not_after="2026-12-31", require_delete_right=True
 )
@@ -34,14 +37,53 @@ def binding(settings: TtlSettings, name: str) -> Any:
     return manifests(settings)["ValidatingAdmissionPolicyBinding", name]["spec"]
 
 
-def test_by_default_there_is_only_a_warning_which_no_error_turns_into_a_refusal() -> None:
+def test_by_default_there_are_only_warnings_which_no_error_turns_into_a_refusal() -> None:
+    warning = (LABEL_POLICY, MISPLACED_POLICY)
     assert set(manifests()) == {
-        ("ValidatingAdmissionPolicy", LABEL_POLICY),
-        ("ValidatingAdmissionPolicyBinding", LABEL_POLICY),
+        (f"ValidatingAdmissionPolicy{end}", name) for name in warning for end in ("", "Binding")
     }
-    assert policy(TtlSettings(), LABEL_POLICY)["failurePolicy"] == "Ignore"
-    assert "paramKind" not in policy(TtlSettings(), LABEL_POLICY)
-    assert binding(TtlSettings(), LABEL_POLICY) == {"policyName": LABEL_POLICY, "validationActions": ["Warn"]}
+    for name in warning:
+        assert policy(TtlSettings(), name)["failurePolicy"] == "Ignore"
+        assert "paramKind" not in policy(TtlSettings(), name)
+        assert binding(TtlSettings(), name) == {"policyName": name, "validationActions": ["Warn"]}
+
+
+def test_a_label_written_as_an_annotation_is_never_refused_whatever_the_settings() -> None:
+    assert policy(EVERYTHING, MISPLACED_POLICY)["failurePolicy"] == "Ignore"
+    assert binding(EVERYTHING, MISPLACED_POLICY)["validationActions"] == ["Warn"]
+
+
+def test_no_annotation_but_those_two_is_spoken_of() -> None:
+    text = str(policy(TtlSettings(), MISPLACED_POLICY))
+    assert names.TTL_LABEL in text
+    assert names.KEEP_LABEL in text
+    for constant, key in vars(names).items():
+        if constant.endswith("_ANNOTATION"):
+            assert key not in text
+
+
+def test_every_write_is_asked_about_annotations_but_not_those_of_kinds_that_change_by_the_second() -> None:
+    constraints = policy(TtlSettings(), MISPLACED_POLICY)["matchConstraints"]
+    assert constraints["objectSelector"] == {}
+    assert constraints["resourceRules"][0]["resources"] == ["*"], "no status writes, which are most of all"
+    left_out = {
+        f"{resource}.{group}" if group else resource
+        for rule in constraints["excludeResourceRules"][1:]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    assert left_out == SHORT_LIVED
+
+
+@pytest.mark.parametrize("name", ALL_POLICIES)
+def test_what_the_server_would_fill_in_is_written_out(name: str) -> None:
+    """It takes the match constraints as one value: a default that is left out would be a conflict."""
+    constraints = policy(EVERYTHING, name)["matchConstraints"]
+    assert constraints["matchPolicy"] == "Equivalent"
+    assert constraints["namespaceSelector"] == {}
+    assert "objectSelector" in constraints
+    for rule in (*constraints["resourceRules"], *constraints["excludeResourceRules"]):
+        assert rule["scope"] == "*"
 
 
 @pytest.mark.parametrize("name", [LABEL_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY])
@@ -64,20 +106,35 @@ def test_the_limits_are_in_the_config_map_and_nowhere_else() -> None:
 @pytest.mark.parametrize("setting", [{"minimum": "1h"}, {"maximum": "90d"}, {"not_after": "2026-12-31"}])
 def test_one_limit_is_enough_for_the_policy_that_knows_all_three(setting: dict[str, Any]) -> None:
     made = manifests(TtlSettings(**setting))
-    assert list(made["ConfigMap", LIMITS_CONFIG_MAP]["data"].values()) == list(setting.values())
+    data = made["ConfigMap", LIMITS_CONFIG_MAP]["data"]
+    assert data.keys() == {"minimum", "maximum", "notAfter"}
+    assert [limit for limit in data.values() if limit] == list(setting.values())
     assert ("ValidatingAdmissionPolicy", LIMITS_POLICY) in made
 
 
 def test_limits_that_are_lifted_leave_their_policy_with_nothing_to_check() -> None:
     made = ttl_admission(TtlSettings(), namespace="skoupa", had_limits=True)
     before = ttl_admission(TtlSettings(maximum="90d"), namespace="skoupa")
-    assert [manifest["data"] for manifest in made if manifest["kind"] == "ConfigMap"] == [{}]
+    nothing = {"minimum": "", "maximum": "", "notAfter": ""}
+    assert [manifest["data"] for manifest in made if manifest["kind"] == "ConfigMap"] == [nothing]
     assert [m for m in made if m["kind"] != "ConfigMap"] == [m for m in before if m["kind"] != "ConfigMap"]
+
+
+@pytest.mark.parametrize("settings", [TtlSettings(), EVERYTHING], ids=["shipped", "everything"])
+def test_whatever_the_settings_the_one_key_is_looked_at(settings: TtlSettings) -> None:
+    made = ttl_admission(settings, namespace="skoupa")
+    selected = [
+        expression["key"]
+        for manifest in made
+        if manifest["kind"] == "ValidatingAdmissionPolicy"
+        for expression in manifest["spec"]["matchConstraints"]["objectSelector"].get("matchExpressions", ())
+    ]
+    assert set(selected) == {"cleanup.kyverno.io/ttl"}
 
 
 def test_what_is_referred_to_comes_first() -> None:
     order = list(manifests(EVERYTHING))
-    for name in (LABEL_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY):
+    for name in ALL_POLICIES:
         positions = [order.index((f"ValidatingAdmissionPolicy{end}", name)) for end in ("", "Binding")]
         assert positions == sorted(positions)
     assert order.index(("ConfigMap", LIMITS_CONFIG_MAP)) < order.index(
@@ -102,14 +159,14 @@ def test_every_policy_sees_every_kind_but_skoupas_own_and_status_writes_too() ->
             ["*"],
             ["*", "*/status"],
         )
-        own = constraints["excludeResourceRules"][0]["apiGroups"]
+        (own,) = (rule["apiGroups"] for rule in constraints["excludeResourceRules"])
         assert own == [names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP]
 
 
 @pytest.mark.parametrize("last", ["2026-12-31", "2026-12-31T180000Z", "2026-12-31T18:00:00Z"])
 def test_a_last_day_is_a_date_or_a_time(last: str) -> None:
     config_map = manifests(TtlSettings(not_after=last))["ConfigMap", LIMITS_CONFIG_MAP]
-    assert config_map["data"] == {"notAfter": last}
+    assert config_map["data"]["notAfter"] == last
 
 
 @pytest.mark.parametrize("last", ["", "2026-02-30", "31.12.2026", "90d", "2026-12-31\n"])

@@ -13,7 +13,7 @@ from skoupa.errors import UsageError
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.kube.transport import Request, Response, Stream, Transport
-from skoupa.sim.access import Rule
+from skoupa.sim.state.access import Rule
 from tests.unit.cli.saying import Shell
 from tests.unit.cli.worlds import KEEP, NOON, TTL, Town, config_map, granting, obj
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,10 @@ from skoupa.cli.targets import Target, read_targets
 from skoupa.cli.worlds import World
 from skoupa.errors import UsageError
 from skoupa.settings import Settings
-from skoupa.sim.access import Rule
 from skoupa.sim.cluster import EmbeddedCluster
-from tests.unit.cli.worlds import KEEP, TTL, config_map, granting, looking, obj
+from skoupa.sim.state.access import Rule
+from tests.unit.cli.saying import Shell
+from tests.unit.cli.worlds import KEEP, TTL, Town, config_map, granting, looking, obj
 
 pytestmark = pytest.mark.unit
 
@@ -177,9 +179,13 @@ def test_what_is_not_there_is_a_sentence_with_the_namespace_that_was_meant() -> 
         explaining(config_map("a"), target="node/nosuch")
 
 
-def test_a_label_written_as_an_annotation_is_told() -> None:
+def test_a_label_written_as_an_annotation_is_told_with_the_command_that_makes_it_one() -> None:
     told = words(explaining(config_map("a", annotations={TTL: "1h"}), target="cm/a"))
-    assert f"  note: {TTL} is written as an annotation and does nothing: make it a label" in told
+    assert told[1] == "  Nothing wants it to go."
+    assert (
+        f"  note: {TTL} is written as an annotation and does nothing: write it under metadata.labels, "
+        f"or run kubectl label configmaps/a -n shop {TTL}=1h"
+    ) in told
 
 
 def test_a_namespace_is_explained_with_what_goes_along() -> None:
@@ -234,3 +240,14 @@ def test_objects_are_named_as_with_kubectl(texts: Sequence[str], targets: list[T
 def test_what_names_no_object_is_refused(texts: Sequence[str]) -> None:
     with pytest.raises(UsageError, match="KIND/NAME"):
         read_targets(texts)
+
+
+def test_a_protection_that_protects_nothing_is_told(
+    skoupa: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    town = Town(skoupa, monkeypatch).holding(obj("Namespace", "shop"), config_map("a", "1h"))
+    config = tmp_path / "settings.yaml"
+    config.write_text("protect: {kinds: [ConfigMapp]}\n")
+    said = town("explain", "configmap/a", "-n", "shop", "--config", str(config))
+    assert said.code == 0
+    assert "protect.kinds: 'ConfigMapp' protects nothing: there is no such kind; did you mean" in said.err

@@ -186,6 +186,34 @@ def test_an_invalid_label_has_a_line_with_what_to_write_instead(files: Files) ->
     assert files.plan("-A", "-o", "name").out == "configmap/shop/good\n"
 
 
+def test_a_label_written_as_an_annotation_in_a_manifest_is_told_though_no_label_is_there(
+    files: Files,
+) -> None:
+    files.holding(
+        config_map("misplaced", annotations={TTL: "1h"}),
+        obj("Deployment", "web", api="apps/v1", namespace="shop", annotations={TTL: "2days"}),
+        obj("Namespace", "shop", annotations={KEEP: "true"}),
+        config_map("plain"),
+        config_map("other-tools", annotations={"janitor/ttl": "1h"}),
+    )
+    told = json.loads(files.plan("-A", "-o", "json").out)
+    assert told["items"] == []
+    assert {item["name"]: item["notes"][0]["facts"]["command"] for item in told["remarks"]} == {
+        "misplaced": f"kubectl label configmaps/misplaced -n shop {TTL}=1h",
+        "web": f"kubectl label deployments.apps/web -n shop {TTL}=2d",
+        "shop": f"kubectl label namespaces/shop {KEEP}=true",
+    }
+    shown = files.plan("-n", "shop", "cm").out
+    assert f"ConfigMap shop/misplaced: {TTL} is written as an annotation and does nothing" in shown
+    assert "Deployment" not in shown
+
+
+def test_who_meant_to_keep_something_that_goes_reads_it_below_its_line(files: Files) -> None:
+    files.holding(config_map("goes", "1h", annotations={KEEP: "true"}))
+    said = files.plan("-A")
+    assert f"kubectl label configmaps/goes -n shop {KEEP}=true" in " ".join(said.out.split())
+
+
 def test_a_namespace_says_what_goes_with_it_and_whether_data_does(files: Files) -> None:
     ref = {"namespace": "shop", "name": "data"}
     spec = {"persistentVolumeReclaimPolicy": "Delete", "claimRef": ref}
@@ -338,6 +366,15 @@ def test_settings_protect_and_switch_on_other_tools_annotations(files: Files, tm
     said = files.plan("-A", "--config", str(config))
     assert "protected by the setting protect.names (configmap/*/safe)" in said.out
     assert "janitor/ttl=30m" in said.out
+
+
+def test_a_protection_that_protects_nothing_is_told(files: Files, tmp_path: Path) -> None:
+    config = tmp_path / "config" / "settings.txt"
+    config.parent.mkdir()
+    config.write_text("protect: {kinds: [ConfigMapp]}\n")
+    said = files.holding(config_map("a", "1h")).plan("-A", "--config", str(config))
+    assert "protect.kinds: 'ConfigMapp' protects nothing: there is no such kind; did you mean" in said.err
+    assert said.code == 0
 
 
 @pytest.mark.parametrize(

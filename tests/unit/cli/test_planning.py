@@ -11,8 +11,8 @@ from skoupa.cli.planning import MOST_WEIGHED, Plan, Wishes, make_plan
 from skoupa.cli.worlds import World
 from skoupa.errors import Forbidden, KindUnreadable
 from skoupa.settings import Settings
-from skoupa.sim.access import Rule
 from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.state.access import Rule
 from tests.unit.cli.worlds import KEEP, TTL, config_map, granting, looking, obj
 
 pytestmark = pytest.mark.unit
@@ -91,6 +91,14 @@ def test_rights_in_one_namespace_are_enough_for_a_plan_of_it() -> None:
     assert told(plan).gaps == ()
     [doubt] = told(plan).warnings
     assert "whether the Namespace shop is kept" in doubt
+
+
+def test_a_cluster_is_asked_for_labelled_objects_only_and_those_are_remarked_upon() -> None:
+    plan = planning(
+        config_map("unseen", annotations={TTL: "1h"}),
+        config_map("kept", labels={KEEP: "true"}, annotations={TTL: "1h"}),
+    )
+    assert [(item.name, item.notes[0].code) for item in told(plan).remarks] == [("kept", "ttl-annotation")]
 
 
 def test_a_kind_alone_has_no_gap_when_others_may_not_be_read() -> None:

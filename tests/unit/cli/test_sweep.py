@@ -16,8 +16,8 @@ import pytest
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from skoupa.kube.transport import Request, Response, Stream, Transport
-from skoupa.sim.access import Rule, User
-from skoupa.sim.admission import Refuse
+from skoupa.sim.state.access import Rule, User
+from skoupa.sim.state.admission import Refuse
 from tests.unit.cli.saying import Shell
 from tests.unit.cli.worlds import KEEP, TTL, Town, config_map, granting, obj
 

@@ -20,9 +20,9 @@ from skoupa.cli.worlds import World
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS, Resource
 from skoupa.kube.transport import Transport
-from skoupa.sim.access import Rule
 from skoupa.sim.clock import VirtualClock, run
 from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.state.access import Rule
 from tests.unit.cli.saying import Said, Shell
 
 R = TypeVar("R")

@@ -217,24 +217,25 @@ class Stage:
         age: float = 2 * HOUR,
         resource: Resource = CONFIG_MAPS,
         namespace: str = SHOP,
+        managed: bool = True,
         **metadata: Any,
     ) -> None:
-        """Objects that were there long before the story began."""
+        """Objects that were there long before the story began; `managed`: the server says who wrote what when."""
         created = whole_seconds(self.clock.now() - age)
         where: dict[str, Any] = {"namespace": namespace} if resource.namespaced else {}
         # Only where somebody is named as the manager of something does the server name the later ones too.
-        where["managedFields"] = [
-            {
-                "manager": "maker",
-                "operation": "Update",
-                "apiVersion": resource.api_version,
-                "time": created,
-                "fieldsType": "FieldsV1",
-                "fieldsV1": {"f:metadata": {"f:labels": {".": {}, f"f:{names.TTL_LABEL}": {}}}}
-                if ttl
-                else {},
-            }
-        ]
+        fields: dict[str, Any] = (
+            {"f:metadata": {"f:labels": {".": {}, f"f:{names.TTL_LABEL}": {}}}} if ttl else {}
+        )
+        manager = {
+            "manager": "maker",
+            "operation": "Update",
+            "apiVersion": resource.api_version,
+            "time": created,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": fields,
+        }
+        where |= {"managedFields": [manager]} if managed else {}
         self.cluster.load(
             {
                 "apiVersion": resource.api_version,

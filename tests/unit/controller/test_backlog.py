@@ -9,7 +9,7 @@ import pytest
 from skoupa import names
 from skoupa.errors import NotFound
 from skoupa.kube.objects import WHOLE
-from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from skoupa.sim.faults import asking
 from tests.unit.controller.stage import DAY, HOME, HOUR, MINUTE, Play, Stage, story
 
@@ -271,3 +271,84 @@ async def test_an_object_that_its_labeller_keeps_writing_to_is_not_taken_for_fre
                 await stage.people.merge_patch(CONFIG_MAPS, name, patch, namespace="shop")
     await stage.until(71 * MINUTE + 5)
     assert not stage.found()
+
+
+# Some servers do not say who wrote a field and when, and people take those notes off.
+
+
+@story()
+async def test_labels_whose_time_nobody_knows_count_as_written_when_they_are_seen(stage: Stage) -> None:
+    stage.old(many(60), managed=False)
+    play = await stage.play()
+    await stage.later(1)
+    await label_all(stage, many(60), apart=1.0)
+    await stage.later(HOUR)
+    assert len(stage.found()) == 60
+    assert play.why_held("web-59").startswith("one of 60 objects that became overdue together")
+    assert len(state(stage)["massLabellings"]) < 100
+
+
+@story()
+async def test_labels_whose_time_nobody_knows_and_that_were_there_before_count_as_written_at_the_start(
+    stage: Stage,
+) -> None:
+    play = await stage.play()
+    await stage.later(1)
+    await play.stop()
+    stage.old(many(60), "1h", managed=False)
+    play = await stage.play()
+    await stage.later(HOUR)
+    assert len(stage.found()) == 60
+    for _ in range(20):
+        play = await restart(stage, play)
+        await stage.later(20 * MINUTE)
+    assert len(stage.found()) == 60
+    assert len(play.engine.backlog.masses) <= 10, "a restart is no new labelling"
+    await restart(stage, play, acceptBacklog=True)
+    await stage.later(MINUTE)
+    assert not stage.found()
+
+
+@story()
+async def test_fifty_labels_whose_time_nobody_knows_are_a_wish(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.later(1)
+    await play.stop()
+    stage.old(many(50), "1h", managed=False)
+    await stage.play()
+    await stage.later(12)
+    assert not stage.found()
+
+
+@story()
+async def test_a_label_whose_time_nobody_knows_and_that_leaves_time_is_no_mass(stage: Stage) -> None:
+    stage.old(many(60), "3h", managed=False)
+    await stage.play()
+    await stage.later(HOUR + 10)
+    assert not stage.found()
+
+
+@story()
+async def test_what_is_kept_at_a_restart_does_not_make_a_mass_of_the_next_label(stage: Stage) -> None:
+    stage.old(many(60), "1h", managed=False, keep="true")
+    stage.old(["other"])
+    await stage.play()
+    await stage.later(MINUTE)
+    await label_all(stage, ["other"])
+    await stage.later(MINUTE)
+    assert not stage.there("other")
+
+
+@story()
+async def test_kept_objects_that_are_labelled_together_are_held_when_they_are_not_kept_any_more(
+    stage: Stage,
+) -> None:
+    stage.old(many(60), managed=False)
+    await stage.label("shop", resource=NAMESPACES, keep="true")
+    await stage.play()
+    await stage.later(MINUTE)
+    await label_all(stage, many(60))
+    await stage.later(HOUR)
+    await stage.label("shop", resource=NAMESPACES, keep=None)
+    await stage.later(HOUR)
+    assert len(stage.found()) == 60

@@ -378,5 +378,5 @@ async def test_keep_and_ttl_written_as_annotations_are_warned_about(stage: Stage
     await stage.make("web", "1h", annotations={names.KEEP_LABEL: "true"})
     await stage.make("deed", keep="true", annotations={names.TTL_LABEL: "1h"})
     await stage.later(1)
-    assert "keeps nothing: make it a label" in play.told("label problem", "web")[0]["why"]
-    assert "does nothing: make it a label" in play.told("label problem", "deed")[0]["why"]
+    assert "keeps nothing: write it under metadata.labels" in play.told("label problem", "web")[0]["why"]
+    assert "does nothing: write it under metadata.labels" in play.told("label problem", "deed")[0]["why"]

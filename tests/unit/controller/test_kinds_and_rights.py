@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS
-from skoupa.sim.access import Rule
+from skoupa.sim.state.access import Rule
 from tests.unit.controller.stage import (
     DEPLOYMENTS,
     HOME,

@@ -2,104 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
-
-import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from skoupa.controller.process import Process
-from skoupa.errors import Unreachable
-from skoupa.kube.resources import LEASES
-from skoupa.kube.transport import Request, Response, Stream
-from skoupa.report.log import Log
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES, Resource
 from skoupa.report.metrics import METRICS
-from skoupa.settings import decode
 from skoupa.sim.faults import asking
-from tests.unit.controller.stage import HOME, MINUTE, Stage, story
+from tests.unit.controller.replicas import replicas
+from tests.unit.controller.stage import HOME, MINUTE, WIDGETS, Stage, definition, story
 
 pytestmark = pytest.mark.unit
-
-QUICK = {"mode": "enforce", "address": "", "lease": {"seconds": 15, "retrySeconds": 2}}
-
-
-class Cable:
-    """The way to the server of one replica; pulled out, nothing passes any more."""
-
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self.pulled = False
-        self.deletes: list[str] = []
-
-    async def send(self, request: Request) -> Response:
-        self._check()
-        if request.method == "DELETE":
-            self.deletes.append(request.path)
-        response = await self._stage.cluster.send(request)
-        self._check()
-        return response
-
-    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
-        self._check()
-        return self._stage.cluster.stream(request)
-
-    async def close(self) -> None:
-        """The cluster outlives the replica."""
-
-    def _check(self) -> None:
-        if self.pulled:
-            raise Unreachable("network is unreachable")
-
-
-class Replica:
-    def __init__(self, stage: Stage, **settings: Any) -> None:
-        self.cable = Cable(stage)
-        self._text = io.StringIO()
-        self.process = Process(
-            self.cable,
-            stage.clock,
-            decode({**QUICK, **settings}, source="the test"),
-            log=Log(stage.clock, stream=self._text),
-        )
-        self.task = asyncio.create_task(self.process.run())
-
-    @property
-    def events(self) -> list[str]:
-        return [line["event"] for line in self.lines]
-
-    @property
-    def lines(self) -> list[dict[str, str]]:
-        return [msgspec.json.decode(line) for line in self._text.getvalue().splitlines()]
-
-    @property
-    def leads(self) -> bool:
-        assert self.process.election is not None
-        return self.process.election.leading
-
-    async def stop(self) -> None:
-        self.process.stop()
-        await self.task
-
-    async def kill(self) -> None:
-        """As kill -9 does it: nothing is handed over."""
-        self.cable.pulled = True
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
-
-
-@asynccontextmanager
-async def replicas(stage: Stage, count: int, **settings: Any) -> AsyncIterator[list[Replica]]:
-    started = [Replica(stage, **settings) for _ in range(count)]
-    await stage.later(5)
-    try:
-        yield started
-    finally:
-        for replica in started:
-            await replica.kill()
 
 
 def holder(stage: Stage) -> str:
@@ -243,6 +155,38 @@ async def test_the_last_events_are_told_before_the_process_ends(stage: Stage) ->
             for name in event["note"].partition(": ")[2].split(", ")
         ]
         assert len(told) == 300
+
+
+@story()
+async def test_a_protection_that_protects_nothing_is_told_after_each_change_of_the_kinds_until_it_does(
+    stage: Stage,
+) -> None:
+    gear = Resource(group="shop.example", version="v1", plural="gears", kind="Gear", namespaced=True)
+    protect = {"kinds": ["Widget", "widget.shop.example"], "names": ["Poood/web", "configmap/x"]}
+    async with replicas(stage, 1, protect=protect) as (replica,):
+
+        def told() -> list[str]:
+            return [line["why"] for line in replica.lines if line["event"] == "protection in doubt"]
+
+        def empty(setting: str) -> float | None:
+            registry = replica.process.metrics.registry
+            return registry.get_sample_value("skoupa_protect_empty", {"setting": setting})
+
+        await stage.later(30 * MINUTE)
+        assert len(told()) == 3, "once, as long as the kinds are the same"
+        assert "'Widget' protects nothing: there is no such kind" in told()[0]
+        assert (empty("kinds"), empty("names")) == (2, 1)
+        await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(gear))
+        await stage.later(MINUTE)
+        assert len(told()) == 6
+        await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WIDGETS))
+        await stage.later(MINUTE)
+        assert len(told()) == 7
+        assert "'Poood/web' protects nothing" in told()[-1]
+        assert (empty("kinds"), empty("names")) == (0, 1)
+        await stage.make("gear", "1m", resource=WIDGETS)
+        await stage.later(5 * MINUTE)
+        assert stage.there("gear", WIDGETS)
 
 
 @story()

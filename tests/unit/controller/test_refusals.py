@@ -11,9 +11,9 @@ import pytest
 from skoupa import names
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from skoupa.kube.transport import Request
-from skoupa.sim.access import User
-from skoupa.sim.admission import Operation, Refuse
 from skoupa.sim.faults import Fault, asking
+from skoupa.sim.state.access import User
+from skoupa.sim.state.admission import Operation, Refuse
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Play, Stage, story
 
 pytestmark = pytest.mark.unit

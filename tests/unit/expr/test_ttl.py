@@ -13,7 +13,6 @@ from skoupa.expr.readings import After, At, CautionCode, Problem, ProblemCode, d
 from skoupa.expr.ttl import (
     KEPT_FOR_GOOD,
     NOT_KEPT,
-    keep_caution,
     keep_until,
     kyverno_ttl,
     parse_ttl,
@@ -179,22 +178,9 @@ def test_a_keep_label_keeps_until_its_date_begins_or_for_good(text: str, until: 
     assert keep_until(text) == until
 
 
-@pytest.mark.parametrize("text", ["False", "no", "0", "2026-9-30", "2026-02-30"])
-def test_a_keep_label_that_keeps_for_good_by_mistake_is_warned_about(text: str) -> None:
-    caution = keep_caution(text)
-    assert caution is not None
-    assert "keeps for good" in caution.text
-
-
-@pytest.mark.parametrize("text", ["true", "false", "", "2026-09-30", "legal-hold"])
-def test_a_keep_label_that_is_meant_is_not_warned_about(text: str) -> None:
-    assert keep_caution(text) is None
-
-
 @settings(deadline=None)
 @given(st.text())
 def test_a_keep_label_keeps_when_in_doubt(text: str) -> None:
-    keep_caution(text)
     assert (keep_until(text) is NOT_KEPT) == (text == "false")
 
 

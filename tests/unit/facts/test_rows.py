@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skoupa.expr.readings import Problem
+from skoupa.expr.ttl import parse_ttl
 from skoupa.facts.rows import Extraction, Pool, pack_uid, uid_text
 from skoupa.kube.objects import Metadata, Partial
 from skoupa.kube.resources import PODS
@@ -56,6 +58,18 @@ def test_a_row_has_what_judging_needs_and_only_the_wanted_annotations() -> None:
     assert found.owners[0].kind == "ReplicaSet"
     assert found.owners[0].controller
     assert not found.owners[0].blocks
+
+
+def test_of_a_long_annotation_the_beginning_is_kept_and_nobody_takes_it_for_the_whole() -> None:
+    extraction = Extraction(annotations=["cleanup.kyverno.io/ttl", "skoupa.dev/keep"])
+    long = "1h" * 100_000
+    found = extraction.row(
+        PODS, partial("web", annotations={"cleanup.kyverno.io/ttl": long, "skoupa.dev/keep": "x" * 100})
+    )
+    kept = found.annotation("cleanup.kyverno.io/ttl")
+    assert kept == "1h" * 50 + "…"
+    assert isinstance(parse_ttl(kept), Problem)
+    assert found.annotation("skoupa.dev/keep") == "x" * 100
 
 
 def test_a_resource_version_that_is_no_number_stays_as_it_is() -> None:

@@ -172,11 +172,6 @@ class StoreAgainstModel(RuleBasedStateMachine):
         for namespace in NAMESPACES:
             there = {found.name for found in expected.values() if found.namespace == namespace}
             assert {found.name for found in self.store.in_namespace(namespace)} == there
-        for uid in map(pack_uid, UIDS):
-            owned = {
-                found.name for found in expected.values() if any(owner.uid == uid for owner in found.owners)
-            }
-            assert {found.name for found in self.store.owned_by(uid)} == owned
 
 
 TestStoreAgainstModel = StoreAgainstModel.TestCase

@@ -7,7 +7,7 @@ import pytest
 from skoupa.errors import UsageError
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind, parse_kinds
 from skoupa.kube.kinds import Discovery
-from skoupa.sim.kinds import BUILT_IN
+from skoupa.sim.state.kinds import BUILT_IN
 
 pytestmark = pytest.mark.unit
 

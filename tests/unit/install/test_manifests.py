@@ -62,6 +62,8 @@ def test_the_whole_installation_in_the_order_in_which_it_is_applied() -> None:
         "RoleBinding/skoupa/skoupa",
         "ValidatingAdmissionPolicy/skoupa-ttl-label",
         "ValidatingAdmissionPolicyBinding/skoupa-ttl-label",
+        "ValidatingAdmissionPolicy/skoupa-label-as-annotation",
+        "ValidatingAdmissionPolicyBinding/skoupa-label-as-annotation",
         "ConfigMap/skoupa/skoupa-config",
         "Service/skoupa/skoupa",
         "PodDisruptionBudget/skoupa/skoupa",
@@ -92,8 +94,11 @@ def test_a_role_of_a_namespace_has_no_cluster_scoped_kind() -> None:
     documents = built(namespaces=["shop"], kinds=["namespaces", "pods"])
     (rule,) = of(documents, "Role", "skoupa-delete")["rules"]
     assert rule["resources"] == ["pods"]
-    (reading,) = of(documents, "Role", "skoupa-read")["rules"]
+    reading, own = of(documents, "Role", "skoupa-read")["rules"]
     assert reading["resources"] == ["*"]
+    # Which a Role can grant for the Namespace that it lies in: its keep label counts.
+    named = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"], "resourceNames": ["shop"]}
+    assert own == named
 
 
 def test_every_object_carries_the_label_by_which_skoupa_knows_its_own() -> None:

@@ -13,8 +13,9 @@ from skoupa.expr.readings import Problem
 from skoupa.expr.ttl import kyverno_ttl, parse_ttl
 from skoupa.facts.rows import REFRESH_WRITTEN
 from skoupa.judge.ttl import TtlMechanism
+from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import render
-from skoupa.settings import decode
+from skoupa.settings import decode, every_setting, load
 from tests.unit.judge.rows import CREATED, owner_of, row
 
 pytestmark = pytest.mark.unit
@@ -234,6 +235,26 @@ def test_switching_a_compat_on_costs_a_watch_of_everything_and_nothing_else_does
     assert [interest.labels for interest in KYVERNO.interests()] == [names.TTL_LABEL]
     assert [interest.labels for interest in JANITOR.interests()] == [""]
     assert [interest.labels for interest in TTL_CONTROLLER.interests()] == [""]
+
+
+def test_a_time_beyond_all_calendars_is_the_end_of_the_last_one() -> None:
+    far = row(ttl="1d", annotations={names.REFRESHED_AT_ANNOTATION: "9999-12-31T23:59:59Z"})
+    (claim,) = STRICT.answer(far, CREATED).claims
+    assert whole_seconds(claim.due) == "9999-12-31T23:59:59Z"
+    assert STRICT.due(far, CREATED) == claim.due
+
+
+SWITCHES = [setting.key for setting in every_setting() if setting.default is False]
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_no_switch_takes_another_label_for_the_ttl_or_leaves_the_key_unheard(switch: str) -> None:
+    """For all other settings see `test_no_setting_changes_the_key_of_the_label`."""
+    switched = TtlMechanism(load(environ={}, flags={switch: True}))
+    assert switched.due(row(ttl="1h"), CREATED) == CREATED + HOUR
+    assert {interest.labels for interest in switched.interests()} <= {names.TTL_LABEL, ""}
+    for key in ("ttl", "skoupa.dev/ttl", "janitor/ttl", "k8s-ttl-controller.twin.sh/ttl"):
+        assert switched.due(row(labels={key: "1h"}), CREATED) is None
 
 
 def test_what_a_kind_needs_is_list_watch_and_delete() -> None:

@@ -175,13 +175,15 @@ def test_concurrency_shrinks_to_one_under_steady_refusals_but_never_to_none() ->
 def test_a_cancelled_wait_gives_its_turn_back() -> None:
     async def main(clock: VirtualClock) -> AdaptiveWidth:
         width = AdaptiveWidth(most=1)
-        async with width:
-            waiting = asyncio.create_task(width.__aenter__())
-            await clock.idle()
-            waiting.cancel()
-            await clock.idle()
-        async with clock.timeout(1), width:
-            pass
+        await width.enter()
+        waiting = asyncio.create_task(width.enter())
+        await clock.idle()
+        waiting.cancel()
+        await clock.idle()
+        width.leave()
+        async with clock.timeout(1):
+            await width.enter()
+        width.leave()
         return width
 
     assert run(main).statistics() == {"width": 1, "in_flight": 0, "waiting": 0}
@@ -190,19 +192,19 @@ def test_a_cancelled_wait_gives_its_turn_back() -> None:
 def test_a_wait_that_is_cancelled_while_somebody_leaves_is_passed_over() -> None:
     async def main(clock: VirtualClock) -> AdaptiveWidth:
         width = AdaptiveWidth(most=1)
-        await width.__aenter__()
-        waiting = [asyncio.create_task(width.__aenter__()) for _ in range(3)]
+        await width.enter()
+        waiting = [asyncio.create_task(width.enter()) for _ in range(3)]
         await clock.idle()
         # In one step of the loop: whoever waited first is cancelled, but has not heard of it when the turn is free.
         waiting[0].cancel()
-        await width.__aexit__()
+        width.leave()
         ends = await asyncio.gather(waiting[0], waiting[1], return_exceptions=True)
         assert isinstance(ends[0], asyncio.CancelledError)
         assert ends[1] is None, "the next one has the turn"
         assert width.statistics() == {"width": 1, "in_flight": 1, "waiting": 1}
-        await width.__aexit__()
+        width.leave()
         await waiting[2]
-        await width.__aexit__()
+        width.leave()
         return width
 
     assert run(main).statistics() == {"width": 1, "in_flight": 0, "waiting": 0}
@@ -211,16 +213,16 @@ def test_a_wait_that_is_cancelled_while_somebody_leaves_is_passed_over() -> None
 def test_a_turn_that_is_granted_and_cancelled_at_the_same_moment_is_given_on() -> None:
     async def main(clock: VirtualClock) -> AdaptiveWidth:
         width = AdaptiveWidth(most=1)
-        await width.__aenter__()
-        first, second = (asyncio.create_task(width.__aenter__()) for _ in range(2))
+        await width.enter()
+        first, second = (asyncio.create_task(width.enter()) for _ in range(2))
         await clock.idle()
-        await width.__aexit__()
+        width.leave()
         first.cancel()
         async with clock.timeout(1):
             await second
         assert first.cancelled()
         assert width.statistics() == {"width": 1, "in_flight": 1, "waiting": 0}
-        await width.__aexit__()
+        width.leave()
         return width
 
     assert run(main).statistics() == {"width": 1, "in_flight": 0, "waiting": 0}

@@ -88,5 +88,5 @@ def test_equal_reasons_are_equal_however_they_are_written() -> None:
 
 def test_only_problems_are_told_to_the_writer() -> None:
     short = reason("ttl-short", key="a", value="b", what="c")
-    bad = reason("ttl-annotation", key="a")
+    bad = reason("ttl-annotation", key="a", command="b")
     assert problems([short, bad]) == (bad,)

@@ -11,7 +11,7 @@ import pytest
 from skoupa.clock import SystemClock
 from skoupa.errors import Forbidden, Status
 from skoupa.kube.events import Event, event_name
-from skoupa.model.reasons import reason
+from skoupa.model.reasons import Reason, reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
@@ -59,7 +59,7 @@ class Told:
             row("e"), CLAIM, at=CREATED + 61.0, error=Forbidden("delete: no", status=status), retry_in=0.5
         )
         tell.notice(row("f"), CLAIM, at=float(CREATED))
-        tell.remark(row("g"), [reason("ttl-annotation", key="k")], at=float(CREATED))
+        tell.remark(row("g"), [reason("ttl-annotation", key="k", command="c")], at=float(CREATED))
         tell.stuck(row("h", deleted_at=CREATED, finalizers=("x.y/z",)), at=CREATED + 900.0)
         if tell.bundles is not None:
             tell.bundles.flush()
@@ -129,3 +129,20 @@ def test_a_cluster_scoped_object_is_kept_by_its_name_alone() -> None:
     told = Told()
     told.reporter.notice(row("preview", resource=NAMESPACES), CLAIM, at=float(CREATED))
     assert told.desk.told[0].note.endswith("To keep it: skoupa keep namespaces/preview")
+
+
+@pytest.mark.parametrize(
+    ("held_by", "level"),
+    [
+        (reason("clock-skew", seconds="+30"), "warning"),
+        (reason("first-start-backlog", count=101), "warning"),
+        (reason("retroactive-label", count=51), "warning"),
+        (reason("kept", value="true"), "info"),
+        (reason("bad-propagation", value="x"), "info"),
+    ],
+)
+def test_what_only_the_operator_can_end_is_a_warning(held_by: Reason, level: str) -> None:
+    told = Told()
+    holds = (Hold(reason=reason("kept", value="true")), Hold(reason=held_by))
+    told.reporter.held(row("a"), Verdict(claims=(CLAIM,), holds=holds), at=CREATED + 61.0, holds=holds)
+    assert [line["level"] for line in told.lines] == [level]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skoupa.sim.apply import ApplyConflict, ApplyRefused, apply_patch, track_update
-from skoupa.sim.fieldsets import decode, encode, printed
-from skoupa.sim.owners import MAX_UPDATERS
+from skoupa.sim.applying.apply import ApplyConflict, ApplyRefused, apply_patch, track_update
+from skoupa.sim.applying.fieldsets import decode, encode, printed
+from skoupa.sim.applying.owners import MAX_UPDATERS
 
 pytestmark = pytest.mark.unit
 

@@ -8,12 +8,12 @@ from skoupa.errors import UsageError
 from skoupa.kube.resources import CONFIG_MAPS as CONFIG_MAP_KIND
 from skoupa.kube.resources import Resource
 from skoupa.kube.transport import Request
-from skoupa.sim import manifests
-from skoupa.sim import watching as watch_module
-from skoupa.sim.access import Rule
 from skoupa.sim.clock import START, VirtualClock, run
 from skoupa.sim.cluster import EmbeddedCluster
-from skoupa.sim.generate import generate
+from skoupa.sim.content import manifests
+from skoupa.sim.content.generate import generate
+from skoupa.sim.server import watching as watch_module
+from skoupa.sim.state.access import Rule
 from tests.unit.sim.asking import (
     CONFIG_MAPS,
     NAMESPACES,

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from skoupa.sim.admission import Refuse, Ruling
 from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.state.admission import Refuse, Ruling
 from tests.unit.sim.asking import CONFIG_MAPS, NAMESPACES, ask, exists, made, on_cluster, owner
 
 pytestmark = pytest.mark.unit

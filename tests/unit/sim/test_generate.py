@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from skoupa.kube.selectors import label_key_faults, label_value_faults
 from skoupa.names import TTL_LABEL
 from skoupa.sim.clock import START
-from skoupa.sim.generate import OLDEST, generate
-from skoupa.sim.kinds import BUILT_IN
-from skoupa.sim.manifests import Manifest, missing_kinds
+from skoupa.sim.content.generate import OLDEST, generate
+from skoupa.sim.content.manifests import Manifest, missing_kinds
+from skoupa.sim.state.kinds import BUILT_IN
 
 pytestmark = pytest.mark.unit
 

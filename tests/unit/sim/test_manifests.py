@@ -14,8 +14,8 @@ from skoupa.errors import ManifestError
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
 from skoupa.sim.clock import VirtualClock, run
 from skoupa.sim.cluster import EmbeddedCluster
-from skoupa.sim.documents import documents
-from skoupa.sim.manifests import load, missing_kinds, parse, plural_of
+from skoupa.sim.content.documents import documents
+from skoupa.sim.content.manifests import load, missing_kinds, parse, plural_of
 
 pytestmark = pytest.mark.unit
 

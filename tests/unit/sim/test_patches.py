@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skoupa.sim.patches import MAX_OPERATIONS, PatchRefused, json_patch, merge_patch
+from skoupa.sim.applying.patches import MAX_OPERATIONS, PatchRefused, json_patch, merge_patch
 
 pytestmark = pytest.mark.unit
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from skoupa.sim.schemas import faults, pruned
+from skoupa.sim.writing.schemas import faults, pruned
 
 pytestmark = pytest.mark.unit
 

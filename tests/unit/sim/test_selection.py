@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from skoupa.kube.resources import CONFIG_MAPS, EVENTS, NAMESPACES, PODS, Resource
 from skoupa.kube.selectors import label_key_faults, label_value_faults, parse_labels, quoted
-from skoupa.sim.selection import parse_fields
+from skoupa.sim.server.selection import parse_fields
 
 pytestmark = pytest.mark.unit
 

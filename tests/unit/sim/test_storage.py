@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skoupa.sim import storage
 from skoupa.sim.clock import VirtualClock, run
-from skoupa.sim.storage import COMPACTION_INTERVAL, SHORTEST_LOG, Shelf, Store
+from skoupa.sim.state import storage
+from skoupa.sim.state.storage import COMPACTION_INTERVAL, SHORTEST_LOG, Shelf, Store
 
 pytestmark = pytest.mark.unit
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from skoupa.sim.clock import VirtualClock, run
-from skoupa.sim.work import Work
+from skoupa.sim.controllers.work import Work
 
 pytestmark = pytest.mark.unit
 

@@ -16,10 +16,10 @@ from skoupa.kube.client import Client
 from skoupa.kube.flow import Flow
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.settings import Settings
-from skoupa.sim import manifests
 from skoupa.sim.clock import VirtualClock
 from skoupa.sim.clock import run as run_virtual
 from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.content import manifests
 
 HOURS_WITHOUT_TERMINAL: Final = 24.0
 FRAMES_PER_SECOND: Final = 8

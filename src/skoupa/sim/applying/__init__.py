@@ -1,0 +1,1 @@
+"""What a patch makes of an object, and who owns which of its fields: plain data in, plain data out."""

@@ -1,0 +1,176 @@
+"""How much may go within a minute and an hour: in all, from one namespace, by one rule.
+
+A reservation is taken from every ceiling before a delete is sent, so nothing overshoots; what did not go gives it back.
+Windows slide by the second, and count what went before a restart once that is told (`rebuild`). A ceiling that is
+reached trips for its scope: what is to be done about it is not decided here. An allowance lets as much pass as somebody
+released on purpose, before the ceilings count again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal
+
+import msgspec
+
+from skoupa.clock import Clock
+
+Span = Literal["all", "namespace", "rule"]
+Key = tuple[Span, str]
+MINUTE: Final = 60
+HOUR: Final = 3600
+
+
+class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
+    """`most` within `seconds` for each scope of this `span`."""
+
+    span: Span
+    seconds: int
+    most: int
+
+
+class Going(msgspec.Struct, frozen=True, kw_only=True):
+    """One deletion as the ceilings see it. `rule` is empty where nobody's rule but the object's own label decides."""
+
+    namespace: str = ""
+    rule: str = ""
+    weight: int = 1
+
+    def scopes(self) -> Iterator[Key]:
+        yield "all", ""
+        if self.namespace:
+            yield "namespace", self.namespace
+        if self.rule:
+            yield "rule", self.rule
+
+
+class Trip(msgspec.Struct, frozen=True, kw_only=True):
+    """A ceiling that one more deletion would break: whose it is, and how much has gone."""
+
+    ceiling: Ceiling
+    name: str
+    gone: int
+    weight: int
+
+
+class Reservation(msgspec.Struct, frozen=True, kw_only=True):
+    going: Going
+    second: int
+    # The allowance that it came from, if it did not count against the ceilings.
+    allowed_by: Key | None = None
+
+
+class Ceilings:
+    def __init__(self, clock: Clock, ceilings: Iterable[Ceiling]) -> None:
+        self._clock = clock
+        self._ceilings = tuple(ceilings)
+        self._longest = max((ceiling.seconds for ceiling in self._ceilings), default=0)
+        self._windows: dict[Key, _Window] = {}
+        self._allowances: dict[Key, int] = {}
+
+    def reserve(self, going: Going) -> Reservation | Trip:
+        second = int(self._clock.now())
+        allowed_by = self._take_allowance(going)
+        if allowed_by is not None:
+            return Reservation(going=going, second=second, allowed_by=allowed_by)
+        keys = dict(going.scopes())
+        for ceiling in self._ceilings:
+            name = keys.get(ceiling.span)
+            if name is None:
+                continue
+            window = self._windows.get((ceiling.span, name))
+            gone = window.within(second, ceiling.seconds) if window is not None else 0
+            if gone + going.weight > ceiling.most:
+                return Trip(ceiling=ceiling, name=name, gone=gone, weight=going.weight)
+        self._count(going, second)
+        return Reservation(going=going, second=second)
+
+    def give_back(self, reservation: Reservation) -> None:
+        """Nothing went: the next may go instead."""
+        going = reservation.going
+        if reservation.allowed_by is not None:
+            self.allow(reservation.allowed_by, going.weight)
+            return
+        for key in going.scopes():
+            window = self._windows.get(key)
+            if window is not None:
+                window.take_back(reservation.second, going.weight)
+
+    def allow(self, key: Key, number: int) -> None:
+        """Lets so many more of this scope pass without counting them."""
+        self._allowances[key] = self._allowances.get(key, 0) + number
+
+    def rebuild(self, gone: Iterable[tuple[float, Going]]) -> None:
+        """Counts what went before this process began."""
+        for at, going in sorted(gone, key=lambda one: one[0]):
+            self._count(going, int(at))
+
+    def _take_allowance(self, going: Going) -> Key | None:
+        for key in going.scopes():
+            left = self._allowances.get(key, 0)
+            if left >= going.weight:
+                self._allowances[key] = left - going.weight
+                if not self._allowances[key]:
+                    del self._allowances[key]
+                return key
+        return None
+
+    def _count(self, going: Going, second: int) -> None:
+        for key in going.scopes():
+            window = self._windows.get(key)
+            if window is None:
+                self._forget_quiet(second)
+                window = self._windows[key] = _Window()
+            window.add(second, going.weight)
+            window.forget(second - self._longest)
+
+    def _forget_quiet(self, second: int) -> None:
+        """Namespaces come and go; one that saw nothing for long needs no window."""
+        if len(self._windows) % 1000 == 999:
+            before = second - self._longest
+            self._windows = {key: window for key, window in self._windows.items() if window.newest >= before}
+
+
+class _Window:
+    """Counts by the second, the oldest first."""
+
+    def __init__(self) -> None:
+        self._seconds: deque[list[int]] = deque()
+
+    @property
+    def newest(self) -> int:
+        return self._seconds[-1][0] if self._seconds else 0
+
+    def add(self, second: int, number: int) -> None:
+        for entry in reversed(self._seconds):
+            if entry[0] <= second:
+                if entry[0] == second:
+                    entry[1] += number
+                    return
+                break
+        if self._seconds and second < self.newest:
+            # A clock that was set back: it counts as of the newest second, so that nothing is forgotten too soon.
+            self._seconds[-1][1] += number
+        else:
+            self._seconds.append([second, number])
+
+    def take_back(self, second: int, number: int) -> None:
+        """What is not in the window any more needs no taking back."""
+        for entry in reversed(self._seconds):
+            if entry[0] <= second:
+                if entry[0] == second:
+                    entry[1] -= number
+                return
+
+    def within(self, second: int, seconds: int) -> int:
+        total = 0
+        for at, number in reversed(self._seconds):
+            if at <= second - seconds:
+                break
+            total += number
+        return total
+
+    def forget(self, before: int) -> None:
+        while self._seconds and self._seconds[0][0] < before:
+            self._seconds.popleft()

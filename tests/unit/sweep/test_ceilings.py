@@ -1,0 +1,144 @@
+"""Ceilings: nothing overshoots, what did not go gives its place back, and a restart does not multiply them."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skoupa.sweep.ceilings import HOUR, MINUTE, Ceiling, Ceilings, Going, Reservation, Trip
+
+pytestmark = pytest.mark.unit
+
+PER_MINUTE = Ceiling(span="all", seconds=MINUTE, most=5)
+PER_NAMESPACE = Ceiling(span="namespace", seconds=MINUTE, most=3)
+PER_RULE = Ceiling(span="rule", seconds=HOUR, most=4)
+
+
+class Hands:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.time = 1_790_000_000.0
+
+    def now(self) -> float:
+        return self.time
+
+
+def ceilings(*which: Ceiling) -> tuple[Ceilings, Hands]:
+    hands = Hands()
+    return Ceilings(hands, which), hands  # type: ignore[arg-type]  # all that it needs of a clock
+
+
+def taken(found: Ceilings, number: int, going: Going) -> list[Trip]:
+    return [trip for _ in range(number) if isinstance(trip := found.reserve(going), Trip)]
+
+
+def test_as_many_as_the_ceiling_says_pass_and_no_more() -> None:
+    found, _ = ceilings(PER_MINUTE)
+    trips = taken(found, 7, Going(namespace="a"))
+    assert trips == [Trip(ceiling=PER_MINUTE, name="", gone=5, weight=1)] * 2
+
+
+def test_the_window_slides() -> None:
+    found, hands = ceilings(PER_MINUTE)
+    assert not taken(found, 3, Going())
+    hands.time += 30
+    assert len(taken(found, 3, Going())) == 1
+    hands.time += 30
+    assert not taken(found, 3, Going())
+    assert taken(found, 1, Going())
+
+
+def test_each_namespace_and_each_rule_has_its_own() -> None:
+    found, _ = ceilings(PER_NAMESPACE, PER_RULE)
+    assert not taken(found, 3, Going(namespace="a"))
+    (trip,) = taken(found, 1, Going(namespace="a"))
+    assert (trip.ceiling, trip.name) == (PER_NAMESPACE, "a")
+    assert not taken(found, 3, Going(namespace="b", rule="nightly"))
+    assert not taken(found, 1, Going(namespace="c", rule="nightly"))
+    (trip,) = taken(found, 1, Going(namespace="c", rule="nightly"))
+    assert (trip.ceiling, trip.name) == (PER_RULE, "nightly")
+
+
+def test_a_namespace_counts_as_what_is_in_it() -> None:
+    found, _ = ceilings(PER_MINUTE)
+    (trip,) = taken(found, 1, Going(weight=6))
+    assert trip.weight == 6
+    assert not taken(found, 1, Going(weight=5))
+
+
+def test_what_trips_one_ceiling_takes_nothing_from_the_others() -> None:
+    found, _ = ceilings(PER_MINUTE, PER_NAMESPACE)
+    taken(found, 100, Going(namespace="a"))
+    assert not taken(found, 2, Going(namespace="b"))
+    assert taken(found, 1, Going(namespace="b"))
+
+
+def test_what_did_not_go_gives_its_place_back() -> None:
+    found, hands = ceilings(PER_MINUTE)
+    places = [found.reserve(Going()) for _ in range(5)]
+    hands.time += 7
+    for place in places[:2]:
+        assert isinstance(place, Reservation)
+        found.give_back(place)
+    assert len(taken(found, 3, Going())) == 1
+
+
+def test_what_went_before_a_restart_counts() -> None:
+    found, hands = ceilings(PER_MINUTE)
+    found.rebuild((hands.time - age, Going()) for age in (1, 2, 30, 59, 61, 3000))
+    assert len(taken(found, 2, Going())) == 1
+
+
+def test_an_allowance_lets_as_much_pass_and_does_not_count() -> None:
+    found, _ = ceilings(PER_NAMESPACE)
+    taken(found, 3, Going(namespace="a"))
+    found.allow(("namespace", "a"), 10)
+    assert not taken(found, 10, Going(namespace="a"))
+    assert taken(found, 1, Going(namespace="a"))
+
+
+def test_an_allowance_that_was_not_used_is_given_back() -> None:
+    found, _ = ceilings(PER_NAMESPACE)
+    taken(found, 3, Going(namespace="a"))
+    found.allow(("namespace", "a"), 1)
+    place = found.reserve(Going(namespace="a"))
+    assert isinstance(place, Reservation)
+    found.give_back(place)
+    assert not taken(found, 1, Going(namespace="a"))
+
+
+def test_a_clock_that_is_set_back_frees_nothing() -> None:
+    found, hands = ceilings(PER_MINUTE)
+    taken(found, 5, Going())
+    hands.time -= 600
+    assert taken(found, 1, Going())
+
+
+def test_a_ceiling_of_zero_lets_nothing_pass() -> None:
+    found, _ = ceilings(Ceiling(span="all", seconds=MINUTE, most=0))
+    assert taken(found, 1, Going())
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.sampled_from(["", "a", "b"]), st.integers(1, 4)), max_size=120)
+)
+def test_no_window_ever_holds_more_than_its_ceiling(steps: list[tuple[int, str, int]]) -> None:
+    limits = (PER_MINUTE, PER_NAMESPACE)
+    found, hands = ceilings(*limits)
+    went: deque[tuple[float, str, int]] = deque()
+    for wait, namespace, weight in steps:
+        hands.time += wait
+        if isinstance(found.reserve(Going(namespace=namespace, weight=weight)), Reservation):
+            went.append((hands.time, namespace, weight))
+        for limit in limits:
+            for name in {namespace for _, namespace, _ in went} if limit.span == "namespace" else {""}:
+                within = sum(
+                    weight
+                    for at, where, weight in went
+                    if at > hands.time - limit.seconds and name in {"", where}
+                )
+                assert within <= limit.most or (limit.span == "namespace" and not name)
