@@ -1,0 +1,167 @@
+"""From a part of an API object to its Struct, with errors that say what to write.
+
+The server checks the same shape when an object is written, but not everything: objects written before a rule, in another
+version, or to a file never met it. Here an unknown field is an error that names the nearest known one, and a wrong
+value one that shows the right form. What to do about an object that can't be read is for its reader to decide.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final, TypeVar, get_type_hints
+
+import msgspec
+from msgspec import inspect as types
+
+from skoupa.errors import UsageError
+from skoupa.expr.instants import parse_rfc3339
+from skoupa.expr.readings import Problem, quoted
+
+T = TypeVar("T")
+
+_STEP: Final = re.compile(r"\.([^.\[\]`]+)|\[(\d+)\]|(\[\.\.\.\])")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
+_MISSING: Final = re.compile(r"Object missing required field `(.*)`")
+_WRONG_TYPE: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`")
+_WORDS: Final = {
+    "str": "a text",
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "array": "a list",
+    "object": "an object with fields",
+    "datetime": "a time such as 2026-08-04T00:30:00Z",
+    "null": "nothing",
+}
+
+
+def read(value: Any, shape: type[T], *, where: str) -> T:
+    """`value` as `shape`; `where` is its place in the object (`spec.scope`)."""
+    try:
+        return msgspec.convert(value, shape, strict=True)
+    except msgspec.ValidationError as error:
+        raise _readable(str(error), value, shape, where=where) from error
+
+
+def read_field(value: Any, shape: type[msgspec.Struct], field: str, *, where: str) -> Any:
+    """`value` as one field of a Struct, for who reads its fields one by one; `where` is the place of the field."""
+    return read(value, _hints(shape)[field], where=where)
+
+
+def unknown_fields(
+    value: Mapping[str, Any], shape: type[msgspec.Struct], *, where: str
+) -> Iterator[UsageError]:
+    """An error for each field that the Struct does not know."""
+    known = frozenset(_hints(shape))
+    for field in value:
+        if field not in known:
+            yield _unknown(str(field), known, where=where)
+
+
+@cache
+def _hints(shape: type[msgspec.Struct]) -> dict[str, Any]:
+    hints = get_type_hints(shape, include_extras=True)
+    return {field.encode_name: hints[field.name] for field in msgspec.structs.fields(shape)}
+
+
+def _readable(message: str, value: Any, shape: Any, *, where: str) -> UsageError:
+    said, _, tail = message.partition(" - at `$")
+    steps = _STEP.findall(tail)
+    place = where + "".join(f".{name}" if name else f"[{index or '…'}]" for name, index, _ in steps)
+    found, info = _at(value, steps), _shape_at(shape, steps)
+    if match := _UNKNOWN.fullmatch(said):
+        return _unknown(match[1], _fields(info), where=place)
+    if match := _MISSING.fullmatch(said):
+        return UsageError(f"{place}.{match[1]} is missing", advice=_about(info, match[1]))
+    if isinstance(info, types.DateTimeType) and isinstance(found, str):
+        problem = parse_rfc3339(found)
+        what = problem.what if isinstance(problem, Problem) else f"{quoted(found)} is no time"
+        instead = (
+            problem.instead if isinstance(problem, Problem) else "write a time such as 2026-08-04T00:30:00Z"
+        )
+        return UsageError(f"{place}: {what}", advice=instead)
+    if isinstance(info, types.LiteralType):
+        choices = " or ".join(str(choice) for choice in info.values)
+        return UsageError(f"{place}: {_shown(found)} is not known", advice=f"write {choices}")
+    if match := _WRONG_TYPE.fullmatch(said):
+        wanted = _words(match[1])
+        return UsageError(f"{place}: {_shown(found)} is not {wanted}", advice=f"write {wanted}")
+    if "matching regex" in said and steps:
+        advice = _about(_shape_at(shape, steps[:-1]), steps[-1][0])
+        return UsageError(f"{place}: {_shown(found)} is none", advice=advice)
+    return UsageError(f"{place}: {_shown(found)} can't be used", advice=said[:1].lower() + said[1:])
+
+
+def _unknown(field: str, known: frozenset[str], *, where: str) -> UsageError:
+    lower = {name.lower(): name for name in sorted(known)}
+    near = difflib.get_close_matches(field.lower(), lower, n=1, cutoff=0.5)
+    advice = f"did you mean {lower[near[0]]}?" if near else f"there are {', '.join(sorted(known))}"
+    return UsageError(f"{where}: there is no field {quoted(field)}", advice=advice)
+
+
+def _at(value: Any, steps: list[tuple[str, str, str]]) -> Any:
+    """What stands at the place of an error; the whole of an object whose bad key is not told."""
+    for name, index, _ in steps:
+        if name and isinstance(value, dict):
+            value = value.get(name)
+        elif index and isinstance(value, list | tuple):
+            value = value[int(index)]
+        else:
+            break
+    return value
+
+
+def _shape_at(shape: Any, steps: list[tuple[str, str, str]]) -> types.Type:
+    info = _bare(types.type_info(shape))
+    for name, *_ in steps:
+        match info:
+            case types.StructType():
+                fields = {field.encode_name: field.type for field in info.fields}
+                info = _bare(fields[name]) if name in fields else types.AnyType()
+            case types.ListType() | types.VarTupleType() | types.SetType() | types.FrozenSetType():
+                info = _bare(info.item_type)
+            case types.DictType():
+                info = _bare(info.value_type)
+            case _:
+                return types.AnyType()
+    return info
+
+
+def _bare(info: types.Type) -> types.Type:
+    """Without descriptions and without None."""
+    while True:
+        if isinstance(info, types.Metadata):
+            info = info.type
+            continue
+        if isinstance(info, types.UnionType):
+            parts = [part for part in info.types if not isinstance(part, types.NoneType)]
+            if len(parts) == 1:
+                info = parts[0]
+                continue
+        return info
+
+
+def _fields(info: types.Type) -> frozenset[str]:
+    known = info.fields if isinstance(info, types.StructType) else ()
+    return frozenset(field.encode_name for field in known)
+
+
+def _about(info: types.Type, name: str) -> str:
+    fields = info.fields if isinstance(info, types.StructType) else ()
+    found = next((field.type for field in fields if field.encode_name == name), None)
+    extra = (found.extra_json_schema or {}) if isinstance(found, types.Metadata) else {}
+    return str(extra.get("description") or f"write {name}")
+
+
+def _words(wanted: str) -> str:
+    parts = [part for part in wanted.split(" | ") if part != "null"]
+    return " or ".join(_WORDS.get(part, part) for part in parts)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    return quoted(msgspec.json.encode(value, enc_hook=str).decode())[1:-1]

@@ -1,0 +1,204 @@
+"""Cron expressions: when they fire, also where clocks change, and what is said about those that can't be read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from skoupa.expr.cron import LONGEST, NAMES, Cron, following, latest, parse_cron
+from skoupa.expr.readings import Problem, ProblemCode
+
+pytestmark = pytest.mark.unit
+
+MINUTE = timedelta(minutes=1)
+
+# Field and what it means; the starred ones are what makes an expression follow the wall.
+MINUTES = {
+    "0": {0},
+    "30": {30},
+    "15,45": {15, 45},
+    "*/20": {0, 20, 40},
+    "*": set(range(60)),
+    "0-59/29": {0, 29, 58},
+}
+HOURS = {
+    "0": {0},
+    "1": {1},
+    "2": {2},
+    "3": {3},
+    "1-3": {1, 2, 3},
+    "23": {23},
+    "*/2": set(range(0, 24, 2)),
+    "*": set(range(24)),
+}
+# A day on which the clocks of the zone change: by an hour, by half of one, by two, at midnight, and by a whole day.
+CHANGES = [
+    ("Europe/Athens", (2026, 3, 29)),
+    ("Europe/Athens", (2026, 10, 25)),
+    ("America/New_York", (2026, 3, 8)),
+    ("America/New_York", (2026, 11, 1)),
+    ("Australia/Lord_Howe", (2026, 4, 4)),
+    ("Australia/Lord_Howe", (2026, 10, 3)),
+    ("Antarctica/Troll", (2026, 3, 29)),
+    ("Antarctica/Troll", (2026, 10, 25)),
+    ("America/Sao_Paulo", (2017, 10, 15)),
+    ("America/Sao_Paulo", (2018, 2, 18)),
+    ("Pacific/Apia", (2011, 12, 30)),
+    ("UTC", (2026, 3, 29)),
+]
+
+
+def read(text: str) -> Cron:
+    cron = parse_cron(text)
+    assert isinstance(cron, Cron), cron
+    return cron
+
+
+def problem(text: str) -> Problem:
+    found = parse_cron(text)
+    assert isinstance(found, Problem), found
+    return found
+
+
+def moment(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def shown(epoch: float | None, zone: str) -> str:
+    assert epoch is not None
+    return datetime.fromtimestamp(epoch, ZoneInfo(zone)).isoformat()
+
+
+def fires(at: datetime, minutes: set[int], hours: set[int], zone: ZoneInfo, *, fixed: bool) -> bool:
+    """The rule itself, minute by minute and without any cleverness."""
+    wall = at.astimezone(zone)
+    fits = wall.minute in minutes and wall.hour in hours
+    if not fixed:
+        return fits
+    before = (at - MINUTE).astimezone(zone).replace(tzinfo=None)
+    skipped, now = before + MINUTE, wall.replace(tzinfo=None)
+    while skipped < now:
+        if skipped.minute in minutes and skipped.hour in hours:
+            return True
+        skipped += MINUTE
+    return fits and not wall.fold
+
+
+@given(
+    minute=st.sampled_from(sorted(MINUTES)),
+    hour=st.sampled_from(sorted(HOURS)),
+    change=st.sampled_from(CHANGES),
+    seconds=st.integers(min_value=-30 * 3600, max_value=50 * 3600),
+)
+@example(minute="30", hour="3", change=("Europe/Athens", (2026, 10, 25)), seconds=75 * 60)
+# Within the hour that comes twice, the nearest time on the wall is not the nearest moment.
+@example(minute="*/20", hour="*", change=("Europe/Athens", (2026, 10, 25)), seconds=10 * 60)
+@example(minute="*/20", hour="*", change=("Europe/Athens", (2026, 10, 25)), seconds=90 * 60)
+def test_both_directions_find_what_the_rule_says_also_where_clocks_change(
+    minute: str, hour: str, change: tuple[str, tuple[int, int, int]], seconds: int
+) -> None:
+    cron = read(f"{minute} {hour} * * *")
+    zone = ZoneInfo(change[0])
+    now = datetime(*change[1], tzinfo=UTC) + timedelta(seconds=seconds)
+    minutes, hours, fixed = MINUTES[minute], HOURS[hour], "*" not in {minute[0], hour[0]}
+
+    at = now.replace(second=0)
+    while not fires(at, minutes, hours, zone, fixed=fixed):
+        at -= MINUTE
+    assert latest(cron, now.timestamp(), zone=zone) == at.timestamp()
+
+    at = now.replace(second=0) + MINUTE
+    while not fires(at, minutes, hours, zone, fixed=fixed):
+        at += MINUTE
+    assert following(cron, now.timestamp(), zone=zone) == at.timestamp()
+
+
+@given(
+    text=st.sampled_from(
+        ["0 16 * * 5", "*/7 * * * *", "30 2 29 2 *", "0 0 L * *", "0 9 * * 1#2", "15 3 1,15 * MON"]
+    ),
+    zone=st.sampled_from(sorted({name for name, _ in CHANGES})),
+    now=st.floats(min_value=0, max_value=4e9),
+)
+def test_the_one_before_comes_before_the_one_after_with_nothing_between(
+    text: str, zone: str, now: float
+) -> None:
+    cron, place = read(text), ZoneInfo(zone)
+    before, after = latest(cron, now, zone=place), following(cron, now, zone=place)
+    assert before is not None
+    assert after is not None
+    assert before <= now < after
+    assert following(cron, before, zone=place) == after
+    assert latest(cron, after, zone=place) == after
+    assert latest(cron, after - 1, zone=place) == before
+
+
+def test_a_fixed_time_that_comes_twice_fires_once_and_one_that_is_skipped_fires_after_the_gap() -> None:
+    zone = ZoneInfo("Europe/Athens")
+    nightly = read("30 3 * * *")
+    assert [
+        shown(following(nightly, moment(start), zone=zone), "Europe/Athens")
+        for start in ("2026-10-24T23:00:00Z", "2026-10-25T00:45:00Z", "2026-03-28T23:00:00Z")
+    ] == ["2026-10-25T03:30:00+03:00", "2026-10-26T03:30:00+02:00", "2026-03-29T04:00:00+03:00"]
+
+
+def test_at_the_very_moment_it_has_fired_and_fires_next_later() -> None:
+    friday = moment("2026-11-20T16:00:00Z")
+    weekly = read("0 16 * * 5")
+    assert latest(weekly, friday, zone=UTC) == friday
+    assert latest(weekly, friday - 0.001, zone=UTC) == friday - 7 * 86_400
+    assert following(weekly, friday - 0.001, zone=UTC) == friday
+    assert following(weekly, friday, zone=UTC) == friday + 7 * 86_400
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_a_name_means_its_five_fields(name: str) -> None:
+    now = moment("2026-11-18T12:34:56Z")
+    for text in (name, name.upper()):
+        assert following(read(text), now, zone=UTC) == following(read(NAMES[name]), now, zone=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("", ProblemCode.EMPTY, "0 16 * * 5"),
+        ("  ", ProblemCode.EMPTY, "0 16 * * 5"),
+        ("0 16 * *", ProblemCode.NOT_UNDERSTOOD, "4 fields, not five"),
+        ("0 0 16 * * 5", ProblemCode.NOT_UNDERSTOOD, "leave out the seconds"),
+        ("60 * * * *", ProblemCode.OUT_OF_RANGE, '"60" is no minute; write 0 to 59'),
+        ("0 24 * * *", ProblemCode.OUT_OF_RANGE, '"24" is no hour'),
+        ("0 0 0 * *", ProblemCode.OUT_OF_RANGE, '"0" is no day of the month'),
+        ("0 0 * 13 *", ProblemCode.OUT_OF_RANGE, '"13" is no month'),
+        ("0 0 * * FRIDAY", ProblemCode.OUT_OF_RANGE, '"FRIDAY" is no day of the week'),
+        ("0 0 * * 5-1", ProblemCode.OUT_OF_RANGE, '"5-1" is no day of the week'),
+        ("*/0 * * * *", ProblemCode.OUT_OF_RANGE, '"*/0" is no minute'),
+        ("0 0 31 2 *", ProblemCode.NO_SUCH_TIME, "there is no such day"),
+        ("0 0 30,31 2 *", ProblemCode.NO_SUCH_TIME, "there is no such day"),
+        ("@every 5m", ProblemCode.NOT_UNDERSTOOD, "*/5 * * * *"),
+        ("@reboot", ProblemCode.NOT_UNDERSTOOD, "@daily"),
+        ("TZ=Europe/Athens 0 16 * * 5", ProblemCode.NOT_UNDERSTOOD, 'write "0 16 * * 5"'),
+        ("CRON_TZ=UTC 0 16 * * 5", ProblemCode.NOT_UNDERSTOOD, "time zone"),
+        ("0" * (LONGEST + 1), ProblemCode.TOO_LONG, "ranges"),
+    ],
+)
+def test_what_is_no_cron_expression_is_told_with_what_to_write(
+    text: str, code: ProblemCode, says: str
+) -> None:
+    found = problem(text)
+    assert found.code == code
+    assert says in str(found)
+
+
+@given(st.text(max_size=300) | st.text(alphabet="0123456789*/,-#LW@? ", max_size=60))
+def test_no_text_makes_the_parser_fail(text: str) -> None:
+    cron = parse_cron(text)
+    if isinstance(cron, Cron):
+        assert following(cron, 0, zone=UTC) is not None
+
+
+def test_beyond_the_end_of_the_calendar_nothing_fires() -> None:
+    assert following(read("0 0 1 1 *"), moment("9999-06-01T00:00:00Z"), zone=UTC) is None
