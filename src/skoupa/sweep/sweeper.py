@@ -9,13 +9,13 @@ Stopping finishes what is under way and starts nothing new.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.errors import Forbidden, LeaseLost, SkoupaError
 from skoupa.facts.rows import Row, Uid
-from skoupa.facts.store import Delta, Store
+from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.kube.flow import RateCeiling
 from skoupa.model.reasons import problems
@@ -78,6 +78,7 @@ class Sweeper:
             observing=observing,
             notice_before=notice_before,
         )
+        self.learn, self.replan, self.look_again = self._plan.learn, self._plan.replan, self._plan.look_again
         self.agenda = self._plan.agenda
         self.memory = self._plan.memory
         self._queue: asyncio.Queue[Uid] = asyncio.Queue(4 * workers)
@@ -88,17 +89,6 @@ class Sweeper:
     @property
     def stopping(self) -> bool:
         return self._stopped.is_set()
-
-    def learn(self, deltas: Iterable[Delta]) -> None:
-        self._plan.learn(deltas)
-
-    def replan(self, rows: Iterable[Row]) -> None:
-        """The time at which these are to be announced may be another now."""
-        self._plan.replan(rows)
-
-    def look_again(self) -> None:
-        """Something beside the objects changed (a keep label, a right): what was held is judged anew."""
-        self._plan.look_again()
 
     async def run(self) -> None:
         """Works until `stop`; then what is under way is finished and it returns."""

@@ -179,3 +179,21 @@ async def test_a_kept_lease_holds_its_namespace_although_leases_are_not_watched(
     await stage.play()
     await stage.later(10 * MINUTE)
     assert stage.there("lock", LEASES)
+
+
+@story()
+async def test_a_namespace_that_can_not_be_understood_may_be_kept(stage: Stage) -> None:
+    stage.cluster.load(
+        [
+            {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": "odd", "labels": {"skoupa.dev/keep": "true", "team": 7}},
+            }
+        ]
+    )
+    play = await stage.play()
+    await stage.make("web", "1m", namespace="odd")
+    await stage.later(10 * MINUTE)
+    assert stage.there("web", namespace="odd")
+    assert "1 of them can't be understood" in play.why_held("web")
