@@ -15,7 +15,7 @@ from typing import Final
 from skoupa import names
 from skoupa.expr.ttl import NOT_KEPT, Keeping, keep_until
 from skoupa.facts.rows import Row
-from skoupa.judge.protected_kinds import kind_name
+from skoupa.kinds.naming import means
 from skoupa.kube.resources import Resource
 from skoupa.kube.selectors import LabelSelector, parse_labels
 from skoupa.model.reasons import Reason, reason
@@ -64,10 +64,8 @@ class Protection:
             re.compile(translate(text)) for text in protect.namespaces if "*" in text or "?" in text
         ]
         self._home = home
-        self._kinds = [(text, kind_name(text)) for text in protect.kinds]
-        self._names = [
-            (text, kind_name(text.partition("/")[0]), _name_pattern(text)) for text in protect.names
-        ]
+        self._kinds = protect.kinds
+        self._names = [(text, text.partition("/")[0], _name_pattern(text)) for text in protect.names]
         # What the settings say of each kind that was met.
         self._by_kind: dict[Resource, tuple[tuple[str, ...], tuple[tuple[str, re.Pattern[str]], ...]]] = {}
         self._selectors: list[tuple[str, LabelSelector]] = [
@@ -114,8 +112,8 @@ class Protection:
     def _meant(self, resource: Resource) -> tuple[tuple[str, ...], tuple[tuple[str, re.Pattern[str]], ...]]:
         meant = self._by_kind.get(resource)
         if meant is None:
-            kinds = tuple(text for text, kind in self._kinds if kind.means(resource))
-            names_ = tuple((text, pattern) for text, kind, pattern in self._names if kind.means(resource))
+            kinds = tuple(text for text in self._kinds if means(text, resource))
+            names_ = tuple((text, pattern) for text, kind, pattern in self._names if means(kind, resource))
             meant = self._by_kind[resource] = (kinds, names_)
         return meant
 

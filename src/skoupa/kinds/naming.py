@@ -53,7 +53,11 @@ def called(resource: Resource) -> frozenset[str]:
     return frozenset(bare | {f"{name}.{resource.group}" for name in bare})
 
 
+def is_wild(text: str) -> bool:
+    return "*" in text or "?" in text
+
+
 def _fits(wanted: str, names: frozenset[str]) -> bool:
-    if "*" in wanted or "?" in wanted:
+    if is_wild(wanted):
         return any(fnmatchcase(name, wanted) for name in names)
     return wanted in names

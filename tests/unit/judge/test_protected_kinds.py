@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from skoupa.judge.protected_kinds import doubts, kind_name
+from skoupa.judge.protected_kinds import doubts
+from skoupa.kinds.naming import means
 from skoupa.kube.kinds import Discovery, Gap
 from skoupa.kube.resources import Resource
 from skoupa.settings import Protect
@@ -65,7 +66,7 @@ ALL = Discovery(resources=(POD, VOLUME, SERVICE, CORE_EVENT, EVENT, DEPLOYMENT, 
 
 
 def meant(text: str) -> set[str]:
-    return {resource.qualified for resource in ALL.preferred() if kind_name(text).means(resource)}
+    return {resource.qualified for resource in ALL.preferred() if means(text, resource)}
 
 
 @pytest.mark.parametrize(
