@@ -58,7 +58,7 @@ cluster-down: setup ## stops it
 
 lock: setup ## writes requirements/dev.lock anew from pyproject.toml
 	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-		--extra demo --extra postgres --group dev --output-file requirements/dev.lock pyproject.toml
+		--extra demo --extra postgres --extra encryption --group dev --output-file requirements/dev.lock pyproject.toml
 
 clean: ## removes .venv and everything that was made here (not the cache of built control planes)
 	@test ! -x $(BIN)/python || $(BIN)/python -m harness.controlplane down 2>/dev/null || true

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,9 @@ from harness.controlplane.sharing import shared_control_plane
 # The rules of the contract are checks too, though no test module.
 pytest.register_assert_rewrite("tests.contract")
 
+
+# Commands under test write their history where a test says so, and nowhere else.
+os.environ["SKOUPA_LEDGER_DSN"] = "none"
 
 # How long an example takes says more about what else runs on the machine than about the code.
 settings.register_profile("skoupa", deadline=None)

@@ -28,9 +28,17 @@ class Subject(msgspec.Struct, frozen=True):
     own: bool = False
 
 
+# What is measured here is more than any cluster lets go in an hour.
+NO_CEILINGS = " ".join(
+    f"--set brakes.{key}=1000000000"
+    for key in ("perMinute", "perHour", "namespacePerMinute", "namespacePerHour")
+)
 SKOUPA = Subject(
     "skoupa",
     f"{sys.executable} -m skoupa run --enforce --accept-backlog --set rate.deletionsPerSecond=1000000 "
+    f"{NO_CEILINGS} "
+    "--set brakes.perMinute=100000000 --set brakes.perHour=100000000 --set brakes.namespacePerMinute=100000000 "
+    "--set brakes.namespacePerHour=100000000 --ledger none "
     "--set address=127.0.0.1:{port} --set lease.namespace=skoupa-bench",
     own=True,
 )

@@ -43,13 +43,19 @@ HONOURED: Final = {
     names.REFRESHED_AT_ANNOTATION: Meaning(
         "annotation",
         "user, CI, `skoupa refresh`",
-        "An RFC 3339 time that counts as the creation time for a TTL that is a duration; one in the future counts as the moment at which it was written.",
+        "An RFC 3339 time that counts as the creation time for a TTL that is a duration; one in the future counts as the "
+        "moment at which it was written, one before the creation for nothing.",
     ),
     names.NOTICE_BEFORE_ANNOTATION: Meaning(
         "annotation",
         "user",
         "Notice that long before the object goes (`1h`), instead of the setting `ttl.noticeBefore`; "
         "on a Namespace for all that is in it and says nothing else.",
+    ),
+    names.NOTIFY_ANNOTATION: Meaning(
+        "annotation",
+        "user",
+        "Name of the route of the settings (`notices.routes`) that is told of this object; on a Namespace of all in it.",
     ),
     names.JANITOR_TTL_ANNOTATION: Meaning(
         "annotation", "user", "kube-janitor's; honoured only with `compat.janitor`."
@@ -73,6 +79,9 @@ OF_THE_INSTALLATION: Final = {
     "[install](install.md).",
     f"{names.SKOUPA_GROUP}/settings-digest": "On the controller's Pods: a digest of their settings, so that a change rolls "
     "them.",
+    names.BRAKE_FINALIZER: "A finalizer on every Brake while a controller enforces: before a Brake goes, what it holds is counted. See "
+    "[brakes](brakes.md).",
+    names.RELEASED_BY_ANNOTATION: "On a Brake, written by `skoupa brakes release`: who releases it.",
     f"{names.SKOUPA_GROUP}/about": "On the ConfigMap of the limits for TTL labels: what its keys mean.",
 }
 
@@ -110,7 +119,7 @@ def labels_page() -> str:
         "## On Skoupa's own objects",
         table(("key", "meaning"), own),
         "## Reserved",
-        "These names are settled but do nothing yet. Skoupa sets no finalizer on anything.",
+        "These names are settled but do nothing yet. Skoupa sets no finalizer on anything but Brakes.",
         table(("key", "form"), later),
         source="skoupa.names",
     )

@@ -11,6 +11,7 @@
     │   └── Disconnected               the connection ended in the middle of an answer
     ├── BadReply                    6  an answer that no API server would give
     ├── LeaseLost                   7  a write that was not sent because another replica may be leading
+    ├── Withdrawn                   5  a write that was not sent because nobody wanted it any more when its turn came
     ├── LedgerUnavailable           6  the ledger can't be read or written now; safe to repeat
     │   └── LedgerUnusable             waiting does not help: no database, a newer one, a missing right
     └── ApiError                    1  the server's refusal, with its Status
@@ -97,6 +98,10 @@ class BadReply(SkoupaError):
 
 class LeaseLost(SkoupaError):
     exit_code = 7
+
+
+class Withdrawn(SkoupaError):
+    exit_code = 5
 
 
 class LedgerUnavailable(SkoupaError):

@@ -31,6 +31,9 @@ SERVICE_ACCOUNT_ANNOTATION: Final = "skoupa.dev/service-account"
 # Written on Alive, and on a Tenant where the guard is on.
 CONFIRM_DELETION_ANNOTATION: Final = "skoupa.dev/confirm-deletion"
 
+# Written on a Brake by `skoupa brakes release`.
+RELEASED_BY_ANNOTATION: Final = "skoupa.dev/released-by"
+
 # Keys of other tools that are honoured only where a compat switch says so.
 JANITOR_TTL_ANNOTATION: Final = "janitor/ttl"
 JANITOR_EXPIRES_ANNOTATION: Final = "janitor/expires"
@@ -42,6 +45,7 @@ KUBEZOO_TENANT_FINALIZER: Final = "kubezoo.io/tenant"
 TENANT_FINALIZER: Final = "skoupa.dev/tenant"
 AWS_EXTERNAL_GC_FINALIZER: Final = "awsexternalresourcegc.infrastructure.cluster.x-k8s.io"
 EXTERNAL_CLEANUP_FINALIZER: Final = "skoupa.dev/external-cleanup"
+BRAKE_FINALIZER: Final = "skoupa.dev/brake"
 
 # Finalizers that Kubernetes itself sets and that every reader of a deletion has to know.
 FOREGROUND_FINALIZER: Final = "foregroundDeletion"

@@ -35,7 +35,12 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def started(*args: str | Path, kubeconfig: Path, env: Mapping[str, str] | None = None) -> Process:
-    environment = {"PATH": os.environ["PATH"], "KUBECONFIG": str(kubeconfig), **(env or {})}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "KUBECONFIG": str(kubeconfig),
+        "SKOUPA_LEDGER_DSN": "none",
+        **(env or {}),
+    }
     return await asyncio.create_subprocess_exec(COMMAND, *args, stdout=PIPE, stderr=PIPE, env=environment)
 
 

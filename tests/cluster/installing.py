@@ -132,4 +132,5 @@ def eventually(condition: Callable[[], T], what: str, *, seconds: float = 30.0) 
 
 
 def _environment() -> dict[str, str]:
-    return {key: value for key, value in os.environ.items() if not key.startswith(("SKOUPA_", "KUBECONFIG"))}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("SKOUPA_", "KUBECONFIG"))}
+    return {**kept, "SKOUPA_LEDGER_DSN": "none"}

@@ -13,9 +13,18 @@ from harness.controlplane import ControlPlane, Options
 from skoupa.admission.limits import LIMITS_CONFIG_MAP
 from skoupa.admission.ttl_policies import ttl_admission
 from skoupa.expr.readings import Problem
-from skoupa.expr.ttl import parse_ttl
+from skoupa.expr.ttl import keep_slip, parse_ttl
 from skoupa.settings import TtlSettings
-from tests.cluster.admission_probe import CONFIG_MAPS, KEY, Said, Writer, collection_of, define, wait_until
+from tests.cluster.admission_probe import (
+    CONFIG_MAPS,
+    DEFINITIONS,
+    KEY,
+    Said,
+    Writer,
+    collection_of,
+    define,
+    wait_until,
+)
 from tests.unit.admission.ttl_values import GOLDEN, NOT_UNDERSTOOD
 
 pytestmark = pytest.mark.cluster
@@ -27,6 +36,8 @@ WIDGETS = "/apis/example.org/v1/namespaces/default/widgets"
 GADGETS = "/apis/example.org/v1/gadgets"
 OWN = "/apis/skoupa.dev/v1/gadgets"
 REFRESHED = "skoupa.dev/refreshed-at"
+KEEP = "skoupa.dev/keep"
+PART_OF = {"app.kubernetes.io/part-of": "skoupa"}
 LIMITS = f"{CONFIG_MAPS}/{LIMITS_CONFIG_MAP}"
 CONTAINERS = [{"name": "c", "image": "example.org/none"}]
 
@@ -90,6 +101,19 @@ def at(when: timedelta) -> str:
 
 def rfc3339(when: timedelta) -> str:
     return f"{datetime.now(UTC) + when:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def later_by_its_managers(ahead: timedelta) -> dict[str, Any]:
+    """Metadata of a new object at which an update happens that much later, as far as a policy can tell."""
+    entry = {
+        "manager": "from-the-future",
+        "operation": "Apply",
+        "apiVersion": "v1",
+        "time": rfc3339(ahead),
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:data": {}},
+    }
+    return {"managedFields": [entry]}
 
 
 class TestWarnings:
@@ -175,20 +199,14 @@ class TestWarnings:
     def test_a_duration_that_is_over_already_is_warned_about_with_a_time_to_write(
         self, server: Writer
     ) -> None:
-        create(
-            server,
-            CONFIG_MAPS,
-            "old",
-            "1d",
-            metadata={"annotations": {REFRESHED: rfc3339(timedelta(hours=-1))}},
-        )
+        create(server, CONFIG_MAPS, "old", "1d", metadata=later_by_its_managers(timedelta(hours=1)))
         warning = server.label(CONFIG_MAPS, "old", "10m").warning
         found = re.search(r"so the object goes at once; to let it go 10m from now write (\S+)$", warning)
         assert found, warning
         proposed = parse_ttl(found[1])
         assert not isinstance(proposed, Problem)
         assert server.label(CONFIG_MAPS, "old", found[1]).warning == ""
-        expected = datetime.now(UTC) + timedelta(minutes=10)
+        expected = datetime.now(UTC) + timedelta(hours=1, minutes=10)
         assert abs((datetime.strptime(found[1], "%Y-%m-%dT%H%M%S%z") - expected).total_seconds()) < 30
 
     def test_a_duration_counts_from_creation(self, server: Writer) -> None:
@@ -201,14 +219,70 @@ class TestWarnings:
         wait_until(is_over, "1s is over")
 
     def test_a_refresh_starts_the_duration_anew(self, server: Writer) -> None:
-        old = {"annotations": {REFRESHED: rfc3339(timedelta(hours=-1))}}
-        create(server, CONFIG_MAPS, "refreshed", "1d", metadata=old)
-        fresh = {REFRESHED: rfc3339(timedelta(seconds=-5)).lower()}
+        create(server, CONFIG_MAPS, "refreshed", "1d", metadata=later_by_its_managers(timedelta(hours=1)))
+        assert "was over at" in server.label(CONFIG_MAPS, "refreshed", "9m").warning
+        fresh = {REFRESHED: rfc3339(timedelta(minutes=59)).lower()}
         assert server.label(CONFIG_MAPS, "refreshed", "10m", annotations=fresh).warning == ""
         ahead = {REFRESHED: rfc3339(timedelta(days=300))}
         assert server.label(CONFIG_MAPS, "refreshed", "11m", annotations=ahead).warning == ""
         unclear = {REFRESHED: "yesterday"}
-        assert server.label(CONFIG_MAPS, "refreshed", "12m", annotations=unclear).warning == ""
+        assert "was over at" in server.label(CONFIG_MAPS, "refreshed", "12m", annotations=unclear).warning
+
+    def test_a_refresh_before_the_creation_ends_nothing(self, server: Writer) -> None:
+        old = {"annotations": {REFRESHED: "2025-01-01T00:00:00Z"}}
+        assert create(server, CONFIG_MAPS, "copied", "1h", metadata=old).warning == ""
+        assert server.label(CONFIG_MAPS, "copied", "2h", annotations={"a": "b"}).warning == ""
+
+    @pytest.mark.parametrize(
+        ("path", "name", "labels", "what"),
+        [
+            (CONFIG_MAPS, "ours", PART_OF, "the ConfigMap ours"),
+            (CONFIG_MAPS, "skoupa-state", {}, "the ConfigMap skoupa-state"),
+            (NAMESPACES, "home", PART_OF, "the Namespace home"),
+        ],
+    )
+    def test_on_skoupas_own_objects_it_is_said_to_be_ignored_and_nothing_else(
+        self, server: Writer, path: str, name: str, labels: dict[str, str], what: str
+    ) -> None:
+        for value in ("2days", "0", "2020-01-01", "8h"):
+            said = server.create(path, name, dry_run=True, metadata={"labels": {KEY: value, **labels}})
+            assert said.warning == f"{KEY} is ignored on {what}: Skoupa's own objects do not go by a label"
+
+    def test_on_the_definition_of_an_own_kind_it_is_said_to_be_ignored(self, server: Writer) -> None:
+        said = server.label(DEFINITIONS, "gadgets.skoupa.dev", "0").warning
+        assert said.startswith(f"{KEY} is ignored on the definition of gadgets.skoupa.dev")
+        assert "goes at once" in server.label(DEFINITIONS, "gadgets.example.org", "0").warning
+        for name in ("gadgets.skoupa.dev", "gadgets.example.org"):
+            server.label(DEFINITIONS, name, None)
+
+    def test_what_is_written_as_an_annotation_on_an_own_object_is_not_spoken_of(self, server: Writer) -> None:
+        metadata = {"labels": PART_OF, "annotations": {KEY: "0", KEEP: "true"}}
+        assert server.create(CONFIG_MAPS, "ours", dry_run=True, metadata=metadata).warning == ""
+
+    def test_a_keep_label_is_doubted_where_the_engine_doubts_it_and_nowhere_else(
+        self, server: Writer
+    ) -> None:
+        plain = ("true", "yes", "1", "audit", "JIRA-7", "false", "2027-09-30", "v1.2")
+        slips = ("1h", "2027-13-45", "2027-9-30", "FALSE", "no", "off", "0", "2months", "1.5d")
+        for value in (*plain, *slips, *GOLDEN):
+            said = server.create(CONFIG_MAPS, "probe", dry_run=True, metadata={"labels": {KEEP: value}})
+            slip = keep_slip(value)
+            if slip is None:
+                assert said.warning == "", value
+            elif value in slips:
+                assert said.warning.startswith(f"{KEEP}={value} keeps for good: {slip[0]}; write"), value
+            else:
+                assert said.warning == "" or said.warning.startswith(
+                    f"{KEEP}={value} keeps for good: {slip[0]}"
+                )
+
+    def test_a_keep_label_is_spoken_of_when_it_is_written_and_not_again(self, server: Writer) -> None:
+        said = server.create(CONFIG_MAPS, "kept-oddly", metadata={"labels": {KEEP: "1h"}})
+        assert said.status == 201
+        assert "a duration does not say until when" in said.warning
+        assert server.label(CONFIG_MAPS, "kept-oddly", "2h").warning == ""
+        assert label(server, "kept-oddly", {KEEP: "off"}).warning
+        assert label(server, "kept-oddly", {KEEP: None}).warning == ""
 
     @pytest.mark.parametrize("value", ["0", "0d"])
     def test_zero_goes_at_once_and_is_warned_about(self, server: Writer, value: str) -> None:
@@ -320,8 +394,7 @@ class TestRefusals:
         assert server.ask("GET", f"{CONFIG_MAPS}/steady").body["metadata"]["labels"][KEY] == "1d"
 
     def test_a_duration_that_is_over_is_refused(self, server: Writer) -> None:
-        old = {"annotations": {REFRESHED: rfc3339(timedelta(hours=-1))}}
-        create(server, CONFIG_MAPS, "long-ago", "1d", metadata=old)
+        create(server, CONFIG_MAPS, "long-ago", "1d", metadata=later_by_its_managers(timedelta(hours=1)))
         assert "to let it go 10m from now write" in server.label(CONFIG_MAPS, "long-ago", "10m").refused
 
     def test_an_annotation_in_place_of_the_label_is_only_warned_about(self, server: Writer) -> None:
@@ -485,6 +558,63 @@ class TestRightToDelete:
         server.create(PODS, "others", spec={"containers": CONTAINERS})
         assert server.as_user("bob").label(f"{PODS}/others", "status", "1h").status == 403
 
+    @pytest.mark.parametrize(
+        ("before", "after", "passes"),
+        [
+            ("true", None, False),
+            ("true", "false", False),
+            ("true", "2099-01-01", False),
+            ("2099-01-01", "2098-12-31T235959Z", False),
+            ("2099-01-01", None, False),
+            ("2099-01-01", "2099-01-01T000001Z", True),
+            ("2099-01-01", "true", True),
+            ("true", "because", True),
+            ("false", None, True),
+            (None, "2020-01-01", True),
+        ],
+    )
+    def test_who_may_not_delete_may_not_take_a_keep_label_off_what_has_a_ttl(
+        self,
+        server: Writer,
+        before: str | None,
+        after: str | None,
+        passes: bool,  # noqa: FBT001 - a parameter
+    ) -> None:
+        bob = server.as_user("bob")
+        for name, ttl in (("timed", {KEY: "1h"}), ("untimed", {})):
+            marks = {**ttl, **({KEEP: before} if before is not None else {})}
+            assert server.create(CONFIG_MAPS, name, metadata={"labels": marks}).status == 201
+        try:
+            said = label(bob, "timed", {KEEP: after})
+            assert (said.status == 200) is passes, said
+            if not passes:
+                assert (
+                    f"bob may not delete configmaps timed and so may not remove or shorten {KEEP}"
+                    in said.refused
+                )
+            assert label(bob, "untimed", {KEEP: after}).status == 200
+            assert label(server, "timed", {KEEP: after}).status == 200
+        finally:
+            for name in ("timed", "untimed"):
+                server.ask("DELETE", f"{CONFIG_MAPS}/{name}")
+
+    def test_who_may_not_delete_may_not_take_a_refresh_back(self, server: Writer) -> None:
+        bob = server.as_user("bob")
+        create(server, CONFIG_MAPS, "used", "1h")
+
+        def refresh(writer: Writer, moment: str | None) -> int:
+            body = {"metadata": {"annotations": {REFRESHED: moment}}}
+            path = f"{CONFIG_MAPS}/used"
+            return writer.ask("PATCH", path, body, media_type="application/merge-patch+json").status
+
+        assert refresh(bob, "2020-01-01T00:00:00Z") == 200, "before the creation: it does nothing"
+        assert refresh(bob, None) == 200
+        assert refresh(bob, "2098-01-01T00:00:00Z") == 200
+        assert refresh(bob, "2098-01-01T00:00:01Z") == 200
+        for less in (None, "2098-01-01T00:00:00Z", "soon", "2020-01-01T00:00:00Z", "x" * 1000):
+            assert refresh(bob, less) == 403
+        assert refresh(server, None) == 200
+
     def test_the_right_to_delete_that_very_object_is_enough(self, server: Writer) -> None:
         rules = [
             {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["his"], "verbs": ["delete"]}
@@ -540,6 +670,11 @@ class TestKyvernoReadings:
             assert server.probe(value).warning == ""
         server.ask("PATCH", LIMITS, {"data": {"maximum": "90d"}}, media_type="application/merge-patch+json")
         wait_until(lambda: server.probe("2days").status == 422, "the limits are back")
+
+
+def label(writer: Writer, name: str, labels: dict[str, str | None]) -> Said:
+    body = {"metadata": {"labels": labels}}
+    return writer.ask("PATCH", f"{CONFIG_MAPS}/{name}", body, media_type="application/merge-patch+json")
 
 
 def grant(writer: Writer, name: str, *, rules: list[Any], user: str, namespace: str = "") -> None:

@@ -78,7 +78,7 @@ def test_a_field_that_somebody_else_manages_is_a_conflict_until_forced(installed
     assert "--force-conflicts" in said.stderr
     forced = outcomes(skoupa(installed, "install", "--mode", "enforce", "--apply", "--force-conflicts"))
     assert forced["deployments.apps/skoupa in skoupa"] == "changed"
-    assert asked(installed.probe(), "GET", path)["spec"]["replicas"] == 2
+    assert asked(installed.probe(), "GET", path)["spec"]["replicas"] == 1
 
 
 def test_the_installed_rights_suffice_for_a_controller_and_nothing_was_denied(

@@ -26,8 +26,12 @@ CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 LIMITS = "/api/v1/namespaces/skoupa/configmaps/skoupa-ttl-limits"
 # Everything that `install` makes, wherever it is.
 COLLECTIONS = (
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "/api/v1/namespaces",
-    *(f"/api/v1/namespaces/skoupa/{plural}" for plural in ("serviceaccounts", "configmaps", "services")),
+    *(
+        f"/api/v1/namespaces/skoupa/{plural}"
+        for plural in ("serviceaccounts", "configmaps", "services", "persistentvolumeclaims")
+    ),
     *(f"{RBAC}/{plural}" for plural in ("clusterroles", "clusterrolebindings")),
     *(f"{RBAC}/namespaces/skoupa/{plural}" for plural in ("roles", "rolebindings")),
     "/apis/policy/v1/namespaces/skoupa/poddisruptionbudgets",
@@ -35,8 +39,9 @@ COLLECTIONS = (
     POLICIES,
     BINDINGS,
 )
+_WRITTEN_TO = ("/deployments", "/poddisruptionbudgets", "/persistentvolumeclaims")
 # Their controllers write on them all the time, which changes the version and nothing that was asked for.
-BUSY = tuple(path for path in COLLECTIONS if path.endswith(("/deployments", "/poddisruptionbudgets")))
+BUSY = tuple(path for path in COLLECTIONS if path.endswith(_WRITTEN_TO))
 WRITERS = {"skoupa", "kubectl-client-side-apply"}
 EVERYTHING = "ttl: {minimum: 1h, maximum: 90d, requireDeleteRight: true}\n"
 
@@ -92,6 +97,9 @@ def settled(item: dict[str, Any]) -> bool:
     """The server checks the types of a policy, and gathers the rules of an aggregated role."""
     if "matchConstraints" in item.get("spec", {}):
         return bool(item.get("status", {}).get("observedGeneration") == item["metadata"]["generation"])
+    if "versions" in item.get("spec", {}):
+        conditions = {one["type"]: one["status"] for one in item.get("status", {}).get("conditions", ())}
+        return conditions.get("Established") == "True"
     return bool(item["rules"]) if "aggregationRule" in item else True
 
 
@@ -200,7 +208,12 @@ class TestSettingsThatAreTakenBack:
         settings.write_text("features: {ttl: false}\n")
         done = outcomes(install(server, settings, "--apply"))
         gone = {name.rpartition("/")[2] for name, outcome in done.items() if outcome == "deleted"}
-        assert gone == {"skoupa-ttl-label", "skoupa-label-as-annotation", "skoupa-ttl-delete-right"}
+        assert gone == {
+            "skoupa-ttl-label",
+            "skoupa-label-as-annotation",
+            "skoupa-keep-label",
+            "skoupa-ttl-delete-right",
+        }
         assert set(asked(server.probe(), "GET", LIMITS)["data"].values()) == {""}
 
         def silent() -> bool:

@@ -82,16 +82,26 @@ def test_lists_in_a_variable_are_separated_by_commas_and_selectors_by_semicolons
         ({"ttl": {"noticeBefor": "1h"}}, "no setting ttl.noticeBefor: did you mean ttl.noticeBefore?"),
         ({"noticeBefore": "1h"}, "no setting noticeBefore: did you mean ttl.noticeBefore?"),
         ({"protect": {"namespace": ["a"]}}, "did you mean protect.namespaces?"),
-        ({"mode": "delete"}, "mode: Invalid enum value 'delete': write observe or enforce"),
-        ({"mode": True}, "mode: Expected `str`, got `bool`"),
-        ({"namespaces": "shop"}, "namespaces: Expected `array`, got `str`"),
-        ({"rate": {"inFlight": 0}}, "rate.inFlight: Expected `int` >= 1"),
-        ({"rate": {"deletionsPerSecond": -1}}, "rate.deletionsPerSecond: Expected `float` > 0.0"),
+        ({"mode": "delete"}, "mode: 'delete' is not known: write observe or enforce"),
+        ({"mode": True}, "mode: it is true or false: write observe or enforce"),
+        ({"namespaces": "shop"}, "namespaces: it is a text: write a list, such as [a, b]"),
+        ({"rate": {"inFlight": 0}}, "rate.inFlight: it must be 1 or more: write a whole number, 1 or more"),
+        ({"rate": {"inFlight": 5000}}, "rate.inFlight: it must be 1000 or less"),
+        ({"rate": {"inFlight": "many"}}, "rate.inFlight: it is a text: write a whole number"),
+        ({"protect": {"kinds": [5]}}, "it is a whole number: write a text, in quotes"),
+        ({"features": {"ttl": "on"}}, "features.ttl: it is a text: write true or false"),
+        ({"ttl": {"notAfter": 2027}}, "ttl.notAfter: it is a whole number: write a text, in quotes"),
+        ({"ttl": {"minimum": "2d", "maximum": "1d"}}, "ttl.minimum (2d) is more than ttl.maximum (1d)"),
+        (
+            {"lease": {"seconds": 15, "retrySeconds": 15}},
+            "lease.retrySeconds (15) is not less than lease.seconds (15)",
+        ),
+        ({"rate": {"deletionsPerSecond": -1}}, "rate.deletionsPerSecond: it must be more than 0"),
         ({"rate": {"deletionsPerSecond": float("nan")}}, "rate.deletionsPerSecond"),
-        ({"rate": 5}, "rate: Expected `object`, got `int`"),
+        ({"rate": 5}, "rate: it is a whole number: write its settings below it"),
         ({"ttl": {"noticeBefore": "2days"}}, "ttl.noticeBefore: '2days' is no duration: write 2d"),
         ({"stuckAfter": ""}, "stuckAfter: '' is no duration"),
-        ({"lease": {"seconds": 1}}, "lease.seconds: Expected `int` >= 3"),
+        ({"lease": {"seconds": 1}}, "lease.seconds: it must be 3 or more"),
         ({"protect": {"names": ["Pod"]}}, "'Pod' names no object: write KIND/NAME or KIND/NAMESPACE/NAME"),
         ({"protect": {"names": ["Pod//x"]}}, "'Pod//x' names no object"),
         ({"protect": {"names": ["Po d/x"]}}, "protect.names: 'Po d' can't be the name of a kind"),
@@ -136,6 +146,14 @@ def test_a_file_that_is_no_settings_is_an_error(tmp_path: Path, text: str, said:
     with pytest.raises(UsageError) as caught:
         load(written(tmp_path, text), environ={})
     assert said in str(caught.value)
+
+
+def test_a_date_needs_no_quotes(tmp_path: Path) -> None:
+    file = tmp_path / "skoupa.yaml"
+    file.write_text("ttl: {notAfter: 2027-01-31}\n")
+    assert load(str(file), environ={}).ttl.not_after == "2027-01-31"
+    file.write_text("ttl:\n  notAfter: 2027-01-31T18:00:00Z\n")
+    assert load(str(file), environ={}).ttl.not_after == "2027-01-31T18:00:00Z"
 
 
 def test_an_empty_file_gives_the_defaults_and_a_missing_one_an_error(tmp_path: Path) -> None:
@@ -205,6 +223,27 @@ def test_no_setting_changes_the_key_of_the_label(setting: Any, key: str) -> None
 def test_no_setting_is_even_named_after_a_label_key() -> None:
     assert not [key for key in KEYS if "label" in key.lower() and "key" in key.lower()]
     assert names.TTL_LABEL == "cleanup.kyverno.io/ttl"
+
+
+@pytest.mark.parametrize(
+    ("brakes", "said"),
+    [
+        (
+            {"perMinute": 0},
+            "brakes.perMinute: 0 would let nothing go: write 1 or more; to let nothing go, write `mode: ",
+        ),
+        ({"namespacePerHour": -5}, "brakes.namespacePerHour: -5 would let nothing go"),
+        ({"share": 0}, "brakes.share: 0 would let nothing go"),
+        ({"share": 101}, "from 1 to 100"),
+        ({"surgeFactor": 1}, "write 2 or more"),
+        ({"parents": ["name space"]}, "can't be the name of a kind"),
+        ({"perMinutes": 5}, "did you mean brakes.perMinute?"),
+    ],
+)
+def test_a_ceiling_that_can_not_be_meant_says_what_to_write(brakes: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        decode({"brakes": brakes}, source="the settings")
+    assert said in str(refused.value)
 
 
 def test_the_feature_can_be_switched_off_altogether() -> None:

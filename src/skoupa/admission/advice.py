@@ -60,8 +60,7 @@ def advising() -> list[Variable]:
     whats = [(case.when, sentence(case.what, word=case.word)) for case in _CASES]
     insteads = [(case.when, sentence(case.instead, suggestion=case.suggestion)) for case in _CASES]
     return [
-        variable("lower", f"{_VALUE}.lowerAscii()"),
-        variable("spelt", replaced(_LOWER, [*_LETTERS, *_BETWEEN])),
+        *spelling(),
         variable("total", f"{matches(_SPELT, _SHORT_PAIRS)} ? {_sum_of_pairs()} : -1"),
         variable("decimal", f"{matches(_SPELT, _DECIMAL)} ? {_decimal_seconds()} : -1"),
         variable("day", f"{matches(_VALUE, _LOOSE_DATE)} ? {_padded_date()} : ''"),
@@ -72,6 +71,28 @@ def advising() -> list[Variable]:
         variable("what", choose(whats, otherwise=literal("it is neither a duration nor a time"))),
         variable("instead", choose(insteads, otherwise=literal(WHAT_TO_WRITE))),
     ]
+
+
+def spelling() -> list[Variable]:
+    """`lower`, and `spelt`: the value with its units, if such they are, as single letters."""
+    return [
+        variable("lower", f"{_VALUE}.lowerAscii()"),
+        variable("spelt", replaced(_LOWER, [*_LETTERS, *_BETWEEN])),
+    ]
+
+
+def like_duration() -> str:
+    """Whether somebody who writes durations would write this, well or badly; to be asked beside `spelling`."""
+    units = "|".join(pattern for pattern, _ in _LONG_UNITS)
+    loosely = matches(_SPELT, "(?:[0-9]+(?:[.][0-9]+)?[wdhms])+")
+    return f"({loosely} || {matches(_LOWER, f'[0-9]{{1,4}}(?:{units})')})"
+
+
+def like_time() -> str:
+    """Whether somebody who writes dates or times would write this, well or badly."""
+    compact, day_first = "(?:19|20)[0-9]{6}", "[0-9]{1,2}[-._][0-9]{1,2}[-._][0-9]{4}"
+    dates = f"(?:{_LOOSE_DATE}|{compact}|{day_first})(?:{_LOOSE_CLOCK})?"
+    return matches(_VALUE, f"{dates}|[1-3][0-9]{{9}}")
 
 
 def _sum_of_pairs() -> str:

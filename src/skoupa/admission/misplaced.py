@@ -13,6 +13,7 @@ from typing import Final
 from skoupa import names
 from skoupa.admission.cel import literal, matches, sentence
 from skoupa.admission.grammar import TIME
+from skoupa.admission.own import IS_OWN
 from skoupa.admission.policies import Manifest, Writes, policy, validation
 from skoupa.admission.readings import Variable, understanding, variable
 from skoupa.judge.misplaced import ANY_TTL, KEEP_FOR_GOOD, LABEL_VALUE
@@ -29,7 +30,7 @@ def misplaced_policy() -> Iterator[Manifest]:
     any_of_them = " || ".join(_misplaced(key) for key in (names.TTL_LABEL, names.KEEP_LABEL))
     writes = Writes(
         name="annotation-added-or-changed",
-        condition=f"({any_of_them}) && !({_MADE_BY_A_CONTROLLER})",
+        condition=f"({any_of_them}) && !({_MADE_BY_A_CONTROLLER}) && !{IS_OWN}",
         resources=("*",),
         left_out=(
             ("", ("events", "endpoints")),

@@ -23,12 +23,17 @@ LONGEST: Final = 100
 
 _KEY: Final = literal(names.TTL_LABEL)
 _LABEL: Final = f"metadata.?labels[?{_KEY}]"
-_REFRESHED: Final = f"object.metadata.?annotations[?{literal(names.REFRESHED_AT_ANNOTATION)}].orValue('')"
 
-# Removing the label is always silent, and so is every write that leaves it as it was.
-LABEL_CHANGED: Final = (
-    f"object.{_LABEL}.hasValue() && (oldObject == null || object.{_LABEL} != oldObject.{_LABEL})"
-)
+_CREATED: Final = "object.metadata.creationTimestamp"
+
+
+def label_changed(key: str) -> str:
+    """Whether this write sets the label: removing it is always silent, and so is every write that leaves it as it was."""
+    label = f"metadata.?labels[?{literal(key)}]"
+    return f"object.{label}.hasValue() && (oldObject == null || object.{label} != oldObject.{label})"
+
+
+LABEL_CHANGED: Final = label_changed(names.TTL_LABEL)
 
 
 def is_duration(text: str) -> str:
@@ -55,6 +60,23 @@ def label_time(instant: str) -> str:
     return f"string(timestamp({instant})).replace(':', '')"
 
 
+def refresh(text: str) -> str:
+    """Seconds since the epoch of a refresh in capital letters; 0 for one that is not understood and does not count."""
+    # On the first and the last day an offset could lead to a year that CEL or the engine does not have.
+    in_range = f"size({text}) <= {LONGEST} && {text} >= '1970-01-02' && {text} < '9999-12-31'"
+    return f"({in_range} && {matches(text, RFC3339)} ? int(timestamp({text})) : 0)"
+
+
+def refreshed(where: str) -> str:
+    """The text of the annotation on `object` or `oldObject`, in capital letters; empty where there is none."""
+    key = literal(names.REFRESHED_AT_ANNOTATION)
+    return f"{where}.metadata.?annotations[?{key}].orValue('').upperAscii()"
+
+
+def created() -> Variable:
+    return variable("created", f"has({_CREATED}) && {_CREATED} != null ? int(timestamp({_CREATED})) : 0")
+
+
 def variable(name: str, expression: str) -> Variable:
     return {"name": name, "expression": expression}
 
@@ -74,28 +96,19 @@ def understanding(text: str) -> list[Variable]:
 
 def reading() -> list[Variable]:
     """Those of `understanding` for the label, `created`, `now`, `since`, and `due`, which counts only where understood."""
-    value, created = "variables.value", "object.metadata.creationTimestamp"
+    value = "variables.value"
     times = "object.metadata.?managedFields.orValue([]).filter(f, has(f.time)).map(f, int(timestamp(f.time)))"
-    refreshed = "variables.refreshed"
-    # On the first and the last day an offset could lead to a year that CEL or the engine does not have.
-    in_range = f"size({refreshed}) <= {LONGEST} && {refreshed} >= '1970-01-02' && {refreshed} < '9999-12-31'"
-    is_refreshed = f"{in_range} && {matches(refreshed, RFC3339)}"
+    # A refresh in the future counts as now, and one before the creation not at all.
+    since = f"[variables.created, [{refresh('variables.refreshed')}, variables.now].min()].max()"
     return [
         *understanding(f"object.{_LABEL}.orValue('')"),
-        variable(
-            "created",
-            f"has({created}) && {created} != null ? int(timestamp({created})) : 0",
-        ),
+        created(),
         variable(
             "now",
             f"request.operation == 'UPDATE' ? ([variables.created] + {times}).max() : variables.created",
         ),
-        variable("refreshed", f"{_REFRESHED}.upperAscii()"),
-        # A refresh in the future counts as now; one that is not understood does not count.
-        variable(
-            "since",
-            f"{is_refreshed} ? [int(timestamp({refreshed})), variables.now].min() : variables.created",
-        ),
+        variable("refreshed", refreshed("object")),
+        variable("since", since),
         variable(
             "due",
             choose(

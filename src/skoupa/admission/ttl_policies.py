@@ -1,8 +1,8 @@
 """The ValidatingAdmissionPolicies for the TTL label: the API server checks it, and nothing of ours can be down.
 
 `skoupa-ttl-label` speaks about values that will not do what their writer wants: it warns, and with `ttl.refuse` it
-denies. `skoupa-label-as-annotation` warns. `skoupa-ttl-limits` and `skoupa-ttl-delete-right` deny, and are there only
-where a setting asks for them. By default there are only the warnings, and nothing that could refuse a write.
+denies. `skoupa-label-as-annotation` and `skoupa-keep-label` warn. `skoupa-ttl-limits` and `skoupa-ttl-delete-right`
+deny, and are there only where a setting asks for them. By default nothing here could refuse a write.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from typing import Final
 from skoupa import names
 from skoupa.admission.advice import WHAT_TO_WRITE, advising
 from skoupa.admission.cel import literal, matches, sentence
+from skoupa.admission.delete_right import delete_right_policy
 from skoupa.admission.grammar import KYVERNO
+from skoupa.admission.keeping import keep_policy
 from skoupa.admission.limits import config_map, limit_validations, limit_variables, limits_of
 from skoupa.admission.misplaced import misplaced_policy
+from skoupa.admission.own import OWN
 from skoupa.admission.policies import Manifest, policy, validation
 from skoupa.admission.readings import label_time, reading, variable
 from skoupa.model.reasons import REASONS
@@ -22,7 +25,6 @@ from skoupa.settings import TtlSettings
 
 LABEL_POLICY: Final = "skoupa-ttl-label"
 LIMITS_POLICY: Final = "skoupa-ttl-limits"
-DELETE_RIGHT_POLICY: Final = "skoupa-ttl-delete-right"
 
 _VALUE: Final = "variables.value"
 _KEY: Final = literal(names.TTL_LABEL)
@@ -42,19 +44,18 @@ def ttl_admission(
     manifests = [
         *policy(
             LABEL_POLICY,
-            variables=[*reading(), *advising()],
+            variables=[variable("own", OWN), *reading(), *advising()],
             validations=_label_validations(kyverno_readings=kyverno_readings),
             denies=settings.refuse,
         ),
         *misplaced_policy(),
+        *keep_policy(),
     ]
     set_limits = limits_of(settings)
     if set_limits or had_limits:
         manifests += limits_admission(set_limits, namespace=namespace, kyverno_readings=kyverno_readings)
     if settings.require_delete_right:
-        variables = [variable("name", "object.metadata.?name.orValue('')")]
-        validations = [_delete_right_validation()]
-        manifests += policy(DELETE_RIGHT_POLICY, variables=variables, validations=validations, denies=True)
+        manifests += delete_right_policy()
     return manifests
 
 
@@ -74,9 +75,10 @@ def limits_admission(limits: dict[str, str], *, namespace: str, kyverno_readings
 
 def _label_validations(*, kyverno_readings: bool) -> list[Manifest]:
     """At most one of them speaks about one value: the first refusal is all that a user is shown."""
-    understood = "variables.understood"
+    own = "variables.own != ''"
+    taken = f"{own} || variables.understood"
     if kyverno_readings:
-        understood += f" || {matches(_VALUE, KYVERNO)}"
+        taken += f" || {matches(_VALUE, KYVERNO)}"
     due = "string(timestamp(variables.due))"
     past = "variables.due < variables.now || (variables.isTime && variables.due == variables.now)"
     from_now = label_time("variables.now + variables.seconds")
@@ -89,17 +91,22 @@ def _label_validations(*, kyverno_readings: bool) -> list[Manifest]:
     short = f"({length} == 0 ? 'the object goes at once' : 'the object goes within a minute')"
     return [
         validation(
-            unless=understood,
+            unless="variables.own == ''",
+            message=_told("ttl-on-own", what="variables.own"),
+            fallback=f"{names.TTL_LABEL} is ignored on Skoupa's own objects",
+        ),
+        validation(
+            unless=taken,
             message=_told("ttl-invalid", what="variables.what", instead="variables.instead"),
             fallback=f"{names.TTL_LABEL} is not understood and deletes nothing: {WHAT_TO_WRITE}",
         ),
         validation(
-            unless=f"!variables.understood || !({past})",
+            unless=f"{own} || !variables.understood || !({past})",
             message=_told("ttl-short", what=f"variables.isTime ? {gone} : {over}"),
             fallback=f"{names.TTL_LABEL} names a time that is over: the object goes at once",
         ),
         validation(
-            unless=f"!variables.understood || {past} || {length} >= 60",
+            unless=f"{own} || !variables.understood || {past} || {length} >= 60",
             message=_told("ttl-short", what=f"{short} + '; the shortest time meant for this label is 1m'"),
             fallback=f"{names.TTL_LABEL} is shorter than a minute",
         ),
@@ -109,29 +116,3 @@ def _label_validations(*, kyverno_readings: bool) -> list[Manifest]:
 def _told(code: str, **facts: str) -> str:
     """A reason in the words in which the engine tells it."""
     return sentence(REASONS[code].text, key=_KEY, value=_VALUE, **facts)
-
-
-def _delete_right_validation() -> Manifest:
-    """A Namespace lies within itself to an authorizer."""
-    resource = "request.resource.resource"
-    group = "request.resource.group"
-    namespace = (
-        f"({group} == '' && {resource} == 'namespaces' ? variables.name : request.?namespace.orValue(''))"
-    )
-    check = f"authorizer.group({group}).resource({resource}).namespace({namespace}).name(variables.name)"
-    told = (
-        "{user} may not delete {resource} {name} and so may not set {key} on it: "
-        "leave the label out, or ask for the right to delete"
-    )
-    facts = {
-        "resource": resource,
-        "name": "variables.name",
-        "key": _KEY,
-        "user": "request.userInfo.?username.orValue('')",
-    }
-    return {
-        "expression": f"{check}.check('delete').allowed()",
-        "messageExpression": sentence(told, **facts),
-        "message": f"who sets {names.TTL_LABEL} must be allowed to delete the object",
-        "reason": "Forbidden",
-    }

@@ -17,6 +17,7 @@ from skoupa.cli.options import (
     DryRun,
     Kinds,
     Kubeconfig,
+    Ledger,
     Namespace,
     NoColor,
     Objects,
@@ -24,6 +25,7 @@ from skoupa.cli.options import (
     TextForm,
     TextOutput,
     TimeZone,
+    each_kind,
 )
 
 
@@ -116,6 +118,7 @@ def sweep(
     output: SweepOutput = "table",
     no_color: NoColor = False,
     config: Config = None,
+    ledger: Ledger = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     as_user: As = None,
@@ -131,7 +134,7 @@ def sweep(
     dispatch(
         "sweep",
         connecting=connecting,
-        kinds=tuple(kinds or ()),
+        kinds=each_kind(kinds),
         all_namespaces=all_namespaces,
         yes=yes,
         dry_run=dry_run,
@@ -139,6 +142,7 @@ def sweep(
         form=output,
         no_color=no_color,
         config=config,
+        ledger=ledger,
     )
 
 

@@ -5,10 +5,12 @@ from typing import Annotated, Literal
 import typer
 
 from skoupa.cli.acting import extend, keep, refresh, sweep
+from skoupa.cli.braking import PAUSE_HELP, brakes_app, pause
 from skoupa.cli.dispatch import dispatch
 from skoupa.cli.installing import install, uninstall
 from skoupa.cli.looking import PLAN_HELP, completion, explain, plan
-from skoupa.cli.options import AllNamespaces, Connecting, Context, Kubeconfig, Namespace
+from skoupa.cli.options import AllNamespaces, Connecting, Context, Kubeconfig, Ledger, Namespace, each_kind
+from skoupa.cli.remembering import history, restore, trash
 
 app = typer.Typer(
     name="skoupa",
@@ -46,6 +48,11 @@ app.command()(keep)
 app.command()(extend)
 app.command()(refresh)
 app.command()(sweep)
+app.command()(history)
+app.command()(restore)
+app.command()(trash)
+app.command(help=PAUSE_HELP)(pause)
+app.add_typer(brakes_app, name="brakes")
 app.command()(completion)
 app.command()(install)
 app.command()(uninstall)
@@ -93,7 +100,7 @@ def snapshot(
     dispatch(
         "snapshot",
         connecting=connecting,
-        kinds=tuple(kinds or ()),
+        kinds=each_kind(kinds),
         all_namespaces=all_namespaces,
         output=output,
     )
@@ -106,6 +113,7 @@ def run(
         bool,
         typer.Option("--enforce", help="Delete what is due; without it Skoupa only observes and reports."),
     ] = False,
+    ledger: Ledger = None,
     accept_backlog: Annotated[
         bool, typer.Option("--accept-backlog", help="Let go what was overdue before Skoupa first looked.")
     ] = False,
@@ -132,6 +140,7 @@ def run(
         config=config,
         enforce=enforce,
         accept_backlog=accept_backlog,
+        ledger=ledger,
         assignments=tuple(settings or ()),
     )
 

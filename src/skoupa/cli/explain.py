@@ -1,4 +1,8 @@
-"""`skoupa explain`: everything that is known about the fate of one object, in words."""
+"""`skoupa explain`: everything that is known about the fate of single objects, in words.
+
+Each object is told by itself; those of one namespace share what was read around them. One that is not there does not
+keep the others from being told, but it decides the exit code.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,24 @@ from collections.abc import Iterator
 from datetime import tzinfo
 
 import msgspec
+import typer
 
 from skoupa import settings as configuration
 from skoupa.cli import output
+from skoupa.cli.backlogs import held_backlogs
 from skoupa.cli.items import Document, Item, Parent, gap_of, item_of
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.parents import parents_of
+from skoupa.cli.planning import surrounded
 from skoupa.cli.saying import progress, say
 from skoupa.cli.tables import printable
-from skoupa.cli.targets import find, read_targets
+from skoupa.cli.targets import Target, find, read_targets
 from skoupa.cli.times import distance, full_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
+from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey
 from skoupa.controller.weight import weigh
-from skoupa.errors import UsageError
+from skoupa.errors import NotFound, UsageError
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.facts.rows import Row
 from skoupa.kube.timestamps import whole_seconds
@@ -38,31 +46,102 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run(
-    *, connecting: Connecting, targets: tuple[str, ...], tz: str | None, form: TextForm, config: str | None
+    *,
+    connecting: Connecting,
+    targets: tuple[str, ...],
+    tz: str | None,
+    form: TextForm,
+    config: str | None,
+    ledger: str | None = None,
 ) -> None:
     zone = zone_of(tz)
     settings = configuration.load(config)
-    told = in_cluster(lambda world: explain(world, targets, settings=settings), connecting=connecting)
-    if form == "text":
-        sys.stdout.writelines(f"{printable(line)}\n" for line in in_words(told, zone))
-    else:
-        output.write(_document(told), form)
-    for gap in told.survey.gaps:
-        say(f"not read: {gap.what} ({gap.why})")
-    for doubt in told.survey.doubts:
+    found, missing = in_cluster(
+        lambda world: explain(world, targets, settings=settings), connecting=connecting
+    )
+    if found and form != "text":
+        output.write(_document(found), form)
+    elif found:
+        texts = ["".join(f"{printable(line)}\n" for line in in_words(told, zone)) for told in found]
+        sys.stdout.write("\n".join(texts))
+    for doubt in _doubts(found):
         say(doubt)
+    _tell_missing(missing, ledger=ledger, connecting=connecting, zone=zone, form=form, alone=not found)
 
 
-async def explain(world: World, targets: tuple[str, ...], *, settings: Settings) -> Explanation:
-    wanted = read_targets(targets)
-    if len(wanted) != 1:
-        raise UsageError("explain takes one object", advice="`skoupa plan` shows many")
-    namespace = wanted[0].namespace or world.namespace
-    survey = Survey(world.client, settings, namespaces=(namespace,), inside_only=True, progress=progress)
-    await survey.discover()
-    row = await find(survey, wanted[0], namespace=namespace)
-    await survey.read_surroundings(row)
+def _tell_missing(
+    missing: list[tuple[Target, UsageError]],
+    *,
+    ledger: str | None,
+    connecting: Connecting,
+    zone: tzinfo,
+    form: TextForm,
+    alone: bool,
+) -> None:
+    """What is not there may have gone by Skoupa, which a ledger knows."""
+    if alone and len(missing) == 1:
+        target, error = missing[0]
+        if ledger is None:
+            raise error
+        # The ledger is not needed by who asks about what is there.
+        from skoupa.cli.gone import tell_gone  # noqa: PLC0415
+
+        tell_gone(error, str(target), ledger=ledger, connecting=connecting, zone=zone, form=form)
+        return
+    for _, error in missing:
+        say(str(error))
+    if missing:
+        raise typer.Exit(UsageError.exit_code)
+
+
+def _doubts(found: list[Explanation]) -> Iterator[str]:
+    """Each once."""
+    told: dict[str, None] = {}
+    for survey in {id(one.survey): one.survey for one in found}.values():
+        told |= dict.fromkeys(f"not read: {gap.what} ({gap.why})" for gap in survey.gaps)
+        told |= dict.fromkeys(survey.doubts)
+    yield from told
+
+
+async def explain(
+    world: World, targets: tuple[str, ...], *, settings: Settings
+) -> tuple[list[Explanation], list[tuple[Target, UsageError]]]:
+    """Those that are there, in the order in which they were named, and those that are not."""
+    found: dict[int, Explanation] = {}
+    missing: list[tuple[Target, UsageError]] = []
+    wanted: dict[str, list[tuple[int, Target]]] = {}
+    for number, target in enumerate(read_targets(targets)):
+        wanted.setdefault(target.namespace or world.namespace, []).append((number, target))
+    for namespace, named in wanted.items():
+        survey = Survey(world.client, settings, namespaces=(namespace,), inside_only=True, progress=progress)
+        await survey.discover()
+        rows: dict[int, Row] = {}
+        for number, target in named:
+            try:
+                rows[number] = await find(survey, target, namespace=namespace)
+            except UsageError as error:
+                if not isinstance(error.__cause__, NotFound):
+                    raise
+                missing.append((target, error))
+        if not rows:
+            continue
+        # What could hold an object in no namespace is read everywhere, which is enough for the others.
+        widest = min(rows.values(), key=lambda row: row.resource.namespaced)
+        await survey.read_surroundings(widest)
+        told = {number: await _explain(world, row, survey) for number, row in rows.items()}
+        if any(_overdue(one) for one in told.values()):
+            survey.doubts += await held_backlogs(world.client, survey, world.now())
+        found |= told
     progress("")
+    return [found[number] for number in sorted(found)], missing
+
+
+def _overdue(told: Explanation) -> bool:
+    due = told.found.verdict.due
+    return due is not None and due <= told.now
+
+
+async def _explain(world: World, row: Row, survey: Survey) -> Explanation:
     now = world.now()
     verdict = survey.knowledge.verdict(row, now)
     if verdict.claims:
@@ -75,7 +154,7 @@ async def explain(world: World, targets: tuple[str, ...], *, settings: Settings)
         if verdict.claims
         else {}
     )
-    found = Finding(row, verdict)
+    found = await surrounded(Finding(row, verdict), Surroundings(world.client, survey.knowledge))
     return Explanation(
         now=now,
         found=found,
@@ -91,13 +170,14 @@ def _would_hold(survey: Survey, row: Row, now: float) -> list[Hold]:
     return survey.knowledge.judge.holds(row, supposed, now)
 
 
-def _document(told: Explanation) -> Document:
+def _document(found: list[Explanation]) -> Document:
+    gaps = dict.fromkeys(gap for told in found for gap in told.survey.gaps)
     return Document(
         kind="Explanation",
-        now=whole_seconds(told.now),
-        items=(msgspec.structs.replace(told.item, parents=tuple(told.parents)),),
-        gaps=tuple(gap_of(gap) for gap in told.survey.gaps),
-        warnings=tuple(told.survey.doubts),
+        now=whole_seconds(found[0].now),
+        items=tuple(msgspec.structs.replace(told.item, parents=tuple(told.parents)) for told in found),
+        gaps=tuple(gap_of(gap) for gap in gaps),
+        warnings=tuple(dict.fromkeys(doubt for told in found for doubt in told.survey.doubts)),
     )
 
 

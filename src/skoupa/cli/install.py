@@ -15,6 +15,7 @@ from skoupa.cli.options import Connecting
 from skoupa.cli.saying import say
 from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.errors import NotFound, UsageError
+from skoupa.install import ledger
 from skoupa.install.apply import Applied, apply
 from skoupa.install.guards import BINDING_KIND, guards, remove_others
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind, parse_kinds
@@ -32,7 +33,7 @@ def run(
     *,
     connecting: Connecting,
     image: str | None,
-    replicas: int,
+    replicas: int | None,
     mode: str | None,
     config: str | None,
     namespaces: str,
@@ -68,7 +69,7 @@ def plan(
     *,
     home: str | None = None,
     image: str | None = None,
-    replicas: int = 2,
+    replicas: int | None = None,
     mode: str | None = None,
     config: str | None = None,
     namespaces: Sequence[str] = (),
@@ -79,13 +80,14 @@ def plan(
     settings = configuration.load(
         config, environ={}, flags={key: value for key, value in flags.items() if value}
     )
+    settings = ledger.placed(settings)
     return Installation(
         settings=settings,
         interests=(*(one for mechanism in mechanisms_of(settings) for one in mechanism.interests()), KEPT),
         admission=_admission(settings),
         kinds=_kinds(kinds),
         image=image or DEFAULT_IMAGE,
-        replicas=replicas,
+        replicas=ledger.replicas_of(settings, replicas),
     )
 
 

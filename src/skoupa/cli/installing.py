@@ -22,7 +22,12 @@ def install(
     image: Annotated[
         str | None, typer.Option(help="Image of the controller [skoupa: and the version of this program].")
     ] = None,
-    replicas: Annotated[int, typer.Option(min=1, help="One acts, the others stand by.")] = 2,
+    replicas: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="One acts, the others stand by [2; 1 where the ledger is a SQLite file on a volume]."
+        ),
+    ] = None,
     mode: Annotated[
         Literal["observe", "enforce"] | None,
         typer.Option(

@@ -16,11 +16,14 @@ from skoupa.cli.options import (
     Context,
     Kinds,
     Kubeconfig,
+    Ledger,
     Namespace,
     NoColor,
+    Objects,
     TableForm,
     TextOutput,
     TimeZone,
+    each_kind,
 )
 
 # The marker \b keeps the lines below it as they are.
@@ -101,7 +104,7 @@ def plan(
 ) -> None:
     """Shows what will go, when, why, what it takes along and what holds it."""
     question = {
-        "kinds": tuple(kinds or ()),
+        "kinds": each_kind(kinds),
         "all_namespaces": all_namespaces,
         "within": within,
         "by": by,
@@ -119,27 +122,33 @@ def plan(
 
 
 def explain(
-    target: Annotated[
-        list[str],
-        typer.Argument(metavar="KIND/NAME", help="The object: pod/web, or with its namespace pod/shop/web."),
-    ],
+    targets: Objects,
     *,
     namespace: Namespace = None,
     tz: TimeZone = None,
     output: TextOutput = "text",
     config: Config = None,
+    ledger: Ledger = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     as_user: As = None,
 ) -> None:
-    """Says when one object goes, why, and what holds it.
+    """Says when an object goes, why, and what holds it.
 
-    Names what could take it along too: its owners, its Namespace. Also for objects without any label: then it says that nothing wants them to go.
+    Names what could take it along too: its owners, its Namespace. Also for objects without any label: then it says that nothing wants them to go. Takes several, also as plan -o name prints them.
 
     Example: skoupa explain pod/web -n shop
     """
     connecting = Connecting(kubeconfig, context, namespace, as_user)
-    dispatch("explain", connecting=connecting, targets=tuple(target), tz=tz, form=output, config=config)
+    dispatch(
+        "explain",
+        connecting=connecting,
+        targets=tuple(targets),
+        tz=tz,
+        form=output,
+        config=config,
+        ledger=ledger,
+    )
 
 
 def completion(

@@ -30,12 +30,25 @@ Kinds = Annotated[
     list[str] | None,
     typer.Argument(metavar="KIND", help="Kinds (pods, deploy, widgets.shop.example); none: all."),
 ]
+
+
+def each_kind(given: list[str] | None) -> tuple[str, ...]:
+    """`pods,services` means both, as it does to kubectl."""
+    return tuple(kind for text in given or () for kind in text.split(",") if kind)
+
+
 Objects = Annotated[
     list[str],
     typer.Argument(metavar="KIND/NAME", help="Objects: pod/web, or with their namespace pod/shop/web."),
 ]
 Config = Annotated[
     str | None, typer.Option(metavar="FILE", help="The controller's settings: protect, compat and the like.")
+]
+Ledger = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH|DSN|none", help="Where it is written down what went: a file, postgresql://…, or none."
+    ),
 ]
 TimeZone = Annotated[
     str | None,

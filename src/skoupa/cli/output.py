@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from skoupa.cli.items import Document
 
 
-def write(document: Document, form: str) -> None:
+def write(document: Document | Mapping[str, object], form: str) -> None:
     """As `json` or `yaml`."""
     if form == "yaml":
         import yaml  # noqa: PLC0415 - seldom wanted, and not quick to import

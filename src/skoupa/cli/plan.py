@@ -34,7 +34,19 @@ from skoupa.model.reasons import render as say_reason
 TITLES: Final = ("DUE", "", "KIND", "NAMESPACE", "NAME", "WHY", "HELD BY")
 WIDE_TITLES: Final = (*TITLES, "RULE", "UID", "PROPAGATION", "NOTES")
 # Notes that belong to the decision itself, and are shown without asking for more.
-_WEIGHTY: Final = frozenset({"takes-along", "data-goes", "data-unknown", "ttl-annotation", "keep-annotation"})
+_WEIGHTY: Final = frozenset(
+    {
+        "takes-along",
+        "data-goes",
+        "data-unknown",
+        "ttl-annotation",
+        "keep-annotation",
+        "keep-unclear",
+        "refreshed-before",
+        "will-return",
+    }
+)
+_REFUSED: Final = "no permission to list them"
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,10 +206,11 @@ def tell_limits(plan: Plan) -> None:
     by_reason: dict[str, list[str]] = {}
     for gap in plan.gaps:
         # The server names kind and user in each refusal; the right that is missing is the same.
-        why = "no permission to list them" if "is forbidden" in gap.why else gap.why
+        why = _REFUSED if "is forbidden" in gap.why else gap.why
         by_reason.setdefault(why, []).append(gap.what)
     for why, what in by_reason.items():
-        say(f"not read, so objects may be missing here: {', '.join(sorted(what))} ({why})")
+        instead = "; -n NAMESPACE looks into one" if why == _REFUSED and not plan.namespace else ""
+        say(f"not read, so objects may be missing here: {', '.join(sorted(what))} ({why}{instead})")
     for warning in plan.warnings:
         say(warning)
 

@@ -7,12 +7,13 @@ from typing import Final, Literal
 
 import msgspec
 
+from skoupa.cli.backlogs import held_backlogs
 from skoupa.cli.items import Document, Item, gap_of, item_of, window_of
 from skoupa.cli.worlds import World
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Gap, Survey
 from skoupa.controller.weight import Weight, weigh
-from skoupa.errors import UsageError
+from skoupa.errors import Forbidden, SkoupaError, UsageError
 from skoupa.expr.comparisons import Comparison
 from skoupa.expr.windows import Window
 from skoupa.facts.rows import Row, Uid
@@ -83,9 +84,9 @@ async def make_plan(
     wishes: Wishes,
     window: Callable[[float], Window | None],
     progress: Callable[[str], None],
-    hold_on_skew: bool = False,
+    acting: bool = False,
 ) -> Plan:
-    """`window` is asked with the server's time; `hold_on_skew` for who is going to act by the clock here."""
+    """`window` is asked with the server's time; who is `acting` is held by a clock that is off and Brakes unread."""
     if not settings.features.ttl:
         raise UsageError("the feature ttl is switched off in the settings", advice="set features.ttl: true")
     survey = Survey(
@@ -95,14 +96,15 @@ async def make_plan(
         inside_only=bool(wishes.namespace),
         # A server would have to send every object; manifests are here.
         unlabelled=world.given is not None,
-        skew=world.skew if hold_on_skew else lambda: 0.0,
+        acting=acting,
+        skew=world.skew if acting else lambda: 0.0,
         progress=progress,
     )
     # Before anything long: a window that can't be meant is told at once.
     window(world.now())
     await survey.read(wishes.kinds)
     if survey.first_error is not None and not survey.saw_something:
-        raise survey.first_error
+        raise _refusal(survey.first_error, everywhere=not wishes.namespace)
     now = world.now()
     within = window(now)
     rows, silent = _candidates(survey, within, wishes.lifetime, now)
@@ -118,11 +120,12 @@ async def make_plan(
         ):
             findings.append(found)
     around = Surroundings(world.client, survey.knowledge)
-    findings = [await _surrounded(found, around) for found in findings]
+    findings = [await surrounded(found, around) for found in findings]
     findings.sort(key=_order)
     heavy = [found.row for found in findings if _is_heavy(found.row)]
     progress(f"counting what goes along with {len(heavy)} objects" if heavy else "")
     weights = await weigh(_first_containers(heavy), client=world.client, discovery=survey.knowledge.discovery)
+    backlogs = await held_backlogs(world.client, survey, now) if world.given is None else []
     progress("")
     return Plan(
         now=now,
@@ -132,10 +135,18 @@ async def make_plan(
         remarks=sorted(remarks, key=_order),
         weights=weights,
         gaps=survey.gaps,
-        warnings=[*survey.doubts, *_warnings(world, findings, heavy)],
+        warnings=[*survey.doubts, *backlogs, *_warnings(world, findings, heavy)],
         given=world.given,
         survey=survey,
     )
+
+
+def _refusal(error: SkoupaError, *, everywhere: bool) -> SkoupaError:
+    """Rights in single namespaces are of no use for lists over all of them."""
+    if not everywhere or not isinstance(error, Forbidden):
+        return error
+    advice = f"look into one namespace with -n NAMESPACE, or {error.advice}"
+    return Forbidden(error.message, status=error.status, advice=advice)
 
 
 def _candidates(
@@ -185,10 +196,9 @@ def _warnings(world: World, findings: list[Finding], heavy: list[Row]) -> list[s
         any(hold.reason.code == "no-permission" for hold in found.verdict.holds) for found in findings
     )
     if denied:
-        told.append(
-            f"you may not delete {denied} of them; the controller may have other rights than you: "
-            f"--as {CONTROLLER} asks with those"
-        )
+        who = f"{world.as_user} may" if world.as_user else "you may"
+        other = f"; the controller may have other rights than you: --as {CONTROLLER} asks with those"
+        told.append(f"{who} not delete {denied} of them{'' if world.as_user else other}")
     containers = sum(is_namespace(row) or is_definition(row) for row in heavy)
     if containers > MOST_WEIGHED:
         told.append(
@@ -198,7 +208,7 @@ def _warnings(world: World, findings: list[Finding], heavy: list[Row]) -> list[s
     return told
 
 
-async def _surrounded(found: Finding, around: Surroundings) -> Finding:
+async def surrounded(found: Finding, around: Surroundings) -> Finding:
     """What a Namespace or a definition must not take along is found by looking into it, as the controller will."""
     verdict = found.verdict
     if not verdict.claims or verdict.holds or not (is_namespace(found.row) or is_definition(found.row)):

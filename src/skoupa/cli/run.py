@@ -20,6 +20,7 @@ def run(
     config: str | None,
     enforce: bool,
     accept_backlog: bool,
+    ledger: str | None,
     assignments: tuple[str, ...],
 ) -> None:
     flags: dict[str, Any] = dict(_assignment(text) for text in assignments)
@@ -27,6 +28,8 @@ def run(
         flags["mode"] = "enforce"
     if accept_backlog:
         flags["acceptBacklog"] = True
+    if ledger:
+        flags["ledger.dsn"] = ledger
     settings = configuration.load(config, flags=flags)
     connection = kubeconfig.load(kubeconfig=connecting.kubeconfig, context=connecting.context)
     clock = SystemClock()

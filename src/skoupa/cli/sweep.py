@@ -1,7 +1,7 @@
 """`skoupa sweep`: plan, show, ask, then do it once with the caller's rights.
 
 Only what was shown goes: after the question everything is read and judged anew, and what became due meanwhile, or is
-held by now, stays. While it goes on, kept objects and Namespaces are looked at again and again; when they can't be,
+held by now, stays. What goes is written to the ledger. While it goes on, kept objects and Namespaces are looked at again and again; when they can't be,
 nothing more goes. The deleter is the controller's, with all its preconditions. Ctrl-C lets what is under way finish.
 """
 
@@ -23,6 +23,7 @@ from skoupa.cli.items import Document, Outcome
 from skoupa.cli.options import Connecting, SweepForm
 from skoupa.cli.plan import table, tell_limits
 from skoupa.cli.planning import Plan, Wishes, make_plan
+from skoupa.cli.recording import recording
 from skoupa.cli.saying import progress, say
 from skoupa.cli.tables import printable, screen_of
 from skoupa.cli.times import full_time, zone_of
@@ -31,6 +32,7 @@ from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.freshness import Freshness
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey
+from skoupa.controller.trash import use_trash
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.expr.windows import Window, within_window
 from skoupa.facts.rows import Uid
@@ -40,6 +42,7 @@ from skoupa.model.reasons import render
 from skoupa.model.verdicts import Verdict
 from skoupa.settings import Settings
 from skoupa.sweep.deleter import Deleter
+from skoupa.sweep.record import Record
 
 AT_A_TIME: Final = 16
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -68,8 +71,9 @@ def run(
     form: SweepForm,
     no_color: bool,
     config: str | None,
+    ledger: str | None,
 ) -> None:
-    settings = configuration.load(config)
+    settings = configuration.load(config, flags={"ledger.dsn": ledger} if ledger else {})
     zone = zone_of(tz)
     sweeping = Sweeping(settings, kinds=kinds, all_namespaces=all_namespaces)
     plan = in_cluster(sweeping.plan, connecting=connecting)
@@ -125,10 +129,14 @@ class Sweeping:
             wishes=Wishes(kinds=self._kinds, namespace="" if self._all_namespaces else world.namespace),
             window=window,
             progress=progress,
-            hold_on_skew=True,
+            acting=True,
         )
 
     async def act(self, world: World, shown: list[Finding]) -> Swept:
+        async with recording(self._settings, world.client.clock, cluster=world.cluster) as record:
+            return await self._act(world, shown, record)
+
+    async def _act(self, world: World, shown: list[Finding], record: Record) -> Swept:
         clock = world.client.clock
         began = clock.monotonic()
         plan = await self.plan(world)
@@ -139,7 +147,9 @@ class Sweeping:
             extraction=survey.knowledge.extraction,
             on_fresh=survey.refresh,
             look_around=Surroundings(world.client, survey.knowledge).look,
+            intend=record.intend,
         )
+        use_trash(record, world.client, settings=self._settings, discovery=lambda: survey.knowledge.discovery)
         rate = RateCeiling(clock, per_second=self._settings.rate.deletions_per_second)
         freshness = Freshness(survey.read_again, clock, read_at=began)
         fresh = {found.row.uid: found for found in plan.findings}
@@ -155,7 +165,8 @@ class Sweeping:
                     if not await freshness.ensured() or stop.is_set():
                         return
                     now = clock.now()
-                    done[found.row.uid] = await _delete(deleter, _judged_again(found, survey, now), now)
+                    again = _judged_again(found, survey, now)
+                    done[found.row.uid] = await _delete(deleter, again, now, record=record)
                     progress(f"{len(done)} of {len(findings)}")
 
             async with asyncio.TaskGroup() as group:
@@ -188,7 +199,7 @@ def _broken_off(error: SkoupaError, *, done: int, of: int) -> str:
 
 
 async def _delete(
-    deleter: Deleter, found: Finding, now: float
+    deleter: Deleter, found: Finding, now: float, *, record: Record
 ) -> tuple[Finding, Outcome, SkoupaError | None]:
     claim = found.verdict.claim(now)
     if claim is None:
@@ -196,10 +207,13 @@ async def _delete(
     try:
         result = await deleter.delete(found.row, claim)
     except SkoupaError as error:
+        record.failed(found.row, error)
         return found, Outcome(what="failed", text=str(error)), error
     if result.what == "stays":
         assert result.verdict is not None
+        record.withdrawn(result.row, _holding(result.verdict))
         return found, Outcome(what="stays", text=_holding(result.verdict)), None
+    record.finished(result.row, result.what)
     if result.what == "terminating":
         return found, Outcome(what="terminating", text=f"waiting for {awaited(result.row, claim)}"), None
     return found, Outcome(what=result.what), None
@@ -251,6 +265,9 @@ def _news(plan: Plan, *, told: Plan) -> Plan:
 
 
 def _leave(swept: Swept) -> None:
+    unknown = swept.plan.survey.knowledge.brakes.unknown
+    if unknown:
+        say(f"which Brakes there are is not known, so nothing goes: {unknown}")
     code = _exit_code(swept)
     if code:
         raise typer.Exit(code)
@@ -278,6 +295,8 @@ def _document(swept: Swept, *, dry_run: bool) -> Document:
 def _exit_code(swept: Swept) -> int:
     if swept.interrupted:
         return exits.INTERRUPTED
+    if swept.plan.survey.knowledge.brakes.unknown:
+        return exits.REFUSED
     refused = [error for _, _, error in swept.done if isinstance(error, Forbidden)]
     failed = [error for _, _, error in swept.done if error is not None]
     denied = [found for found in swept.plan.findings if _lacks_right(found.verdict)]

@@ -22,13 +22,15 @@ STANDARD_INPUT: Final = "-"
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
-    """`namespace` is the one to look at unless told otherwise; empty: all.
+    """`namespace` is the one to look at unless told otherwise; empty: all. `cluster` is the server's address.
 
-    `given` are the uids that manifests brought; others are made up and not shown. None: all are the server's.
+    `as_user` is whom --as names. `given` are the uids that manifests brought; others are made up and not shown. None: all are the server's.
     """
 
     client: Client
     namespace: str
+    cluster: str = ""
+    as_user: str = ""
     skew: Callable[[], float] = lambda: 0.0
     given: frozenset[str] | None = None
 
@@ -50,6 +52,8 @@ def in_cluster(work: Work[R], *, connecting: Connecting) -> R:
                 World(
                     client=cluster.client,
                     namespace=cluster.connection.namespace,
+                    cluster=cluster.connection.server,
+                    as_user=connecting.as_user or "",
                     skew=lambda: cluster.meter.skew,
                 )
             )

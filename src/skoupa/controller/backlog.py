@@ -4,7 +4,7 @@ First start: a cluster that Skoupa never swept may be full of forgotten labels. 
 into `commonLabels` makes everything old due at once. What became due through a label that was written late waits until
 no more such labels arrive, so that the first of many is not gone before the others are seen. Where the server does not
 tell when a label was written, it counts as written when it was first seen here. Accepting the backlog releases what is
-there then; labels that are written later are counted anew.
+there then; labels that are written later are counted anew. `backlog_brakes` makes both visible as Brakes.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ _FORGET_SECONDS: Final = 2 * LABELLING_SECONDS
 
 
 class Mass(msgspec.Struct, kw_only=True, rename="camel"):
-    """One labelling of many objects: when its labels were written, and how many."""
+    """One labelling of many objects: when its labels were written, how many, and the Brake that shows it."""
 
     start: int
     end: int
     count: int
+    brake: str = ""
 
 
 class Backlog:
@@ -61,6 +62,8 @@ class Backlog:
         # Labels written up to then were accepted.
         self._accepted_at = -math.inf
         self.masses: list[Mass] = []
+        # Labels that were written within these times were accepted by themselves.
+        self.accepted: list[tuple[int, int]] = []
         # For each object that a late label made due: when that was written, and when it was seen here.
         self._written: dict[Uid, tuple[int, float]] = {}
         self._gone: dict[Uid, float] = {}
@@ -73,13 +76,38 @@ class Backlog:
         self._first_start = None
         self.masses = [mass for mass in self.masses if mass.end > self._accepted_at]
 
+    @property
+    def first_start(self) -> int:
+        """How many are held because this cluster was never swept."""
+        return self._first_start[1] if self._first_start is not None else 0
+
+    def accept_first_start(self) -> None:
+        self._first_start = None
+
+    def accepting(self, mass: Mass, at: float) -> list[tuple[int, int]]:
+        """What `accepted` is to be so that this one labelling goes and others stay held.
+
+        Its labels may have got a newer time since: up to the next labelling all of them are its own.
+        """
+        end = min((one.start - 1 for one in self.masses if one.start > mass.start), default=int(at))
+        return [*self.accepted, (mass.start, max(end, mass.end))][-MOST_MASSES:]
+
+    def remember_accepted(self, accepted: list[tuple[int, int]], *, first_start: bool) -> None:
+        """What was accepted before this process led."""
+        self.accepted = accepted
+        self.masses = [mass for mass in self.masses if not self._is_accepted(mass.start)]
+        if first_start:
+            self._first_start = None
+
     def remember(self, masses: Iterable[Mass]) -> None:
         """Masses that were written down before a restart; what was counted since may be the same ones."""
         for mass in masses:
+            mass.brake = mass.brake or f"mass-labels-{mass.start}"
             same = next((own for own in self.masses if _touch(own, mass)), None)
             if same is not None:
                 same.start, same.end = min(same.start, mass.start), max(same.end, mass.end)
                 same.count = max(same.count, mass.count)
+                same.brake = mass.brake or same.brake
             elif mass.end > self._accepted_at:
                 self.masses.append(mass)
         # Labels of an unknown time make a new one at each restart. A mass has no upper end: the earliest says it all.
@@ -89,20 +117,30 @@ class Backlog:
             self.masses[-1].end = max(self.masses[-1].end, last.end)
             self.masses[-1].count = max(self.masses[-1].count, last.count)
 
+    def remember_first_start(self, before: float, count: int) -> None:
+        """What a process before this one held."""
+        self._first_start = (before, count)
+
     def assess_first_start(self, rows: Iterable[Row], now: float) -> int:
-        """Called once on a cluster that was never swept; how many objects are held, 0 when there are few."""
+        """Called once on a cluster that was never swept; how many objects are held, 0 when there are few.
+
+        A backlog that was held before stays held however few are left of it, until somebody has accepted it.
+        """
         if self._accepted_at > -math.inf:
+            self._first_start = None
             return 0
-        before = now - OVERDUE_SECONDS
+        held = self._first_start
+        before = held[0] if held is not None else now - OVERDUE_SECONDS
         # Whatever holds some of them now: a right that is granted later must not let a thousand go at once.
         overdue = sum(
             1
             for row in rows
             if (due := self._due(row, now)) is not None and due < before and self._may_go(row, now)
         )
-        if overdue <= FIRST_START_LIMIT:
+        if not overdue or (held is None and overdue <= FIRST_START_LIMIT):
+            self._first_start = None
             return 0
-        self._first_start = (before, overdue)
+        self._first_start = (before, held[1] if held is not None else overdue)
         return overdue
 
     def learn(self, deltas: Iterable[Delta], now: float) -> bool:
@@ -143,7 +181,7 @@ class Backlog:
 
     def _count(self, moment: int) -> bool:
         bisect.insort(self._moments, moment)
-        if moment <= self._accepted_at:
+        if self._is_accepted(moment):
             return False
         for mass in self.masses:
             if mass.start - LABELLING_SECONDS <= moment <= mass.end + LABELLING_SECONDS:
@@ -155,12 +193,15 @@ class Backlog:
     def _found_mass(self, moment: int) -> bool:
         """Whether some ten minutes around this moment saw too many."""
         moments = self._moments
-        first = bisect.bisect_left(moments, max(moment - LABELLING_SECONDS, self._accepted_at + 1))
+        accepted = max((end for _, end in self.accepted if end < moment), default=-math.inf)
+        earliest = max(moment - LABELLING_SECONDS, self._accepted_at + 1, accepted + 1)
+        first = bisect.bisect_left(moments, earliest)
         last = bisect.bisect_right(moments, moment + LABELLING_SECONDS)
         for start in range(first, last - RETROACTIVE_LIMIT):
             begin, end = moments[start], moments[start + RETROACTIVE_LIMIT]
             if begin <= moment <= end and end - begin <= LABELLING_SECONDS:
-                self.masses.append(Mass(start=begin, end=end, count=self._between(begin, end)))
+                count = self._between(begin, end)
+                self.masses.append(Mass(start=begin, end=end, count=count, brake=f"mass-labels-{begin}"))
                 return True
         return False
 
@@ -168,9 +209,20 @@ class Backlog:
         """One whose objects are all gone, or have lost the label again, is over: the next label is a wish again."""
         newest = max((at for uid, (at, _) in self._written.items() if uid not in self._gone), default=0)
         going_on = [mass for mass in self.masses if mass.start <= newest]
-        ended = len(going_on) < len(self.masses)
+        over = [mass for mass in self.masses if mass.start > newest]
         self.masses = going_on
-        return ended
+        for mass in over:
+            # They are no part of the next labelling either.
+            for uid in [uid for uid in self._gone if mass.start <= self._written[uid][0]]:
+                self._take_out(uid)
+        return bool(over)
+
+    def end_what_is_over(self) -> bool:
+        """For the end of the first look: labels may have been taken off while nobody watched."""
+        return self._end_masses()
+
+    def _is_accepted(self, moment: int) -> bool:
+        return moment <= self._accepted_at or any(start <= moment <= end for start, end in self.accepted)
 
     def _between(self, start: int, end: int) -> int:
         return bisect.bisect_right(self._moments, end) - bisect.bisect_left(self._moments, start)
@@ -192,7 +244,7 @@ class Backlog:
             if due is not None and due < before:
                 return Hold(reason=reason("first-start-backlog", count=count))
         moment, seen = self._written.get(row.uid, (0, 0.0))
-        if moment <= max(0, self._accepted_at):
+        if not moment or self._is_accepted(moment):
             return None
         for mass in self.masses:
             # No upper end: a manager that writes again after a restart gives old labels a newer time.

@@ -16,14 +16,17 @@ import msgspec
 
 from skoupa import names
 from skoupa.clock import Clock
-from skoupa.controller.backlog import Backlog, Mass
+from skoupa.controller.backlog import OVERDUE_SECONDS, Backlog, Mass
+from skoupa.controller.braking import Braking
 from skoupa.controller.feeds import Feeds
+from skoupa.controller.history import History
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.outlook import Outlook
 from skoupa.controller.recreation import Recreations
 from skoupa.controller.rights import Rights
-from skoupa.controller.state import ACCEPTED, FIRST_SWEEP, MASS_LABELLINGS, State
+from skoupa.controller.state import ACCEPTED, FIRST_START, FIRST_SWEEP, MASS_LABELLINGS, State
 from skoupa.controller.surroundings import Surroundings
+from skoupa.controller.trash import use_trash
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.expr.durations import parse_duration
 from skoupa.facts.rows import Row
@@ -35,8 +38,10 @@ from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.flow import RateCeiling
 from skoupa.kube.objects import WHOLE
+from skoupa.ledger.nowhere import NoStore
 from skoupa.settings import Settings, seconds
 from skoupa.sweep.deleter import Deleter
+from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
 from skoupa.sweep.sweeper import STANDBY_SECONDS, Sweeper
 
@@ -55,6 +60,7 @@ class Engine:
         *,
         settings: Settings,
         report: Report,
+        record: Record | None = None,
         standing_by: Callable[[], bool] = lambda: False,
         skew: Callable[[], float] = lambda: 0.0,
     ) -> None:
@@ -63,6 +69,7 @@ class Engine:
         self._settings = settings
         self._standing_by = standing_by
         self._skew = skew
+        self._judged_apart = False
         notice = settings.ttl.notice_before
         self._notice_setting = float(seconds(notice)) if notice else 0.0
         self.rights = Rights(
@@ -70,9 +77,24 @@ class Engine:
         )
         self.recreations = Recreations()
         self.backlog = Backlog(due=self._due, may_go=self._may_go, starting=lambda: not self.ready.is_set())
+        self.record = record or Record(NoStore(cluster=""), client.clock)
         self.state = State(client, namespace=settings.lease.namespace)
         self.knowledge = Knowledge(
-            settings, skew=skew, extra=(self.rights.hold, self.backlog.hold, self.recreations.hold)
+            settings,
+            skew=self._skew_judged,
+            extra=(self.rights.hold, self.backlog.hold, self.recreations.hold, self.record.hold),
+        )
+        self.braking = Braking(
+            client,
+            settings=settings,
+            knowledge=self.knowledge,
+            rights=self.rights,
+            backlog=self.backlog,
+            state=self.state,
+            report=report,
+            acting=self._acting,
+            look_again=self._look_again,
+            told=self._tell_poorer,
         )
         rate = settings.rate.deletions_per_second
         self.sweeper = Sweeper(
@@ -85,7 +107,11 @@ class Engine:
                 extraction=self.knowledge.extraction,
                 on_fresh=self._learn_fresh,
                 look_around=Surroundings(client, self.knowledge).look,
+                intend=self.record.intend,
+                epoch=lambda: self.braking.brakes.epoch,
             ),
+            gate=self.braking.gate,
+            record=self.record,
             report=report,
             rate=RateCeiling(client.clock, per_second=rate if math.isfinite(rate) else None),
             stuck_after=float(seconds(settings.stuck_after)),
@@ -95,6 +121,7 @@ class Engine:
             on_deleted=self.recreations.deleted,
             refused=self._refused,
             look_closer=self._look_closer,
+            on_lead=self._take_over,
             notice_before=self._notice_before,
         )
         self.outlook = Outlook(
@@ -103,6 +130,17 @@ class Engine:
             rights=self.rights,
             on_change=self._learn,
             look_again=self.sweeper.look_again,
+            on_look=self.braking.arrange,
+        )
+        use_trash(self.record, client, settings=settings, discovery=lambda: self.knowledge.discovery)
+        self.history = History(
+            client,
+            self.record,
+            settings=settings,
+            discovery=lambda: self.knowledge.discovery,
+            standing_by=standing_by,
+            retell=report.retell,
+            on_return=self.sweeper.look_again,
         )
         self.ready = self.outlook.ready
         self._last_error: SkoupaError | None = None
@@ -114,34 +152,53 @@ class Engine:
 
     @property
     def last_error(self) -> SkoupaError | None:
-        return self._last_error or self.outlook.last_error
+        return self._last_error or self.outlook.last_error or self.history.error or self.braking.error
 
     async def run(self) -> None:
         """Until `stop`. Raises only when the server can't be reached for the very first look."""
         async with asyncio.TaskGroup() as group:
+            self.braking.open(group)
             await self.outlook.open(group)
             work = (
                 *self.outlook.follow(),
                 self._follow_chains(),
                 self._follow_clock(),
                 self._follow_notices(),
+                self.history.follow(),
+                *self.braking.work(self.sweeper.memory),
             )
             tasks = [group.create_task(task) for task in work]
             await self._until_leading()
             await self._assess_backlog()
+            self.braking.brakes.changed.set()
             await self.sweeper.run()
             for task in tasks:
                 task.cancel()
             self.outlook.close()
+            self.braking.brakes.close()
+
+    async def _take_over(self) -> None:
+        if self._settings.mode == "enforce":
+            await self.history.take_over()
+            await self.braking.rebuild(self.record.store)
+            # Another replica may have led meanwhile.
+            if await self._read_state():
+                self.braking.remember()
 
     async def _until_leading(self) -> None:
-        while not self.ready.is_set() and not self.sweeper.stopping:
+        while not (self.ready.is_set() and self.braking.brakes.settled) and not self.sweeper.stopping:
             await self._clock.sleep(SHORT_SECONDS)
         while self._standing_by() and not self.sweeper.stopping:
             await self._clock.sleep(STANDBY_SECONDS)
 
     def stop(self) -> None:
         self.sweeper.stop()
+
+    def _look_again(self) -> None:
+        self.sweeper.look_again()
+
+    def _tell_poorer(self, said: str) -> None:
+        self.outlook.degraded.add(said)
 
     def _due(self, row: Row, now: float) -> float | None:
         return self.knowledge.judge.due(row, now)
@@ -153,8 +210,11 @@ class Engine:
     def _learn(self, deltas: Sequence[Delta]) -> None:
         # In this order: what the sweeper plans is judged with the newest holds.
         others = self.knowledge.learn(deltas)
+        self.braking.learn(deltas)
         mass = self.backlog.learn(deltas, self._clock.now())
         self.sweeper.learn(deltas)
+        if mass:
+            self.braking.brakes.changed.set()
         if others or mass:
             self._chains_wanted.set()
             self.sweeper.look_again()
@@ -188,12 +248,17 @@ class Engine:
 
     async def _follow_clock(self) -> None:
         """Clocks that come together again release what they held; nothing else would tell."""
-        apart = False
         while True:
             await self._clock.sleep(CLOCK_SECONDS)
-            if apart != (abs(self._skew()) >= SKEW_SECONDS):
-                apart = not apart
+            if self._judged_apart and abs(self._skew()) < SKEW_SECONDS:
+                self._judged_apart = False
                 self.sweeper.look_again()
+
+    def _skew_judged(self) -> float:
+        """However short the clocks were apart: what was judged meanwhile has to be looked at again."""
+        skew = self._skew()
+        self._judged_apart = self._judged_apart or abs(skew) >= SKEW_SECONDS
+        return skew
 
     async def _follow_notices(self) -> None:
         """What a Namespace says about notices counts for all that is in it: they are planned anew, many at a time."""
@@ -208,21 +273,43 @@ class Engine:
         if not await self._read_state():
             return
         now = self._clock.now()
+        self.braking.remember()
         accepted = self.state.get(ACCEPTED, int)
         if accepted is not None:
             self.backlog.accept(accepted)
         self.backlog.remember(self.state.get(MASS_LABELLINGS, list[Mass]) or ())
+        remembered = bool(self.backlog.masses)
+        if remembered and await self._until_all_seen():
+            self.backlog.end_what_is_over()
         if self._settings.accept_backlog:
+            heaped = bool(self.backlog.masses) or self.state.get(FIRST_SWEEP, int) is None
             self.backlog.accept(now)
             await self._put(ACCEPTED, int(now))
-        if accepted is not None or self.backlog.masses:
+            if heaped and self._acting():
+                await self._accept_backlog()
+        if accepted is not None or remembered:
             await self._put(MASS_LABELLINGS, self.backlog.masses)
-        if self.state.get(FIRST_SWEEP, int) is not None:
-            return
+        if self.state.get(FIRST_SWEEP, int) is None:
+            await self._assess_first_start()
+
+    async def _assess_first_start(self) -> None:
         seen = await self._until_all_seen()
         now = self._clock.now()
-        if not self.backlog.assess_first_start(self.knowledge.store, now) and seen:
+        held = self.state.get(FIRST_START, tuple[float, int])
+        if held is not None:
+            # Whoever keeps or deletes some of them has not let go the others.
+            self.backlog.remember_first_start(*held)
+        count = self.backlog.assess_first_start(self.knowledge.store, now)
+        if count and held is None:
+            await self._put(FIRST_START, (now - OVERDUE_SECONDS, count))
+        elif not count and seen:
             await self._put(FIRST_SWEEP, int(now))
+
+    async def _accept_backlog(self) -> None:
+        try:
+            await self.braking.accept_backlog()
+        except SkoupaError as error:
+            self._last_error = error
 
     async def _until_all_seen(self) -> bool:
         """A backlog can only be told from what was read; kinds that fail for long are counted at the next start."""

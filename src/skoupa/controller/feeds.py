@@ -16,15 +16,18 @@ import msgspec
 from skoupa import names
 from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.rights import Rights
+from skoupa.controller.unseen import Place, Unseen
 from skoupa.errors import ApiError, Forbidden, NotFound
 from skoupa.facts.feeds import Feed
 from skoupa.facts.store import Delta
 from skoupa.judge.cascade import Blind
+from skoupa.kinds.naming import means
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope
 from skoupa.kube.resources import NAMESPACES, Resource
 
+_NO_RIGHT: Final = "no permission: list and watch"
 # They come and go by the second and are worth nothing by themselves; `watchAlso` brings them back.
 SHORT_LIVED: Final = frozenset(
     {
@@ -64,6 +67,10 @@ class Feeds:
         self._on_health = on_health
         self._open: dict[Key, tuple[Feed, asyncio.Task[None]]] = {}
         self._denied: dict[str, Blind] = {}
+        # Where a right is missing, also where a kind can be read in other namespaces.
+        self._closed: set[Place] = set()
+        # What could be read once and can't any more.
+        self.unseen = Unseen(knowledge)
         # Whether Namespaces could be listed at some time.
         self.saw_namespaces = False
 
@@ -78,6 +85,7 @@ class Feeds:
         wanted = await self._wanted()
         # Before anything is closed, and before anything new is believed in: what is lost must not be taken for gone.
         self._hold_where_unseen()
+        self._remember_lost()
         for key in self._open.keys() - set(wanted):
             self._open.pop(key)[1].cancel()
         for key in wanted:
@@ -98,6 +106,22 @@ class Feeds:
         """`review` lets go again, and tells that it did."""
         self._knowledge.namespaces_unseen = self._namespaces_unseen() or self._knowledge.namespaces_unseen
 
+    def _remember_lost(self) -> None:
+        now = self._client.clock.now()
+        gaps = {gap.group for gap in self._knowledge.discovery.gaps}
+        untold = {lost.place for lost in self.unseen if lost.place.resource.group in gaps}
+        self.unseen.forget(but=self._closed | untold)
+        otherwise = self._asked_one_by_one()
+        for key, (feed, _) in self._open.items():
+            place = Place(key.resource, key.namespace)
+            lost = place in self._closed and feed.health.synced_at is not None
+            if lost and key.resource.qualified not in otherwise:
+                self.unseen.note(place, why=_NO_RIGHT, now=now)
+
+    def _asked_one_by_one(self) -> set[str]:
+        """Kinds that can be read without a list: Namespaces that the settings name."""
+        return {NAMESPACES.qualified} if self._knowledge.settings.namespaces else set()
+
     def close(self) -> None:
         for _, task in self._open.values():
             task.cancel()
@@ -108,18 +132,21 @@ class Feeds:
         gaps = {gap.group for gap in discovery.gaps}
         wanted = [key for key in self._open if key.resource.group in gaps]
         denied: dict[str, Blind] = {}
+        closed: set[Place] = set()
         for resource in watchable(discovery, also=settings.watch_also):
             if settings.namespaces and not resource.namespaced and resource.qualified != NAMESPACES.qualified:
                 continue
             scopes = await self._rights.scopes(resource, verbs=("list", "watch"))
             if not scopes:
-                denied[resource.qualified] = Blind(resource=resource, why="no permission: list and watch")
+                denied[resource.qualified] = Blind(resource=resource, why=_NO_RIGHT)
+            places = settings.namespaces if settings.namespaces and resource.namespaced else ("",)
+            closed |= {Place(resource, place) for place in places if place not in scopes}
             # A feed without a selector sees what the narrower ones would. What a Namespace wishes for those in it may
             # be written in annotations, which no selector finds.
             all_of_them = "" in selectors or resource.qualified == NAMESPACES.qualified
             for labels in {""} if all_of_them else selectors:
                 wanted += (Key(resource, namespace, labels) for namespace in scopes)
-        self._denied = denied
+        self._denied, self._closed = denied, closed
         return wanted
 
     def review(self) -> bool:
@@ -162,6 +189,18 @@ class Feeds:
     def denied(self, resource: Resource) -> bool:
         return resource.qualified in self._denied
 
+    def unreadable_kinds(self) -> dict[str, bool]:
+        """Kinds of which something can't be read, by whether it could be read once."""
+        found = {place.resource.qualified: False for place in self._closed}
+        for kind in self._asked_one_by_one():
+            found.pop(kind, None)
+        found |= dict.fromkeys(self.unseen.kinds(), True)
+        for feed in self:
+            health, kind = feed.health, feed.resource.qualified
+            if health.error is not None and (health.synced_at is None or isinstance(health.error, Forbidden)):
+                found[kind] = found.get(kind, False) or health.synced_at is not None
+        return found
+
     def read_once(self) -> bool:
         """Whether every open feed has read its list, or has a reason why it can't."""
         return all(feed.health.synced_at is not None or feed.health.error is not None for feed in self)
@@ -169,13 +208,14 @@ class Feeds:
 
 def watchable(discovery: Discovery, *, also: Sequence[str]) -> Iterator[Resource]:
     """The kinds that objects with a label can be of."""
-    wanted = {name.lower() for name in also}
     for resource in discovery.preferred():
-        if not resource.may("list", "watch", "delete"):
-            continue
-        called = {resource.qualified, resource.plural, resource.singular, resource.kind.lower()}
-        if resource.qualified not in SHORT_LIVED or wanted & called:
+        if resource.may("list", "watch", "delete") and not left_out(resource, also=also):
             yield resource
+
+
+def left_out(resource: Resource, *, also: Sequence[str]) -> bool:
+    """Whether nobody watches it unless `watchAlso` names it."""
+    return resource.qualified in SHORT_LIVED and not any(means(name, resource) for name in also)
 
 
 def _why_blind(feed: Feed) -> str:

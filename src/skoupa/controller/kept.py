@@ -7,23 +7,26 @@ when a kept object appears. Until that is done, or where it can't be, the chain 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import aclosing
 from typing import Final
 
 from skoupa import names
 from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
 from skoupa.facts.rows import Owner, Row, Uid, owners_of, pack_uid
 from skoupa.facts.store import Delta
-from skoupa.judge.cascade import Ancestry, Kept, called, is_definition, is_namespace
+from skoupa.judge.cascade import Ancestry, Kept, called, is_definition, is_namespace, might_be_above
 from skoupa.judge.protection import finite, kept_until
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
+from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import METADATA, Metadata, Partial
 from skoupa.kube.resources import Resource
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
 
-_LONGEST_CHAIN: Final = 32
-_NOT_READ_YET: Final = Ancestry(unknown="not read yet")
+_Place = tuple[Resource, str]
+_SINGLE_READS: Final = 8
+_NOT_READ_YET: Final = Ancestry(unknown="not read yet", beyond_namespace=True, unread=True)
 _NO_OWNERS: Final = Ancestry()
 
 
@@ -123,7 +126,7 @@ class KeptIndex:
             ancestry = await climber.climb(kept.row)
             if row.uid in ancestry.owners:
                 return Hold(reason=reason("keeps-inside", object=called(kept.row)), until=finite(until))
-            if ancestry.unknown:
+            if might_be_above(row, Kept(row=kept.row, ancestry=ancestry)):
                 owners = f"the owners of {called(kept.row)}"
                 return Hold(reason=reason("keeps-unknown", kinds=owners, why=ancestry.unknown))
         return None
@@ -146,58 +149,94 @@ def _places(row: Row, ancestry: Ancestry) -> Iterator[str | Uid]:
 
 
 class _Climber:
-    """One round of reading: a kind that refused once is not asked again for every object that hangs on it."""
+    """One round of reading: nothing is asked twice, neither a kind that refused nor an owner that many share."""
 
     def __init__(self, client: Client, discovery: Discovery) -> None:
         self._client = client
         self._discovery = discovery
-        self._refused: dict[tuple[Resource, str], SkoupaError] = {}
+        self._refused: dict[_Place, SkoupaError] = {}
+        self._found: dict[_Place, dict[str, Metadata | None]] = {}
+        self._listed: set[_Place] = set()
 
     async def climb(self, row: Row) -> Ancestry:
         owners: set[Uid] = set()
         kinds: set[str] = set()
-        unknown = ""
-        ahead: list[Owner] = list(row.owners)
+        unknown, beyond = "", False
+        ahead = [(owner, row.namespace) for owner in row.owners]
+        seen: set[tuple[Owner, str]] = set()
         while ahead:
-            owner = ahead.pop()
-            if owner.uid in owners:
+            step = owner, namespace = ahead.pop()
+            if step in seen:
                 continue
-            if len(owners) == _LONGEST_CHAIN:
-                unknown = f"there are more than {_LONGEST_CHAIN} of them"
-                break
+            seen.add(step)
             owners.add(owner.uid)
+            resource: Resource | None = None
             try:
-                found = await self._owner(owner, row.namespace, kinds)
+                resource = self._kind(owner)
+                # The garbage collector takes no namespaced object for the owner of one that lives in none.
+                if resource is None or (resource.namespaced and not namespace):
+                    continue
+                namespace = namespace if resource.namespaced else ""
+                found = await self._owner(owner, resource, namespace)
             except SkoupaError as error:
                 unknown = error.status.message if isinstance(error, ApiError) else error.message
+                beyond = beyond or resource is None or not resource.namespaced
+                if resource is not None:
+                    kinds.add(resource.qualified)
                 continue
-            ahead += owners_of(found.owner_references or ()) if found else ()
-        return Ancestry(owners=frozenset(owners), kinds=frozenset(kinds), unknown=unknown)
+            if found is not None:
+                kinds.add(resource.qualified)
+                ahead += ((above, namespace) for above in owners_of(found.owner_references or ()))
+        return Ancestry(
+            owners=frozenset(owners), kinds=frozenset(kinds), unknown=unknown, beyond_namespace=beyond
+        )
 
-    async def _owner(self, owner: Owner, namespace: str, kinds: set[str]) -> Metadata | None:
-        """The owner's metadata; None when it is gone, or is of a kind that is not served: nothing takes it along."""
+    def _kind(self, owner: Owner) -> Resource | None:
+        """None where it is not served: nothing takes along what hangs on it."""
         group, _, version = owner.api_version.rpartition("/")
         resource = self._discovery.find(group, owner.kind, version) or self._discovery.find(group, owner.kind)
         if resource is None:
             gap = self._discovery.unreadable(group)
             if gap is not None:
                 raise SkoupaError(f"the kinds of {gap.where} can't be read ({gap.why})")
-            return None
-        kinds.add(resource.qualified)
-        where = namespace if resource.namespaced else ""
-        refused = self._refused.get((resource, where))
+        return resource
+
+    async def _owner(self, owner: Owner, resource: Resource, namespace: str) -> Metadata | None:
+        """The owner's metadata; None when it is gone, or another has its name."""
+        place = (resource, namespace)
+        refused = self._refused.get(place)
         if refused is not None:
             raise refused
+        known = self._found.setdefault(place, {})
         try:
-            found = await self._read(resource, owner.name, where)
-        except NotFound:
-            return None
+            if owner.name not in known and place not in self._listed:
+                await self._read(place, owner.name, known)
         except SkoupaError as error:
-            self._refused[resource, where] = error
+            self._refused[place] = error
             raise
-        return found.metadata if pack_uid(found.metadata.uid) == owner.uid else None
+        found = known.get(owner.name)
+        return found if found is not None and pack_uid(found.uid) == owner.uid else None
 
-    async def _read(self, resource: Resource, name: str, namespace: str) -> Partial:
+    async def _read(self, place: _Place, name: str, known: dict[str, Metadata | None]) -> None:
+        """One by one while there are few: a list puts an end to asking, however many owners somebody wrote down."""
+        resource, namespace = place
+        if len(known) >= _SINGLE_READS and resource.may("list"):
+            listing = pages(self._client, resource, METADATA, scope=Scope(namespace=namespace))
+            async with aclosing(listing):
+                async for page in listing:
+                    if page.undecodable:
+                        raise SkoupaError(f"{resource.qualified}: {page.undecodable[0].why}")
+                    known.update({item.metadata.name: item.metadata for item in page.items})
+            self._listed.add(place)
+            return
+        try:
+            found = await self._get(resource, name, namespace)
+        except NotFound:
+            known[name] = None
+        else:
+            known[name] = found.metadata
+
+    async def _get(self, resource: Resource, name: str, namespace: str) -> Partial:
         try:
             return await self._client.get(resource, name, namespace=namespace, view=METADATA)
         except Forbidden:

@@ -5,12 +5,13 @@ Filled by reading once (`survey`) or kept true by watching (`engine`); either wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from skoupa import names
 from skoupa.controller.kept import KeptIndex
 from skoupa.facts.rows import Extraction, Row, Uid
 from skoupa.facts.store import Delta, Store
+from skoupa.judge.brakes import NO_BRAKES, BrakeGuard, Pulled
 from skoupa.judge.cascade import Blind, CascadeGuard, is_namespace, waived
 from skoupa.judge.circumstances import Circumstances
 from skoupa.judge.judge import Judge
@@ -55,12 +56,17 @@ class Knowledge:
         # By name, with the uid of the Namespace that has the label: another of that name may have come since.
         self._namespace_keeps: dict[str, tuple[Uid, str]] = {}
         self._namespace_notices: dict[str, tuple[Uid, str]] = {}
+        self._namespace_routes: dict[str, tuple[Uid, str]] = {}
         # Namespaces whose wish for a notice changed since somebody last looked here.
         self.renoticed: set[str] = set()
         # Why keep labels of Namespaces may be out of date; empty: they are not.
         self.namespaces_unseen = ""
         # The same for each Namespace, where they are read one by one.
         self.namespace_doubt: Callable[[str], str] | None = None
+        # Reads one of them again, where no watch tells of changes.
+        self.freshen_namespace: Callable[[str], Awaitable[None]] | None = None
+        self.brakes: Pulled = NO_BRAKES
+        self.brake_guard = BrakeGuard(lambda: self.brakes)
         self.protection = Protection(
             settings.protect, namespace_label=self._namespace_keep, home=settings.lease.namespace
         )
@@ -68,6 +74,7 @@ class Knowledge:
             self.mechanisms,
             [
                 self.protection,
+                self.brake_guard,
                 CascadeGuard(kept=self.kept.around, blind=self._blind_kinds),
                 Circumstances(skew=skew, extra=(self._others, self._unseen, *extra)),
             ],
@@ -90,11 +97,18 @@ class Knowledge:
             notice = after.annotation(names.NOTICE_BEFORE_ANNOTATION) if after else None
             if _note(self._namespace_notices, row, notice):
                 self.renoticed.add(row.name)
+            route = after.annotation(names.NOTIFY_ANNOTATION) if after else None
+            _note(self._namespace_routes, row, route)
         return changed
 
     def notice_in(self, namespace: str) -> str | None:
         """What a Namespace says about notices for what lives in it."""
         known = self._namespace_notices.get(namespace)
+        return known[1] if known is not None else None
+
+    def route_in(self, namespace: str) -> str | None:
+        """Whom a Namespace wants told of what happens in it."""
+        known = self._namespace_routes.get(namespace)
         return known[1] if known is not None else None
 
     def _namespace_keep(self, name: str) -> str | None:

@@ -25,6 +25,9 @@ POLL_SECONDS: Final = 60.0
 # Three that failed in a row, and a bit.
 STALE_SECONDS: Final = 200.0
 AT_A_TIME: Final = 4
+# Before something goes, its Namespace was read no longer ago than this.
+FRESH_SECONDS: Final = 2.0
+NO_SUCH: Final = "there is no such Namespace"
 _NO_RIGHT: Final = "no permission: get namespaces"
 
 
@@ -58,6 +61,7 @@ class NamespacePoll:
         # Why the last try brought nothing.
         self._failures: dict[str, str] = {}
         self._woken = asyncio.Event()
+        self._asking: dict[str, asyncio.Lock] = {}
 
     @property
     def asked_once(self) -> bool:
@@ -76,10 +80,12 @@ class NamespacePoll:
             self._view = self._knowledge.store.add_feed(self._resource)
             self._listed_before = listed_before
             self._knowledge.namespace_doubt = self.doubt
+            self._knowledge.freshen_namespace = self.freshen
             self._woken.set()
         elif self._view is not None:
             view, self._view = self._view, None
             self._knowledge.namespace_doubt = None
+            self._knowledge.freshen_namespace = None
             self._on_change(self._knowledge.store.remove_feed(view))
 
     def doubt(self, name: str) -> str:
@@ -91,6 +97,13 @@ class NamespacePoll:
         if why == _NO_RIGHT and not self._listed_before:
             return ""
         return why or "not read yet"
+
+    async def freshen(self, name: str) -> None:
+        """Reads it once more, unless that was just done; one question at a time, however many wait for the answer."""
+        async with self._asking.setdefault(name, asyncio.Lock()):
+            read_at = self._read_at.get(name)
+            if read_at is not None and self._clock.monotonic() - read_at > FRESH_SECONDS:
+                await self._ask_for(name)
 
     async def run(self) -> None:
         while True:
@@ -125,7 +138,7 @@ class NamespacePoll:
             found = await self._client.get(self._resource, name, view=METADATA)
         except NotFound:
             # One of that name that comes later may be kept from the beginning.
-            self._failures[name] = "there is no such Namespace"
+            self._failures[name] = NO_SUCH
             self._read_at.pop(name, None)
             self._learn(name, None)
         except Forbidden:
@@ -136,12 +149,14 @@ class NamespacePoll:
             self._learn(name, self._knowledge.extraction.row(self._resource, found))
             self._read_at[name] = self._clock.monotonic()
             self._failures.pop(name, None)
-            self._told("no permission to list namespaces: keep labels on Namespaces are seen within a minute")
+            self._told("no permission to list namespaces: keep labels on Namespaces are read one by one")
 
     def _refused(self, name: str) -> None:
         self._failures[name] = _NO_RIGHT
+        known = self._listed_before or name in self._read_at
+        held = f", so what is in {name} is held until a right is back" if known else ""
         self._told(
-            f"no permission to list namespaces, nor to get {name}: keep labels on Namespaces are not seen"
+            f"no permission to list namespaces, nor to get {name}: keep labels on Namespaces are not seen{held}"
         )
 
     def _learn(self, name: str, row: Row | None) -> None:

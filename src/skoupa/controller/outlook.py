@@ -8,15 +8,16 @@ while keeps its feeds: what is not known must not look like what is not there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
 from skoupa.clock import Clock
 from skoupa.controller.feeds import Feeds, watchable
 from skoupa.controller.knowledge import Knowledge
-from skoupa.controller.namespaces import NamespacePoll
+from skoupa.controller.namespaces import NO_SUCH, NamespacePoll
 from skoupa.controller.rights import Rights, place_of
+from skoupa.controller.setting_doubts import doubts_of_kinds, doubts_of_namespaces
 from skoupa.errors import Forbidden, NotFound, SkoupaError
 from skoupa.facts.store import Delta
 from skoupa.judge.protected_kinds import Doubt, doubts
@@ -35,7 +36,10 @@ DOUBT_SECONDS: Final = 10.0
 
 
 class Outlook:
-    """`look_again` hears that what is held has to be judged anew; `ready` is set once every feed has read its list."""
+    """`look_again` hears that what is held has to be judged anew; `ready` is set once every feed has read its list.
+
+    `on_look` is done after every look at kinds or rights.
+    """
 
     def __init__(
         self,
@@ -45,6 +49,7 @@ class Outlook:
         rights: Rights,
         on_change: Callable[[Sequence[Delta]], None],
         look_again: Callable[[], None],
+        on_look: Callable[[], Awaitable[None]],
     ) -> None:
         self._client = client
         self._clock: Clock = client.clock
@@ -52,6 +57,7 @@ class Outlook:
         self._rights = rights
         self._on_change = on_change
         self._look_again = look_again
+        self._on_look = on_look
         self.feeds: Feeds | None = None
         self.ready = asyncio.Event()
         self.last_error: SkoupaError | None = None
@@ -59,6 +65,8 @@ class Outlook:
         self.degraded: set[str] = set()
         # What the settings protect and may not mean; a new list after each change of the kinds.
         self.doubts: list[Doubt] = []
+        # Other settings that name what is not there, in words.
+        self.setting_doubts: list[str] = []
         self._kinds_changed = asyncio.Event()
         self._health_changed = asyncio.Event()
         self._arranging = asyncio.Lock()
@@ -120,9 +128,28 @@ class Outlook:
             self._namespaces.switch(
                 on=configured and self.feeds.denied(NAMESPACES), listed_before=self.feeds.saw_namespaces
             )
+            await self._on_look()
         self._health_changed.set()
         if changed:
             self._look_again()
+
+    def _doubt_settings(self) -> None:
+        settings, discovery = self._knowledge.settings, self._knowledge.discovery
+        self.setting_doubts = list(doubts_of_kinds(settings, discovery))
+        if self.ready.is_set() and settings.namespaces:
+            self.setting_doubts += doubts_of_namespaces(self._missing_namespaces())
+
+    def _missing_namespaces(self) -> list[str]:
+        """Of those that the settings name, as far as that can be known."""
+        assert self.feeds is not None
+        knowledge, wanted = self._knowledge, self._knowledge.settings.namespaces
+        if knowledge.namespace_doubt is not None:
+            return [name for name in wanted if knowledge.namespace_doubt(name) == NO_SUCH]
+        if self.feeds.denied(NAMESPACES) or knowledge.namespaces_unseen:
+            return []
+        resource = knowledge.discovery.find("", NAMESPACES.kind) or NAMESPACES
+        seen = {row.name for row in knowledge.store.of_kind(resource)}
+        return [name for name in wanted if name not in seen]
 
     async def _follow_kinds(self) -> None:
         """Looks at the kinds anew when something hints at a change, and now and then without a hint."""
@@ -187,9 +214,15 @@ class Outlook:
             before = (self._knowledge.blind.keys(), self._knowledge.namespaces_unseen)
             doubtful = self.feeds.review()
             if self.feeds.denied(NAMESPACES) and not self._knowledge.settings.namespaces:
-                self.degraded.add("no permission to list namespaces: keep labels on Namespaces are not seen")
+                self.degraded.add(
+                    "no permission any more to list namespaces: keep labels on Namespaces are not seen, "
+                    "so what is in namespaces is held until the right is back"
+                    if self.feeds.saw_namespaces
+                    else "no permission to list namespaces: keep labels on Namespaces are not seen"
+                )
             if self.feeds.read_once() and self._namespaces.asked_once:
                 self.ready.set()
+            self._doubt_settings()
             if before != (self._knowledge.blind.keys(), self._knowledge.namespaces_unseen):
                 self._look_again()
             if doubtful and self._clock.monotonic() - asked_at > DOUBT_SECONDS:

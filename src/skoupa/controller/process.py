@@ -13,15 +13,23 @@ import os
 import secrets
 import signal
 import socket
-from collections import Counter
 from collections.abc import Coroutine
 from typing import Any, Final
 
 from skoupa import __version__
 from skoupa.clock import Clock
 from skoupa.controller.engine import Engine
+from skoupa.controller.gauges import gauges_of
 from skoupa.controller.lanes import Lanes
-from skoupa.errors import NotFound, ServerFailure, TimedOut, TooManyRequests, Unreachable
+from skoupa.errors import (
+    LedgerUnavailable,
+    LedgerUnusable,
+    NotFound,
+    ServerFailure,
+    TimedOut,
+    TooManyRequests,
+    Unreachable,
+)
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.events import EventWriter
@@ -30,11 +38,15 @@ from skoupa.kube.leases import Election, Fence
 from skoupa.kube.login.connection import Connection
 from skoupa.kube.skew import SkewMeter
 from skoupa.kube.transport import Transport
+from skoupa.ledger.opening import is_shared, store_for
+from skoupa.ledger.store import Store
 from skoupa.report.endpoints import serving
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics, Present
+from skoupa.report.notices.notifier import notifier_of
 from skoupa.report.reporter import Reporter
 from skoupa.settings import Settings
+from skoupa.sweep.record import Record
 
 LAST_WORDS_SECONDS: Final = 10.0
 TROUBLES_SECONDS: Final = 1.0
@@ -42,7 +54,9 @@ TRIES_IN_A_LEASE: Final = 5
 
 
 class Process:
-    def __init__(self, transport: Transport, clock: Clock, settings: Settings, *, log: Log) -> None:
+    def __init__(
+        self, transport: Transport, clock: Clock, settings: Settings, *, log: Log, store: Store
+    ) -> None:
         self._clock = clock
         self._settings = settings
         self._log = log
@@ -69,14 +83,34 @@ class Process:
         self.metrics = Metrics(self._present)
         # Events pass no fence: what a replica deleted while it led it still has to tell when it leads no more.
         self._events = EventWriter(Client(self._meter, clock), instance=identity) if enforcing else None
-        self.reporter = Reporter(clock, log=log, metrics=self.metrics, events=self._events)
+        self._notifier = notifier_of(
+            settings.notices,
+            clock,
+            cluster=settings.cluster_name,
+            namespace_notify=self._route_in,
+        )
+        self.reporter = Reporter(
+            clock, log=log, metrics=self.metrics, events=self._events, notices=self._notifier
+        )
+        self._record = Record(
+            store,
+            clock,
+            on_failure=settings.ledger.on_failure,
+            epoch=lambda: self.election.epoch if self.election is not None else 0,
+        )
+        if self._events is not None:
+            self._events.on_told = lambda event: self._record.told(event.uids)
         self.engine = Engine(
             client,
             settings=settings,
             report=self.reporter,
+            record=self._record,
             standing_by=self._standing_by,
             skew=lambda: self._meter.skew,
         )
+
+    def _route_in(self, namespace: str) -> str | None:
+        return self.engine.knowledge.route_in(namespace)
 
     def _standing_by(self) -> bool:
         return self.election is not None and not self.election.leading
@@ -94,6 +128,14 @@ class Process:
                 beside = [group.create_task(work) for work in self._beside()]
                 await self._run_engine()
                 await self._last_words()
+                if undelivered := await self._notifier.drain():
+                    self._log("some notices could not be delivered", level="warning", messages=undelivered)
+                if not await self._record.journal.drain(LAST_WORDS_SECONDS):
+                    self._log(
+                        "some outcomes could not be written down",
+                        level="warning",
+                        **self._record.journal.statistics(),
+                    )
                 for task in beside:
                     task.cancel()
         self._log("stopped")
@@ -124,7 +166,12 @@ class Process:
             return
 
     def _beside(self) -> list[Coroutine[Any, Any, None]]:
-        work: list[Coroutine[Any, Any, None]] = [self._when_ready(), self._tell_troubles()]
+        work: list[Coroutine[Any, Any, None]] = [
+            self._when_ready(),
+            self._tell_troubles(),
+            self._record.journal.run(),
+            self._notifier.run(),
+        ]
         if self.election is not None:
             work += [self.election.run(), self._tell_leads()]
         if self._events is not None:
@@ -157,13 +204,15 @@ class Process:
     async def _tell_troubles(self) -> None:
         """What goes wrong beside single objects, each time that it changes."""
         told: dict[str, str] = {}
-        doubts = self.engine.outlook.doubts
+        doubts, doubted = self.engine.outlook.doubts, set[str]()
         while True:
             await self._clock.sleep(TROUBLES_SECONDS)
             for what, error in (
                 ("cluster", self.engine.last_error),
                 ("lease", self.election.last_error if self.election is not None else None),
                 ("events", self._events.last_error if self._events is not None else None),
+                ("ledger", self._record.journal.error),
+                *((f"route {name}", error) for name, error in self._notifier.troubles().items()),
             ):
                 said = str(error) if error is not None else ""
                 if what == "lease" and isinstance(error, NotFound):
@@ -177,10 +226,29 @@ class Process:
             for said in self.engine.outlook.degraded - told.keys():
                 self._log("degraded", level="warning", why=said)
                 told[said] = said
+            self._tell_unseen()
+            named = self.engine.outlook.setting_doubts
+            for said in sorted(set(named) - doubted):
+                self._log("setting in doubt", level="warning", why=said)
+            doubted = set(named)
             if doubts is not self.engine.outlook.doubts:
                 doubts = self.engine.outlook.doubts
                 for doubt in doubts:
                     self._log("protection in doubt", level="warning", why=doubt)
+
+    def _tell_unseen(self) -> None:
+        lost, back = self.engine.feeds.unseen.news() if self.engine.feeds is not None else ((), ())
+        if lost:
+            self._log(
+                "can't be read any more",
+                level="warning",
+                kinds=", ".join(sorted(str(one.place) for one in lost)),
+                why=lost[0].why,
+                objects=sum(one.known for one in lost),
+                advice="grant it again; until then what is due there stays, and changes are not seen",
+            )
+        if back:
+            self._log("can be read again", kinds=", ".join(sorted(map(str, back))))
 
     async def _last_words(self) -> None:
         """Events that are still to be told; a server that does not answer is not waited for long."""
@@ -200,47 +268,36 @@ class Process:
         return "" if self.engine.ready.is_set() else "the first look at the cluster is not finished"
 
     def _present(self) -> Present:
-        engine, sweeper = self.engine, self.engine.sweeper.statistics()
-        now = self._clock.now()
-        holds: Counter[tuple[str, ...]] = Counter()
-        oldest: dict[tuple[str, ...], float] = {}
-        for due, code in engine.sweeper.memory.overdue.values():
-            holds[code,] += 1
-            oldest[code,] = max(oldest.get((code,), 0.0), now - due)
+        gauges = gauges_of(self.engine, self._clock.now())
         events = self._events.statistics() if self._events is not None else {}
-        queued = events.pop("queued", 0)
+        ledger = self._record.journal.statistics()
+        queues = gauges["skoupa_queue"]
+        queues["events",], queues["ledger",] = events.pop("queued", 0), ledger.pop("queued")
         return {
+            **gauges,
             "skoupa_events_total": {(outcome,): count for outcome, count in events.items()},
             "skoupa_requests_total": {key: float(count) for key, count in self._lanes.requests.items()},
-            "skoupa_holds": dict(holds),
-            "skoupa_oldest_overdue_seconds": oldest,
-            "skoupa_objects": {(): len(engine.knowledge.store)},
-            "skoupa_agenda": {(): sweeper.pop("agenda")},
-            "skoupa_queue": {
-                **{(name,): value for name, value in sweeper.items()},
-                ("events",): queued,
-            },
-            "skoupa_watches": self._watches(),
-            "skoupa_protect_empty": {
-                (setting,): sum(one.empty and one.setting == setting for one in engine.outlook.doubts)
-                for setting in ("kinds", "names")
-            },
             "skoupa_clock_skew_seconds": {(): self._meter.skew},
+            "skoupa_ledger_changes_total": {(what,): count for what, count in ledger.items()},
+            **self._notifier.present(),
             "skoupa_leading": {(): float(self.election is not None and self.election.leading)},
             "skoupa_build_info": {(__version__, self._settings.mode): 1.0},
         }
 
-    def _watches(self) -> dict[tuple[str, ...], float]:
-        states: Counter[tuple[str, ...]] = Counter()
-        for feed in self.engine.feeds or ():
-            health = feed.health
-            if health.behind_since is not None:
-                states["behind",] += 1
-            else:
-                states["following" if health.synced_at is not None else "listing",] += 1
-        return dict(states)
-
 
 async def run_process(connection: Connection, clock: Clock, settings: Settings, *, log: Log) -> None:
-    async with HttpTransport(connection, clock) as transport:
-        await Process(transport, clock, settings, log=log).run()
+    store = store_for(settings.ledger.dsn, cluster=settings.cluster_name or connection.server)
+    try:
+        await store.open()
+    except LedgerUnavailable as error:
+        # A server comes back, and meanwhile everything due is held. A file that can't be opened needs somebody.
+        if isinstance(error, LedgerUnusable) or not is_shared(settings.ledger.dsn):
+            raise
+        log("trouble", level="warning", what="ledger", error=str(error))
+    if settings.ledger.dsn == "none":
+        log("no ledger", level="warning", why="ledger.dsn is none: no history, no trash, nothing to restore")
+    try:
+        async with HttpTransport(connection, clock) as transport:
+            await Process(transport, clock, settings, log=log, store=store).run()
+    finally:
+        await store.close()

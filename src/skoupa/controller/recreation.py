@@ -1,17 +1,19 @@
 """Objects that come back: a controller or a GitOps tool creates anew what a label lets go.
 
 A label that is copied from a template can start a loop of deleting and re-creating. After a few rounds the next try
-waits, each time twice as long up to an hour, and the wait is shown as a Hold.
+waits, each time twice as long up to an hour, and the wait is shown as a Hold. An object comes back under its name, or
+as another of the same controller that was made after one was deleted: siblings that go together are one round.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from skoupa.facts.rows import Row, Uid
+from skoupa.facts.rows import Owner, Row, Uid
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
@@ -21,35 +23,93 @@ FIRST_WAIT_SECONDS: Final = 60
 LONGEST_WAIT_SECONDS: Final = 3600
 # A round that takes longer than this is no loop.
 _ROUND_SECONDS: Final = 2 * LONGEST_WAIT_SECONDS
-_REMEMBERED: Final = 20_000
+REMEMBERED: Final = 20_000
+# Those that replace what is deleted. A CronJob, a Job with work left or a controller that nobody knows makes the next
+# one in its own time, deleted or not.
+_REPLACING: Final = frozenset(
+    {
+        ("apps", "ReplicaSet"),
+        ("apps", "StatefulSet"),
+        ("apps", "DaemonSet"),
+        ("apps", "Deployment"),
+        ("", "ReplicationController"),
+    }
+)
+
+_Key = tuple[str, str, str] | tuple[str, Uid]
 
 
 class _Rounds(msgspec.Struct):
+    """`began_at`: when the first of this round was deleted; `uid` that one."""
+
     count: int
+    began_at: float
     deleted_at: float
     uid: Uid
 
 
 class Recreations:
     def __init__(self) -> None:
-        self._rounds: OrderedDict[tuple[str, str, str], _Rounds] = OrderedDict()
+        self._rounds: OrderedDict[_Key, _Rounds] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._rounds)
 
     def deleted(self, row: Row, now: float) -> None:
-        key = (row.resource.qualified, row.namespace, row.name)
-        known = self._rounds.pop(key, None)
-        again = known is not None and known.uid != row.uid and now - known.deleted_at < _ROUND_SECONDS
-        count = known.count + 1 if known is not None and again else 1
-        self._rounds[key] = _Rounds(count, now, row.uid)
-        if len(self._rounds) > _REMEMBERED:
+        for key in _keys(row):
+            known = self._rounds.pop(key, None)
+            if known is not None and now - known.deleted_at < _ROUND_SECONDS:
+                again = _came_after(row, known, key)
+                count, began_at = (known.count + 1, now) if again else (known.count, known.began_at)
+            else:
+                count, began_at = 1, now
+            self._rounds[key] = _Rounds(count, began_at, now, row.uid)
+        while len(self._rounds) > REMEMBERED:
             self._rounds.popitem(last=False)
 
     def hold(self, row: Row, now: float) -> Hold | None:
-        known = self._rounds.get((row.resource.qualified, row.namespace, row.name))
-        if known is None or known.uid == row.uid or known.count < FREE_ROUNDS:
+        holds = [hold for key in _keys(row) if (hold := self._hold(row, key, now)) is not None]
+        return max(holds, key=lambda hold: hold.until or 0.0, default=None)
+
+    def _hold(self, row: Row, key: _Key, now: float) -> Hold | None:
+        known = self._rounds.get(key)
+        if known is None or known.count < FREE_ROUNDS or not _came_after(row, known, key):
             return None
         wait = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** min(known.count - FREE_ROUNDS, 20))
         until = known.deleted_at + wait
         if until <= now:
             return None
-        told = reason("re-created", count=known.count, until=whole_seconds(until))
-        return Hold(reason=told, until=until)
+        owner, at = _replacing(row), whole_seconds(until)
+        if owner is not None and len(key) == 2:
+            who = f"{owner.kind} {owner.name}"
+            return Hold(
+                reason=reason("re-created-by", controller=who, count=known.count, until=at), until=until
+            )
+        return Hold(reason=reason("re-created", count=known.count, until=at), until=until)
+
+
+def _keys(row: Row) -> Iterator[_Key]:
+    yield (row.resource.qualified, row.namespace, row.name)
+    owner = _replacing(row)
+    if owner is not None:
+        yield (row.resource.qualified, owner.uid)
+
+
+def _replacing(row: Row) -> Owner | None:
+    """The controller that makes another one as soon as this one is gone."""
+    for owner in row.owners:
+        if owner.controller and (owner.api_version.rpartition("/")[0], owner.kind) in _REPLACING:
+            return owner
+    return None
+
+
+def _came_after(row: Row, known: _Rounds, key: _Key) -> bool:
+    """Whether it was made after the deletions that are remembered began.
+
+    Two objects of one name are never there at once. Siblings are, and times of creation are whole seconds: who was made
+    in the very second counts only where the loop is beyond doubt.
+    """
+    if len(key) == 3:
+        return row.uid != known.uid
+    began = int(known.began_at)
+    return row.created > began or (row.created == began and known.count >= FREE_ROUNDS)

@@ -16,8 +16,12 @@ from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CONFIG_MAPS
 
 FIRST_SWEEP: Final = "firstSweep"
+FIRST_START: Final = "firstStartHeld"
 MASS_LABELLINGS: Final = "massLabellings"
 ACCEPTED: Final = "backlogAccepted"
+BRAKES_SEEN: Final = "brakesSeen"
+ALLOWANCES: Final = "allowances"
+MASSES_ACCEPTED: Final = "massLabellingsAccepted"
 
 
 class State:

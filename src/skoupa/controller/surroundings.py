@@ -1,7 +1,7 @@
 """The last look around an object before it goes, read freshly: what is inside it, and what hangs on it.
 
 Feeds may be a moment behind. For most objects nothing has to be read: only Namespaces and definitions contain others,
-and only where kept objects have owners can an owner take one along.
+only where kept objects have owners can an owner take one along, and only an owner of no namespace reaches into others.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from skoupa.controller.knowledge import Knowledge
 from skoupa.facts.rows import Row
 from skoupa.kube.client import Client
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.dependents import Dependents
 from skoupa.sweep.parents import FreshLook
 
 
@@ -20,21 +21,36 @@ class Surroundings:
         self._fresh = FreshLook(
             client,
             protection=knowledge.protection,
+            brakes=knowledge.brake_guard,
+            extraction=knowledge.extraction,
+            ignore=knowledge.settings.cascade.ignore_kinds,
+        )
+        self._dependents = Dependents(
+            client,
+            look=self._fresh,
+            protection=knowledge.protection,
             extraction=knowledge.extraction,
             ignore=knowledge.settings.cascade.ignore_kinds,
         )
 
     async def look(self, row: Row, claim: Claim) -> Verdict | None:
         """The verdict that keeps it, or None."""
+        freshen = self._knowledge.freshen_namespace
+        if freshen is not None and row.namespace:
+            await freshen(row.namespace)
+            told = tuple(self._knowledge.judge.holds(row, claim, self._client.clock.now()))
+            if told:
+                return Verdict(claims=(claim,), holds=told)
         holds = await self.holds(row, claim)
         return Verdict(claims=(claim,), holds=holds) if holds else None
 
     async def holds(self, row: Row, claim: Claim) -> tuple[Hold, ...]:
         now, discovery = self._client.clock.now(), self._knowledge.discovery
-        holds = await self._fresh.inside(row, discovery=discovery, now=now)
+        holds = await self._fresh.inside(row, claim, discovery=discovery, now=now)
         if claim.propagation != "Orphan":
             owned = await self._knowledge.kept.holds_freshly(
                 row, client=self._client, discovery=discovery, now=now
             )
             holds += (owned,) if owned is not None else ()
+            holds = holds or await self._dependents.holds(row, claim, discovery=discovery, now=now)
         return holds

@@ -12,12 +12,15 @@ from contextlib import suppress
 
 import msgspec
 
-from skoupa.controller.feeds import watchable
+from skoupa.controller.brake_list import pulled
+from skoupa.controller.feeds import left_out, watchable
 from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.readings import Job, Readings
 from skoupa.controller.rights import Rights, place_of
+from skoupa.controller.setting_doubts import doubts_of_kinds
 from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.facts.rows import Row
+from skoupa.judge.brakes import NO_BRAKES
 from skoupa.judge.cascade import Blind
 from skoupa.judge.protected_kinds import doubts
 from skoupa.kube.access import Access
@@ -27,7 +30,8 @@ from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope
 from skoupa.kube.resources import NAMESPACES, Resource
-from skoupa.model.verdicts import Verdict
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Hold, Verdict
 from skoupa.settings import Settings
 
 
@@ -46,7 +50,8 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
 class Survey:
     """`namespaces` narrows to those; with `inside_only` to what lives in them, and those Namespaces themselves.
 
-    `unlabelled` reads also what no mechanism can act on, for remarks: labels that were written as annotations.
+    `unlabelled` reads also what no mechanism can act on, for remarks: labels that were written as annotations. Who acts
+    is held by Brakes that can't be read; who only looks is told.
     """
 
     def __init__(
@@ -57,6 +62,7 @@ class Survey:
         namespaces: Sequence[str] = (),
         inside_only: bool = False,
         unlabelled: bool = False,
+        acting: bool = False,
         skew: Callable[[], float] = lambda: 0.0,
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -64,10 +70,11 @@ class Survey:
         self._namespaces = tuple(namespaces) or settings.namespaces
         self._inside_only = inside_only
         self._unlabelled = unlabelled
+        self._acting = acting
         self.rights = Rights(
             Access(client, clock=client.clock), namespaces=self._namespaces, clock=client.clock
         )
-        self.knowledge = Knowledge(settings, skew=skew, extra=(self.rights.hold,))
+        self.knowledge = Knowledge(settings, skew=skew, extra=(self.rights.hold, self._not_watched))
         self.gaps: list[Gap] = []
         # What is not known and yet hides nothing that was asked for, in words.
         self.doubts: list[str] = []
@@ -87,6 +94,7 @@ class Survey:
         discovery = self.knowledge.discovery = await discover(self._client)
         self.gaps += (Gap(what=f"the kinds of {gap.where}", why=gap.why) for gap in discovery.gaps)
         self.doubts += map(str, doubts(self.knowledge.settings.protect, discovery))
+        self.doubts += doubts_of_kinds(self.knowledge.settings, discovery)
         return discovery
 
     async def read(self, kinds: Sequence[str] = ()) -> None:
@@ -144,6 +152,12 @@ class Survey:
     def _every(self) -> list[Resource]:
         return list(watchable(self.knowledge.discovery, also=self.knowledge.settings.watch_also))
 
+    def _not_watched(self, row: Row, now: float) -> Hold | None:  # noqa: ARG002 - a setting does not end by itself
+        """Who acts here and now needs no watch."""
+        if self._acting or not left_out(row.resource, also=self.knowledge.settings.watch_also):
+            return None
+        return Hold(reason=reason("not-watched", kind=row.resource.qualified))
+
     async def _read_lists(self, jobs: dict[tuple[Resource, str], None], *, kept_everywhere: bool) -> None:
         """The lists asked for, the kept objects of every kind, and on whom those hang."""
         self._kept_everywhere = kept_everywhere
@@ -158,6 +172,14 @@ class Survey:
             for namespace in self._namespaces:
                 await self._read_namespace(namespace)
         await self.knowledge.kept.read_chains(self._client, self.knowledge.discovery)
+        await self._read_brakes()
+
+    async def _read_brakes(self) -> None:
+        found = await pulled(self._client, self.knowledge.discovery)
+        if found.unknown and not self._acting:
+            self.doubts.append(f"whether a Brake holds any of it is not known: {found.unknown}")
+            found = NO_BRAKES
+        self.knowledge.brakes = found
 
     async def read_again(self) -> None:
         """Kinds, kept objects and Namespaces as they are now, for who acts over a while; raises what failed.
@@ -178,6 +200,7 @@ class Survey:
             with suppress(NotFound):
                 await self.read_object(self._namespace_kind, namespace, namespace="")
         await self.knowledge.kept.read_chains(self._client, discovery)
+        await self._read_brakes()
 
     def _kept_lists(self) -> Iterator[Job]:
         """The lists of kept objects that could hold what was asked for."""

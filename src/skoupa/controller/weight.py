@@ -75,6 +75,13 @@ class _Volume(msgspec.Struct, frozen=True, kw_only=True):
 
 async def weigh(rows: Sequence[Row], *, client: Client, discovery: Discovery) -> dict[Uid, Weight]:
     """The weight of each row that has one."""
+    weights = await count_inside(rows, client=client, discovery=discovery)
+    await _weigh_data(rows, weights, client)
+    return weights
+
+
+async def count_inside(rows: Sequence[Row], *, client: Client, discovery: Discovery) -> dict[Uid, Weight]:
+    """How much is in each row that contains others, without looking for data."""
     weights = {row.uid: Weight() for row in rows if is_namespace(row) or is_definition(row)}
     ahead = iter([(row, kind) for row in rows if row.uid in weights for kind in _inside(row, discovery)])
 
@@ -91,7 +98,6 @@ async def weigh(rows: Sequence[Row], *, client: Client, discovery: Discovery) ->
     async with asyncio.TaskGroup() as group:
         for _ in range(COUNTS_AT_A_TIME):
             group.create_task(work())
-    await _weigh_data(rows, weights, client)
     return weights
 
 

@@ -68,14 +68,21 @@ class _Stated(msgspec.Struct, frozen=True, kw_only=True):
         return calendar.timegm(when.timetuple()) - self.offset + self.round_up
 
     def nearest(self) -> int | None:
-        """The day that was probably meant: the last of a shorter month, day and month swapped, the end of a day."""
+        """What was probably meant, never sooner than it was written: the end of a day, or of a shorter month.
+
+        There is no clock here to see that a sooner time is past, and whoever writes a past time loses the object.
+        """
         if self.hour == 24 and not self.minute and not self.second:
             midnight = msgspec.structs.replace(self, hour=0).epoch()
             return None if midnight is None else midnight + _DAY
         if 1 <= self.month <= 12 and 28 < self.day <= 31:
-            last = calendar.monthrange(self.year, self.month)[1]
-            return msgspec.structs.replace(self, day=min(self.day, last)).epoch()
-        return msgspec.structs.replace(self, month=self.day, day=self.month).epoch()
+            last = msgspec.structs.replace(self, day=calendar.monthrange(self.year, self.month)[1]).epoch()
+            return None if last is None else last + _DAY
+        return None
+
+    @property
+    def may_be_swapped(self) -> bool:
+        return 12 < self.month <= 31 and 1 <= self.day <= 12
 
 
 def parse_label_time(text: str) -> int | Problem:
@@ -167,10 +174,18 @@ def _no_such_time(text: str, stated: _Stated, *, colons: bool) -> Problem:
         return Problem(code=ProblemCode.OUT_OF_RANGE, what=what, instead=instead)
     epoch = stated.nearest()
     suggestion = "" if epoch is None else _spelt(epoch, dated=stated.dated, colons=colons)
+    instead = f"write {suggestion}" if suggestion else "check the date and the hour"
+    if stated.may_be_swapped:
+        form = (
+            "YYYY-MM-DD"
+            if stated.dated and not colons
+            else f"YYYY-MM-DDT{'HH:MM:SS' if colons else 'HHMMSS'}Z"
+        )
+        instead = f"write it as {form}, the month before the day"
     return Problem(
         code=ProblemCode.NO_SUCH_TIME,
         what=f"there is no such day or hour as {quoted(text)}",
-        instead=f"write {suggestion}" if suggestion else "check the date and the hour",
+        instead=instead,
         suggestion=suggestion,
     )
 

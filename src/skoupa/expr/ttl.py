@@ -29,6 +29,17 @@ _INSTEAD: Final = {
     ProblemCode.NEVER: _TO_KEEP,
     ProblemCode.TOO_LONG: f"write a shorter time, or {_TO_KEEP}",
 }
+_BADLY_WRITTEN_DURATION: Final = frozenset(
+    {ProblemCode.TOO_LONG, ProblemCode.DECIMAL, ProblemCode.UNIT_ORDER, ProblemCode.UNIT_SPELLING}
+)
+# What YAML, kubectl and people write for false; the label takes only that one word, and keeps when in doubt.
+LIKE_FALSE: Final = ("false", "no", "n", "off", "f", "0", "none", "never")
+KEEP_LIKE_FALSE: Final = ("only false, in lower case, says not to keep", "write false, or remove the label")
+KEEP_LIKE_DURATION: Final = (
+    "a duration does not say until when",
+    "write the day until which to keep it as YYYY-MM-DD, or true to keep it for good",
+)
+KEEP_LIKE_DATE: Final = f"it does not write a time as {instants.EXAMPLES}"
 
 
 class Keeping(Enum):
@@ -75,6 +86,25 @@ def keep_until(text: str) -> int | Keeping:
         return NOT_KEPT
     when = parse_label_time(text)
     return when if isinstance(when, int) else KEPT_FOR_GOOD
+
+
+@lru_cache(maxsize=4096)
+def keep_slip(text: str) -> tuple[str, str] | None:
+    """What is wrong with a keep label that keeps for good and was probably meant otherwise, and what to write.
+
+    Numbers and words are left alone: they may be tickets and reasons.
+    """
+    if text == "false":
+        return None
+    if text.lower() in LIKE_FALSE:
+        return KEEP_LIKE_FALSE
+    if looks_like_time(text):
+        when = parse_label_time(text)
+        return (KEEP_LIKE_DATE, when.instead) if isinstance(when, Problem) else None
+    length = parse_duration(text)
+    if isinstance(length, int) or length.suggestion or length.code in _BADLY_WRITTEN_DURATION:
+        return KEEP_LIKE_DURATION
+    return None
 
 
 def refreshed_at(text: str) -> int | Problem:

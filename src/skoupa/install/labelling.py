@@ -39,3 +39,9 @@ def manifest(
 def of_instance(body: Manifest, instance: str) -> Manifest:
     metadata = body["metadata"]
     return {**body, "metadata": {**metadata, "labels": {**metadata["labels"], INSTANCE_LABEL: instance}}}
+
+
+def labelled(body: Manifest) -> Manifest:
+    """As one of Skoupa's own, whichever installation brought it."""
+    metadata = body["metadata"]
+    return {**body, "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **PART_OF}}}

@@ -1,7 +1,7 @@
 """The whole installation as manifests, in the order in which they have to be applied, and as text.
 
-With `settings.namespaces` there is no cluster-scoped object in it at all: no Namespace, no ClusterRole, no admission
-policy, so that somebody with rights in those namespaces can apply it.
+With `settings.namespaces` there is no cluster-scoped object in it at all: no definition, no Namespace, no ClusterRole, no
+admission policy, so that somebody with rights in those namespaces can apply it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import yaml
 
 from skoupa import __version__, names
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
-from skoupa.install.labelling import Manifest, of_instance
+from skoupa.install.labelling import Manifest, labelled, of_instance
 from skoupa.install.rights import rights
 from skoupa.install.roles import roles
 from skoupa.install.workload import namespace_of_its_own, service_account, workload
 from skoupa.judge.mechanism import Interest
+from skoupa.kinds import definitions
 from skoupa.settings import Settings
 
 DEFAULT_IMAGE: Final = f"{names.COMPONENT}:{__version__}"
@@ -32,7 +33,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     admission: tuple[Manifest, ...] = ()
     kinds: tuple[DeletableKind, ...] = DEFAULT_KINDS
     image: str = DEFAULT_IMAGE
-    replicas: int = 2
+    replicas: int = 1
 
     @property
     def namespace(self) -> str:
@@ -40,7 +41,9 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def manifests(installation: Installation) -> list[Manifest]:
-    return [of_instance(body, installation.namespace) for body in _in_order(installation)]
+    # Definitions count in the whole cluster and belong to all installations in it.
+    kinds = [] if installation.settings.namespaces else [labelled(body) for body in definitions()]
+    return [*kinds, *(of_instance(body, installation.namespace) for body in _in_order(installation))]
 
 
 def _in_order(installation: Installation) -> Iterator[Manifest]:

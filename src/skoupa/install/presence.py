@@ -19,11 +19,12 @@ from skoupa.errors import ApiError, BadReply, NotFound, SkoupaError, TimedOut
 from skoupa.install.labelling import INSTANCE_LABEL
 from skoupa.install.roles import AGGREGATE_LABEL, CLUSTER_ROLES
 from skoupa.install.workload import CONFIG_KEY, CONFIG_MAP
+from skoupa.kinds.brake import BRAKES
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA, WHOLE, Metadata
-from skoupa.kube.resources import CONFIG_MAPS, LEASES, NAMESPACES, Resource
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, LEASES, NAMESPACES, Resource
 from skoupa.settings import LeaseSettings
 
 _OWN: Final = f"{names.PART_OF_LABEL}={names.COMPONENT}"
@@ -47,11 +48,17 @@ _MEANING: Final = {
     "roles.rbac.authorization.k8s.io": "rights that nobody holds without a binding",
     "serviceaccounts": "the controller can't log in",
     "leases.coordination.k8s.io": "nobody leads; a running controller makes it again",
+    BRAKES.qualified: "what it holds is not held any more",
+    CUSTOM_RESOURCE_DEFINITIONS.qualified: "takes along all Brakes; a controller that still runs then holds everything",
     "configmaps": "settings or limits are gone; what reads them stops or refuses",
     "namespaces": "takes along everything in it",
 }
 _ADDED_MEANING: Final = "an operator added these kinds to skoupa-delete"
 _STATE_MEANING: Final = "the cluster counts as never swept: the next start holds a backlog again"
+_BRAKE_MEANING: Final = (
+    f"what it holds is not held any more; its finalizer {names.BRAKE_FINALIZER} is removed by the controller, "
+    "so without one by hand"
+)
 _OTHER_MEANING: Final = "carries Skoupa's label; look at it first"
 _AT_A_TIME: Final = 16
 
@@ -89,10 +96,22 @@ def removal(found: Sequence[Found]) -> list[str]:
         if one.terminating or (one.namespace in going and one.resource != _ACTING):
             continue
         together.setdefault((one.resource, one.namespace), []).append(one.name)
-    return [
-        f"kubectl delete {resource} {' '.join(called)}{f' -n {namespace}' if namespace else ''}"
-        for (resource, namespace), called in together.items()
-    ]
+    freeing = [_freeing(one) for one in found if names.BRAKE_FINALIZER in one.finalizers]
+    commands = []
+    for (resource, namespace), called in together.items():
+        # With a controller that still runs, deleting a Brake would let go what it holds.
+        if resource != _ACTING:
+            commands += freeing
+            freeing = []
+        commands.append(
+            f"kubectl delete {resource} {' '.join(called)}{f' -n {namespace}' if namespace else ''}"
+        )
+    return [*commands, *freeing]
+
+
+def _freeing(found: Found) -> str:
+    patch = '{"metadata":{"finalizers":null}}'
+    return f"kubectl patch {found.resource} {found.name} --type=merge -p '{patch}'"
 
 
 async def look(
@@ -128,6 +147,8 @@ async def look(
         for namespace in (namespaces if namespaces and resource.namespaced else ("",))
     ]
     jobs += [read(kind, "", _ADDED) for kind in kinds if kind.qualified == CLUSTER_ROLES]
+    # People make these too, and none of them goes by itself once no controller is left to let it go.
+    jobs += [read(kind, "", "") for kind in kinds if kind.qualified == BRAKES.qualified]
     found = [one for many in await asyncio.gather(*jobs) for one in many]
     found += await _leases(client, found, home=home, gaps=gaps)
     once = {(one.resource, one.namespace, one.name): one for one in found}
@@ -175,7 +196,13 @@ def _found(resource: Resource, metadata: Metadata) -> Found:
     meaning = _MEANING.get(resource.qualified, _OTHER_MEANING)
     if is_state:
         meaning = _STATE_MEANING
-    elif (metadata.labels or {}).get(names.PART_OF_LABEL) != names.COMPONENT and not is_lease:
+    elif names.BRAKE_FINALIZER in (metadata.finalizers or ()):
+        meaning = _BRAKE_MEANING
+    elif (
+        (metadata.labels or {}).get(names.PART_OF_LABEL) != names.COMPONENT
+        and not is_lease
+        and resource.qualified != BRAKES.qualified
+    ):
         meaning = _ADDED_MEANING
     return Found(
         api_version=resource.api_version,

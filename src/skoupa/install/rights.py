@@ -1,7 +1,7 @@
 """Every right that the controller needs, in one table: from the mechanisms' Interests, and its own housekeeping.
 
-Reading is broad and deleting is narrow. The rights on a kind are list, watch and delete: no get, no update, nothing that
-changes an object. What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
+Reading is broad and deleting is narrow. The rights on a kind of others are list, watch and delete: no get, no update,
+nothing that changes an object; Brakes are Skoupa's own. What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
 though Skoupa asks for metadata only. The roles of `skoupa install` and `docs/rights.md` are written from this table.
 """
 
@@ -15,6 +15,7 @@ import msgspec
 from skoupa import names
 from skoupa.install.kinds import ALL, DeletableKind
 from skoupa.judge.mechanism import Interest
+from skoupa.kinds.brake import BRAKES
 from skoupa.kube.resources import (
     API_SERVICES,
     CONFIG_MAPS,
@@ -78,6 +79,7 @@ def rights(interests: Iterable[Interest], *, kinds: Sequence[DeletableKind], lea
             verbs=("create",),
             why="Events about notices, deletions and labels that are not understood",
         ),
+        *_braking(),
         *_deleting(interests, kinds),
         *_housekeeping(lease),
     )
@@ -112,6 +114,29 @@ def _deleting(interests: Sequence[Interest], kinds: Sequence[DeletableKind]) -> 
                 namespaced=kind.namespaced,
                 why="lets go what is due",
             )
+
+
+def _braking() -> Iterator[Right]:
+    """Brakes are in no namespace, so no Role can grant them."""
+    for role, resources, verbs, why in (
+        (READ, (BRAKES.plural,), ("list", "watch"), "what a Brake covers is held"),
+        (REPORT, (BRAKES.plural,), ("create", "update", "patch"), "a ceiling that is full pulls a Brake"),
+        (
+            REPORT,
+            (f"{BRAKES.plural}/status",),
+            ("update", "patch"),
+            "what a Brake holds is told in its status",
+        ),
+        (
+            REPORT,
+            (f"{BRAKES.plural}/finalizers",),
+            ("update",),
+            "what it held is counted before a Brake goes",
+        ),
+    ):
+        yield Right(
+            role=role, group=BRAKES.group, resources=resources, verbs=verbs, namespaced=False, why=why
+        )
 
 
 def _housekeeping(lease: str) -> Iterator[Right]:

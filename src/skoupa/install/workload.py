@@ -1,7 +1,8 @@
 """The controller as a workload: its configuration, its identity, the Deployment, and what watches over it.
 
-Two replicas by default: one acts, the other knows as much and takes over. The pod fits the strictest pod security
-standard. It rolls when its settings change, because it reads them once, at start.
+Of several replicas one acts, and the others know as much and take over; how many there can be depends on where the
+ledger is. The pod fits the strictest pod security standard. It is renewed when its settings change, because it reads
+them once, at start.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import yaml
 
 from skoupa import __version__, names
 from skoupa.errors import UsageError
+from skoupa.install import ledger
 from skoupa.install.labelling import PART_OF, SELECTOR, SERVICE_ACCOUNT, Manifest, manifest
 from skoupa.settings import Settings
 
@@ -47,6 +49,7 @@ def service_account(namespace: str) -> Manifest:
 def workload(settings: Settings, *, namespace: str, image: str, replicas: int) -> list[Manifest]:
     text = settings_text(settings)
     manifests = [manifest("v1", "ConfigMap", CONFIG_MAP, namespace=namespace, data={CONFIG_KEY: text})]
+    manifests += ledger.claims(settings, namespace=namespace)
     port = _port(settings.address)
     if port:
         spec: dict[str, Any] = {
@@ -61,15 +64,18 @@ def workload(settings: Settings, *, namespace: str, image: str, replicas: int) -
     manifests.append(
         manifest("policy/v1", "PodDisruptionBudget", names.COMPONENT, namespace=namespace, spec=budget)
     )
+    pod = _pod(image=image, port=port)
+    ledger.equip(settings, pod)
     spec = {
         "replicas": replicas,
+        "strategy": ledger.strategy(settings),
         "selector": {"matchLabels": dict(SELECTOR)},
         "template": {
             "metadata": {
                 "labels": {**PART_OF, **SELECTOR},
                 "annotations": {_SETTINGS_DIGEST: hashlib.sha256(text.encode()).hexdigest()[:16]},
             },
-            "spec": _pod(image=image, port=port),
+            "spec": pod,
         },
     }
     labels = {**SELECTOR, "app.kubernetes.io/version": __version__}

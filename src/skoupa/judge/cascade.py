@@ -15,17 +15,23 @@ from skoupa import names
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.protection import finite, kept_until
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
-from skoupa.model.reasons import reason
+from skoupa.model.reasons import Reason, reason
 from skoupa.model.verdicts import Claim, Hold
 
 
 class Ancestry(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom a kept object hangs on, directly and further up; `unknown` says why the chain could not be followed."""
+    """Whom a kept object hangs on, directly and further up; `unknown` says why the chain could not be followed.
+
+    `beyond_namespace`: one that could not be followed is of no namespace, so that Namespaces may be further up.
+    `unread`: nobody has tried yet.
+    """
 
     owners: frozenset[Uid] = frozenset()
     # Kinds of those owners, as CRD names (`widgets.shop.example`): deleting the definition deletes the owner.
     kinds: frozenset[str] = frozenset()
     unknown: str = ""
+    beyond_namespace: bool = False
+    unread: bool = False
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,11 +65,8 @@ class CascadeGuard:
                 continue
             if _takes_along(row, kept, cascades=cascades):
                 yield Hold(reason=reason("keeps-inside", object=called(kept.row)), until=finite(until))
-            elif cascades and kept.ancestry.unknown and row.namespace in {kept.row.namespace, ""}:
-                told = reason(
-                    "keeps-unknown", kinds=f"the owners of {called(kept.row)}", why=kept.ancestry.unknown
-                )
-                yield Hold(reason=told)
+            elif cascades and might_be_above(row, kept):
+                yield Hold(reason=_unknown(kept))
         yield from self._unseen(row, cascades=cascades)
 
     def _unseen(self, row: Row, *, cascades: bool) -> Iterator[Hold]:
@@ -84,6 +87,25 @@ def _takes_along(row: Row, kept: Kept, *, cascades: bool) -> bool:
     if is_definition(row) and row.name in {kept.row.resource.qualified, *kept.ancestry.kinds}:
         return True
     return cascades and row.uid in kept.ancestry.owners
+
+
+def might_be_above(row: Row, kept: Kept) -> bool:
+    """Whether the part of the chain that is not known may lead to this object. Whom it names itself is known by uid.
+
+    An owner is in the same namespace as what it owns, or in none. A Namespace owns no more than objects of no namespace,
+    as far as anybody has seen: one kept object must not hold all Namespaces.
+    """
+    ancestry = kept.ancestry
+    if not ancestry.unknown or row.namespace not in {kept.row.namespace, ""}:
+        return False
+    return ancestry.beyond_namespace or not is_namespace(row)
+
+
+def _unknown(kept: Kept) -> Reason:
+    if kept.ancestry.unread:
+        return reason("owners-unread", object=called(kept.row))
+    owners = f"the owners of {called(kept.row)}"
+    return reason("keeps-unknown", kinds=owners, why=kept.ancestry.unknown)
 
 
 def _might_contain(row: Row, resource: Resource) -> bool:

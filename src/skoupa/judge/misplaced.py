@@ -1,7 +1,8 @@
-"""Labels that were written as annotations: no selector finds them, so they do nothing, and their writer should hear of it.
+"""Labels that do something else than their writer meant: written as annotations, or a keep label with a slip in it.
 
-An annotation that only repeats the label harms nobody and is not spoken of. The value is never acted on; it serves to
-write down the command that makes it a label, and only as far as it is understood and a label can hold it.
+No selector finds an annotation, so it does nothing; one that only repeats the label harms nobody and is not spoken of.
+Its value is never acted on; it serves to write down the command that makes it a label, and only as far as it is
+understood and a label can hold it. A keep label that is not understood keeps for good, whatever was meant.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 from skoupa import names
 from skoupa.expr.instants import parse_label_time
 from skoupa.expr.readings import After, At, Never, Problem
+from skoupa.expr.ttl import keep_slip
 from skoupa.facts.rows import Row
 from skoupa.model.reasons import Reason, reason
 
@@ -41,6 +43,14 @@ def misplaced_keep(row: Row) -> Iterator[Reason]:
             time = parse_label_time(value)
             value = (time.suggestion if isinstance(time, Problem) else "") or KEEP_FOR_GOOD
         yield reason("keep-annotation", key=names.KEEP_LABEL, command=_command(row, names.KEEP_LABEL, value))
+
+
+def unclear_keep(row: Row) -> Iterator[Reason]:
+    value = row.label(names.KEEP_LABEL)
+    slip = keep_slip(value) if value is not None else None
+    if slip is not None:
+        what, instead = slip
+        yield reason("keep-unclear", key=names.KEEP_LABEL, value=value, what=what, instead=instead)
 
 
 def _misplaced(row: Row, key: str) -> str | None:

@@ -32,7 +32,7 @@ _OWN_POLICIES: Final = frozenset(
         (names.KYVERNO_POLICIES_GROUP, names.NAMESPACED_DELETING_POLICY_KIND),
     }
 )
-_OWN_CRD_GROUPS: Final = frozenset(
+OWN_CRD_GROUPS: Final = frozenset(
     {names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP, names.TENANT_GROUP}
 )
 
@@ -44,7 +44,7 @@ def own(row: Row) -> str:
         return f"a {resource.kind}"
     if resource.kind == "CustomResourceDefinition":
         group = row.name.partition(".")[2]
-        if group in _OWN_CRD_GROUPS:
+        if group in OWN_CRD_GROUPS:
             return f"the definition of {row.name}"
     if row.label(names.PART_OF_LABEL) == names.COMPONENT or (
         resource.kind == "ConfigMap" and row.name == names.STATE_CONFIG_MAP

@@ -1,8 +1,8 @@
 """The TTL label: any object goes at its time (seed 004, first half).
 
-A duration counts from creation or from `skoupa.dev/refreshed-at`; a date is a date. A value that is not understood
-claims nothing and is told with what to write instead. The key is fixed. Other tools' annotations are read only where a
-compat switch says so; with several times on one object all must be due.
+A duration counts from creation or from `skoupa.dev/refreshed-at`, whichever is later; a date is a date. A value that is
+not understood claims nothing and is told with what to write instead. The key is fixed. Other tools' annotations are
+read only where a compat switch says so; with several times on one object all must be due.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from skoupa.expr.readings import After, At, Never, Problem, due_time
 from skoupa.expr.ttl import kyverno_ttl, parse_ttl, refreshed_at
 from skoupa.facts.rows import Row
 from skoupa.judge.mechanism import NO_ANSWER, Answer, Interest
-from skoupa.judge.misplaced import misplaced_keep, misplaced_ttl
+from skoupa.judge.misplaced import misplaced_keep, misplaced_ttl, unclear_keep
 from skoupa.judge.protection import own
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason
@@ -30,6 +30,8 @@ from skoupa.settings import Settings, seconds
 NAME: Final = "ttl"
 Reading = After | At | Never | Problem
 _PROPAGATIONS: Final = frozenset(get_args(Propagation))
+# A refresh may come with the manifest, written a moment before the object was there.
+_REFRESHED_WITH_IT_SECONDS: Final = 600
 
 
 class Written(msgspec.Struct, frozen=True, gc=False):
@@ -47,6 +49,11 @@ class TtlMechanism:
     def __init__(self, settings: Settings) -> None:
         self._read_label = lru_cache(4096)(kyverno_ttl if settings.compat.kyverno_ttl else parse_ttl)
         self._annotations = _compat_annotations(settings)
+        self._deciding = (
+            names.PROPAGATION_POLICY_ANNOTATION,
+            names.REFRESHED_AT_ANNOTATION,
+            *self._annotations,
+        )
         longest = settings.ttl.maximum_lifetime
         self._longest = seconds(longest) if longest else None
         self._longest_text = longest or ""
@@ -56,6 +63,7 @@ class TtlMechanism:
             names.PROPAGATION_POLICY_ANNOTATION,
             names.REFRESHED_AT_ANNOTATION,
             names.NOTICE_BEFORE_ANNOTATION,
+            names.NOTIFY_ANNOTATION,
             names.TTL_LABEL,
             names.KEEP_LABEL,
             names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION,
@@ -73,13 +81,13 @@ class TtlMechanism:
 
     def answer(self, row: Row, now: float) -> Answer:
         written = tuple(self._written(row))
-        misplaced = tuple(self._misplaced(row)) if row.annotations else ()
+        beside = tuple(self._beside(row))
         if not written:
-            return Answer(notes=misplaced) if misplaced else NO_ANSWER
+            return Answer(notes=beside) if beside else NO_ANSWER
         what = own(row)
         if what:
             return Answer(notes=(reason("ttl-on-own", key=written[0].key, what=what),))
-        notes = (*_remarks(row, written, now), *misplaced)
+        notes = (*_remarks(row, written, now), *beside)
         claim = self._claim(row, written)
         if claim is None:
             return Answer(notes=notes)
@@ -107,11 +115,15 @@ class TtlMechanism:
             if found.refresh_key and isinstance(found.reading, After)
         )
 
-    def _misplaced(self, row: Row) -> Iterator[Reason]:
-        # A label would do nothing there either.
+    def _beside(self, row: Row) -> Iterator[Reason]:
+        """What is to be said of it whether or not it has a time."""
+        if not row.annotations and row.label(names.KEEP_LABEL) is None:
+            return
+        # No label does anything there.
         if not own(row):
             yield from misplaced_ttl(row, self._read_label)
             yield from misplaced_keep(row)
+            yield from unclear_keep(row)
 
     def _written(self, row: Row) -> Iterator[Written]:
         label = row.label(names.TTL_LABEL)
@@ -148,7 +160,8 @@ class TtlMechanism:
             due=due,
             reason=self._why(row, lifetime),
             propagation=wish if wish in _PROPAGATIONS else "Background",  # type: ignore[arg-type]
-            on_labels_alone=True,
+            # An annotation is easily written anew, as CI does with every use: the delete has to name what was judged.
+            on_labels_alone=all(row.annotation(key) is None for key in self._deciding),
         )
 
     def _why(self, row: Row, lifetime: Written | None) -> Reason:
@@ -161,38 +174,56 @@ class TtlMechanism:
 
 
 def _since(row: Row, lifetime: Written) -> int:
-    """Creation, or the refresh where one is written and understood.
+    """Creation, or the refresh where one is written, understood and later.
 
-    A refresh that lay in the future counts from when it was written: a due time that moved with the clock would never
-    come. Where the server does not tell when that was, the refresh itself is as good: it goes no sooner.
+    Nothing goes sooner for a refresh: a copied or restored manifest brings the one of another life along, and whoever may
+    annotate an object need not be allowed to delete it. A refresh that lay in the future counts from when it was
+    written: a due time that moved with the clock would never come. Where the server does not tell when that was, the
+    refresh itself is as good: it goes no sooner.
     """
     text = row.annotation(lifetime.refresh_key) if lifetime.refresh_key else None
     moment = refreshed_at(text) if text is not None else None
     if moment is None or isinstance(moment, Problem):
         return row.created
-    return min(moment, row.refresh_written) if row.refresh_written else moment
+    return max(row.created, min(moment, row.refresh_written) if row.refresh_written else moment)
 
 
 def _remarks(row: Row, written: tuple[Written, ...], now: float) -> Iterator[Reason]:
     for lifetime in written:
         key, value, reading = lifetime.key, lifetime.value, lifetime.reading
         if isinstance(reading, Problem):
-            yield reason("ttl-invalid", key=key, value=value, what=reading.what, instead=reading.instead)
+            instead = _instead(row, lifetime, reading, now)
+            yield reason("ttl-invalid", key=key, value=value, what=reading.what, instead=instead)
         elif not isinstance(reading, Never):
             for warning in reading.warnings:
                 yield reason("ttl-short", key=key, value=value, what=warning.text)
     for key in dict.fromkeys(lifetime.refresh_key for lifetime in written if lifetime.refresh_key):
-        refreshed = row.annotation(key)
-        if refreshed is None:
-            continue
-        moment = refreshed_at(refreshed)
-        if isinstance(moment, Problem):
-            yield reason("refreshed-invalid", key=key, value=refreshed, instead=moment.instead)
-        elif moment > now:
-            yield reason("refreshed-ahead", key=key, value=refreshed)
+        yield from _of_refresh(row, key, now)
     again = will_return(row)
     if again is not None:
         yield again
+
+
+def _instead(row: Row, lifetime: Written, problem: Problem, now: float) -> str:
+    """Whoever follows the advice should know beforehand that the object then goes at once."""
+    meant = (
+        parse_ttl(problem.suggestion) if problem.suggestion and lifetime.key == names.TTL_LABEL else problem
+    )
+    over = isinstance(meant, After | At) and due_time(meant, since=_since(row, lifetime)) <= now
+    return f"{problem.instead} (that time is over: the object then goes at once)" if over else problem.instead
+
+
+def _of_refresh(row: Row, key: str, now: float) -> Iterator[Reason]:
+    refreshed = row.annotation(key)
+    if refreshed is None:
+        return
+    moment = refreshed_at(refreshed)
+    if isinstance(moment, Problem):
+        yield reason("refreshed-invalid", key=key, value=refreshed, instead=moment.instead)
+    elif moment > now:
+        yield reason("refreshed-ahead", key=key, value=refreshed)
+    elif moment < row.created - _REFRESHED_WITH_IT_SECONDS:
+        yield reason("refreshed-before", key=key, value=refreshed)
 
 
 def will_return(row: Row) -> Reason | None:

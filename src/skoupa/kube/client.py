@@ -7,7 +7,7 @@ defaults differ by kind (a Job orphans its Pods) and are never relied on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -211,10 +211,12 @@ class Client:
         resource_version: str = "",
         dry_run: bool = False,
         rule: str = "",
+        still_wanted: Callable[[], bool] | None = None,
     ) -> Deleted:
         """Deletes the object with this uid, and with a resourceVersion only in that very state.
 
-        The uid makes it safe to repeat: a second try can't hit a new object of the same name.
+        The uid makes it safe to repeat: a second try can't hit a new object of the same name. `still_wanted` is asked
+        right before it is sent; where it says no, `Withdrawn` is raised.
         """
         preconditions = {"uid": uid}
         if resource_version:
@@ -237,6 +239,7 @@ class Client:
             verb="delete",
             kind=resource.qualified,
             repeatable=True,
+            still_wanted=still_wanted,
         )
         response = await self.ask(request, doing=doing)
         found = decode(response.body, _DeleteReply, doing=doing)

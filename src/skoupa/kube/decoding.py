@@ -129,7 +129,9 @@ def undecodable(raw: bytes, why: str) -> Undecodable:
 def metadata_of(item: Any) -> Metadata:
     """The metadata of an object of any view, also of a plain dict."""
     if isinstance(item, dict):
-        return msgspec.convert(item.get("metadata") or {}, Metadata)
+        found = item.get("metadata") or {}
+        # Who wrote which fields is kept as bytes, which a dict has no more.
+        return msgspec.convert({key: found[key] for key in found if key != "managedFields"}, Metadata)
     metadata: Metadata = item.metadata
     return metadata
 

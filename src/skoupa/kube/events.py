@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from collections.abc import Callable
 from typing import Final, Literal
 
 import msgspec
@@ -48,6 +49,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     # What makes it the same Event when it is told again; the time, where nothing is given.
     identity: str = ""
+    # All objects that it tells of, where there are more than the one it is about or somebody wants to hear of them.
+    uids: tuple[str, ...] = ()
 
 
 class EventWriter:
@@ -60,6 +63,8 @@ class EventWriter:
         self.dropped = 0
         self.failed = 0
         self.last_error: SkoupaError | None = None
+        # Hears of each Event that the server has taken.
+        self.on_told: Callable[[Event], None] = lambda _: None
 
     @property
     def room(self) -> bool:
@@ -120,6 +125,7 @@ class EventWriter:
                 return False
             self.told += 1
             self.last_error = None
+            self.on_told(event)
             return True
 
     def _gave_up(self, error: SkoupaError) -> None:

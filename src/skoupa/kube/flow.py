@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import Disconnected, SkoupaError, TimedOut, Unreachable
+from skoupa.errors import Disconnected, SkoupaError, TimedOut, Unreachable, Withdrawn
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import retry_after
 from skoupa.kube.transport import Request, Response, Stream, Transport
@@ -47,25 +47,31 @@ class Flow:
 
     async def send(self, request: Request) -> Response:
         backoff = Backoff(self._clock, first=0.2, cap=5.0)
+        # What the try before came to: only who never sent anything may say that nothing was sent.
+        before: Response | SkoupaError | None = None
         for left in range(self._limits.tries - 1, -1, -1):
             try:
                 await self._width.enter()
                 try:
                     await self._pass()
+                    if request.still_wanted is not None and not request.still_wanted():
+                        break
                     response = await self._timed(request)
                 finally:
                     self._width.leave()
             except SkoupaError as error:
                 if not left or not _may_repeat_after(error, request):
                     raise
+                before = error
                 await self._clock.sleep(backoff.next())
                 continue
             if not left or not _may_repeat(response, request):
                 return response
+            before = response
             # Zero seconds is no time to wait, and hammering would be no answer to it.
             if not retry_after(response.headers):
                 await self._clock.sleep(backoff.next())
-        raise AssertionError("the last try returns or raises")
+        return _given_up(request, before)
 
     async def _timed(self, request: Request) -> Response:
         started = self._clock.monotonic()
@@ -124,6 +130,14 @@ class Flow:
     async def _held_back(self) -> None:
         while (wait := self._held_back_until - self._clock.monotonic()) > 0:
             await self._clock.sleep(wait)
+
+
+def _given_up(request: Request, before: Response | SkoupaError | None) -> Response:
+    if isinstance(before, Response):
+        return before
+    if isinstance(before, Disconnected | TimedOut):
+        raise before
+    raise Withdrawn(f"{request.verb} {request.kind}: not sent, it is not wanted any more")
 
 
 def _may_repeat_after(error: SkoupaError, request: Request) -> bool:

@@ -68,6 +68,8 @@ class Election:
         self._acquired = asyncio.Event()
         self._on_change: list[Callable[[], None]] = []
         self.holder = ""
+        # Grows with each change of the holder: what was written down under an older one is somebody else's.
+        self.epoch = 0
         self.last_error: SkoupaError | None = None
 
     @property
@@ -121,6 +123,7 @@ class Election:
             sent = self.clock.monotonic()
             body = self._body(self._spec(transitions=0))
             await self._client.create(LEASES, body, namespace=self._namespace)
+            self.epoch = 0
             self._won(sent)
             return
         if lease.metadata.resource_version != self._seen_version:
@@ -137,6 +140,7 @@ class Election:
         written = await self._client.replace(LEASES, body, namespace=self._namespace)
         self._seen_version = str(written["metadata"]["resourceVersion"])
         self._seen_at = self.clock.monotonic()
+        self.epoch = spec.lease_transitions or 0
         self._won(sent)
 
     def _expired(self) -> bool:

@@ -7,7 +7,7 @@ it raises only when there is no answer: `Unreachable`, `Disconnected`, `TimedOut
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol
 
@@ -20,7 +20,8 @@ Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "d
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One call. `verb`, `kind` ("pods", "deployments.apps") and `repeatable` are for counting and flow only.
 
-    `repeatable` says that sending it twice does no more than sending it once: reads, and deletes by uid.
+    `repeatable` says that sending it twice does no more than sending it once: reads, and deletes by uid. `still_wanted`
+    is asked right before it leaves, each time: it may have waited its turn for long.
     """
 
     method: Method = "GET"
@@ -32,6 +33,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     verb: Verb = "get"
     kind: str = ""
     repeatable: bool = False
+    still_wanted: Callable[[], bool] | None = None
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):

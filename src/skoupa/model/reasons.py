@@ -19,11 +19,12 @@ class Meaning(msgspec.Struct, frozen=True):
     """`text` has a place for each fact; `role` says what the reason does.
 
     A claim lets go and a hold holds. A problem is a label that does not do what its writer meant, so its writer is told;
-    a note only informs who asks.
+    a note only informs who asks. What is `passing` ends by itself within moments and is not told unasked.
     """
 
     role: Role
     text: str
+    passing: bool = False
 
     @property
     def facts(self) -> frozenset[str]:
@@ -42,14 +43,29 @@ REASONS: Final[dict[str, Meaning]] = {
     "namespace-kept": Meaning("hold", "kept: its Namespace has the label skoupa.dev/keep={value}"),
     "keeps-inside": Meaning("hold", "deleting it would take along {object}, which is kept"),
     "protects-inside": Meaning("hold", "deleting it would take along {object}, which stays: {why}"),
+    "ledger-away": Meaning("hold", "what goes can't be written down: {why}"),
     "feed-behind": Meaning("hold", "what is known of {kind} may be old: {why}"),
     "keeps-unknown": Meaning(
         "hold", "deleting it might take along something kept: kept objects of {kinds} can't be read ({why})"
     ),
+    "owners-unread": Meaning(
+        "hold",
+        "deleting it might take along {object}, which is kept: its owners are being read",
+        passing=True,
+    ),
     "protected-namespace": Meaning("hold", "the namespace {namespace} is protected"),
     "protected-setting": Meaning("hold", "protected by the setting protect.{setting} ({value})"),
     "protected-own": Meaning("hold", "{what} belongs to Skoupa itself and never goes by a label"),
+    "not-watched": Meaning(
+        "hold",
+        "{kind} are not watched, so the controller does not see it: add {kind} to the setting watchAlso",
+    ),
     "other-namespaces": Meaning("hold", "only the namespaces {namespaces} are looked after here"),
+    # Holds: somebody, or a ceiling, has stopped it.
+    "brake": Meaning("hold", "brake {name}: {why}"),
+    "brakes-unknown": Meaning(
+        "hold", "everything is held while it is not known which Brakes there are: {why}"
+    ),
     # Holds: it can't or must not be done now.
     "terminating": Meaning("hold", "it is being deleted since {since}; waiting for {finalizers}"),
     "no-permission": Meaning("hold", "no permission: {verb} {kind} {where}"),
@@ -72,6 +88,11 @@ REASONS: Final[dict[str, Meaning]] = {
     "re-created": Meaning(
         "hold", "it came back {count} times after it was deleted, so the next try is not before {until}"
     ),
+    "not-in-trash": Meaning("hold", "it could not be put into the trash first: {why}"),
+    "re-created-by": Meaning(
+        "hold",
+        "{controller} made another one {count} times after one was deleted, so the next try is not before {until}",
+    ),
     "bad-propagation": Meaning(
         "hold",
         "the annotation cleanup.kyverno.io/propagation-policy={value} is none of Foreground, Background, Orphan",
@@ -88,8 +109,14 @@ REASONS: Final[dict[str, Meaning]] = {
         "problem",
         "{key} is written as an annotation and keeps nothing: write it under metadata.labels, or run {command}",
     ),
+    "keep-unclear": Meaning("problem", "{key}={value} keeps for good: {what}; {instead}"),
     "ttl-on-own": Meaning("problem", "{key} is ignored on {what}: Skoupa's own objects do not go by a label"),
     "refreshed-ahead": Meaning("problem", "{key}={value} is in the future and taken as now"),
+    "refreshed-before": Meaning(
+        "problem",
+        "{key}={value} is before its creation and does nothing: a refresh only puts the end off, so the time is "
+        "counted from creation",
+    ),
     "refreshed-invalid": Meaning(
         "problem", "{key}={value} is not an RFC 3339 time: {instead}; counted from creation"
     ),
@@ -119,6 +146,19 @@ def reason(code: str, **facts: object) -> Reason:
     if expected != facts.keys():
         raise TypeError(f"reason {code!r} is told with {sorted(expected)}, not with {sorted(facts)}")
     return Reason(code, tuple((name, str(value)) for name, value in sorted(facts.items())))
+
+
+# Facts that a reason is worded with, but that do not make it another one.
+_WORDING: Final = frozenset({"why", "seconds"})
+
+
+def gist(told: Iterable[Reason]) -> frozenset[Reason]:
+    """What is told, without what is passing and without the wording: only a change of the gist is news."""
+    return frozenset(
+        Reason(one.code, tuple(fact for fact in one.facts if fact[0] not in _WORDING))
+        for one in told
+        if not REASONS[one.code].passing
+    )
 
 
 def problems(told: Iterable[Reason]) -> tuple[Reason, ...]:

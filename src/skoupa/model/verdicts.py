@@ -18,7 +18,7 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 class Claim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """This may go, because of `reason`, from `due` on (seconds since the epoch).
 
-    `on_labels_alone`: nothing but the object's own metadata decided, so a change elsewhere in it does not matter.
+    `on_labels_alone`: nothing but the object's own labels decided, so a change elsewhere in it does not matter.
     """
 
     mechanism: str

@@ -80,14 +80,16 @@ def events_of(bundle: list[tuple[Row, Claim, float]]) -> list[Event]:
             if names and used > NOTE_LIMIT:
                 break
             names.append(found.name)
-        events.append(_event(row, at, head + ", ".join(names)))
-        rest = rest[len(names) :]
+        told, rest = rest[: len(names)], rest[len(names) :]
+        uids = tuple(uid_text(found.uid) for found, _, _ in told)
+        events.append(deletion(regarding(row), at, head + ", ".join(names), uids=uids))
     return events
 
 
 def _single(row: Row, claim: Claim, at: float) -> Event:
     again = will_return(row)
-    return _event(row, at, f"deleted: {render(claim.reason)}" + (f"; {render(again)}" if again else ""))
+    note = f"deleted: {render(claim.reason)}" + (f"; {render(again)}" if again else "")
+    return deletion(regarding(row), at, note, uids=(uid_text(row.uid),))
 
 
 def regarding(row: Row) -> Regarding:
@@ -100,5 +102,6 @@ def regarding(row: Row) -> Regarding:
     )
 
 
-def _event(row: Row, at: float, note: str) -> Event:
-    return Event(regarding=regarding(row), reason=REASON, action=ACTION, note=note, at=at)
+def deletion(about: Regarding, at: float, note: str, *, uids: tuple[str, ...]) -> Event:
+    """An object goes once: whoever tells it again, whenever, tells the same."""
+    return Event(regarding=about, reason=REASON, action=ACTION, note=note, at=at, identity="once", uids=uids)

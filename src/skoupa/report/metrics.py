@@ -39,9 +39,37 @@ METRICS: Final[dict[str, Described]] = {
     ),
     "skoupa_notices_total": Described("counter", "Notices given ahead of a deletion.", ("kind",)),
     "skoupa_stuck_total": Described("counter", "Objects still terminating after stuckAfter.", ("kind",)),
+    "skoupa_trips_total": Described(
+        "counter", "Ceilings that were full and pulled a Brake, by what they count.", ("span",)
+    ),
+    "skoupa_brakes_released_total": Described(
+        "counter", "Brakes that were released, by whether it is known who did.", ("by",)
+    ),
+    "skoupa_brakes": Described(
+        "gauge",
+        "Brakes, by whether they hold; `unknown` is 1 while it is not known which there are, which holds everything.",
+        ("state",),
+    ),
     "skoupa_events_total": Described("counter", "Kubernetes Events, by what became of them.", ("outcome",)),
+    "skoupa_notice_messages_total": Described(
+        "counter", "Messages to a route, by what became of them.", ("route", "outcome")
+    ),
+    "skoupa_notice_queue": Described("gauge", "Messages that wait for their route.", ("route",)),
+    "skoupa_notice_unknown_routes_total": Described(
+        "counter", "Notices for a route that the settings do not have."
+    ),
+    "skoupa_ledger_changes_total": Described(
+        "counter",
+        "Changes of the ledger: written, transactions that failed, decisions without a row.",
+        ("outcome",),
+    ),
     "skoupa_requests_total": Described("counter", "Requests to the API server.", ("verb", "kind", "outcome")),
-    "skoupa_holds": Described("gauge", "Due objects that stay, by the reason that holds them.", ("reason",)),
+    "skoupa_holds": Described(
+        "gauge",
+        "Due objects that stay, by the reason that holds them; beside the codes of reasons: `observing`, `failing` (tried "
+        "again), `terminating`, `unseen` (known before the right to read them was lost).",
+        ("reason",),
+    ),
     "skoupa_oldest_overdue_seconds": Described(
         "gauge", "How long the longest overdue object has been due, by what holds it.", ("reason",)
     ),
@@ -49,6 +77,12 @@ METRICS: Final[dict[str, Described]] = {
     "skoupa_agenda": Described("gauge", "Entries in the agenda."),
     "skoupa_queue": Described("gauge", "Work waiting, by queue.", ("queue",)),
     "skoupa_watches": Described("gauge", "Watches, by their state.", ("state",)),
+    "skoupa_blind_kinds": Described(
+        "gauge",
+        "Kinds that can't be read, or not everywhere: `lost` could be read before, `never-read` not since the start. What "
+        "is due among them stays.",
+        ("state",),
+    ),
     "skoupa_protect_empty": Described(
         "gauge", "Entries of protect that protect nothing, because no kind is called so.", ("setting",)
     ),
@@ -60,7 +94,15 @@ METRICS: Final[dict[str, Described]] = {
 _LAG_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600, 86400)
 
 # Counters that somebody keeps anyway, and that are asked for like gauges.
-_COUNTED_ELSEWHERE: Final = frozenset({"skoupa_requests_total", "skoupa_events_total"})
+_COUNTED_ELSEWHERE: Final = frozenset(
+    {
+        "skoupa_requests_total",
+        "skoupa_events_total",
+        "skoupa_ledger_changes_total",
+        "skoupa_notice_messages_total",
+        "skoupa_notice_unknown_routes_total",
+    }
+)
 
 # What a scrape asks for: metric -> label values -> value.
 Present = Mapping[str, Mapping[tuple[str, ...], float]]

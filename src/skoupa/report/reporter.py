@@ -8,17 +8,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from skoupa import names
 from skoupa.clock import Clock
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row
 from skoupa.judge.ttl import will_return
-from skoupa.kube.events import Event, EventWriter
+from skoupa.kinds.brake import BRAKES
+from skoupa.kinds.brake_effect import scope_text
+from skoupa.kube.events import Event, EventWriter, Regarding
 from skoupa.kube.timestamps import whole_seconds
+from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason, render
 from skoupa.model.verdicts import Claim, Hold, Verdict
-from skoupa.report.bundles import Bundles, regarding
+from skoupa.report.bundles import Bundles, deletion, regarding
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
+from skoupa.report.notices.notice import about
+from skoupa.report.notices.notifier import Notifier
+from skoupa.settings.notices import What
+from skoupa.sweep.tripping import Tripped
 
 # Event reasons, all of them; docs/events.md is written from this table.
 EVENT_REASONS: Final[dict[str, str]] = {
@@ -26,12 +34,14 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaNotice": "The object will be deleted at the time in the note, which says how to keep it.",
     "SkoupaLabelProblem": "A label on the object is not understood or does not do what its writer meant.",
     "SkoupaStuck": "The object was deleted but finalizers keep it.",
+    "SkoupaBraked": "On a Brake: Skoupa pulled it, because a ceiling was full or a backlog was found; the note says which.",
+    "SkoupaReleased": "On a Brake: it was released; the note says by whom, where that is known, and how much it held.",
     "SkoupaHeld": "The object is due but stays for a reason that its people can mend; the note says which.",
 }
 # Holds that somebody with rights on the object alone can end.
-_MENDABLE: Final = frozenset({"bad-propagation", "re-created"})
+_MENDABLE: Final = frozenset({"bad-propagation", "re-created", "re-created-by"})
 # Holds that no object's people can end, and that are nobody's wish: who runs Skoupa has something to do.
-_ALARMING: Final = frozenset({"clock-skew", "first-start-backlog", "retroactive-label"})
+_ALARMING: Final = frozenset({"clock-skew", "first-start-backlog", "retroactive-label", "brakes-unknown"})
 
 
 class Reporter:
@@ -42,11 +52,13 @@ class Reporter:
         log: Log,
         metrics: Metrics,
         events: EventWriter | None,
+        notices: Notifier | None = None,
     ) -> None:
         self._clock = clock
         self._log = log
         self._metrics = metrics
         self._events = events
+        self._notices = notices
         self.bundles = Bundles(events, clock) if events is not None else None
 
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:
@@ -62,6 +74,7 @@ class Reporter:
             terminating=terminating,
             note=render(again) if again else "",
         )
+        self._notify(row, "deleted", why=render(claim.reason), at=at)
         if self.bundles is not None:
             self.bundles.add(row, claim, at)
 
@@ -69,6 +82,7 @@ class Reporter:
         overdue = f"{at - claim.due:.1f}"
         self._metrics.count("skoupa_would_delete_total", row.resource.qualified, claim.mechanism)
         self._say("would delete", row, why=render(claim.reason), overdue=overdue)
+        self._notify(row, "would-delete", why=render(claim.reason), at=at)
 
     def gone_already(self, row: Row, claim: Claim, *, at: float) -> None:
         self._say("gone already", row, why=render(claim.reason), lag=f"{at - claim.due:.3f}")
@@ -82,6 +96,7 @@ class Reporter:
             why="; ".join(render(hold.reason) for hold in holds),
             due=whole_seconds(due),
         )
+        self._notify(row, "held", why="; ".join(render(hold.reason) for hold in holds), at=at, due=due)
         for hold in holds:
             if hold.reason.code in _MENDABLE:
                 note = f"due since {whole_seconds(due)}, but {render(hold.reason)}"
@@ -97,6 +112,7 @@ class Reporter:
             error=error.message,
             retry_in=f"{retry_in:.1f}",
         )
+        self._notify(row, "failed", why=error.message, at=at)
 
     def notice(self, row: Row, claim: Claim, *, at: float) -> None:
         self._metrics.count("skoupa_notices_total", row.resource.qualified)
@@ -105,6 +121,7 @@ class Reporter:
         where = f" -n {row.namespace}" if row.namespace else ""
         note = f"will be deleted at {due} ({render(claim.reason)}). To keep it: skoupa keep {target}{where}"
         self._say("notice", row, due=due)
+        self._notify(row, "notice", why=render(claim.reason), at=at, due=claim.due)
         # The due time is part of the name of the Event: telling the same notice twice makes one.
         self._tell(row, "SkoupaNotice", "Notice", note, at=claim.due, warning=True, now=at)
 
@@ -116,12 +133,62 @@ class Reporter:
                 row, "SkoupaLabelProblem", "Read", render(note), at=float(row.created), warning=True, now=at
             )
 
+    def retell(self, entries: Sequence[Entry]) -> None:
+        if self._events is None:
+            return
+        for entry in entries:
+            why = render(entry.claims[0].reason) if entry.claims else entry.rule
+            about = Regarding(
+                api_version=entry.api_version,
+                kind=entry.kind,
+                name=entry.name,
+                namespace=entry.namespace,
+                uid=entry.uid,
+            )
+            at = entry.finished_at or entry.at
+            self._events.tell(deletion(about, at, f"deleted: {why}", uids=(entry.uid,)))
+
+    def tripped(self, tripped: Tripped, *, at: float) -> None:  # noqa: ARG002 - of the Protocol
+        self._metrics.count("skoupa_trips_total", tripped.span)
+        self._log(
+            "brake pulled",
+            level="warning",
+            name=tripped.name,
+            scope=scope_text(tripped.spec.scope),
+            why=tripped.by,
+            release=f"skoupa brakes release {tripped.name}",
+        )
+
+    def brake_made(self, name: str, uid: str, *, why: str, at: float) -> None:
+        self._log("brake made", name=name, why=why)
+        self._tell_of_brake(name, uid, "SkoupaBraked", "Brake", why, at=at)
+
+    def brake_released(self, name: str, uid: str, *, by: str, held: int, at: float) -> None:
+        who = by or "somebody unknown"
+        self._metrics.count("skoupa_brakes_released_total", "known" if by else "unknown")
+        self._log("brake released", level="warning", name=name, by=who, held=held)
+        note = f"released by {who}; the {held} objects that it held are judged anew"
+        self._tell_of_brake(name, uid, "SkoupaReleased", "Release", note, at=at)
+
+    def _tell_of_brake(self, name: str, uid: str, reason: str, action: str, note: str, *, at: float) -> None:
+        if self._events is not None:
+            about = Regarding(api_version=BRAKES.api_version, kind=BRAKES.kind, name=name, uid=uid)
+            self._events.tell(
+                Event(regarding=about, reason=reason, action=action, note=note, type="Warning", at=at)
+            )
+
     def stuck(self, row: Row, *, at: float) -> None:
         self._metrics.count("skoupa_stuck_total", row.resource.qualified)
         blockers = ", ".join(row.finalizers) or "no finalizer of its own"
         self._log("stuck", level="warning", **_called(row), finalizers=blockers)
+        self._notify(row, "stuck", why=f"waiting for {blockers}", at=at)
         note = f"deleted at {whole_seconds(row.deleted_at)} and still there; waiting for {blockers}"
         self._tell(row, "SkoupaStuck", "Delete", note, at=float(row.deleted_at), warning=True, now=at)
+
+    def _notify(self, row: Row, what: What, *, why: str, at: float, due: float | None = None) -> None:
+        if self._notices:
+            notify = row.annotation(names.NOTIFY_ANNOTATION)
+            self._notices.tell(about(row, what, why=why, at=at, due=due, notify=notify))
 
     def _say(self, event: str, row: Row, **facts: object) -> None:
         self._log(event, level="info", **_called(row), **facts)

@@ -5,7 +5,7 @@ meant.
 """
 
 from skoupa.settings.fields import (
-    DURATION,
+    BrakeSettings,
     Features,
     LeaseSettings,
     Protect,
@@ -15,9 +15,11 @@ from skoupa.settings.fields import (
     every_setting,
 )
 from skoupa.settings.loading import decode, load, seconds
+from skoupa.settings.sections import DURATION
 
 __all__ = [
     "DURATION",
+    "BrakeSettings",
     "Features",
     "LeaseSettings",
     "Protect",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import msgspec
+
 from skoupa.errors import UsageError
+from skoupa.expr.durations import parse_duration
 from skoupa.kube.selectors import parse_labels
-from skoupa.settings.fields import Protect, Settings
+from skoupa.settings.fields import BrakeSettings, Protect, Settings
 
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _NAMESPACE_PATTERN: Final = re.compile(r"[-a-z0-9*?]{1,63}")
@@ -81,3 +84,59 @@ def _instead_of_kind(text: str) -> str:
 def _instead(text: str) -> str:
     bare = re.sub(r"[^-a-z0-9*?,]", "", text.lower())
     return f"write {bare}" if bare else "write its name, or leave the setting out"
+
+
+def check_ledger(settings: Settings, *, source: str) -> None:
+    """A database that serves many clusters must tell them apart, and by a name that stays when an address changes."""
+    if settings.ledger.dsn.startswith(("postgresql://", "postgres://")) and not settings.cluster_name:
+        raise UsageError(
+            f"{source}: clusterName is needed where the ledger is in PostgreSQL",
+            advice="give this cluster a name that no other cluster in that database has, such as clusterName: prod-eu",
+        )
+
+
+def check_spans(settings: Settings, *, source: str) -> None:
+    """Two times of which one has to be the longer."""
+    least, most = (
+        parse_duration(text) if text is not None else None
+        for text in (settings.ttl.minimum, settings.ttl.maximum)
+    )
+    if isinstance(least, int) and isinstance(most, int) and least > most:
+        raise UsageError(
+            f"{source}: ttl.minimum ({settings.ttl.minimum}) is more than ttl.maximum ({settings.ttl.maximum}), "
+            "so every label would be refused",
+            advice="write the shorter time as ttl.minimum",
+        )
+    lease = settings.lease
+    if lease.retry_seconds >= lease.seconds:
+        raise UsageError(
+            f"{source}: lease.retrySeconds ({lease.retry_seconds:g}) is not less than lease.seconds ({lease.seconds}), "
+            "so a leader would lose its Lease before it renews it",
+            advice=f"write at most a fifth, {lease.seconds / 5:g}",
+        )
+
+
+def check_brakes(brakes: BrakeSettings, *, source: str) -> None:
+    """A ceiling of nothing is no ceiling: who wants that nothing goes has two better ways to say it."""
+    for field in msgspec.structs.fields(brakes):
+        value = getattr(brakes, field.name)
+        if isinstance(value, int) and value < 1:
+            raise UsageError(
+                f"{source}: brakes.{field.encode_name}: {value} would let nothing go",
+                advice="write 1 or more; to let nothing go, write `mode: observe`, or run `skoupa pause`",
+            )
+    if brakes.share > 100:
+        raise UsageError(
+            f"{source}: brakes.share: {brakes.share} is more than all of them",
+            advice="write a percentage from 1 to 100",
+        )
+    if brakes.surge_factor < 2:
+        raise UsageError(
+            f"{source}: brakes.surgeFactor: every run is as large as itself", advice="write 2 or more"
+        )
+    for text in brakes.parents:
+        if not _KIND.fullmatch(text):
+            raise UsageError(
+                f"{source}: brakes.parents: {text!r} can't be the name of a kind",
+                advice=_instead_of_kind(text),
+            )

@@ -7,48 +7,35 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_typ
 
 import msgspec
 
+from skoupa.settings.notices import NoticeSettings
+from skoupa.settings.sections import Duration, Section, about
+
 ENV_PREFIX: Final = "SKOUPA_"
-
-
-class _Duration(msgspec.Struct, frozen=True):
-    """Marks a text that has to be a duration."""
-
-
-def _about(text: str) -> msgspec.Meta:
-    return msgspec.Meta(description=text)
-
-
-DURATION: Final = _Duration()
-Duration = Annotated[str, DURATION]
-
-
-class Section(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A group of settings; keys are written in camelCase."""
 
 
 class Features(Section, frozen=True, kw_only=True):
     ttl: Annotated[
-        bool, _about("Objects with the label `cleanup.kyverno.io/ttl` go at their time (stable).")
+        bool, about("Objects with the label `cleanup.kyverno.io/ttl` go at their time (stable).")
     ] = True
 
 
 class Protect(Section, frozen=True, kw_only=True):
     namespaces: Annotated[
         tuple[str, ...],
-        _about(
+        about(
             "Namespaces, beside kube-system, kube-public and kube-node-lease, where nothing goes; `*` and `?` are wildcards."
         ),
     ] = ()
     kinds: Annotated[
-        tuple[str, ...], _about("Kinds that never go: `PersistentVolume`, `certificates.cert-manager.io`.")
+        tuple[str, ...], about("Kinds that never go: `PersistentVolume`, `certificates.cert-manager.io`.")
     ] = ()
     names: Annotated[
         tuple[str, ...],
-        _about("Objects that never go, as `KIND/NAME` or `KIND/NAMESPACE/NAME`; `*` and `?` are wildcards."),
+        about("Objects that never go, as `KIND/NAME` or `KIND/NAMESPACE/NAME`; `*` and `?` are wildcards."),
     ] = ()
     selectors: Annotated[
         tuple[str, ...],
-        _about(
+        about(
             "Label selectors of objects that never go: `team=payments,tier!=dev`. In a variable or flag `;` separates them."
         ),
     ] = ()
@@ -69,31 +56,35 @@ class Rate(Section, frozen=True, kw_only=True):
 class TtlSettings(Section, frozen=True, kw_only=True):
     notice_before: Annotated[
         Duration | None,
-        _about("Write an Event on the object that long before it goes, which says how to keep it."),
+        about("Write an Event on the object that long before it goes, which says how to keep it."),
     ] = None
     maximum_lifetime: Annotated[
         Duration | None,
-        _about(
+        about(
             "No labelled object lives longer than this from its creation, whatever `skoupa.dev/refreshed-at` says."
         ),
     ] = None
-    refuse: Annotated[bool, _about("Admission refuses labels that it would only warn about.")] = False
-    minimum: Annotated[Duration | None, _about("Admission: the shortest time that a label may give.")] = None
+    refuse: Annotated[bool, about("Admission refuses labels that it would only warn about.")] = False
+    minimum: Annotated[Duration | None, about("Admission: the shortest time that a label may give.")] = None
     maximum: Annotated[
-        Duration | None, _about("Admission: the longest time that a label may give (`90d`).")
+        Duration | None, about("Admission: the longest time that a label may give (`90d`).")
     ] = None
     not_after: Annotated[
-        str | None, _about("Admission: no label may name a time after this date (`2026-12-31`).")
+        str | None, about("Admission: no label may name a time after this date (`2026-12-31`).")
     ] = None
     require_delete_right: Annotated[
-        bool, _about("Admission: who adds the label must be allowed to delete the object.")
+        bool,
+        about(
+            "Admission: who adds the label, or takes back a keep label or a refresh beside it, must be allowed to "
+            "delete the object."
+        ),
     ] = False
 
 
 class Cascade(Section, frozen=True, kw_only=True):
     ignore_kinds: Annotated[
         tuple[str, ...],
-        _about(
+        about(
             "Kinds whose kept objects need not be readable before a Namespace or CRD of them may go; `*.GROUP` is a whole group."
         ),
     ] = (
@@ -111,25 +102,141 @@ class Cascade(Section, frozen=True, kw_only=True):
 
 
 class Compat(Section, frozen=True, kw_only=True):
-    kyverno_ttl: Annotated[
-        bool, _about("Read TTL labels exactly as Kyverno does, odd readings included.")
-    ] = False
+    kyverno_ttl: Annotated[bool, about("Read TTL labels exactly as Kyverno does, odd readings included.")] = (
+        False
+    )
     janitor: Annotated[
-        bool, _about("Honour kube-janitor's annotations `janitor/ttl` and `janitor/expires`.")
+        bool, about("Honour kube-janitor's annotations `janitor/ttl` and `janitor/expires`.")
     ] = False
     ttl_controller: Annotated[
         bool,
-        _about(
+        about(
             "Honour k8s-ttl-controller's annotations `k8s-ttl-controller.twin.sh/ttl` and `…/refreshed-at`."
         ),
     ] = False
 
 
+class Ledger(Section, frozen=True, kw_only=True):
+    dsn: Annotated[
+        str,
+        about(
+            "Where it is written down what went and why: a path (SQLite, one replica), `postgresql://…` (several replicas "
+            "and clusters), or `none` (no history, no trash). A password belongs into a Secret: give it as SKOUPA_LEDGER_DSN."
+        ),
+    ] = "~/.local/state/skoupa/ledger.db"
+    on_failure: Annotated[
+        Literal["stop", "continue"],
+        about(
+            "While nothing can be written down: `stop` deletes nothing; `continue` goes on and counts what is missing."
+        ),
+    ] = "stop"
+    keep_days: Annotated[
+        int, msgspec.Meta(ge=1, le=36500, description="How many days of history are kept.")
+    ] = 90
+    keep_bytes: Annotated[
+        int,
+        msgspec.Meta(
+            ge=1_000_000,
+            description="The most bytes that history may take; beyond it the oldest is forgotten.",
+        ),
+    ] = 2_000_000_000
+
+
+class Trash(Section, frozen=True, kw_only=True):
+    enabled: Annotated[
+        bool,
+        about(
+            "Keep what goes, with what it takes along, so that `skoupa restore` can bring it back; needs a ledger, and rights "
+            "to read every kind that can go along."
+        ),
+    ] = False
+    off: Annotated[
+        tuple[str, ...], about("Kinds that are not kept, as kubectl shows them; `*.GROUP` is a whole group.")
+    ] = ("events", "events.events.k8s.io", "leases.coordination.k8s.io")
+    max_object_bytes: Annotated[
+        int, msgspec.Meta(ge=1, description="The most of one object, compressed.")
+    ] = 2_097_152
+    max_bytes: Annotated[
+        int, msgspec.Meta(ge=1, description="The most of one deletion with all that goes along.")
+    ] = 33_554_432
+    max_objects: Annotated[
+        int, msgspec.Meta(ge=1, description="The most objects of one deletion with all that goes along.")
+    ] = 2000
+    on_failure: Annotated[
+        Literal["hold-data", "hold", "continue"],
+        about(
+            "What can't be kept: `hold` stays, `continue` goes all the same; `hold-data` holds kinds that hold data."
+        ),
+    ] = "hold-data"
+    key_file: Annotated[
+        str,
+        about(
+            "File with keys, one a line: the first encrypts, all decrypt. With keys, Secret data is kept too."
+        ),
+    ] = ""
+    key_env: Annotated[
+        str, about("Variable with the keys, instead of a file; not one that begins with SKOUPA_.")
+    ] = ""
+
+
+class BrakeSettings(Section, frozen=True, kw_only=True):
+    per_minute: Annotated[
+        int, about("The most deletions within a minute; one more pulls a Brake on everything.")
+    ] = 3000
+    per_hour: Annotated[
+        int, about("The most deletions within an hour; one more pulls a Brake on everything.")
+    ] = 30_000
+    namespace_per_minute: Annotated[
+        int, about("The most deletions from one namespace within a minute; one more pulls a Brake on it.")
+    ] = 1500
+    namespace_per_hour: Annotated[
+        int, about("The most deletions from one namespace within an hour; one more pulls a Brake on it.")
+    ] = 10_000
+    rule_per_minute: Annotated[
+        int, about("The most deletions by one rule within a minute; labels on single objects are no rule.")
+    ] = 1500
+    rule_per_hour: Annotated[
+        int, about("The most deletions by one rule within an hour; labels on single objects are no rule.")
+    ] = 10_000
+    max_per_run: Annotated[
+        int, about("The most objects that one run of a rule may claim; with one more nothing of it goes.")
+    ] = 5000
+    share: Annotated[
+        int,
+        about(
+            "The largest part of all objects of a kind that one run of a rule may claim, in percent; see shareOver."
+        ),
+    ] = 30
+    share_over: Annotated[int, about("Up to so many objects of a kind `share` does not count.")] = 20
+    parents: Annotated[
+        tuple[str, ...],
+        about("Kinds that hold data or take much along; of each a rule may claim parentsMost in one run."),
+    ] = (
+        "namespaces",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "applications.argoproj.io",
+        "applicationsets.argoproj.io",
+        "kustomizations.kustomize.toolkit.fluxcd.io",
+        "helmreleases.helm.toolkit.fluxcd.io",
+        "clusters.cluster.x-k8s.io",
+        "machinedeployments.cluster.x-k8s.io",
+    )
+    parents_most: Annotated[
+        int, about("The most objects of one of the `parents` that a rule may claim in one run.")
+    ] = 3
+    surge_factor: Annotated[
+        int, about("A rule that claims so many times its largest run so far is braked first; see surgeOver.")
+    ] = 10
+    surge_over: Annotated[int, about("Up to so many objects `surgeFactor` does not count.")] = 50
+
+
 class LeaseSettings(Section, frozen=True, kw_only=True):
     namespace: Annotated[
-        str, _about("Namespace of the Lease, of the state and of Events about Skoupa itself.")
+        str, about("Namespace of the Lease, of the state and of Events about Skoupa itself.")
     ] = "skoupa"
-    name: Annotated[str, _about("Name of the Lease that replicas share.")] = "skoupa"
+    name: Annotated[str, about("Name of the Lease that replicas share.")] = "skoupa"
     seconds: Annotated[
         int, msgspec.Meta(ge=3, description="How long a leader that vanished keeps the others waiting.")
     ] = 15
@@ -141,36 +248,42 @@ class LeaseSettings(Section, frozen=True, kw_only=True):
 class Settings(Section, frozen=True, kw_only=True):
     mode: Annotated[
         Literal["observe", "enforce"],
-        _about("`observe` judges and reports but writes nothing; `enforce` deletes."),
+        about("`observe` judges and reports but writes nothing; `enforce` deletes."),
     ] = "observe"
-    cluster_name: Annotated[str, _about("Name of this cluster in logs and metrics.")] = ""
-    namespaces: Annotated[tuple[str, ...], _about("Look only into these namespaces; empty: everywhere.")] = ()
+    cluster_name: Annotated[
+        str, about("Name of this cluster in the ledger; empty: the address of its server.")
+    ] = ""
+    namespaces: Annotated[tuple[str, ...], about("Look only into these namespaces; empty: everywhere.")] = ()
     watch_also: Annotated[
         tuple[str, ...],
-        _about(
+        about(
             "Kinds to watch although they come and go too often to be worth it: Event, Lease, Endpoints, EndpointSlice."
         ),
     ] = ()
     stuck_after: Annotated[
         Duration,
-        _about("Report what is still terminating this long after it was deleted, with its finalizers."),
+        about("Report what is still terminating this long after it was deleted, with its finalizers."),
     ] = "15m"
     accept_backlog: Annotated[
         bool,
-        _about(
+        about(
             "Let go what was overdue before Skoupa first looked, or became overdue through one mass labelling."
         ),
     ] = False
-    address: Annotated[str, _about("Where /healthz, /readyz and /metrics are served; empty: nowhere.")] = (
+    address: Annotated[str, about("Where /healthz, /readyz and /metrics are served; empty: nowhere.")] = (
         "0.0.0.0:8080"
     )
-    log_format: Annotated[Literal["json", "text"], _about("How log lines are written.")] = "json"
+    log_format: Annotated[Literal["json", "text"], about("How log lines are written.")] = "json"
     features: Features = Features()
     protect: Protect = Protect()
     rate: Rate = Rate()
     ttl: TtlSettings = TtlSettings()
     cascade: Cascade = Cascade()
     compat: Compat = Compat()
+    ledger: Ledger = Ledger()
+    trash: Trash = Trash()
+    brakes: BrakeSettings = BrakeSettings()
+    notices: NoticeSettings = NoticeSettings()
     lease: LeaseSettings = LeaseSettings()
 
 

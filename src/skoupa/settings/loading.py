@@ -12,15 +12,18 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 import yaml
 
 from skoupa.errors import UsageError
 from skoupa.expr.durations import parse_duration
-from skoupa.settings.checks import check_namespaces, check_protect
-from skoupa.settings.fields import DURATION, ENV_PREFIX, Section, Setting, Settings, every_setting
+from skoupa.settings.checks import check_brakes, check_ledger, check_namespaces, check_protect, check_spans
+from skoupa.settings.fields import ENV_PREFIX, Setting, Settings, every_setting
+from skoupa.settings.notice_checks import check_notices
+from skoupa.settings.sections import DURATION, Section
+from skoupa.settings.wording import read_refusal
 
 _SEE_ALL: Final = "docs/settings.md lists all settings"
 # Variables that are no settings: for tracing a fault, and for where test tools keep their files.
@@ -29,6 +32,15 @@ _OTHER_VARIABLES: Final = frozenset({"SKOUPA_DEBUG", "SKOUPA_CACHE"})
 _SERVICE_LINK: Final = re.compile(
     r"SKOUPA(_\w+)?_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)"
 )
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # one of two, both known
+    """Dates stay as they were written: no setting is anything but a text, a number or a list of them."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, Any]]]] = {
+        first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
+        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
 
 def load(
@@ -61,10 +73,7 @@ def decode(tree: dict[str, Any], *, source: str) -> Settings:
     try:
         settings = msgspec.convert(tree, Settings, strict=True)
     except msgspec.ValidationError as error:
-        key, said = _readable(str(error))
-        choices = next((get_args(_bare(one.type)) for one in every_setting() if one.key == key), ())
-        advice = f"write {' or '.join(choices)}" if choices and "enum" in said else _SEE_ALL
-        raise UsageError(f"{source}: {key}: {said}" if key else f"{source}: {said}", advice=advice) from error
+        raise _refused(str(error), source=source) from error
     for setting in every_setting():
         value = _get(settings, setting.key)
         if _is_duration(setting.type) and value is not None:
@@ -73,6 +82,10 @@ def decode(tree: dict[str, Any], *, source: str) -> Settings:
                 raise UsageError(f"{source}: {setting.key}: {value!r} is no duration", advice=parsed.instead)
     check_protect(settings.protect, source=source)
     check_namespaces(settings, source=source)
+    check_ledger(settings, source=source)
+    check_spans(settings, source=source)
+    check_notices(settings.notices, source=source)
+    check_brakes(settings.brakes, source=source)
     return settings
 
 
@@ -90,7 +103,7 @@ def _read(file: str) -> dict[str, Any]:
         why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise UsageError(f"{file} can't be read: {why}", advice="check --config") from error
     try:
-        tree = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+        tree = yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a safe one
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         line = f" at line {where.line + 1}" if where else ""
@@ -154,7 +167,9 @@ def _from_text(text: str, setting: Setting) -> Any:
     try:
         return msgspec.convert(text, bare, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{setting.variable} or {setting.key}: {text!r} can't be used: {error}") from error
+        wrong = read_refusal(str(error))
+        what = f"{setting.variable} or {setting.key}: {text!r} can't be used"
+        raise UsageError(what, advice=wrong.advice or _SEE_ALL) from error
 
 
 def _bare(hint: Any) -> Any:
@@ -175,7 +190,9 @@ def _flat(hint: Any) -> Iterator[Any]:
         yield from _flat(part)
 
 
-def _readable(message: str) -> tuple[str, str]:
-    """`Expected `int`, got `str` - at `$.rate.inFlight`` is the key and what is wrong with it."""
-    said, _, where = message.partition(" - at `$.")
-    return where.rstrip("`"), said
+def _refused(message: str, *, source: str) -> UsageError:
+    key = read_refusal(message).key
+    hint = next((_bare(setting.type) for setting in every_setting() if setting.key == key), None)
+    wrong = read_refusal(message, choices=get_args(hint) if get_origin(hint) is Literal else ())
+    where = f"{source}: {key}" if key else source
+    return UsageError(f"{where}: {wrong.what}", advice=wrong.advice or _SEE_ALL)

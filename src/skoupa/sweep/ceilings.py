@@ -3,11 +3,12 @@
 A reservation is taken from every ceiling before a delete is sent, so nothing overshoots; what did not go gives it back.
 Windows slide by the second, and count what went before a restart once that is told (`rebuild`). A ceiling that is
 reached trips for its scope: what is to be done about it is not decided here. An allowance lets as much pass as somebody
-released on purpose, before the ceilings count again.
+released on purpose, before the ceilings count again; what nobody used by its time is forgotten.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
@@ -61,13 +62,21 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     allowed_by: Key | None = None
 
 
+class Allowance(msgspec.Struct, kw_only=True):
+    """So many more of a scope may pass, until then (seconds since the epoch)."""
+
+    number: int
+    until: float
+
+
 class Ceilings:
     def __init__(self, clock: Clock, ceilings: Iterable[Ceiling]) -> None:
         self._clock = clock
         self._ceilings = tuple(ceilings)
-        self._longest = max((ceiling.seconds for ceiling in self._ceilings), default=0)
+        self._lengths = {ceiling.seconds for ceiling in self._ceilings}
+        self._longest = max(self._lengths, default=0)
         self._windows: dict[Key, _Window] = {}
-        self._allowances: dict[Key, int] = {}
+        self.allowances: dict[Key, Allowance] = {}
 
     def reserve(self, going: Going) -> Reservation | Trip:
         second = int(self._clock.now())
@@ -90,29 +99,36 @@ class Ceilings:
         """Nothing went: the next may go instead."""
         going = reservation.going
         if reservation.allowed_by is not None:
-            self.allow(reservation.allowed_by, going.weight)
+            left = self.allowances.get(reservation.allowed_by)
+            if left is not None:
+                left.number += going.weight
             return
         for key in going.scopes():
             window = self._windows.get(key)
             if window is not None:
                 window.take_back(reservation.second, going.weight)
 
-    def allow(self, key: Key, number: int) -> None:
+    def allow(self, key: Key, number: int, *, until: float = math.inf) -> None:
         """Lets so many more of this scope pass without counting them."""
-        self._allowances[key] = self._allowances.get(key, 0) + number
+        known = self.allowances.setdefault(key, Allowance(number=0, until=until))
+        known.number += number
+        known.until = max(known.until, until)
 
     def rebuild(self, gone: Iterable[tuple[float, Going]]) -> None:
-        """Counts what went before this process began."""
+        """Counts what went before this process began, or led; what was counted here is part of it."""
+        self._windows = {}
         for at, going in sorted(gone, key=lambda one: one[0]):
             self._count(going, int(at))
 
     def _take_allowance(self, going: Going) -> Key | None:
         for key in going.scopes():
-            left = self._allowances.get(key, 0)
-            if left >= going.weight:
-                self._allowances[key] = left - going.weight
-                if not self._allowances[key]:
-                    del self._allowances[key]
+            left = self.allowances.get(key)
+            if left is None:
+                continue
+            if left.until <= self._clock.now():
+                del self.allowances[key]
+            elif left.number >= going.weight:
+                left.number -= going.weight
                 return key
         return None
 
@@ -121,9 +137,8 @@ class Ceilings:
             window = self._windows.get(key)
             if window is None:
                 self._forget_quiet(second)
-                window = self._windows[key] = _Window()
+                window = self._windows[key] = _Window(self._lengths)
             window.add(second, going.weight)
-            window.forget(second - self._longest)
 
     def _forget_quiet(self, second: int) -> None:
         """Namespaces come and go; one that saw nothing for long needs no window."""
@@ -133,27 +148,44 @@ class Ceilings:
 
 
 class _Window:
-    """Counts by the second, the oldest first."""
+    """Counts of one scope, for each length of time that some ceiling has."""
 
-    def __init__(self) -> None:
-        self._seconds: deque[list[int]] = deque()
-
-    @property
-    def newest(self) -> int:
-        return self._seconds[-1][0] if self._seconds else 0
+    def __init__(self, lengths: Iterable[int]) -> None:
+        self._sums = {length: _Sum(length) for length in lengths}
+        self.newest = 0
 
     def add(self, second: int, number: int) -> None:
-        for entry in reversed(self._seconds):
-            if entry[0] <= second:
-                if entry[0] == second:
-                    entry[1] += number
-                    return
-                break
-        if self._seconds and second < self.newest:
-            # A clock that was set back: it counts as of the newest second, so that nothing is forgotten too soon.
+        # A clock that was set back: it counts as of the newest second, so that nothing is forgotten too soon.
+        self.newest = max(self.newest, second)
+        for found in self._sums.values():
+            found.add(self.newest, number)
+
+    def take_back(self, second: int, number: int) -> None:
+        for found in self._sums.values():
+            found.take_back(second, number)
+
+    def within(self, second: int, length: int) -> int:
+        return self._sums[length].at(second)
+
+
+class _Sum:
+    """How many within the last `length` seconds: counts by the second, the oldest first, and their sum.
+
+    Seconds that are over are forgotten as they are met, so that asking costs the same however much went.
+    """
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._seconds: deque[list[int]] = deque()
+        self._total = 0
+
+    def add(self, second: int, number: int) -> None:
+        self._total += number
+        if self._seconds and self._seconds[-1][0] == second:
             self._seconds[-1][1] += number
         else:
             self._seconds.append([second, number])
+            self.at(second)
 
     def take_back(self, second: int, number: int) -> None:
         """What is not in the window any more needs no taking back."""
@@ -161,16 +193,10 @@ class _Window:
             if entry[0] <= second:
                 if entry[0] == second:
                     entry[1] -= number
+                    self._total -= number
                 return
 
-    def within(self, second: int, seconds: int) -> int:
-        total = 0
-        for at, number in reversed(self._seconds):
-            if at <= second - seconds:
-                break
-            total += number
-        return total
-
-    def forget(self, before: int) -> None:
-        while self._seconds and self._seconds[0][0] < before:
-            self._seconds.popleft()
+    def at(self, second: int) -> int:
+        while self._seconds and self._seconds[0][0] <= second - self._length:
+            self._total -= self._seconds.popleft()[1]
+        return self._total

@@ -2,7 +2,8 @@
 
 A delete names the very state that was judged (uid and resourceVersion). On a conflict the fresh object is judged anew.
 A Claim that rests on labels alone, judged the same three times in a row, then goes with the uid only: an object that is
-written to all the time must not escape, and nothing that matters for the Claim has changed.
+written to all the time must not escape, and nothing that matters for the Claim has changed. Before anything is sent
+the intent is on record.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from skoupa.errors import Conflict, Forbidden, NotFound
 from skoupa.facts.rows import Extraction, Row, pack_uid, uid_text
 from skoupa.kube.client import Client
 from skoupa.kube.objects import METADATA, Partial
-from skoupa.model.verdicts import Claim, Verdict
+from skoupa.model.verdicts import Claim, Hold, Verdict
 
 EQUAL_VERDICTS: Final = 3
 # A verdict that flips with every write is not worth following for ever within one attempt.
@@ -34,7 +35,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Deleter:
-    """`judge` gives the verdict on a row; `look_around` is the fresh look that some rows need before they go."""
+    """`judge` gives the verdict on a row; `look_around` is the fresh look that some rows need before they go.
+
+    `intend` writes down what is about to be sent; what it raises keeps the object. `epoch` grows with every Brake: a
+    delete that waits its turn meanwhile is judged again before it leaves, and withdrawn where something holds it.
+    """
 
     def __init__(
         self,
@@ -44,6 +49,8 @@ class Deleter:
         extraction: Extraction,
         on_fresh: Callable[[Row], object],
         look_around: Callable[[Row, Claim], Awaitable[Verdict | None]],
+        intend: Callable[[Row, Claim], Awaitable[Hold | None]],
+        epoch: Callable[[], int] = lambda: 0,
     ) -> None:
         self._client = client
         self._clock: Clock = client.clock
@@ -51,14 +58,24 @@ class Deleter:
         self._extraction = extraction
         self._on_fresh = on_fresh
         self._look_around = look_around
+        self._intend = intend
+        self._epoch = epoch
 
     async def delete(self, row: Row, claim: Claim) -> Outcome:
         """Deletes what was judged, or says why not; raises what the server or the way to it refused."""
         equal = 1
+        epoch = self._epoch()
+        intended: tuple[Claim, str] | None = None
         for _ in range(_MOST_LOOKS):
             around = await self._look_around(row, claim)
             if around is not None:
                 return Outcome(what="stays", row=row, claim=claim, verdict=around)
+            if intended != (claim, row.resource_version):
+                hold = await self._intend(row, claim)
+                if hold is not None:
+                    kept = Verdict(claims=(claim,), holds=(hold,))
+                    return Outcome(what="stays", row=row, claim=claim, verdict=kept)
+                intended = (claim, row.resource_version)
             by_uid_alone = claim.on_labels_alone and equal >= EQUAL_VERDICTS
             try:
                 deleted = await self._client.delete(
@@ -69,6 +86,7 @@ class Deleter:
                     resource_version="" if by_uid_alone else row.resource_version,
                     propagation=claim.propagation,
                     rule=f"{claim.mechanism}; {claim.rule}",
+                    still_wanted=self._still_wanted(row, epoch),
                 )
             except NotFound:
                 return Outcome(what="gone", row=row, claim=claim)
@@ -77,7 +95,7 @@ class Deleter:
                 if fresh is None or fresh.uid != row.uid:
                     return Outcome(what="gone", row=row, claim=claim)
                 self._on_fresh(fresh)
-                now = self._clock.now()
+                now, epoch = self._clock.now(), self._epoch()
                 verdict = self._judge(fresh, now)
                 again = verdict.claim(now)
                 if again is None:
@@ -87,6 +105,19 @@ class Deleter:
                 continue
             return Outcome(what="deleted" if deleted.gone else "terminating", row=row, claim=claim)
         return Outcome(what="stays", row=row, claim=claim, verdict=self._judge(row, self._clock.now()))
+
+    async def around(self, row: Row, claim: Claim) -> Verdict | None:
+        """The fresh look by itself, for who only observes: the verdict that keeps it, or None."""
+        return await self._look_around(row, claim)
+
+    def _still_wanted(self, row: Row, epoch: int) -> Callable[[], bool]:
+        def still() -> bool:
+            if self._epoch() == epoch:
+                return True
+            now = self._clock.now()
+            return self._judge(row, now).claim(now) is not None
+
+        return still
 
     async def fresh(self, row: Row) -> Row | None:
         """The object as it is now; by a list on its name where get is not granted."""

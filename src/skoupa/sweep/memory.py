@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skoupa.facts.rows import Uid
+from skoupa.judge.brakes import holding
 from skoupa.model.reasons import Reason
+from skoupa.model.verdicts import Verdict
 
 
 class Memory:
     def __init__(self) -> None:
         # Due objects that stay: since when they are due, and the code of what holds them.
         self.overdue: dict[Uid, tuple[float, str]] = {}
+        # The names of the Brakes among what holds them.
+        self.braked: dict[Uid, tuple[str, ...]] = {}
         # The due time that was announced ahead.
         self.noticed: dict[Uid, float] = {}
         # It was time to announce it, but something held it.
@@ -23,11 +27,22 @@ class Memory:
         self.reconsidering: set[Uid] = set()
         self._told: dict[Uid, object] = {}
 
+    def stays(self, uid: Uid, verdict: Verdict) -> None:
+        """It is overdue and held."""
+        assert verdict.due is not None
+        self.overdue[uid] = (verdict.due, verdict.holds[0].reason.code)
+        brakes = tuple(name for hold in verdict.holds if (name := holding(hold)))
+        if brakes:
+            self.braked[uid] = brakes
+
     def tell(self, uid: Uid, what: object) -> bool:
         """Whether this is news: what an overdue object was last said to be waiting for."""
         news = self._told.get(uid) != what
         self._told[uid] = what
         return news
+
+    def last_told(self, uid: Uid) -> object:
+        return self._told.get(uid)
 
     def remark(self, uid: Uid, said: tuple[Reason, ...]) -> bool:
         news = bool(said) and self.remarked.get(uid) != said
@@ -47,6 +62,7 @@ class Memory:
 
     def not_overdue(self, uid: Uid) -> None:
         self.overdue.pop(uid, None)
+        self.braked.pop(uid, None)
         self._told.pop(uid, None)
 
     def forget(self, uid: Uid) -> None:

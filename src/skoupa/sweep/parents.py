@@ -1,8 +1,8 @@
 """A last fresh look into a Namespace or a definition before it goes, because everything in it goes along.
 
 What is inside is asked for once more, kind by kind, and each object is held against the same protection that guards it
-on its own: kept, protected by a setting, in a protected namespace, Skoupa's own. A kind that does not answer holds,
-unless `cascade.ignoreKinds` waives it.
+on its own: kept, in a kept or protected namespace, protected by a setting, Skoupa's own; and against Brakes, as if the
+same Claim were on it. A kind that does not answer holds, unless `cascade.ignoreKinds` waives it.
 """
 
 from __future__ import annotations
@@ -13,27 +13,36 @@ from contextlib import aclosing
 
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Extraction, Row
+from skoupa.judge.brakes import BrakeGuard
 from skoupa.judge.cascade import called, is_definition, is_namespace, waived, waived_group
 from skoupa.judge.protection import Protection
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import METADATA
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.model.reasons import reason, render
-from skoupa.model.verdicts import Hold
+from skoupa.model.verdicts import Claim, Hold
+from skoupa.sweep.shelter import Shelter, sheltered
 
 
 class FreshLook:
     def __init__(
-        self, client: Client, *, protection: Protection, extraction: Extraction, ignore: Collection[str]
+        self,
+        client: Client,
+        *,
+        protection: Protection,
+        brakes: BrakeGuard,
+        extraction: Extraction,
+        ignore: Collection[str],
     ) -> None:
         self._client = client
+        self._brakes = brakes
         self._protection = protection
         self._extraction = extraction
         self._ignore = ignore
 
-    async def inside(self, row: Row, *, discovery: Discovery, now: float) -> tuple[Hold, ...]:
+    async def inside(self, row: Row, claim: Claim, *, discovery: Discovery, now: float) -> tuple[Hold, ...]:
         """Holds for what must not go along, and for what could not be asked; rows that contain nothing give none."""
         if is_namespace(row):
             kinds = [resource for resource in discovery.preferred() if resource.namespaced]
@@ -42,9 +51,14 @@ class FreshLook:
         else:
             return ()
         namespace = row.name if is_namespace(row) else ""
+        shelter = Shelter()
+        if any(resource.namespaced for resource in kinds) and not namespace:
+            shelter = await sheltered(
+                self._client, protection=self._protection, extraction=self._extraction, now=now
+            )
         async with asyncio.TaskGroup() as group:
             answers = [
-                group.create_task(self._of_kind(resource, namespace, now))
+                group.create_task(self._of_kind(resource, namespace, claim, now=now, shelter=shelter))
                 for resource in kinds
                 if resource.may("list")
             ]
@@ -54,9 +68,13 @@ class FreshLook:
             if not waived_group(gap.group, self._ignore)
             and (is_namespace(row) or row.name.endswith(f".{gap.group}"))
         ]
+        if shelter.unknown and not waived(NAMESPACES, self._ignore):
+            gaps.append(Hold(reason=reason("keeps-unknown", kinds=NAMESPACES.qualified, why=shelter.unknown)))
         return (*(hold for answer in answers if (hold := answer.result()) is not None), *gaps)
 
-    async def _of_kind(self, resource: Resource, namespace: str, now: float) -> Hold | None:
+    async def _of_kind(
+        self, resource: Resource, namespace: str, claim: Claim, *, now: float, shelter: Shelter
+    ) -> Hold | None:
         listing = pages(self._client, resource, METADATA, scope=Scope(namespace=namespace))
         try:
             async with aclosing(listing):
@@ -65,7 +83,9 @@ class FreshLook:
                         why = page.undecodable[0].why
                         return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=why))
                     for item in page.items:
-                        hold = self._hold(self._extraction.row(resource, item), now)
+                        inside = self._extraction.row(resource, item)
+                        hold = self._hold(inside, claim, now, judged=namespace)
+                        hold = hold or shelter.hold(inside)
                         if hold is not None:
                             return hold
         except SkoupaError as error:
@@ -74,13 +94,17 @@ class FreshLook:
             return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=error.message))
         return None
 
-    def _hold(self, inside: Row, now: float) -> Hold | None:
+    def _hold(self, inside: Row, claim: Claim, now: float, *, judged: str) -> Hold | None:
+        """`judged` is the Namespace that is to go; empty for a definition."""
         for told, until in self._protection.reasons(inside, now):
-            if told.code == "namespace-kept":
-                # Its Namespace is the one that is judged, with this very label.
+            if judged and told.code == "namespace-kept":
+                # The judged Namespace has this very label, or had it a moment ago.
                 continue
             if told.code == "kept":
                 return Hold(reason=reason("keeps-inside", object=called(inside)), until=until)
             why = render(told)
             return Hold(reason=reason("protects-inside", object=called(inside), why=why), until=until)
+        for hold in self._brakes.holds(inside, claim, now):
+            why = render(hold.reason)
+            return Hold(reason=reason("protects-inside", object=called(inside), why=why), until=hold.until)
         return None

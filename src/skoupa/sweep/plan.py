@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from skoupa import names
 from skoupa.clock import Clock
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta, Store
@@ -82,7 +83,7 @@ class Plan:
             self._woken.set()
         if look is None or look > now:
             self.memory.not_overdue(row.uid)
-        if look is None or row.annotations:
+        if look is None or row.annotations or row.label(names.KEEP_LABEL) is not None:
             # Only whoever leads tells, so telling is work for the agenda.
             said = problems(self._judge.verdict(row, now).notes)
             if said != self.memory.remarked.get(row.uid, ()):

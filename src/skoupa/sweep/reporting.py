@@ -7,8 +7,10 @@ from typing import Protocol
 
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row
+from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.tripping import Tripped
 
 
 class Report(Protocol):
@@ -33,6 +35,18 @@ class Report(Protocol):
 
     def remark(self, row: Row, notes: Sequence[Reason], *, at: float) -> None:
         """Something about its labels that their writer should know, such as a value that is not understood."""
+
+    def retell(self, entries: Sequence[Entry]) -> None:
+        """Deletions of an earlier process that it may not have told of."""
+
+    def tripped(self, tripped: Tripped, *, at: float) -> None:
+        """A ceiling is full: nothing of its scope goes any more."""
+
+    def brake_made(self, name: str, uid: str, *, why: str, at: float) -> None:
+        """The Brake that holds it is in the cluster."""
+
+    def brake_released(self, name: str, uid: str, *, by: str, held: int, at: float) -> None:
+        """Somebody (`by` empty: nobody knows who) deleted a Brake, and what it held is judged anew."""
 
     def stuck(self, row: Row, *, at: float) -> None:
         """Deleted a good while ago and still there; `row.finalizers` block it."""

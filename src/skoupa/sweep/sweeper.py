@@ -13,20 +13,23 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from skoupa.clock import Clock
-from skoupa.errors import Forbidden, LeaseLost, SkoupaError
+from skoupa.errors import Forbidden, LeaseLost, LedgerUnavailable, SkoupaError, Withdrawn
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.kube.flow import RateCeiling
-from skoupa.model.reasons import problems
+from skoupa.model.reasons import REASONS, gist, problems, render
 from skoupa.model.verdicts import Claim, Verdict
 from skoupa.sweep.deleter import Deleter, Outcome
+from skoupa.sweep.gate import Gate
 from skoupa.sweep.plan import Plan
+from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
 
 STANDBY_SECONDS: Final = 0.2
 # A feed shows within this time that an object which the server does not find is gone.
 BELIEF_SECONDS: Final = 60.0
+OBSERVE_AGAIN_SECONDS: Final = 300.0
 FINISH_SECONDS: Final = 20.0
 AT_ONCE_SECONDS: Final = 0.001
 
@@ -35,7 +38,8 @@ class Sweeper:
     """`standing_by`: another replica leads, so nothing leaves the agenda. `observing`: judged and told, not deleted.
 
     `refused` learns of a 403 and says whether it is a missing right; `on_deleted` hears of every delete that was taken;
-    `look_closer` gives a row that is stuck with everything in its `finalizers` that it waits for.
+    `look_closer` gives a row that is stuck with everything in its `finalizers` that it waits for; `on_lead` is what has
+    to be done each time before anything is swept.
     """
 
     def __init__(
@@ -45,6 +49,8 @@ class Sweeper:
         store: Store,
         judge: Judge,
         deleter: Deleter,
+        gate: Gate,
+        record: Record,
         report: Report,
         rate: RateCeiling,
         stuck_after: float,
@@ -54,12 +60,15 @@ class Sweeper:
         on_deleted: Callable[[Row, float], None],
         refused: Callable[[Row], Awaitable[bool]],
         look_closer: Callable[[Row], Awaitable[Row]],
+        on_lead: Callable[[], Awaitable[None]],
         notice_before: Callable[[Row], float] = lambda _: 0.0,
     ) -> None:
         self._clock = clock
         self._store = store
         self._judge = judge
         self._deleter = deleter
+        self._gate = gate
+        self._record = record
         self._report = report
         self._rate = rate
         self._stuck_after = stuck_after
@@ -69,6 +78,7 @@ class Sweeper:
         self._on_deleted = on_deleted
         self._refused = refused
         self._look_closer = look_closer
+        self._on_lead = on_lead
         self._notice_before = notice_before
         self._plan = Plan(
             clock=clock,
@@ -117,11 +127,19 @@ class Sweeper:
         self._stopped.set()
 
     async def _take_from_plan(self) -> None:
+        prepared = False
         while True:
             if self._standing_by():
+                prepared = False
                 await self._clock.sleep(STANDBY_SECONDS)
                 continue
+            if not prepared:
+                await self._on_lead()
+                prepared = True
+                continue
             due = self._plan.take(most=self._queue.maxsize)
+            if len(due) > 1 and not self._observing:
+                await self._record.read_ahead([row for uid in due if (row := self._store.get(uid))])
             for uid in due:
                 await self._queue.put(uid)
             if not due:
@@ -146,6 +164,7 @@ class Sweeper:
     async def _look_at(self, row: Row) -> None:
         now = self._clock.now()
         verdict = self._judge.verdict(row, now)
+        self.memory.braked.pop(row.uid, None)
         self._remark(row, verdict, now)
         if row.deleted_at:
             await self._look_after(row, verdict, now)
@@ -154,14 +173,45 @@ class Sweeper:
         if claim is None:
             self._stays(row, verdict, now)
         elif self._observing:
-            self.memory.overdue[row.uid] = (claim.due, "observing")
-            if self.memory.tell(row.uid, claim):
-                self._report.would_delete(row, claim, at=now)
+            await self._observe(row, claim)
         elif await self._wait_for_turn():
             await self._send(row, claim)
         else:
             # It had to wait, and knowledge goes on meanwhile.
             await self._send_if_due(row.uid)
+
+    async def _observe(self, row: Row, claim: Claim) -> None:
+        """Tells what would go, after the same fresh look as before a delete; what was told is not looked into again."""
+        if self.memory.last_told(row.uid) == claim:
+            self.memory.overdue[row.uid] = (claim.due, "observing")
+            return
+        around: Verdict | SkoupaError | None
+        try:
+            around = await self._deleter.around(row, claim)
+        except SkoupaError as error:
+            around = error
+        now, newest = self._clock.now(), self._store.get(row.uid)
+        if newest is None:
+            return
+        verdict = self._judge.verdict(newest, now)
+        if verdict.claim(now) is None:
+            self._stays(newest, verdict, now)
+        elif verdict.claim(now) != claim:
+            self._plan.add(now, row.uid)
+        elif isinstance(around, SkoupaError):
+            self.memory.overdue[row.uid] = (claim.due, "failing")
+            self._plan.try_again(row.uid)
+        elif around is not None:
+            self._plan.succeeded(row.uid)
+            self._stays(newest, around, now)
+            # What holds it was found beside the feeds: nobody announces its end, and looking is not cheap.
+            self._plan.postpone(row.uid, OBSERVE_AGAIN_SECONDS)
+        else:
+            self._plan.succeeded(row.uid)
+            self.memory.overdue[row.uid] = (claim.due, "observing")
+            self.memory.tell(row.uid, claim)
+            self._report.would_delete(newest, claim, at=now)
+            self._record.would_delete(newest, claim)
 
     async def _wait_for_turn(self) -> bool:
         """Whether the rate let it pass at once."""
@@ -192,12 +242,23 @@ class Sweeper:
         assert task is not None
         self._sending.add(task)
         try:
+            if not await self._gate.enter(row, claim, still_wanted=lambda: self._is_due(row.uid)):
+                self._look_once_more(row.uid)
+                return
             outcome = await self._deleter.delete(row, claim)
-        except LeaseLost:
+        except LeaseLost as error:
+            self._gate.failed(row, error)
+            self._record.failed(row, error)
             self._plan.postpone(row.uid, self._clock.jitter(1.0))
+        except Withdrawn as error:
+            self._gate.failed(row, error)
+            self._record.failed(row, error)
+            self._look_once_more(row.uid)
         except SkoupaError as error:
+            self._gate.failed(row, error)
             await self._failed(row, claim, error)
         else:
+            self._gate.left(row, outcome.what)
             self._done(outcome)
         finally:
             self._sending.discard(task)
@@ -207,9 +268,11 @@ class Sweeper:
         row, claim = outcome.row, outcome.claim
         if outcome.what == "stays":
             assert outcome.verdict is not None
+            self._record.withdrawn(row, "; ".join(render(hold.reason) for hold in outcome.verdict.holds))
             self._stays(row, outcome.verdict, now)
             self._try_again_unless_held(row.uid)
             return
+        self._record.finished(row, outcome.what)
         self._plan.succeeded(row.uid)
         self.memory.overdue.pop(row.uid, None)
         known = self._store.get(row.uid) is not None
@@ -231,10 +294,27 @@ class Sweeper:
             self.memory.not_overdue(row.uid)
             self._notice(row, verdict, now)
         elif verdict.holds:
-            self.memory.overdue[row.uid] = (verdict.due, verdict.holds[0].reason.code)
-            if self.memory.tell(row.uid, tuple(hold.reason for hold in verdict.holds)):
-                self._report.held(row, verdict, at=now, holds=verdict.holds)
+            self.memory.stays(row.uid, verdict)
+            told = gist(hold.reason for hold in verdict.holds)
+            if told and self.memory.tell(row.uid, told):
+                lasting = [hold for hold in verdict.holds if not REASONS[hold.reason.code].passing]
+                self._report.held(row, verdict, at=now, holds=lasting)
+                if row.uid in self.memory.braked:
+                    self._record.braked(row, verdict)
         self._plan.after_stay(row, verdict)
+
+    def _is_due(self, uid: Uid) -> bool:
+        now, row = self._clock.now(), self._store.get(uid)
+        return row is not None and self._judge.verdict(row, now).claim(now) is not None
+
+    def _look_once_more(self, uid: Uid) -> None:
+        """Something came in between: it stays, or it is tried again."""
+        now, row = self._clock.now(), self._store.get(uid)
+        if row is not None:
+            verdict = self._judge.verdict(row, now)
+            if verdict.claim(now) is None:
+                self._stays(row, verdict, now)
+            self._try_again_unless_held(uid)
 
     def _try_again_unless_held(self, uid: Uid) -> None:
         """What was found beside the feeds (by a fresh look, or a refusal) nobody announces when it ends."""
@@ -245,6 +325,13 @@ class Sweeper:
             self._plan.succeeded(uid)
 
     async def _failed(self, row: Row, claim: Claim, error: SkoupaError) -> None:
+        if isinstance(error, LedgerUnavailable):
+            # Nothing was sent. Now a Hold: judged again when the ledger is back.
+            now = self._clock.now()
+            self._stays(row, self._judge.verdict(row, now), now)
+            self._try_again_unless_held(row.uid)
+            return
+        self._record.failed(row, error)
         if isinstance(error, Forbidden) and await self._refused(row):
             # Now a Hold: judged again when rights change.
             now = self._clock.now()

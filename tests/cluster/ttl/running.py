@@ -44,9 +44,18 @@ class Skoupa:
         ]
 
     async def says(self, event: str, *, seconds: float = 30.0, **facts: str) -> dict[str, Any]:
-        """The first line of that kind, waited for."""
+        """The first line of that kind, waited for as long as there is somebody who may still say it."""
+
+        def heard() -> list[dict[str, Any]]:
+            # In this order: its last words count.
+            running = self.running
+            found = self.said(event, **facts)
+            if not found and not running:
+                self._processes.check(self.name)
+            return found
+
         found = await until(
-            lambda: self.said(event, **facts),
+            heard,
             what=lambda: f"{self.name} to say {event} {facts}; its last words: {self.lines[-5:]}",
             seconds=seconds,
         )
@@ -110,6 +119,7 @@ class Yard:
 
     def __init__(self, directory: Path, *, kubeconfig: Path, home: str) -> None:
         self._processes = Processes(logs=directory)
+        self.ledger = directory / "ledger.db"
         self._kubeconfig = kubeconfig
         self.home = home
         self._started: list[Skoupa] = []
@@ -123,7 +133,7 @@ class Yard:
         **settings: str,
     ) -> Skoupa:
         """`settings` are keys with their dots written as double underscores: `rate__inFlight="4"`."""
-        given = {"lease.namespace": self.home, "address": "127.0.0.1:0"}
+        given = {"lease.namespace": self.home, "address": "127.0.0.1:0", "ledger.dsn": str(self.ledger)}
         given |= {key.replace("__", "."): value for key, value in settings.items()}
         config = kubeconfig or self._kubeconfig
         argv = [sys.executable, "-m", "skoupa", "run", "--kubeconfig", str(config)]

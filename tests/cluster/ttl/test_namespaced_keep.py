@@ -53,7 +53,7 @@ async def test_a_keep_label_on_a_namespace_counts_for_who_may_get_it_but_not_lis
     held = await process.says("held", namespace=people.namespace, name="web")
     assert held["why"] == "kept: its Namespace has the label skoupa.dev/keep=true"
     await until(
-        lambda: [line for line in process.said("degraded") if "are seen within a minute" in line["why"]],
+        lambda: [line for line in process.said("degraded") if "are read one by one" in line["why"]],
         what="what is poorer to be told",
     )
     home = [line["why"] for line in process.said("degraded") if f"nor to get {yard.home}" in line["why"]]

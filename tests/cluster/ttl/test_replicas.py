@@ -32,7 +32,12 @@ async def two(
     """The one that leads, and the one that waits."""
     both = [
         yard.start(
-            kubeconfig=kubeconfig, lease__seconds=str(LEASE_SECONDS), rate__deletionsPerSecond=str(rate)
+            kubeconfig=kubeconfig,
+            lease__seconds=str(LEASE_SECONDS),
+            rate__deletionsPerSecond=str(rate),
+            # Five thousand within a minute are meant here.
+            brakes__perMinute=str(2 * MANY),
+            brakes__namespacePerMinute=str(2 * MANY),
         )
         for kubeconfig in kubeconfigs
     ]

@@ -113,3 +113,42 @@ async def test_a_right_that_is_lost_is_shown_as_a_hold_and_its_return_lets_go(
     await people.gone("web-7", seconds=75)
     await people.gone("web-19")
     assert process.running
+
+
+async def test_a_right_to_read_that_is_lost_is_told_and_what_was_due_is_still_counted(
+    plane: ControlPlane, people: People, yard: Yard
+) -> None:
+    """The server does not end a watch whose right is gone: the rights are asked for once a minute."""
+    user = f"sweeper-{secrets.token_hex(4)}"
+    boss = people.client
+    await grant(boss, user, OWN, namespace=yard.home)
+    await grant(boss, user, [("list watch", "", "namespaces"), EVENTS])
+    everything = [("list watch delete", "", "configmaps secrets")]
+    right = await grant(boss, user, everything)
+    process = await yard.started(kubeconfig=plane.kubeconfig_for(user=user))
+    assert await process.metric('skoupa_blind_kinds{state="lost"}') == 0
+    await people.make("web", "20s")
+    await _known(process, 1)
+
+    await right.revoke()
+    said = await process.says("can't be read any more", seconds=90)
+    assert said["level"] == "warning"
+    assert said["kinds"] == "configmaps, secrets"
+    assert int(said["objects"]) == 1
+    assert await process.metric('skoupa_blind_kinds{state="lost"}') == 2
+
+    async def counted() -> bool:
+        return await process.metric('skoupa_holds{reason="unseen"}') == 1
+
+    await eventually(counted, what="what was due to be counted")
+    assert await people.there("web")
+    await grant(boss, user, everything)
+    await people.gone("web", seconds=75)
+    assert len(process.said("can't be read any more")) == 1
+
+
+async def _known(process: Skoupa, count: int) -> None:
+    async def known() -> bool:
+        return (await process.metric("skoupa_agenda") or 0) >= count
+
+    await eventually(known, what="the object to be known")

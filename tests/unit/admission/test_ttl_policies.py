@@ -9,16 +9,18 @@ import pytest
 import yaml
 
 from skoupa import names
+from skoupa.admission.delete_right import DELETE_RIGHT_POLICY
+from skoupa.admission.keeping import KEEP_POLICY
 from skoupa.admission.limits import LIMITS_CONFIG_MAP
 from skoupa.admission.misplaced import MISPLACED_POLICY
-from skoupa.admission.ttl_policies import DELETE_RIGHT_POLICY, LABEL_POLICY, LIMITS_POLICY, ttl_admission
+from skoupa.admission.ttl_policies import LABEL_POLICY, LIMITS_POLICY, ttl_admission
 from skoupa.controller.feeds import SHORT_LIVED
 from skoupa.errors import UsageError
 from skoupa.settings import TtlSettings
 
 pytestmark = pytest.mark.unit
 
-ALL_POLICIES = (LABEL_POLICY, MISPLACED_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY)
+ALL_POLICIES = (LABEL_POLICY, MISPLACED_POLICY, KEEP_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY)
 EVERYTHING = TtlSettings(
     refuse=True, minimum="1h", maximum="90d", not_after="2026-12-31", require_delete_right=True
 )
@@ -38,7 +40,7 @@ def binding(settings: TtlSettings, name: str) -> Any:
 
 
 def test_by_default_there_are_only_warnings_which_no_error_turns_into_a_refusal() -> None:
-    warning = (LABEL_POLICY, MISPLACED_POLICY)
+    warning = (LABEL_POLICY, MISPLACED_POLICY, KEEP_POLICY)
     assert set(manifests()) == {
         (f"ValidatingAdmissionPolicy{end}", name) for name in warning for end in ("", "Binding")
     }
@@ -48,9 +50,10 @@ def test_by_default_there_are_only_warnings_which_no_error_turns_into_a_refusal(
         assert binding(TtlSettings(), name) == {"policyName": name, "validationActions": ["Warn"]}
 
 
-def test_a_label_written_as_an_annotation_is_never_refused_whatever_the_settings() -> None:
-    assert policy(EVERYTHING, MISPLACED_POLICY)["failurePolicy"] == "Ignore"
-    assert binding(EVERYTHING, MISPLACED_POLICY)["validationActions"] == ["Warn"]
+@pytest.mark.parametrize("name", [MISPLACED_POLICY, KEEP_POLICY])
+def test_what_only_keeps_too_long_is_never_refused_whatever_the_settings(name: str) -> None:
+    assert policy(EVERYTHING, name)["failurePolicy"] == "Ignore"
+    assert binding(EVERYTHING, name)["validationActions"] == ["Warn"]
 
 
 def test_no_annotation_but_those_two_is_spoken_of() -> None:
@@ -121,7 +124,7 @@ def test_limits_that_are_lifted_leave_their_policy_with_nothing_to_check() -> No
 
 
 @pytest.mark.parametrize("settings", [TtlSettings(), EVERYTHING], ids=["shipped", "everything"])
-def test_whatever_the_settings_the_one_key_is_looked_at(settings: TtlSettings) -> None:
+def test_whatever_the_settings_the_two_keys_are_looked_at_and_no_other(settings: TtlSettings) -> None:
     made = ttl_admission(settings, namespace="skoupa")
     selected = [
         expression["key"]
@@ -129,7 +132,7 @@ def test_whatever_the_settings_the_one_key_is_looked_at(settings: TtlSettings) -
         if manifest["kind"] == "ValidatingAdmissionPolicy"
         for expression in manifest["spec"]["matchConstraints"]["objectSelector"].get("matchExpressions", ())
     ]
-    assert set(selected) == {"cleanup.kyverno.io/ttl"}
+    assert set(selected) == {"cleanup.kyverno.io/ttl", "skoupa.dev/keep"}
 
 
 def test_what_is_referred_to_comes_first() -> None:

@@ -317,7 +317,6 @@ def test_a_missing_right_to_write_is_exit_code_6(town: Town) -> None:
         (("extend", "cm/a", "--by", "0"), "--by 0"),
         (("keep", "cm/a", "--remove", "--until", "7d"), "can't go together"),
         (("keep", "a"), "KIND/NAME"),
-        (("explain", "cm/a", "cm/b"), "one object"),
     ],
 )
 def test_misuse_is_a_sentence(town: Town, args: Sequence[str], told: str) -> None:

@@ -30,7 +30,10 @@ def explaining(
     *objects: dict[str, Any], target: str, user: str = "", prepare: Any = lambda _: None
 ) -> Explanation:
     async def work(world: World, _: EmbeddedCluster) -> Explanation:
-        return await explain(world, tuple(target.split()), settings=Settings())
+        found, missing = await explain(world, tuple(target.split()), settings=Settings())
+        for _, error in missing:
+            raise error
+        return found[0]
 
     return looking(work, *objects, namespace="shop", user=user, prepare=prepare)
 
@@ -188,6 +191,14 @@ def test_a_label_written_as_an_annotation_is_told_with_the_command_that_makes_it
     ) in told
 
 
+def test_a_keep_label_that_was_probably_meant_otherwise_is_told_with_what_to_write() -> None:
+    told = words(explaining(config_map("a", labels={KEEP: "FALSE"}), target="cm/a"))
+    assert (
+        f"  note: {KEEP}=FALSE keeps for good: only false, in lower case, says not to keep; "
+        "write false, or remove the label"
+    ) in told
+
+
 def test_a_namespace_is_explained_with_what_goes_along() -> None:
     told = explaining(obj("Namespace", "shop", labels={TTL: "1d"}), config_map("a"), target="ns/shop")
     assert "  note: takes along 1 object (configmaps 1)" in words(told)
@@ -240,6 +251,42 @@ def test_objects_are_named_as_with_kubectl(texts: Sequence[str], targets: list[T
 def test_what_names_no_object_is_refused(texts: Sequence[str]) -> None:
     with pytest.raises(UsageError, match="KIND/NAME"):
         read_targets(texts)
+
+
+def test_several_objects_are_explained_and_one_that_is_not_there_does_not_hide_the_others(
+    skoupa: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town = Town(skoupa, monkeypatch).holding(config_map("a", "4h"), config_map("b", "5h", namespace="other"))
+    said = town("explain", "cm/shop/a", "cm/shop/nosuch", "cm/other/b")
+    assert said.code == 2
+    assert said.out.index("ConfigMap shop/a\n  Goes ") < said.out.index("\n\nConfigMap other/b\n  Goes ")
+    assert said.err == "skoupa: there is no ConfigMap nosuch in shop: check the name, -n and the context\n"
+    document = town.document("explain", "cm/shop/a", "cm/other/b")
+    assert [item["name"] for item in document["items"]] == ["a", "b"]
+
+
+def test_what_plan_names_can_be_handed_to_explain(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    town = Town(skoupa, monkeypatch).holding(
+        obj("Namespace", "shop", labels={TTL: "3d"}), config_map("a", "4h"), config_map("b", "5h")
+    )
+    named = town("plan", "-A", "-o", "name").out.split()
+    assert len(named) == 3
+    said = town("explain", *named)
+    assert said.code == 0
+    assert said.out.count("Goes ") == 3
+
+
+def test_a_kind_that_the_controller_does_not_watch_is_said_to_stay() -> None:
+    lease = obj("Lease", "lock", api="coordination.k8s.io/v1", namespace="shop", labels={TTL: "3h"})
+    told = words(explaining(lease, target="lease/lock"))
+    assert told[1].endswith("but held: it stays.")
+    assert any("add leases.coordination.k8s.io to the setting watchAlso" in line for line in told)
+
+
+def test_a_namespace_is_looked_into_as_the_controller_will() -> None:
+    lock = obj("Lease", "lock", api="coordination.k8s.io/v1", namespace="shop", labels={KEEP: "true"})
+    told = words(explaining(obj("Namespace", "shop", labels={TTL: "1h"}), lock, target="ns/shop"))
+    assert any("Lease shop/lock, which is kept" in line for line in told)
 
 
 def test_a_protection_that_protects_nothing_is_told(

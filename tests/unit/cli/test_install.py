@@ -25,14 +25,20 @@ def test_install_prints_manifests_and_keeps_advice_off_standard_output(skoupa: S
     said = skoupa("install")
     assert said.code == 0
     found = documents(said.out)
-    assert found["Deployment/skoupa"]["spec"]["replicas"] == 2
+    # The ledger is a file on a volume: it has one writer at a time.
+    deployment = found["Deployment/skoupa"]["spec"]
+    assert (deployment["replicas"], deployment["strategy"]) == (1, {"type": "Recreate"})
+    assert found["PersistentVolumeClaim/skoupa-ledger"]["spec"]["accessModes"] == ["ReadWriteOnce"]
     assert "--mode enforce lets it act" in said.err
     assert "configmaps, pods" in said.err
 
 
-def test_install_takes_its_options(skoupa: Shell) -> None:
+def test_install_takes_its_options(skoupa: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text("clusterName: prod\nledger: {dsn: postgresql://skoupa@db/skoupa}\n")
     said = skoupa(
         *("install", "-n", "ops", "--image", "example.org/skoupa:9", "--replicas", "3", "--mode", "enforce"),
+        *("--config", str(config)),
         *("--kinds", "default,namespaces", "-o", "json"),
     )
     assert said.code == 0
@@ -42,7 +48,15 @@ def test_install_takes_its_options(skoupa: Shell) -> None:
     assert deployment["spec"]["replicas"] == 3
     assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == "example.org/skoupa:9"
     settings = yaml.safe_load(found["ConfigMap/skoupa-config"]["data"]["settings.yaml"])
-    assert settings == {"mode": "enforce", "lease": {"namespace": "ops"}}
+    assert settings == {
+        "mode": "enforce",
+        "clusterName": "prod",
+        "ledger": {"dsn": "postgresql://skoupa@db/skoupa"},
+        "lease": {"namespace": "ops"},
+    }
+    assert "PersistentVolumeClaim/skoupa-ledger" not in found
+    variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert "SKOUPA_LEDGER_DSN" in {variable["name"] for variable in variables}
     shipped = found["ClusterRole/skoupa-delete-shipped"]["rules"]
     assert "namespaces" in next(rule for rule in shipped if rule["apiGroups"] == [""])["resources"]
 
@@ -57,8 +71,29 @@ def test_flags_win_over_the_file_and_the_callers_variables_do_not_count(
     )
     found = documents(said.out)
     settings = yaml.safe_load(found["ConfigMap/skoupa-config"]["data"]["settings.yaml"])
-    assert settings == {"mode": "observe", "stuckAfter": "30m", "lease": {"namespace": "ops"}}
+    assert settings == {
+        "mode": "observe",
+        "stuckAfter": "30m",
+        "ledger": {"dsn": "/var/lib/skoupa/ledger.db"},
+        "lease": {"namespace": "ops"},
+    }
     assert "Namespace/ops" in found
+
+
+def test_several_replicas_on_one_file_are_refused(skoupa: Shell) -> None:
+    said = skoupa("install", "--replicas", "2")
+    assert said.code == 2
+    assert "2 replicas can't share a ledger in SQLite" in said.err
+    assert "postgresql://" in said.err
+
+
+def test_a_password_does_not_become_a_config_map(skoupa: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text("clusterName: prod\nledger: {dsn: 'postgresql://skoupa:hunter2@db/skoupa'}\n")
+    said = skoupa("install", "--config", str(config))
+    assert said.code == 2
+    assert "kubectl create secret generic skoupa-ledger -n skoupa" in said.err
+    assert "hunter2" not in said.err + said.out
 
 
 def test_only_some_namespaces_says_what_is_left_out(skoupa: Shell) -> None:

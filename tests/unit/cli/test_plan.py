@@ -280,6 +280,29 @@ def test_kinds_are_named_as_kubectl_names_them_and_narrow_the_plan(files: Files)
     assert "did you mean deployments" in said.sentence
 
 
+def test_kinds_separated_by_commas_are_all_meant(files: Files) -> None:
+    files.holding(*MESS, obj("Secret", "b", namespace="shop", labels={TTL: "1h"}))
+    assert files.names("deploy,secrets", "-A") == files.names("deploy", "secrets", "-A")
+
+
+def test_what_is_made_again_says_so_below_its_line(files: Files) -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "u-1", "controller": True}
+    files.holding(obj("Pod", "web-1-x", namespace="shop", labels={TTL: "1h"}, owners=[owner]))
+    assert "ReplicaSet web-1 will create it again" in files.plan("-A").out
+
+
+def test_a_kind_that_the_controller_does_not_watch_is_held_until_it_does(
+    files: Files, tmp_path: Path
+) -> None:
+    files.holding(obj("Lease", "lock", api="coordination.k8s.io/v1", namespace="shop", labels={TTL: "3h"}))
+    said = files.plan("leases", "-A")
+    assert "add leases.coordination.k8s.io to the setting watchAlso" in " ".join(said.out.split())
+    assert "1 due: 0 will go, 1 held." in said.out
+    config = tmp_path.parent / f"{tmp_path.name}-settings.yaml"
+    config.write_text("watchAlso: [leases.coordination.k8s.io]\n")
+    assert "1 due: 1 will go." in files.plan("leases", "-A", "--config", str(config)).out
+
+
 def test_a_namespace_alone_shows_what_is_in_it_and_that_namespace_itself(files: Files) -> None:
     files.holding(
         obj("Namespace", "foo", labels={TTL: "2h"}),

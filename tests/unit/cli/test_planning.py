@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from skoupa.cli.items import Document
@@ -78,6 +79,50 @@ def test_who_may_read_nothing_gets_the_refusal_and_no_empty_plan() -> None:
         planning(config_map("a", "1h"), user="bob", prepare=granting())
 
 
+def test_who_may_read_one_namespace_is_told_to_ask_for_that_one() -> None:
+    inside = Rule(verbs=("list", "delete"), resources=("*",), namespaces=("shop",))
+    with pytest.raises(Forbidden, match="look into one namespace with -n NAMESPACE"):
+        planning(config_map("a", "1h"), user="bob", prepare=granting(inside))
+
+
+def test_who_asks_as_somebody_is_not_told_to_do_so() -> None:
+    async def work(world: World, _: EmbeddedCluster) -> Plan:
+        return await make_plan(
+            msgspec.structs.replace(world, as_user="bob"),
+            settings=Settings(),
+            wishes=Wishes(),
+            window=lambda _: None,
+            progress=lambda _: None,
+        )
+
+    reading = granting(Rule(verbs=("list", "get"), resources=("*",)))
+    plan = looking(work, config_map("a", "1h"), user="bob", prepare=reading)
+    assert "bob may not delete 1 of them" in told(plan).warnings
+
+
+def state_of(**values: str) -> dict[str, Any]:
+    return config_map("skoupa-state", namespace="skoupa", data=values)
+
+
+def test_a_backlog_that_the_controller_holds_is_told_with_what_lets_it_go() -> None:
+    old = [config_map(f"old-{number}", "10m") for number in range(101)]
+    [warning] = told(planning(*old, state_of())).warnings
+    assert warning.startswith("101 objects here are overdue by more than an hour")
+    assert "--accept-backlog" in warning
+    assert told(planning(*old, state_of(firstSweep="1777000000"))).warnings == ()
+    assert told(planning(*old[:100], state_of())).warnings == ()
+    [warning] = told(planning(state_of(firstStartHeld="[1777000000.5, 340]"))).warnings
+    assert warning.startswith("340 objects were overdue when Skoupa first looked at this cluster")
+
+
+def test_labels_on_very_many_that_the_controller_holds_are_told() -> None:
+    masses = '[{"start": 1777600000, "end": 1777600100, "count": 77, "brake": "mass-labels-1777600000"}]'
+    [warning] = told(planning(state_of(firstSweep="1777000000", massLabellings=masses))).warnings
+    assert "the controller holds 77 objects that became overdue together" in warning
+    accepted = state_of(firstSweep="1777000000", massLabellings=masses, backlogAccepted="1777600200")
+    assert told(planning(accepted)).warnings == ()
+
+
 def test_rights_in_one_namespace_are_enough_for_a_plan_of_it() -> None:
     everything = Rule(verbs=("list", "delete"), resources=("*",), namespaces=("shop",))
     plan = planning(
@@ -99,6 +144,14 @@ def test_a_cluster_is_asked_for_labelled_objects_only_and_those_are_remarked_upo
         config_map("kept", labels={KEEP: "true"}, annotations={TTL: "1h"}),
     )
     assert [(item.name, item.notes[0].code) for item in told(plan).remarks] == [("kept", "ttl-annotation")]
+
+
+def test_a_keep_label_that_was_probably_meant_otherwise_is_remarked_upon_with_and_without_a_ttl() -> None:
+    plan = planning(config_map("timed", "1h", labels={KEEP: "off"}), config_map("kept", labels={KEEP: "1h"}))
+    assert [(item.name, item.notes[0].code) for item in told(plan).remarks] == [("kept", "keep-unclear")]
+    [timed] = told(plan).items
+    assert [note.code for note in timed.notes] == ["keep-unclear"]
+    assert [hold.reason.code for hold in timed.holds] == ["kept"]
 
 
 def test_a_kind_alone_has_no_gap_when_others_may_not_be_read() -> None:

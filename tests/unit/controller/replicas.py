@@ -13,6 +13,7 @@ import msgspec
 from skoupa.controller.process import Process
 from skoupa.errors import Unreachable
 from skoupa.kube.transport import Request, Response, Stream
+from skoupa.ledger.nowhere import NoStore
 from skoupa.report.log import Log
 from skoupa.settings import decode
 from tests.unit.controller.stage import Stage
@@ -23,8 +24,8 @@ QUICK = {"mode": "enforce", "address": "", "lease": {"seconds": 15, "retrySecond
 class Cable:
     """The way to the server of one replica; pulled out, nothing passes any more."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, stage: Stage, *, user: str = "") -> None:
+        self._server = stage.cluster.as_user(user) if user else stage.cluster
         self.pulled = False
         self.deletes: list[str] = []
 
@@ -32,13 +33,13 @@ class Cable:
         self._check()
         if request.method == "DELETE":
             self.deletes.append(request.path)
-        response = await self._stage.cluster.send(request)
+        response = await self._server.send(request)
         self._check()
         return response
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
         self._check()
-        return self._stage.cluster.stream(request)
+        return self._server.stream(request)
 
     async def close(self) -> None:
         """The cluster outlives the replica."""
@@ -49,14 +50,15 @@ class Cable:
 
 
 class Replica:
-    def __init__(self, stage: Stage, **settings: Any) -> None:
-        self.cable = Cable(stage)
+    def __init__(self, stage: Stage, *, user: str = "", **settings: Any) -> None:
+        self.cable = Cable(stage, user=user)
         self._text = io.StringIO()
         self.process = Process(
             self.cable,
             stage.clock,
             decode({**QUICK, **settings}, source="the test"),
             log=Log(stage.clock, stream=self._text),
+            store=NoStore(cluster="test"),
         )
         self.task = asyncio.create_task(self.process.run())
 
@@ -85,8 +87,10 @@ class Replica:
 
 
 @asynccontextmanager
-async def replicas(stage: Stage, count: int, **settings: Any) -> AsyncIterator[list[Replica]]:
-    started = [Replica(stage, **settings) for _ in range(count)]
+async def replicas(
+    stage: Stage, count: int, *, user: str = "", **settings: Any
+) -> AsyncIterator[list[Replica]]:
+    started = [Replica(stage, user=user, **settings) for _ in range(count)]
     await stage.later(5)
     try:
         yield started

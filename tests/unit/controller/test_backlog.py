@@ -92,6 +92,34 @@ async def test_a_backlog_stays_held_after_a_restart_and_accepting_it_releases_it
 
 
 @story()
+async def test_a_backlog_stays_held_over_a_restart_however_few_are_left_of_it(stage: Stage) -> None:
+    stage.old(many(101), "1h", age=DAY)
+    play = await stage.play()
+    await stage.later(10)
+    for name in many(3):
+        await stage.label(name, keep="true")
+    play = await restart(stage, play)
+    await stage.later(HOUR)
+    assert stage.found() == set(many(101))
+    assert play.overdue["first-start-backlog"] == 98
+    play = await restart(stage, play, acceptBacklog=True)
+    await stage.later(10)
+    assert stage.found() == set(many(3))
+
+
+@story()
+async def test_a_backlog_of_which_nothing_is_left_is_over(stage: Stage) -> None:
+    stage.old(many(101), "1h", age=DAY)
+    play = await stage.play()
+    await stage.later(10)
+    for name in many(101):
+        await stage.label(name, ttl=None)
+    await restart(stage, play)
+    await stage.later(10)
+    assert "firstSweep" in state(stage)
+
+
+@story()
 async def test_a_long_absence_is_no_first_start(stage: Stage) -> None:
     play = await stage.play()
     await stage.later(1)
@@ -253,6 +281,38 @@ async def test_taking_the_label_off_again_ends_it(stage: Stage) -> None:
     await stage.label("web-8", ttl="1h")
     await stage.later(MINUTE)
     assert not stage.there("web-8")
+
+
+@story()
+async def test_labels_that_were_taken_off_while_nobody_watched_end_it_too(stage: Stage) -> None:
+    stage.old(many(60))
+    play = await stage.play()
+    await stage.later(1)
+    await label_all(stage, many(60))
+    await stage.later(MINUTE)
+    await play.stop()
+    for name in many(60):
+        await stage.label(name, ttl=None)
+    await stage.play()
+    await stage.later(MINUTE)
+    assert state(stage)["massLabellings"] == "[]"
+    await stage.label("web-7", ttl="1h")
+    await stage.later(MINUTE)
+    assert not stage.there("web-7")
+
+
+@story()
+async def test_labels_that_were_taken_off_do_not_count_for_the_next_one(stage: Stage) -> None:
+    stage.old(many(60))
+    await stage.play()
+    await stage.later(1)
+    await label_all(stage, many(60))
+    await stage.later(MINUTE)
+    for name in many(60):
+        await stage.label(name, ttl=None)
+    await stage.label("web-7", ttl="1h")
+    await stage.later(MINUTE)
+    assert not stage.there("web-7"), "a single label is a wish, also a minute after a mistake was taken back"
 
 
 @story()

@@ -130,6 +130,19 @@ async def test_a_refresh_in_the_future_is_taken_as_now_with_a_warning(stage: Sta
 
 
 @story()
+async def test_a_refresh_from_before_the_creation_ends_nothing_and_is_told(stage: Stage) -> None:
+    """A copied or restored manifest brings it along."""
+    play = await stage.play()
+    await stage.make("web", "10m", annotations={names.REFRESHED_AT_ANNOTATION: "2020-01-01T00:00:00Z"})
+    await stage.until(10 * MINUTE - 0.5)
+    assert stage.there("web")
+    (warned,) = play.told("label problem", "web")
+    assert "is before its creation and does nothing" in warned["why"]
+    await stage.until(10 * MINUTE + 0.1)
+    assert not stage.there("web")
+
+
+@story()
 async def test_a_refresh_that_is_no_time_counts_nothing_and_is_told(stage: Stage) -> None:
     play = await stage.play()
     await stage.make("web", "10m", annotations={names.REFRESHED_AT_ANNOTATION: "yesterday"})

@@ -380,3 +380,20 @@ async def test_keep_and_ttl_written_as_annotations_are_warned_about(stage: Stage
     await stage.later(1)
     assert "keeps nothing: write it under metadata.labels" in play.told("label problem", "web")[0]["why"]
     assert "does nothing: write it under metadata.labels" in play.told("label problem", "deed")[0]["why"]
+
+
+@pytest.mark.parametrize("ttl", [None, "10m"])
+@story()
+async def test_a_keep_label_with_a_slip_in_it_keeps_and_is_told_at_once(
+    stage: Stage, ttl: str | None
+) -> None:
+    play = await stage.play()
+    await stage.make("web", ttl, keep="1h")
+    await stage.later(2)
+    (warned,) = play.told("label problem", "web")
+    assert "skoupa.dev/keep=1h keeps for good: a duration does not say until when" in warned["why"]
+    (event,) = stage.events("SkoupaLabelProblem", "web")
+    assert event["type"] == "Warning"
+    await stage.until(3 * 3600)
+    assert stage.there("web")
+    assert len(play.told("label problem", "web")) == 1

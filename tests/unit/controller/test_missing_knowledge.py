@@ -181,6 +181,25 @@ async def test_a_kept_lease_holds_its_namespace_although_leases_are_not_watched(
     assert stage.there("lock", LEASES)
 
 
+@story(mode="observe")
+async def test_an_observer_looks_into_a_namespace_before_it_says_that_it_would_go(stage: Stage) -> None:
+    """As who enforces does: what can't be seen by watching is found by the last look."""
+    await stage.make("lock", resource=LEASES, keep="true")
+    await stage.label(SHOP, resource=NAMESPACES, ttl="1m")
+    await stage.namespace("empty", labels={"cleanup.kyverno.io/ttl": "1m"})
+    play = await stage.play()
+    await stage.later(10 * MINUTE)
+    assert not play.told("would delete", SHOP)
+    assert "Lease shop/lock" in play.why_held(SHOP)
+    assert len(play.told("held", SHOP)) == 1
+    assert len(play.told("would delete", "empty")) == 1
+    looks = [at for at, request in play.wire.seen if "/namespaces/empty/" in request.path]
+    assert max(looks) - min(looks) < MINUTE, "it is looked into once"
+    await stage.label("lock", resource=LEASES, keep=None)
+    await stage.later(6 * MINUTE)
+    assert len(play.told("would delete", SHOP)) == 1
+
+
 @story()
 async def test_a_namespace_that_can_not_be_understood_may_be_kept(stage: Stage) -> None:
     stage.cluster.load(

@@ -44,7 +44,7 @@ async def test_a_keep_label_on_a_namespace_counts_although_namespaces_can_not_be
     await stage.later(61)
     assert not stage.there("web")
     assert play.engine.outlook.degraded >= {
-        "no permission to list namespaces: keep labels on Namespaces are seen within a minute"
+        "no permission to list namespaces: keep labels on Namespaces are read one by one"
     }
     assert not [said for said in play.engine.outlook.degraded if "are not seen" in said]
 
@@ -58,6 +58,16 @@ async def test_a_keep_label_that_comes_later_counts_within_a_minute(stage: Stage
     await stage.until(HOUR)
     assert stage.there("web")
     assert 60 <= asked(play) <= 125, "one request for each namespace, once or twice a minute"
+
+
+@story(namespaces=[SHOP, OTHER])
+async def test_a_keep_label_that_was_written_a_moment_ago_counts(stage: Stage) -> None:
+    await started(stage, GET)
+    await stage.later(10 * MINUTE)
+    await stage.label(SHOP, resource=NAMESPACES, keep="true")
+    await stage.make("web", "3s")
+    await stage.later(10 * MINUTE)
+    assert stage.there("web")
 
 
 @story(namespaces=[SHOP, OTHER])

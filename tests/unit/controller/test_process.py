@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES, Resource
 from skoupa.report.metrics import METRICS
 from skoupa.sim.faults import asking
+from skoupa.sim.state.access import Rule
 from tests.unit.controller.replicas import replicas
 from tests.unit.controller.stage import HOME, MINUTE, WIDGETS, Stage, definition, story
+from tests.unit.controller.test_kinds_and_rights import ENOUGH, OWN
 
 pytestmark = pytest.mark.unit
+
+LEADING = Rule(verbs=("get", "create", "update", "patch"), resources=("leases.coordination.k8s.io",))
 
 
 def holder(stage: Stage) -> str:
@@ -190,6 +196,32 @@ async def test_a_protection_that_protects_nothing_is_told_after_each_change_of_t
 
 
 @story()
+async def test_settings_that_name_what_is_not_there_are_told_until_it_is(stage: Stage) -> None:
+    settings: dict[str, Any] = {
+        "watchAlso": ["leases", "Widgett"],
+        "namespaces": ["shop", "shopp"],
+        "cascade": {"ignoreKinds": ["events", "Lease", "*.metrics.k8s.io", "*.nosuch.example"]},
+    }
+    async with replicas(stage, 1, **settings) as (replica,):
+
+        def told() -> list[str]:
+            return [line["why"] for line in replica.lines if line["event"] == "setting in doubt"]
+
+        await stage.later(10 * MINUTE)
+        assert len(told()) == 4
+        assert any(
+            said.startswith("watchAlso: 'Widgett' names nothing: the server has no") for said in told()
+        )
+        assert "namespaces: there is no namespace shopp; check the name" in told()
+        assert any("'Lease' names nothing: write leases.coordination.k8s.io" in said for said in told())
+        assert any("the server has no group nosuch.example" in said for said in told())
+        await stage.namespace("shopp")
+        await stage.later(2 * MINUTE)
+        assert len(told()) == 4
+        assert len(replica.process.engine.outlook.setting_doubts) == 3
+
+
+@story()
 async def test_every_metric_of_the_table_is_exposed_and_no_other(stage: Stage) -> None:
     async with replicas(stage, 1) as (replica,):
         await stage.make("web", "1m")
@@ -212,3 +244,56 @@ async def test_every_metric_of_the_table_is_exposed_and_no_other(stage: Stage) -
         assert samples["skoupa_watches", (("state", "following"),)] > 5
         deletes = (("kind", "configmaps"), ("outcome", "200"), ("verb", "delete"))
         assert samples["skoupa_requests_total", deletes] == 1
+
+
+@story()
+async def test_a_right_to_read_that_is_lost_is_told_and_what_was_due_stays_visible(stage: Stage) -> None:
+    """An empty store and a quiet log would look like a cluster in which nothing is due."""
+    everything = [*OWN, LEADING, Rule(verbs=ENOUGH)]
+    stage.cluster.allow_only("sweeper", everything)
+    async with replicas(stage, 1, user="sweeper") as (replica,):
+
+        def value(metric: str, **labels: str) -> float | None:
+            return replica.process.metrics.registry.get_sample_value(metric, labels)
+
+        assert value("skoupa_blind_kinds", state="lost") == 0
+        assert value("skoupa_blind_kinds", state="never-read") == 0
+        assert value("skoupa_holds", reason="unseen") == 0
+        await stage.make("web", "10m")
+        await stage.make("later", "5h")
+        await stage.make("kept", "10m", keep="true")
+        await stage.later(5 * MINUTE)
+        stage.cluster.allow_only("sweeper", [*OWN, LEADING])
+        await stage.later(10 * MINUTE)
+        (line,) = (line for line in replica.lines if line["event"] == "can't be read any more")
+        assert line["level"] == "warning"
+        assert "configmaps" in line["kinds"].split(", ")
+        assert "pods" in line["kinds"].split(", ")
+        assert line["why"] == "no permission: list and watch"
+        assert int(line["objects"]) == 3
+        assert value("skoupa_blind_kinds", state="lost") == len(line["kinds"].split(", "))
+        assert value("skoupa_holds", reason="unseen") == 1, "neither what is kept nor what has time"
+        overdue = value("skoupa_oldest_overdue_seconds", reason="unseen")
+        assert overdue == pytest.approx(5 * MINUTE, abs=10)
+        assert value("skoupa_watches", state="following") == 0
+        stage.cluster.allow_only("sweeper", everything)
+        await stage.later(3 * MINUTE)
+        assert not stage.there("web")
+        assert value("skoupa_blind_kinds", state="lost") == 0
+        assert value("skoupa_holds", reason="unseen") == 0
+        (line,) = (line for line in replica.lines if line["event"] == "can be read again")
+        assert "configmaps" in line["kinds"].split(", ")
+
+
+@story()
+async def test_namespaces_that_can_not_be_listed_any_more_are_said_to_hold_what_is_in_them(
+    stage: Stage,
+) -> None:
+    stage.cluster.allow_only("sweeper", [*OWN, LEADING, Rule(verbs=ENOUGH)])
+    async with replicas(stage, 1, user="sweeper") as (replica,):
+        await stage.make("web", "5m")
+        stage.cluster.deny(user="sweeper", verbs=("list", "watch"), resources=("namespaces",))
+        await stage.later(10 * MINUTE)
+        assert stage.there("web")
+        (said,) = (line["why"] for line in replica.lines if "list namespaces" in line.get("why", ""))
+        assert "what is in namespaces is held until the right is back" in said

@@ -87,6 +87,28 @@ async def test_a_busy_object_goes_after_three_equal_verdicts_by_its_uid_alone(st
     assert {one["uid"] for one in sent} == {made["metadata"]["uid"]}
 
 
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        (names.REFRESHED_AT_ANNOTATION, "2026-01-01T00:00:00Z"),
+        (names.PROPAGATION_POLICY_ANNOTATION, "Orphan"),
+    ],
+    ids=lambda one: one[0],
+)
+@story()
+async def test_a_busy_object_whose_annotations_have_a_say_never_goes_by_its_uid_alone(
+    stage: Stage, annotation: tuple[str, str]
+) -> None:
+    play = await stage.play()
+    await stage.make("web", "1m", annotations=dict([annotation]))
+    stage.cluster.faults.answer(409, when=names_a_state, times=None, message="the object has been modified")
+    await stage.until(3 * MINUTE)
+    assert stage.there("web")
+    sent = [preconditions(request) for _, request in play.sent("DELETE")]
+    assert len(sent) > 3
+    assert all("resourceVersion" in one for one in sent)
+
+
 @story()
 async def test_a_label_that_is_removed_between_judging_and_deleting_saves_the_object(stage: Stage) -> None:
     """The feed is silent, so nobody but the server knows of the change."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -31,9 +32,12 @@ def test_a_label_holds_a_date_or_a_time_without_colons_in_utc(text: str, epoch: 
 @pytest.mark.parametrize(
     ("text", "code", "suggestion"),
     [
-        ("2026-02-30", ProblemCode.NO_SUCH_TIME, "2026-02-28"),
-        ("2023-02-29", ProblemCode.NO_SUCH_TIME, "2023-02-28"),
-        ("2026-30-09", ProblemCode.NO_SUCH_TIME, "2026-09-30"),
+        ("2026-02-30", ProblemCode.NO_SUCH_TIME, "2026-03-01"),
+        ("2023-02-29", ProblemCode.NO_SUCH_TIME, "2023-03-01"),
+        ("2026-12-32", ProblemCode.NO_SUCH_TIME, ""),
+        ("2026-11-31T120000Z", ProblemCode.NO_SUCH_TIME, "2026-12-01T120000Z"),
+        ("2026-30-09", ProblemCode.NO_SUCH_TIME, ""),
+        ("2026-13-01", ProblemCode.NO_SUCH_TIME, ""),
         ("2026-13-13", ProblemCode.NO_SUCH_TIME, ""),
         ("2026-08-04T240000Z", ProblemCode.NO_SUCH_TIME, "2026-08-05T000000Z"),
         ("2026-08-04T250000Z", ProblemCode.NO_SUCH_TIME, ""),
@@ -68,6 +72,36 @@ def test_what_is_no_label_time_is_a_problem_that_says_what_to_write(
 
 
 @pytest.mark.parametrize(
+    ("parse", "text", "form"),
+    [
+        (parse_label_time, "2026-13-01", "YYYY-MM-DD,"),
+        (parse_label_time, "2026-30-09", "YYYY-MM-DD,"),
+        (parse_label_time, "09-30-2026", "YYYY-MM-DD,"),
+        (parse_label_time, "2026-13-01T120000Z", "YYYY-MM-DDTHHMMSSZ,"),
+        (parse_rfc3339, "2026-13-01T12:00:00Z", "YYYY-MM-DDTHH:MM:SSZ,"),
+        (parse_rfc3339, "2026-13-01", "YYYY-MM-DDTHH:MM:SSZ,"),
+    ],
+)
+def test_month_and_day_are_never_swapped_for_the_writer_but_the_form_is_told(
+    parse: Callable[[str], int | Problem], text: str, form: str
+) -> None:
+    """The swapped date may be past, and following the advice would delete the object at once."""
+    problem = parse(text)
+    assert isinstance(problem, Problem)
+    assert problem.suggestion == ""
+    assert f"write it as {form} the month before the day" in problem.instead
+
+
+@settings(deadline=None)
+@given(st.integers(1970, 9998), st.integers(0, 99), st.integers(0, 99))
+def test_no_advice_about_a_day_that_is_not_names_a_sooner_one(year: int, month: int, day: int) -> None:
+    written = f"{year}-{month:02}-{day:02}"
+    problem = parse_label_time(written)
+    if isinstance(problem, Problem) and problem.suggestion:
+        assert problem.suggestion > written
+
+
+@pytest.mark.parametrize(
     ("text", "epoch"),
     [
         ("2026-08-04T00:30:00Z", 1_785_803_400),
@@ -89,7 +123,7 @@ def test_an_annotation_holds_rfc_3339_and_a_fraction_is_never_early(text: str, e
         ("2026-08-04T003000Z", "2026-08-04T00:30:00Z"),
         ("2026-08-04 00:30:00Z", "2026-08-04T00:30:00Z"),
         ("2026-08-04T00:30:00", "2026-08-04T00:30:00Z"),
-        ("2026-02-30T00:00:00Z", "2026-02-28T00:00:00Z"),
+        ("2026-02-30T00:00:00Z", "2026-03-01T00:00:00Z"),
         ("1735689600", "2025-01-01T00:00:00Z"),
         ("2026-08-04T00:30:60Z", ""),
         ("2026-08-04T00:30:00+99:00", ""),

@@ -13,6 +13,7 @@ from skoupa.expr.readings import After, At, CautionCode, Problem, ProblemCode, d
 from skoupa.expr.ttl import (
     KEPT_FOR_GOOD,
     NOT_KEPT,
+    keep_slip,
     keep_until,
     kyverno_ttl,
     parse_ttl,
@@ -76,7 +77,7 @@ def test_seconds_and_zero_are_taken_with_a_warning(text: str, seconds: int, code
         ("0026-09-30", "", "Kyverno would read it as a time before 1970"),
         ("106752d", "", "Kyverno would count it wrong"),
         ("1month", "30d", ""),
-        ("2026-02-30", "2026-02-28", ""),
+        ("2026-02-30", "2026-03-01", ""),
         ("30", "", ""),
     ],
 )
@@ -182,6 +183,48 @@ def test_a_keep_label_keeps_until_its_date_begins_or_for_good(text: str, until: 
 @given(st.text())
 def test_a_keep_label_keeps_when_in_doubt(text: str) -> None:
     assert (keep_until(text) is NOT_KEPT) == (text == "false")
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("FALSE", "write false"),
+        ("no", "write false"),
+        ("off", "write false"),
+        ("0", "write false"),
+        ("Never", "write false"),
+        ("1h", "write the day until which to keep it as YYYY-MM-DD"),
+        ("2days", "write the day until which to keep it as YYYY-MM-DD"),
+        ("1.5d", "write the day until which to keep it as YYYY-MM-DD"),
+        ("2months", "write the day until which to keep it as YYYY-MM-DD"),
+        ("15251w", "write the day until which to keep it as YYYY-MM-DD"),
+        ("2026-9-30", "write 2026-09-30"),
+        ("20260930", "write 2026-09-30"),
+        ("2026-13-01", "the month before the day"),
+        ("2026-13-45", "check the date"),
+        ("1785803400", "write 2026-08-04T003000Z"),
+    ],
+)
+def test_a_keep_label_that_was_probably_meant_otherwise_is_told_what_to_write(
+    text: str, instead: str
+) -> None:
+    slip = keep_slip(text)
+    assert slip is not None
+    assert instead in slip[1]
+
+
+@settings(deadline=None)
+@given(LABEL_VALUES | LIKELY_VALUES | DATED_VALUES | st.text())
+def test_only_a_keep_label_that_keeps_for_good_can_be_a_slip(text: str) -> None:
+    if keep_slip(text) is not None:
+        assert keep_until(text) is KEPT_FOR_GOOD
+
+
+@pytest.mark.parametrize(
+    "text", ["true", "false", "", "yes", "1", "30", "12345", "audit-2026", "JIRA-7", "v1.2", "2026-09-30"]
+)
+def test_words_numbers_and_what_is_understood_are_no_slips(text: str) -> None:
+    assert keep_slip(text) is None
 
 
 def test_a_refresh_is_a_time_of_rfc_3339() -> None:

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -243,6 +244,17 @@ def test_two_processes_build_once_and_the_second_says_that_it_waits(machine: Mac
     assert len(machine.builds()) == 1
 
 
+def _is_gone(pid: int, *, within: float) -> bool:
+    end = time.monotonic() + within
+    while time.monotonic() < end:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
 def test_an_interrupted_build_leaves_no_entry_and_no_process(machine: Machine) -> None:
     pid_file = machine.root / "pid"
     os.mkfifo(pid_file)
@@ -251,7 +263,7 @@ def test_an_interrupted_build_leaves_no_entry_and_no_process(machine: Machine) -
     pid = int(pid_file.read_text())
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    # It was told to end; on a busy machine it may take a moment to.
+    assert _is_gone(pid, within=30)
     assert not machine.supply().cache.entry(PROGRAM).exists()
     assert [path.name for path in (machine.root / "cache").iterdir()] == ["lock"]

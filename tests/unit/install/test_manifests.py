@@ -49,6 +49,7 @@ def pod_of(documents: list[Manifest]) -> Any:
 
 def test_the_whole_installation_in_the_order_in_which_it_is_applied() -> None:
     assert called(built()) == [
+        "CustomResourceDefinition/brakes.skoupa.dev",
         "Namespace/skoupa",
         "ServiceAccount/skoupa/skoupa",
         "ClusterRole/skoupa-read",
@@ -64,7 +65,10 @@ def test_the_whole_installation_in_the_order_in_which_it_is_applied() -> None:
         "ValidatingAdmissionPolicyBinding/skoupa-ttl-label",
         "ValidatingAdmissionPolicy/skoupa-label-as-annotation",
         "ValidatingAdmissionPolicyBinding/skoupa-label-as-annotation",
+        "ValidatingAdmissionPolicy/skoupa-keep-label",
+        "ValidatingAdmissionPolicyBinding/skoupa-keep-label",
         "ConfigMap/skoupa/skoupa-config",
+        "PersistentVolumeClaim/skoupa/skoupa-ledger",
         "Service/skoupa/skoupa",
         "PodDisruptionBudget/skoupa/skoupa",
         "Deployment/skoupa/skoupa",
@@ -109,9 +113,11 @@ def test_every_object_carries_the_label_by_which_skoupa_knows_its_own() -> None:
     assert PART_OF.items() <= template["labels"].items()
 
 
-def test_every_object_names_the_installation_that_it_belongs_to() -> None:
+def test_every_object_names_the_installation_that_it_belongs_to_but_definitions_belong_to_all() -> None:
     for documents in (built(home="ops"), built(home="ops", namespaces=["shop"])):
-        assert {one["metadata"]["labels"]["app.kubernetes.io/instance"] for one in documents} == {"ops"}
+        own = [one for one in documents if one["kind"] != "CustomResourceDefinition"]
+        assert {one["metadata"]["labels"]["app.kubernetes.io/instance"] for one in own} == {"ops"}
+    assert "app.kubernetes.io/instance" not in of(built(), "CustomResourceDefinition")["metadata"]["labels"]
 
 
 def test_the_role_to_delete_is_aggregated_and_leaves_its_rules_to_the_server() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from skoupa import names
 from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
 from skoupa.install.rights import DELETE, HOME, READ, REPORT, Right, rights
@@ -23,16 +24,34 @@ def verbs_of(found: tuple[Right, ...], *roles: str) -> set[str]:
     return {verb for right in found if right.role in roles for verb in right.verbs}
 
 
+def of_others(found: tuple[Right, ...]) -> tuple[Right, ...]:
+    return tuple(right for right in found if right.group != names.SKOUPA_GROUP)
+
+
 def test_on_objects_of_others_there_is_list_watch_and_delete_and_nothing_else() -> None:
-    found = granted(*TTL)
+    found = of_others(granted(*TTL))
     assert verbs_of(found, READ) == {"list", "watch"}
     assert verbs_of(found, DELETE) == {"delete"}
     assert verbs_of(found, REPORT) == {"create"}
     assert {right.resources for right in found if right.role == REPORT} == {("events",)}
 
 
+def test_brakes_are_read_made_and_told_about_but_never_deleted() -> None:
+    found = [right for right in granted(*TTL) if right.group == names.SKOUPA_GROUP]
+    verbs = {plural: set[str]() for right in found for plural in right.resources}
+    for right in found:
+        assert not right.namespaced, "no Role can grant what is in no namespace"
+        for plural in right.resources:
+            verbs[plural] |= set(right.verbs)
+    assert verbs == {
+        "brakes": {"list", "watch", "create", "update", "patch"},
+        "brakes/status": {"update", "patch"},
+        "brakes/finalizers": {"update"},
+    }
+
+
 def test_get_and_writes_are_for_the_own_lease_and_state_only() -> None:
-    for right in granted(*TTL):
+    for right in of_others(granted(*TTL)):
         if {"get", "update", "patch"} & set(right.verbs):
             assert right.role == HOME
             assert right.names in {("skoupa",), ("skoupa-state",)}

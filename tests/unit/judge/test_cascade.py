@@ -49,7 +49,8 @@ def test_a_kept_object_holds_its_namespace_and_its_definition_and_nothing_else()
 def test_an_object_whose_owners_are_not_known_yet_holds_all_that_could_be_one() -> None:
     parent = row("parent")
     asked = guard(index(row("deed", keep="true", owners=(owner_of(parent),))))
-    assert codes(asked, row("bystander")) == ["keeps-unknown"]
+    assert codes(asked, row("bystander")) == ["owners-unread"]
+    assert codes(asked, row("anywhere", resource=NAMESPACES)) == ["owners-unread"]
     assert codes(asked, row("elsewhere", namespace="other")) == []
 
 

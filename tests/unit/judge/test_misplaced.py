@@ -1,4 +1,4 @@
-"""A label that was written as an annotation does nothing, and is told with the command that makes it one."""
+"""Labels that do other than was meant are told: written as annotations (with the command), or a slip in a keep label."""
 
 from __future__ import annotations
 
@@ -133,3 +133,25 @@ def test_what_belongs_into_an_annotation_is_not_spoken_of(mechanism: TtlMechanis
 def test_on_skoupas_own_objects_a_label_would_do_nothing_either() -> None:
     own = {names.PART_OF_LABEL: names.COMPONENT}
     assert commands(STRICT, labels=own, annotations={TTL: "1h", KEEP: "true"}) == []
+
+
+@pytest.mark.parametrize("ttl", [None, "1h", "2days"])
+@pytest.mark.parametrize("value", ["1h", "2026-13-45", "2026-9-30", "FALSE", "no", "off", "0"])
+def test_a_keep_label_with_a_slip_in_it_is_told_whether_or_not_there_is_a_ttl(
+    value: str, ttl: str | None
+) -> None:
+    notes = problems(STRICT.answer(row("web", ttl, keep=value), CREATED).notes)
+    (note,) = (note for note in notes if note.code == "keep-unclear")
+    assert render(note).startswith(f"{KEEP}={value} keeps for good: ")
+    assert "; write" in render(note) or "; check the date" in render(note)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "true", "yes", "1", "false", "2026-09-30", "JIRA-123", "12345", "audit"]
+)
+def test_other_keep_labels_are_not_spoken_of(value: str) -> None:
+    assert STRICT.answer(row("web", keep=value), CREATED).notes == ()
+
+
+def test_a_keep_label_on_skoupas_own_objects_is_not_spoken_of() -> None:
+    assert STRICT.answer(row(keep="1h", labels={names.PART_OF_LABEL: names.COMPONENT}), CREATED).notes == ()

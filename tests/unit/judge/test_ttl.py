@@ -14,7 +14,7 @@ from skoupa.expr.ttl import kyverno_ttl, parse_ttl
 from skoupa.facts.rows import REFRESH_WRITTEN
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.model.reasons import render
+from skoupa.model.reasons import problems, render
 from skoupa.settings import decode, every_setting, load
 from tests.unit.judge.rows import CREATED, owner_of, row
 
@@ -119,6 +119,15 @@ def test_the_due_time_does_not_move_with_the_clock(value: str, later: int) -> No
         assert STRICT.due(found, CREATED) == STRICT.due(found, CREATED + later)
 
 
+@pytest.mark.parametrize("value", ["2days", "2026-1-3"])
+def test_advice_that_would_let_the_object_go_at_once_says_so(value: str) -> None:
+    (early,) = STRICT.answer(row(ttl=value), CREATED).notes
+    (late,) = STRICT.answer(row(ttl=value), CREATED + 2 * DAY).notes
+    over = " (that time is over: the object then goes at once)"
+    assert over not in render(early)
+    assert render(late) == render(early) + over
+
+
 def test_zero_and_seconds_are_taken_with_a_note() -> None:
     for value in ("0", "90s"):
         answer = STRICT.answer(row(ttl=value), CREATED)
@@ -137,7 +146,8 @@ def test_odd_spellings_that_kyverno_takes_are_noted() -> None:
     [
         ("2026-01-01T05:00:00Z", 0, CREATED + 5 * HOUR),
         ("2026-01-01T05:00:00+02:00", 0, CREATED + 3 * HOUR),
-        ("2025-12-31T22:00:00Z", 0, CREATED - 2 * HOUR),
+        ("2025-12-31T22:00:00Z", 0, CREATED),
+        ("2020-01-01T00:00:00Z", CREATED + 6 * HOUR, CREATED),
         ("2026-01-01T05:00:00Z", CREATED + 6 * HOUR, CREATED + 5 * HOUR),
         ("2099-01-01T00:00:00Z", CREATED + 6 * HOUR, CREATED + 6 * HOUR),
         ("yesterday", CREATED + 6 * HOUR, CREATED),
@@ -151,6 +161,79 @@ def test_a_refresh_counts_as_creation_but_not_beyond_its_writing(
     if written:
         annotations[REFRESH_WRITTEN] = str(written)
     assert STRICT.due(row(ttl="1h", annotations=annotations), CREATED) == since + HOUR
+
+
+@given(
+    st.integers(0, 2 * CREATED),
+    st.integers(0, 2 * CREATED),
+    st.sampled_from(["1s", "1h", "30d", "2026-03-01"]),
+)
+def test_nothing_ever_goes_sooner_for_a_refresh(refreshed: int, written: int, ttl: str) -> None:
+    plain = STRICT.due(row(ttl=ttl), CREATED)
+    annotations = {names.REFRESHED_AT_ANNOTATION: whole_seconds(refreshed), REFRESH_WRITTEN: str(written)}
+    found = STRICT.due(row(ttl=ttl, annotations=annotations), CREATED)
+    assert plain is not None
+    assert found is not None
+    assert found >= plain
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "ttl_key", "key"),
+    [
+        (STRICT, "", names.REFRESHED_AT_ANNOTATION),
+        (
+            mechanism(ttlController=True),
+            names.TTL_CONTROLLER_TTL_ANNOTATION,
+            names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION,
+        ),
+    ],
+    ids=["ours", "another tool's"],
+)
+def test_a_refresh_of_another_life_is_a_problem_that_says_what_counts(
+    mechanism: TtlMechanism, ttl_key: str, key: str
+) -> None:
+    wish = {ttl_key: "1h"} if ttl_key else {}
+    found = row(ttl=None if ttl_key else "1h", annotations={**wish, key: "2025-06-01T00:00:00Z"})
+    answer = mechanism.answer(found, CREATED)
+    assert [claim.due for claim in answer.claims] == [CREATED + HOUR]
+    (note,) = problems(answer.notes)
+    assert note.code == "refreshed-before"
+    assert render(note).startswith(f"{key}=2025-06-01T00:00:00Z is before its creation and does nothing")
+    assert "counted from creation" in render(note)
+
+
+def test_a_refresh_that_came_with_the_manifest_is_not_spoken_of() -> None:
+    found = row(ttl="1h", annotations={names.REFRESHED_AT_ANNOTATION: "2025-12-31T23:58:00Z"})
+    assert STRICT.answer(found, CREATED).notes == ()
+
+
+EVERY_COMPAT = mechanism(janitor=True, ttlController=True)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "ttl", "annotations", "alone"),
+    [
+        (STRICT, "1h", {}, True),
+        (STRICT, "2026-03-01", {}, True),
+        (STRICT, "1h", {names.NOTICE_BEFORE_ANNOTATION: "5m"}, True),
+        (STRICT, "1h", {names.REFRESHED_AT_ANNOTATION: "2026-01-01T05:00:00Z"}, False),
+        (STRICT, "1h", {names.REFRESHED_AT_ANNOTATION: "soon"}, False),
+        (STRICT, "1h", {names.PROPAGATION_POLICY_ANNOTATION: "Orphan"}, False),
+        (STRICT, "1h", {names.JANITOR_TTL_ANNOTATION: "3h"}, True),
+        (EVERY_COMPAT, "1h", {}, True),
+        (EVERY_COMPAT, "1h", {names.JANITOR_TTL_ANNOTATION: "1m"}, False),
+        (EVERY_COMPAT, None, {names.JANITOR_EXPIRES_ANNOTATION: "2026-01-03"}, False),
+        (EVERY_COMPAT, None, {names.TTL_CONTROLLER_TTL_ANNOTATION: "1h"}, False),
+    ],
+)
+def test_a_time_rests_on_labels_alone_only_where_no_annotation_has_a_say(
+    mechanism: TtlMechanism,
+    ttl: str | None,
+    annotations: dict[str, str],
+    alone: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    (claim,) = mechanism.answer(row(ttl=ttl, annotations=annotations), CREATED).claims
+    assert claim.on_labels_alone is alone
 
 
 def test_a_refresh_says_nothing_where_no_ttl_is() -> None:

@@ -97,7 +97,7 @@ def test_a_scope_that_is_not_understood_is_everything(spec: Any, scope: Scope, s
         ("tomorrow", '"tomorrow" is no time: write a time in UTC such as 2026-08-04T00:30:00Z'),
         ("2020-01-01", "write 2020-01-01T00:00:00Z"),
         ("2020-01-01T00:00:00", "write 2020-01-01T00:00:00Z"),
-        ("2020-02-31T00:00:00Z", "write 2020-02-29T00:00:00Z"),
+        ("2020-02-31T00:00:00Z", "write 2020-03-01T00:00:00Z"),
         ("0001-01-01T00:00:00Z", "lies before 1970"),
         (1577836800, "is not a time"),
     ],

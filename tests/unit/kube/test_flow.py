@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from skoupa.clock import Clock
-from skoupa.errors import Disconnected, SkoupaError, TimedOut, Unreachable
+from skoupa.errors import Disconnected, SkoupaError, TimedOut, Unreachable, Withdrawn
 from skoupa.kube.flow import AdaptiveWidth, Flow, Limits
 from skoupa.kube.transport import Request, Response
 from skoupa.sim.clock import VirtualClock, run
@@ -236,3 +236,47 @@ def test_an_open_watch_takes_nobodys_turn() -> None:
             return await flow.send(READ)
 
     assert run(main) == OK
+
+
+def test_a_request_that_is_not_wanted_any_more_when_its_turn_comes_is_not_sent() -> None:
+    async def work(clock: VirtualClock) -> None:
+        wire = Scripted(clock, OK, seconds=5.0)
+        flow = Flow(wire, clock, limits=Limits(in_flight=1, at_first=1))
+        wanted = True
+        asking = Request(method="DELETE", path="/x", still_wanted=lambda: wanted, repeatable=True)
+        first = asyncio.create_task(flow.send(asking))
+        second = asyncio.create_task(flow.send(asking))
+        await clock.sleep(1.0)
+        wanted = False
+        assert (await first).status == 200
+        with pytest.raises(Withdrawn):
+            await second
+        assert len(wire.times) == 1
+
+    run(work)
+
+
+@pytest.mark.parametrize("answer", [Disconnected("cut"), TimedOut("late"), Response(status=500)])
+def test_who_may_have_been_heard_does_not_claim_that_nothing_was_sent(answer: Response | SkoupaError) -> None:
+    async def work(clock: VirtualClock) -> None:
+        wire = Scripted(clock, answer, OK)
+        flow = Flow(wire, clock)
+        asking = Request(method="DELETE", path="/x", still_wanted=lambda: not wire.times, repeatable=True)
+        if isinstance(answer, SkoupaError):
+            with pytest.raises(type(answer)):
+                await flow.send(asking)
+        else:
+            assert (await flow.send(asking)).status == 500
+        assert len(wire.times) == 1
+
+    run(work)
+
+
+def test_who_never_got_through_says_that_nothing_was_sent() -> None:
+    async def work(clock: VirtualClock) -> None:
+        wire = Scripted(clock, Unreachable("no way"), OK)
+        asking = Request(method="DELETE", path="/x", still_wanted=lambda: not wire.times, repeatable=True)
+        with pytest.raises(Withdrawn):
+            await Flow(wire, clock).send(asking)
+
+    run(work)

@@ -10,12 +10,14 @@ import pytest
 
 from skoupa.clock import SystemClock
 from skoupa.errors import Forbidden, Status
+from skoupa.kinds.brake import BrakeSpec, Scope
 from skoupa.kube.events import Event, event_name
 from skoupa.model.reasons import Reason, reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
 from skoupa.report.reporter import EVENT_REASONS, Reporter
+from skoupa.sweep.tripping import Tripped
 from tests.unit.judge.rows import CREATED, row
 
 pytestmark = pytest.mark.unit
@@ -64,6 +66,13 @@ class Told:
         if tell.bundles is not None:
             tell.bundles.flush()
 
+    def about_brakes(self) -> None:
+        spec = BrakeSpec(scope=Scope(namespace="shop"))
+        tripped = Tripped(name="stop", spec=spec, span="namespace-minute", by="too many")
+        self.reporter.tripped(tripped, at=float(CREATED))
+        self.reporter.brake_made("stop", "u", why="too many", at=float(CREATED))
+        self.reporter.brake_released("stop", "u", by="kim", held=7, at=float(CREATED))
+
     @property
     def lines(self) -> list[dict[str, Any]]:
         return [msgspec.json.decode(line) for line in self._text.getvalue().splitlines()]
@@ -89,7 +98,21 @@ def test_one_line_for_each_decision_with_the_object_and_the_reason() -> None:
 def test_every_event_reason_is_in_the_table_and_none_is_left_over() -> None:
     told = Told()
     told.everything()
+    told.about_brakes()
     assert {event.reason for event in told.desk.told} == set(EVENT_REASONS)
+
+
+def test_brakes_are_told_with_their_numbers_and_how_to_release_them() -> None:
+    told = Told()
+    told.about_brakes()
+    pulled, made, released = told.lines
+    assert (pulled["event"], pulled["level"], pulled["scope"]) == ("brake pulled", "warning", "ns/shop")
+    assert pulled["release"] == "skoupa brakes release stop"
+    assert (made["event"], made["why"]) == ("brake made", "too many")
+    assert (released["event"], released["by"], released["held"]) == ("brake released", "kim", "7")
+    (event, last) = told.desk.told
+    assert (event.regarding.kind, event.regarding.name, event.regarding.uid) == ("Brake", "stop", "u")
+    assert last.note == "released by kim; the 7 objects that it held are judged anew"
 
 
 def test_an_observer_writes_no_event() -> None:

@@ -12,8 +12,11 @@ from skoupa.clock import Clock
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.cascade import called
+from skoupa.kinds.brake_effect import scope_text
+from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason, render
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.tripping import Tripped
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -73,6 +76,18 @@ class Journal:
     def remark(self, row: Row, notes: Sequence[Reason], *, at: float) -> None:  # noqa: ARG002
         for note in notes:
             self._say("warned", f"about {called(row)}: {render(note)}")
+
+    def retell(self, entries: Sequence[Entry]) -> None:
+        """The demo keeps no ledger, so nobody came before it."""
+
+    def tripped(self, tripped: Tripped, *, at: float) -> None:  # noqa: ARG002
+        self._say("braked", f"{scope_text(tripped.spec.scope)}: {tripped.by}")
+
+    def brake_made(self, name: str, uid: str, *, why: str, at: float) -> None:
+        """It was told when it was pulled."""
+
+    def brake_released(self, name: str, uid: str, *, by: str, held: int, at: float) -> None:  # noqa: ARG002
+        self._say("released", f"the Brake {name}, which held {held}")
 
     def stuck(self, row: Row, *, at: float) -> None:  # noqa: ARG002
         if row.uid not in self._stuck:

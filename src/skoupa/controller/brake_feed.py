@@ -1,0 +1,161 @@
+"""The Brakes that are in the cluster, followed by a watch, and how far what is known of them can be trusted.
+
+A Brake that vanishes may have gone along with its definition, and then nobody has released it. So it counts until it is
+certain that the definition stands; while that goes, or is gone, nothing is certain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import aclosing
+from typing import Any, Final
+
+from skoupa import names
+from skoupa.clock import Clock
+from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
+from skoupa.kinds.brake import BRAKES
+from skoupa.kube import watch
+from skoupa.kube.backoff import Backoff
+from skoupa.kube.client import Client
+from skoupa.kube.discovery import discover
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.objects import METADATA, WHOLE
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
+
+LONGEST_CHECK_SECONDS: Final = 5.0
+Found = dict[str, Any]
+_NOT_READ: Final = "they are not read yet"
+_GOING: Final = "their definition brakes.skoupa.dev is being deleted; bring it back with `skoupa install`"
+
+
+class BrakeFeed:
+    """`on_change` hears of every change, of the Brakes or of the trust in them."""
+
+    def __init__(self, client: Client, *, on_change: Callable[[], None]) -> None:
+        self._client = client
+        self._clock: Clock = client.clock
+        self._on_change = on_change
+        self.synced = False
+        self.definition_going = False
+        # Why the watch is behind.
+        self.behind = ""
+        self._objects: dict[str, Found] = {}
+        self._listed: dict[str, Found] = {}
+        self._unreadable = 0
+        # Gone, but perhaps along with their definition.
+        self._leaving: dict[str, Found] = {}
+        self._check_wanted = asyncio.Event()
+
+    def __iter__(self) -> Iterator[Found]:
+        """Those that are there."""
+        return iter(list(self._objects.values()))
+
+    def counting(self) -> Iterator[Found]:
+        """Those that hold: also who is gone, until that is certain to mean something."""
+        yield from self._leaving.values()
+        yield from self._objects.values()
+
+    def doubt(self) -> str:
+        """Why what is known may not be all; empty: it is."""
+        if self.definition_going:
+            return _GOING
+        if self._unreadable:
+            return f"{self._unreadable} of them can't be understood"
+        return self.behind or ("" if self.synced else _NOT_READ)
+
+    async def follow(self, kind: Resource) -> None:
+        events = watch.watch(self._client, kind, WHOLE)
+        async with aclosing(events):
+            async for event in events:
+                self._take(event)
+                self._on_change()
+
+    async def check(self) -> None:
+        """Believes that Brakes are gone only while their definition stands; as long as it does not, asks again."""
+        backoff = Backoff(self._clock, cap=LONGEST_CHECK_SECONDS)
+        while True:
+            await self._check_wanted.wait()
+            self._check_wanted.clear()
+            leaving = set(self._leaving)
+            try:
+                self.definition_going = not await self._definition_stands()
+            except SkoupaError:
+                self._check_wanted.set()
+                await self._clock.sleep(backoff.next())
+                continue
+            if self.definition_going:
+                self._on_change()
+                self._check_wanted.set()
+                await self._clock.sleep(backoff.next())
+                continue
+            for uid in leaving:
+                self._leaving.pop(uid, None)
+            backoff.reset()
+            self._on_change()
+
+    async def definition_stands(self) -> bool:
+        """Asked by who is about to let a Brake go."""
+        stands = await self._definition_stands()
+        if not stands:
+            self.definition_going = True
+            self._check_wanted.set()
+            self._on_change()
+        return stands
+
+    def _take(self, event: watch.WatchEvent[Found]) -> None:
+        match event:
+            case watch.Begun():
+                self._listed, self._unreadable = {}, 0
+            case watch.Listed(objects, undecodable):
+                self._listed |= {_uid(found): found for found in objects}
+                self._unreadable += len(undecodable)
+            case watch.Synced():
+                self._lose(uid for uid in self._objects if uid not in self._listed)
+                self._objects, self._listed = self._listed, {}
+                self.synced, self.behind = True, ""
+                if self.definition_going:
+                    self._check_wanted.set()
+            case watch.Changed(changes, undecodable):
+                self.behind = ""
+                self._unreadable += len(undecodable)
+                for change in changes:
+                    uid = _uid(change.object)
+                    if change.deleted:
+                        self._lose((uid,))
+                    else:
+                        self._objects[uid] = change.object
+            case watch.Interrupted(error, _):
+                self.behind = error.status.message if isinstance(error, ApiError) else error.message
+            case watch.Progressed() | watch.Resumed():
+                self.behind = ""
+
+    def _lose(self, uids: Iterable[str]) -> None:
+        for uid in list(uids):
+            found = self._objects.pop(uid, None)
+            if found is not None:
+                self._leaving[uid] = found
+                self._check_wanted.set()
+
+    async def _definition_stands(self) -> bool:
+        try:
+            found = await self._client.find(
+                CUSTOM_RESOURCE_DEFINITIONS, f"{BRAKES.plural}.{BRAKES.group}", view=METADATA
+            )
+        except NotFound:
+            return False
+        except Forbidden:
+            # While a definition goes, discovery offers no creating any more.
+            kind = kind_in(await discover(self._client))
+            return kind is not None and kind.may("create")
+        return found.metadata.deletion_timestamp is None
+
+
+def kind_in(discovery: Discovery) -> Resource | None:
+    """The kind Brake, where it can be followed."""
+    found = discovery.find(names.SKOUPA_GROUP, names.BRAKE_KIND)
+    return found if found is not None and found.may("list", "watch") else None
+
+
+def _uid(found: Found) -> str:
+    return str(found["metadata"].get("uid", ""))

@@ -1,0 +1,51 @@
+"""The status of a Brake: what Skoupa makes of it, from what it says and what it holds. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from skoupa.kinds.brake import BrakeStatus
+from skoupa.kinds.brake_reading import Brake
+from skoupa.kinds.conditions import READY, Condition, updated
+
+
+def status_of(
+    brake: Brake,
+    before: BrakeStatus,
+    *,
+    now: float,
+    active: bool,
+    held: int,
+    sample: tuple[str, ...],
+    tripped_by: str,
+) -> BrakeStatus:
+    """`before` is what was said of it last: since when it holds is taken over from there."""
+    moment = datetime.fromtimestamp(int(now), UTC)
+    since = (before.since or moment) if before.active and active else moment
+    return BrakeStatus(
+        active=active,
+        held=held,
+        since=since if active else None,
+        tripped_by=tripped_by or before.tripped_by,
+        sample=sample,
+        observed_generation=brake.generation,
+        conditions=updated(before.conditions, _ready(brake, moment, active=active)),
+    )
+
+
+def _ready(brake: Brake, moment: datetime, *, active: bool) -> Condition:
+    """Whether it does what its writer meant."""
+    reason = "NotUnderstood" if brake.problems else "Holding" if active else "Waiting"
+    message = {
+        "NotUnderstood": f"it holds all that it could mean: {'; '.join(brake.problems)}",
+        "Holding": "nothing of its scope is deleted",
+        "Waiting": "its time is over, or its window is not open",
+    }[reason]
+    return Condition(
+        type=READY,
+        status="False" if brake.problems else "True",
+        reason=reason,
+        message=message,
+        last_transition_time=moment,
+        observed_generation=brake.generation,
+    )

@@ -1,0 +1,252 @@
+"""Keeps the Brakes in the cluster in order: makes those that were pulled here, tells what they hold, and lets go.
+
+Only who leads and enforces writes. Every Brake carries a finalizer, so that a deletion is seen before it counts: what the
+Brake holds is counted and written down as an allowance first, then the finalizer goes, and with it the Brake. What could
+not be written is tried again for ever; until then the Brake holds. A status is written when it changes, and seldom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from skoupa import names
+from skoupa.clock import Clock
+from skoupa.controller.brake_feed import Found
+from skoupa.controller.brake_status import status_of
+from skoupa.controller.brakes import Brakes
+from skoupa.controller.release import Releases
+from skoupa.errors import AlreadyExists, NotFound, SkoupaError
+from skoupa.kinds.brake import BrakeStatus, manifest
+from skoupa.kinds.brake_effect import active
+from skoupa.kinds.brake_reading import Brake, read_status
+from skoupa.kube.backoff import Backoff
+from skoupa.kube.client import Client
+from skoupa.kube.resources import Resource
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.sweep.memory import Memory
+from skoupa.sweep.reporting import Report
+from skoupa.sweep.tripping import Tripped
+
+PAUSE_SECONDS: Final = 5.0
+# Where there is nothing to look after; whatever changes that is heard of.
+IDLE_SECONDS: Final = 60.0
+_SAMPLED: Final = 20
+
+
+class Handles(Protocol):
+    """Brakes that stand for Holds of somebody else, who keeps a list of its own."""
+
+    def wanted(self) -> Iterator[Tripped]: ...
+
+    def code(self, name: str) -> str:
+        """The code of the Holds that the Brake of that name stands for; empty: it stands for none."""
+
+    def is_over(self, brake: Brake) -> bool:
+        """Whether it stood for Holds that there are no more, and has not ended itself yet."""
+
+
+class BrakeUpkeep:
+    """`acting` says that this process leads and enforces; `place` gives the words for a held object."""
+
+    def __init__(
+        self,
+        client: Client,
+        brakes: Brakes,
+        *,
+        memory: Memory,
+        releases: Releases,
+        handles: Handles,
+        report: Report,
+        acting: Callable[[], bool],
+        place: Callable[[Any], str],
+    ) -> None:
+        self._client = client
+        self._clock: Clock = client.clock
+        self._brakes = brakes
+        self._memory = memory
+        self._releases = releases
+        self._handles = handles
+        self._report = report
+        self._acting = acting
+        self._place = place
+        self._tripped_by: dict[str, str] = {}
+        self._was_active: dict[str, bool] = {}
+        self._written: dict[str, tuple[float, BrakeStatus]] = {}
+        self.error: SkoupaError | None = None
+
+    async def run(self) -> None:
+        backoff = Backoff(self._clock, cap=PAUSE_SECONDS)
+        while True:
+            await self._nap()
+            if not self._acting():
+                self._was_active.clear()
+                continue
+            try:
+                await self._tidy()
+            except SkoupaError as error:
+                self.error = error
+                await self._clock.sleep(backoff.next())
+                self._brakes.changed.set()
+            else:
+                self.error = None
+                backoff.reset()
+
+    async def _nap(self) -> None:
+        there = any(True for _ in self._brakes.feed) or bool(self._releases.pending)
+        pause = PAUSE_SECONDS if there else IDLE_SECONDS
+        try:
+            async with self._clock.timeout(min(pause, self._brakes.seconds_to_turn())):
+                await self._brakes.changed.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._brakes.changed.clear()
+
+    async def _tidy(self) -> None:
+        """One thing that fails does not keep the others from being done; the first failure is raised at the end."""
+        kind = self._brakes.resource
+        steps: list[Callable[[], Awaitable[None]]] = []
+        if kind is not None and self._brakes.feed.definition_going:
+            steps += (partial(self._free, kind, found) for found in self._brakes.feed)
+        elif kind is not None and not self._brakes.feed.doubt():
+            # While it is not certain what there is, nothing can be counted, so nothing is told or let go.
+            there = {brake.name: brake for _, brake in self._brakes.objects()}
+            wanted = (*self._brakes.trips.values(), *self._handles.wanted())
+            steps += (partial(self._make, kind, one, there.get(one.name)) for one in wanted)
+            steps += (
+                partial(self._look_after, kind, found, brake) for found, brake in self._brakes.objects()
+            )
+        steps.append(partial(self._releases.write_down, seen=bool(self._brakes.seen)))
+        first: SkoupaError | None = None
+        for step in steps:
+            try:
+                await step()
+            except SkoupaError as error:
+                first = first or error
+        if first is not None:
+            raise first
+
+    async def _make(self, kind: Resource, tripped: Tripped, there: Brake | None) -> None:
+        if there is not None:
+            if there.scope == tripped.spec.scope and not active(there, self._clock.now()):
+                # An earlier one that has ended: it holds again.
+                spec = {"until": None, "schedule": None, "reason": tripped.spec.reason}
+                await self._client.merge_patch(kind, tripped.name, {"spec": spec})
+            return
+        body = manifest(tripped.name, tripped.spec)
+        body["metadata"] |= {
+            "finalizers": [names.BRAKE_FINALIZER],
+            "labels": {names.PART_OF_LABEL: names.COMPONENT},
+        }
+        self._tripped_by[tripped.name] = tripped.by
+        try:
+            made = await self._client.create(kind, body)
+        except AlreadyExists:
+            return
+        self._report.brake_made(
+            tripped.name, str(made["metadata"]["uid"]), why=tripped.by, at=self._clock.now()
+        )
+
+    async def _look_after(self, kind: Resource, found: Found, brake: Brake) -> None:
+        metadata = found["metadata"]
+        finalizers = list(metadata.get("finalizers") or ())
+        ours = names.BRAKE_FINALIZER in finalizers
+        if metadata.get("deletionTimestamp"):
+            if ours:
+                await self._let_go(kind, found, brake)
+            return
+        if not ours:
+            await self._put_finalizers(kind, found, [*finalizers, names.BRAKE_FINALIZER])
+        elif self._handles.is_over(brake):
+            until = whole_seconds(self._clock.now())
+            await self._client.merge_patch(kind, brake.name, {"spec": {"until": until}})
+        self._note_end(brake)
+        now_active = active(brake, self._clock.now())
+        self._was_active[brake.uid] = now_active
+        await self._tell(kind, found, brake, now_active=now_active)
+
+    def note_ends(self) -> bool:
+        """Whether the time of some Brake is over since the last look; asked before a ceiling trips."""
+        return sum(self._note_end(brake) for _, brake in self._brakes.objects()) > 0
+
+    def _note_end(self, brake: Brake) -> bool:
+        """As much as it held may go at once, as if somebody had released it."""
+        if not self._was_active.get(brake.uid) or active(brake, self._clock.now()):
+            return False
+        self._was_active[brake.uid] = False
+        told = self._written.get(brake.uid)
+        # What it held is on its way already, so what was last said of it counts too.
+        last = (told[1].held or 0) if told is not None else 0
+        self._releases.ended(brake, held=max(last, sum(1 for _ in self._held(brake.name))))
+        return True
+
+    async def _let_go(self, kind: Resource, found: Found, brake: Brake) -> None:
+        if await self._brakes.feed.definition_stands():
+            code = self._handles.code(brake.name)
+            annotations = found["metadata"].get("annotations") or {}
+            by = str(annotations.get(names.RELEASED_BY_ANNOTATION, ""))
+            held = await self._releases.release(brake, code=code)
+            if held is not None:
+                self._report.brake_released(brake.name, brake.uid, by=by, held=held, at=self._clock.now())
+        await self._free(kind, found)
+
+    async def _free(self, kind: Resource, found: Found) -> None:
+        """Where the definition goes, everything is held; our finalizer must not keep it from going."""
+        finalizers = list(found["metadata"].get("finalizers") or ())
+        if names.BRAKE_FINALIZER in finalizers and found["metadata"].get("deletionTimestamp"):
+            finalizers.remove(names.BRAKE_FINALIZER)
+            await self._put_finalizers(kind, found, finalizers)
+
+    async def _put_finalizers(self, kind: Resource, found: Found, finalizers: list[str]) -> None:
+        metadata = found["metadata"]
+        patch = {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": finalizers}}
+        try:
+            await self._client.merge_patch(kind, str(metadata["name"]), patch)
+        except NotFound:
+            return
+
+    async def _tell(self, kind: Resource, found: Found, brake: Brake, *, now_active: bool) -> None:
+        now, uid = self._clock.now(), brake.uid
+        at, before = self._written.get(uid, (0.0, read_status(found)))
+        held = list(self._held(brake.name))
+        status = status_of(
+            brake,
+            before,
+            now=now,
+            active=now_active,
+            held=len(held),
+            sample=tuple(self._place(one) for one in held[:_SAMPLED]),
+            tripped_by=self._tripped_by.get(brake.name, ""),
+        )
+        urgent = uid not in self._written or status.active != before.active
+        generation = status.observed_generation != before.observed_generation
+        if not (urgent or generation or status.held != before.held):
+            return
+        if now - at < PAUSE_SECONDS and not (urgent or generation):
+            return
+        if status != before:
+            said: dict[str, Any] = dict.fromkeys(
+                (field.encode_name for field in msgspec.structs.fields(BrakeStatus)), None
+            )
+            try:
+                await self._client.merge_patch(
+                    kind,
+                    brake.name,
+                    {"status": said | msgspec.to_builtins(status)},
+                    subresource="status",
+                )
+            except NotFound:
+                return
+        self._written[uid] = (now, status)
+
+    def _held(self, name: str) -> Iterator[Any]:
+        """Uids of the objects that it holds."""
+        code = self._handles.code(name)
+        if code:
+            yield from (uid for uid, (_, why) in self._memory.overdue.items() if why == code)
+            return
+        yield from (uid for uid, brakes in self._memory.braked.items() if name in brakes)

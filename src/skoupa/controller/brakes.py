@@ -1,0 +1,216 @@
+"""Which Brakes count: those that are in the cluster, and those that were pulled here and are yet to become objects.
+
+What was readable once and is not any more holds everything: a watch that is behind, a right that was lost, a definition
+that is gone. Where the kind never was there are no Brakes, which is told. Nothing is written here; `brake_upkeep` does that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterator
+from typing import Final, Literal
+
+import msgspec
+
+from skoupa import names
+from skoupa.clock import Clock
+from skoupa.controller.brake_feed import BrakeFeed, Found, kind_in
+from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.rights import Rights
+from skoupa.judge.brakes import Pulled
+from skoupa.kinds.brake_effect import active, next_change
+from skoupa.kinds.brake_reading import Brake, read_brake
+from skoupa.kube.client import Client
+from skoupa.kube.resources import Resource
+from skoupa.sweep.tripping import Tripped
+
+_Kind = Literal["not asked", "absent", "denied", "there"]
+_NOT_READ: Final = "they are not read yet"
+_LOST: Final = (
+    "the kind brakes.skoupa.dev was here and is gone; bring it back with `skoupa install`, or take brakesSeen out of "
+    "the ConfigMap skoupa-state and start again"
+)
+_DENIED: Final = "no permission: list and watch brakes.skoupa.dev; `skoupa install` grants it"
+NO_KIND: Final = (
+    "there is no kind brakes.skoupa.dev (`skoupa install` brings it): `skoupa pause` can't stop this controller, and a "
+    "ceiling that trips holds only until this process ends"
+)
+NO_RIGHT: Final = "no permission to list and watch brakes.skoupa.dev: Brakes are not obeyed"
+
+
+class Brakes:
+    """`on_change` hears that what is held has to be judged anew; `told` what is done in a poorer way."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        knowledge: Knowledge,
+        rights: Rights,
+        on_change: Callable[[], None],
+        told: Callable[[str], None],
+    ) -> None:
+        self._clock: Clock = client.clock
+        self._knowledge = knowledge
+        self._rights = rights
+        self._on_change = on_change
+        self._told = told
+        self.feed = BrakeFeed(client, on_change=self._compose)
+        # Set with every change, for who keeps the objects in order.
+        self.changed = asyncio.Event()
+        # Whether Brakes could be read at some time, here or before; None: not known yet.
+        self.seen: bool | None = None
+        self.trips: dict[str, Tripped] = {}
+        self._epoch = 0
+        # When the next of them begins or ends by itself.
+        self._next_turn = math.inf
+        self._kind: _Kind = "not asked"
+        self._resource: Resource | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._group: asyncio.TaskGroup | None = None
+        knowledge.brakes = Pulled(unknown=_NOT_READ)
+
+    @property
+    def epoch(self) -> int:
+        """Grows whenever more is held, also where time alone made it: who judged can tell whether that still counts."""
+        if self._clock.now() >= self._next_turn:
+            self._turn()
+        return self._epoch
+
+    def seconds_to_turn(self) -> float:
+        """How long until the next of them begins or ends by itself."""
+        if self._clock.now() >= self._next_turn:
+            self._turn()
+        return self._next_turn - self._clock.now()
+
+    @property
+    def settled(self) -> bool:
+        """Whether they were read, or it is known why they can't be."""
+        return self._kind in {"absent", "denied"} or self.feed.synced or bool(self.feed.behind)
+
+    @property
+    def resource(self) -> Resource | None:
+        """The kind, while it is there and may be read."""
+        return self._resource if self._kind == "there" else None
+
+    def objects(self) -> Iterator[tuple[Found, Brake]]:
+        """Those that are in the cluster, whole and as they count."""
+        return ((found, read_brake(found)) for found in self.feed)
+
+    def remember(self, *, seen: bool) -> None:
+        """What was written down before this process began."""
+        self.seen = self.seen or seen
+        self._compose()
+
+    def trip(self, tripped: Tripped) -> bool:
+        """Holds its scope from now on; whether that is news. The object is made as soon as that is possible."""
+        now = self._clock.now()
+        stands = any(
+            brake.name == tripped.name and brake.scope == tripped.spec.scope and active(brake, now)
+            for _, brake in self.objects()
+        )
+        if stands or tripped.name in self.trips:
+            return False
+        self.trips[tripped.name] = tripped
+        # What a ceiling had room for goes; only what comes after it is held.
+        self._compose(stops_what_waits=False)
+        return True
+
+    def open(self, group: asyncio.TaskGroup) -> None:
+        """Following becomes a task of this group; whoever followed in an earlier one has ended with it."""
+        self._group, self._following = group, None
+
+    async def arrange(self) -> None:
+        """Follows where the kind is there and may be read; called whenever kinds or rights were looked at."""
+        discovery = self._knowledge.discovery
+        kind = kind_in(discovery)
+        if kind is None and discovery.unreadable(names.SKOUPA_GROUP) is not None:
+            # A group whose kinds can't be told for a while: its watch knows better, or holds.
+            if self._kind == "not asked":
+                self._kind, self.feed.behind = "there", f"the kinds of {names.SKOUPA_GROUP} can't be read"
+        elif kind is None:
+            self._kind = "absent"
+            self.close()
+        elif not await self._rights.scopes(kind, verbs=("list", "watch")):
+            self._kind = "denied"
+            self.close()
+        else:
+            self._kind, self._resource = "there", kind
+            if self._following is None:
+                assert self._group is not None
+                self.feed.behind = ""
+                self._following = self._group.create_task(self.feed.follow(kind))
+        self._compose()
+
+    def close(self) -> None:
+        if self._following is not None:
+            self._following.cancel()
+        self._following = None
+        self.feed.synced = False
+
+    def statistics(self) -> dict[str, int]:
+        now, pulled = self._clock.now(), self._knowledge.brakes
+        holding = sum(active(brake, now) for brake in pulled.brakes)
+        waiting = len(pulled.brakes) - holding
+        return {"active": holding, "waiting": waiting, "unknown": int(bool(pulled.unknown))}
+
+    def _compose(self, *, stops_what_waits: bool = True) -> None:
+        """What the guard is to believe from now on."""
+        self.seen = True if self.feed.synced else self.seen
+        self.changed.set()
+        self._tell()
+        pulled = Pulled(brakes=tuple(self._counting()), unknown=self._unknown())
+        if pulled == self._knowledge.brakes:
+            return
+        before = [_plain(brake) for brake in self._knowledge.brakes.brakes]
+        more = pulled.unknown or any(_plain(brake) not in before for brake in pulled.brakes)
+        self._knowledge.brakes = pulled
+        self._turn(grow=bool(more) and stops_what_waits)
+        self._on_change()
+
+    def _counting(self) -> list[Brake]:
+        standing = {brake.name: brake for brake in map(read_brake, self.feed.counting())}
+        now = self._clock.now()
+        for name, tripped in list(self.trips.items()):
+            known, scope = standing.get(name), tripped.spec.scope
+            if known is not None and known.scope == scope and active(known, now):
+                # From here on the object counts, and who deletes it releases it.
+                del self.trips[name]
+            else:
+                standing[name] = Brake(name=name, scope=scope, reason=tripped.spec.reason or "")
+        return sorted(standing.values(), key=lambda brake: brake.name)
+
+    def _turn(self, *, grow: bool = True) -> None:
+        now = self._clock.now()
+        turns = (next_change(brake, now) for brake in self._knowledge.brakes.brakes)
+        self._next_turn = min((turn for turn in turns if turn is not None), default=math.inf)
+        self._epoch += grow
+
+    def _tell(self) -> None:
+        if self._kind == "absent" and self.seen is False:
+            self._told(NO_KIND)
+        if self._kind == "denied" and self._waived():
+            self._told(NO_RIGHT)
+
+    def _unknown(self) -> str:
+        match self._kind:
+            case "not asked":
+                return _NOT_READ
+            case "absent":
+                if self.seen is None:
+                    return _NOT_READ
+                return _LOST if self.seen else ""
+            case "denied":
+                return "" if self._waived() else _DENIED
+            case "there":
+                return self.feed.doubt()
+
+    def _waived(self) -> bool:
+        """An install for some namespaces can't be granted what is in no namespace; that was decided so."""
+        return bool(self._knowledge.settings.namespaces) and not self.seen
+
+
+def _plain(brake: Brake) -> Brake:
+    """What it holds and when, whatever else is said of it."""
+    return msgspec.structs.replace(brake, uid="", generation=0, reason="", problems=())

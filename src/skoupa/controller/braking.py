@@ -1,0 +1,171 @@
+"""Everything that stops deletions, put together: Brakes that are followed, ceilings that trip, and letting go again.
+
+The engine asks for the `gate` before each delete and lets `work` run beside; what was done before a restart is told with
+`remember`. A ceiling that trips holds at once, here; its Brake in the cluster follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+from skoupa.controller.backlog import Backlog
+from skoupa.controller.backlog_brakes import BacklogBrakes
+from skoupa.controller.brake_upkeep import BrakeUpkeep
+from skoupa.controller.brakes import Brakes
+from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.release import Releases
+from skoupa.controller.rights import Rights
+from skoupa.controller.state import BRAKES_SEEN, FIRST_SWEEP, MASSES_ACCEPTED, State
+from skoupa.controller.weight import count_inside
+from skoupa.errors import LedgerUnavailable, SkoupaError
+from skoupa.facts.rows import Row, Uid
+from skoupa.facts.store import Delta
+from skoupa.kube.client import Client
+from skoupa.ledger.rows import Tally
+from skoupa.ledger.store import Store as Ledger
+from skoupa.settings import BrakeSettings, Settings
+from skoupa.sweep.ceilings import HOUR, MINUTE, Ceiling, Ceilings, Going, Trip
+from skoupa.sweep.gate import Gate, rule_of
+from skoupa.sweep.memory import Memory
+from skoupa.sweep.reporting import Report
+from skoupa.sweep.tripping import Tripped, of_ceiling
+
+
+class Braking:
+    """`look_again` hears that what is held has to be judged anew; `told` what is done in a poorer way."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        settings: Settings,
+        knowledge: Knowledge,
+        rights: Rights,
+        backlog: Backlog,
+        state: State,
+        report: Report,
+        acting: Callable[[], bool],
+        look_again: Callable[[], None],
+        told: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._knowledge = knowledge
+        self._backlog = backlog
+        self._state = state
+        self._report = report
+        self._acting = acting
+        self.ceilings = Ceilings(client.clock, ceilings_of(settings.brakes))
+        self.gate = Gate(self.ceilings, weigh=self._weigh, tripped=self._tripped)
+        self.brakes = Brakes(client, knowledge=knowledge, rights=rights, on_change=look_again, told=told)
+        handles = BacklogBrakes(backlog, client.clock, put=state.put)
+        self.releases = Releases(
+            client.clock,
+            state=state,
+            ceilings=self.ceilings,
+            store=knowledge.store,
+            judge=knowledge.judge,
+            weigh=self._weigh,
+            accept=handles.accept,
+            per_second=settings.rate.deletions_per_second,
+        )
+        self._handles = handles
+        # Who does not know what was granted before must not grant anything.
+        self._remembered = False
+        self.upkeep: BrakeUpkeep | None = None
+
+    def open(self, group: asyncio.TaskGroup) -> None:
+        self.brakes.open(group)
+
+    def work(self, memory: Memory) -> list[Coroutine[Any, Any, None]]:
+        self.upkeep = BrakeUpkeep(
+            self._client,
+            self.brakes,
+            memory=memory,
+            releases=self.releases,
+            handles=self._handles,
+            report=self._report,
+            acting=lambda: self._remembered and self._acting(),
+            place=self._place,
+        )
+        return [self.brakes.feed.check(), self.upkeep.run()]
+
+    def learn(self, deltas: Iterable[Delta]) -> None:
+        for delta in deltas:
+            if delta.after is None and delta.before is not None:
+                self.gate.forget(delta.before.uid)
+
+    async def arrange(self) -> None:
+        await self.brakes.arrange()
+
+    def remember(self) -> None:
+        """What the state says; it has to be read."""
+        self._remembered = True
+        self.brakes.remember(seen=self._state.get(BRAKES_SEEN, int) is not None)
+        self.releases.remember()
+        accepted = self._state.get(MASSES_ACCEPTED, list[tuple[int, int]]) or []
+        swept = self._state.get(FIRST_SWEEP, int) is not None
+        self._backlog.remember_accepted(accepted, first_start=swept)
+
+    async def rebuild(self, ledger: Ledger) -> None:
+        """Ceilings count what went before this process led, as far as that was written down."""
+        try:
+            tallies = await ledger.tally(self._client.clock.now() - HOUR)
+        except LedgerUnavailable:
+            return
+        if tallies:
+            self.ceilings.rebuild((tally.at, _counted(tally)) for tally in tallies)
+
+    async def accept_backlog(self) -> None:
+        """All that is overdue now goes, however much it is."""
+        now, judge = self._client.clock.now(), self._knowledge.judge
+        dues = (judge.due(row, now) for row in self._knowledge.store)
+        await self.releases.accepted(sum(due is not None and due <= now for due in dues))
+
+    def trip(self, tripped: Tripped) -> None:
+        """For whoever finds that something must not go on: holds at once, and makes the Brake."""
+        if self.brakes.trip(tripped):
+            self._report.tripped(tripped, at=self._client.clock.now())
+
+    @property
+    def error(self) -> SkoupaError | None:
+        return self.upkeep.error if self.upkeep is not None else None
+
+    def _tripped(self, trip: Trip) -> bool:
+        if self.upkeep is not None and self.upkeep.note_ends():
+            return True
+        self.trip(of_ceiling(trip))
+        return False
+
+    async def _weigh(self, row: Row) -> int:
+        try:
+            weights = await count_inside([row], client=self._client, discovery=self._knowledge.discovery)
+        except* SkoupaError as errors:
+            first = errors.exceptions[0]
+        else:
+            return weights[row.uid].total
+        raise first
+
+    def _place(self, uid: Uid) -> str:
+        row = self._knowledge.store.get(uid)
+        if row is None:
+            return "gone"
+        return "/".join(part for part in (row.resource.kind, row.namespace, row.name) if part)
+
+
+def _counted(tally: Tally) -> Going:
+    return Going(
+        namespace=tally.namespace, rule=rule_of(tally.mechanism, tally.rule), weight=max(1, tally.weight)
+    )
+
+
+def ceilings_of(brakes: BrakeSettings) -> tuple[Ceiling, ...]:
+    return (
+        Ceiling(span="rule", seconds=MINUTE, most=brakes.rule_per_minute),
+        Ceiling(span="rule", seconds=HOUR, most=brakes.rule_per_hour),
+        Ceiling(span="namespace", seconds=MINUTE, most=brakes.namespace_per_minute),
+        Ceiling(span="namespace", seconds=HOUR, most=brakes.namespace_per_hour),
+        Ceiling(span="all", seconds=MINUTE, most=brakes.per_minute),
+        Ceiling(span="all", seconds=HOUR, most=brakes.per_hour),
+    )

@@ -1,0 +1,59 @@
+"""What the engine is like at this moment, as metrics: asked for when somebody scrapes.
+
+Series that somebody alerts on are there also while they are 0: what is absent can't be told from what is not asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from skoupa.controller.engine import Engine
+from skoupa.controller.feeds import Feeds
+
+Samples = dict[tuple[str, ...], float]
+
+
+def gauges_of(engine: Engine, now: float) -> dict[str, Samples]:
+    holds, oldest = _overdue(engine, now)
+    sweeper = engine.sweeper.statistics()
+    return {
+        "skoupa_holds": holds,
+        "skoupa_oldest_overdue_seconds": oldest,
+        "skoupa_objects": {(): len(engine.knowledge.store)},
+        "skoupa_agenda": {(): sweeper.pop("agenda")},
+        "skoupa_queue": {(name,): value for name, value in sweeper.items()},
+        "skoupa_watches": _watches(engine.feeds),
+        "skoupa_blind_kinds": _blind_kinds(engine.feeds),
+        "skoupa_brakes": {(state,): count for state, count in engine.braking.brakes.statistics().items()},
+        "skoupa_protect_empty": {
+            (setting,): sum(one.empty and one.setting == setting for one in engine.outlook.doubts)
+            for setting in ("kinds", "names")
+        },
+    }
+
+
+def _overdue(engine: Engine, now: float) -> tuple[Samples, Samples]:
+    holds: Counter[tuple[str, ...]] = Counter()
+    oldest: Samples = {}
+    for due, code in engine.sweeper.memory.overdue.values():
+        holds[code,] += 1
+        oldest[code,] = max(oldest.get((code,), 0.0), now - due)
+    unseen = engine.feeds.unseen.overdue(now) if engine.feeds is not None else (0, 0.0)
+    return {**holds, ("unseen",): unseen[0]}, {**oldest, ("unseen",): unseen[1]}
+
+
+def _blind_kinds(feeds: Feeds | None) -> Samples:
+    kinds = feeds.unreadable_kinds() if feeds is not None else {}
+    lost = sum(kinds.values())
+    return {("lost",): lost, ("never-read",): len(kinds) - lost}
+
+
+def _watches(feeds: Feeds | None) -> Samples:
+    states: Samples = {("behind",): 0, ("following",): 0, ("listing",): 0}
+    for feed in feeds or ():
+        health = feed.health
+        if health.behind_since is not None:
+            states["behind",] += 1
+        else:
+            states["following" if health.synced_at is not None else "listing",] += 1
+    return states

@@ -1,0 +1,122 @@
+"""The ledger in a running controller: opened, taken over, kept from growing, and heard of when it comes back.
+
+Before a leader sweeps, what its predecessor left open is closed by a look at the cluster, and deletions whose Events
+were never written are told again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from skoupa.clock import Clock
+from skoupa.errors import ApiError, LedgerUnavailable, NotFound, SkoupaError
+from skoupa.kube.backoff import Backoff
+from skoupa.kube.client import Client
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import Resource
+from skoupa.ledger.resolving import Resolved, Sight, resolve
+from skoupa.ledger.rows import Entry
+from skoupa.settings import Settings
+from skoupa.sweep.record import Record
+
+LOOK_SECONDS: Final = 0.5
+PRUNE_SECONDS: Final = 3600.0
+# Ceilings count what went within the last hour.
+SPARED_SECONDS: Final = 2 * 3600.0
+DAY_SECONDS: Final = 86400.0
+
+
+class History:
+    """`retell` gets deletions that nobody was told of; `on_return` is called when a ledger that was away is back."""
+
+    def __init__(
+        self,
+        client: Client,
+        record: Record,
+        *,
+        settings: Settings,
+        discovery: Callable[[], Discovery],
+        standing_by: Callable[[], bool],
+        retell: Callable[[Sequence[Entry]], None],
+        on_return: Callable[[], None],
+    ) -> None:
+        self._client = client
+        self._clock: Clock = client.clock
+        self._record = record
+        self._settings = settings
+        self._discovery = discovery
+        self._standing_by = standing_by
+        self._retell = retell
+        self._on_return = on_return
+        self.error: SkoupaError | None = None
+        self.resolved: Resolved | None = None
+
+    async def take_over(self) -> None:
+        """Done each time that this replica begins to lead; returns early when it leads no more."""
+        backoff = Backoff(self._clock, cap=5.0)
+        while not self._standing_by():
+            try:
+                self.resolved = await resolve(
+                    self._record.store, self._sight, epoch=self._record.epoch, clock=self._clock
+                )
+                self._retell(await self._record.store.untold())
+            except LedgerUnavailable as error:
+                self.error = error
+                if self._settings.ledger.on_failure == "continue":
+                    return
+                await self._clock.sleep(backoff.next())
+                continue
+            self.error = None
+            return
+
+    async def follow(self) -> None:
+        """Hears when a ledger that was away is back; forgets what is too old."""
+        if not self._record.kept:
+            return
+        prune_at = self._clock.monotonic()
+        while True:
+            await self._clock.sleep(LOOK_SECONDS)
+            away = self._record.journal.error is not None
+            if self._record.held and not away:
+                self._record.held = False
+                self._on_return()
+            if self._clock.monotonic() >= prune_at and not away and not self._standing_by():
+                prune_at = self._clock.monotonic() + PRUNE_SECONDS
+                await self._prune()
+
+    async def _prune(self) -> None:
+        now, ledger = self._clock.now(), self._settings.ledger
+        try:
+            await self._record.store.prune(
+                before=now - ledger.keep_days * DAY_SECONDS,
+                spare=now - SPARED_SECONDS,
+                most_bytes=ledger.keep_bytes,
+            )
+        except LedgerUnavailable as error:
+            self.error = error
+
+    async def _sight(self, entry: Entry) -> Sight:
+        resource = self._resource(entry)
+        if resource is None:
+            group = entry.resource.partition(".")[2]
+            hidden = any(gap.group == group for gap in self._discovery().gaps)
+            # With a definition all objects of its kind are gone.
+            return Sight(state="unknown" if hidden else "absent")
+        try:
+            found = await self._client.find(resource, entry.name, namespace=entry.namespace, view=METADATA)
+        except NotFound:
+            return Sight(state="absent")
+        except ApiError:
+            return Sight(state="unknown")
+        if found.metadata.uid != entry.uid:
+            return Sight(state="absent")
+        deleted = found.metadata.deletion_timestamp
+        if deleted is None:
+            return Sight(state="present")
+        return Sight(state="terminating", since=deleted.timestamp())
+
+    def _resource(self, entry: Entry) -> Resource | None:
+        kinds = self._discovery().preferred()
+        return next((resource for resource in kinds if resource.qualified == entry.resource), None)

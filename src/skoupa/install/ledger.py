@@ -1,0 +1,79 @@
+"""Where an installed controller keeps its ledger: a volume of its own for SQLite, or somebody's PostgreSQL.
+
+A SQLite file has one writer: then there is one replica, and a new pod waits for the old one to end. With PostgreSQL, or
+without a ledger, there may be several. A password never goes into the ConfigMap: it comes from a Secret.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from skoupa.errors import UsageError
+from skoupa.install.labelling import Manifest, manifest
+from skoupa.ledger.opening import is_shared
+from skoupa.settings import Settings
+
+DIRECTORY: Final = "/var/lib/skoupa"
+CLAIM: Final = "skoupa-ledger"
+SECRET: Final = "skoupa-ledger"  # noqa: S105 - the name of a Secret
+SECRET_KEY: Final = "dsn"  # noqa: S105 - the name of a key
+_SHIPPED: Final = Settings().ledger.dsn
+# The server's defaults, written out: no conflict then when somebody else applies this too.
+_ROLLING: Final = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
+
+
+def placed(settings: Settings) -> Settings:
+    """The settings with the ledger on the volume, where they say nothing else."""
+    ledger = settings.ledger
+    if is_shared(ledger.dsn) and urlsplit(ledger.dsn).password is not None:
+        raise UsageError(
+            "ledger.dsn has a password, and the settings become a ConfigMap that many can read",
+            advice=f"leave the password out here and create it as a Secret: kubectl create secret generic {SECRET} "
+            f"-n {settings.lease.namespace} --from-literal={SECRET_KEY}=postgresql://USER:PASSWORD@HOST/DATABASE",
+        )
+    if ledger.dsn != _SHIPPED:
+        return settings
+    place = msgspec.structs.replace(ledger, dsn=f"{DIRECTORY}/ledger.db")
+    return msgspec.structs.replace(settings, ledger=place)
+
+
+def replicas_of(settings: Settings, asked: int | None) -> int:
+    """How many may run; more than one on a SQLite file is refused."""
+    if not on_volume(settings):
+        return asked or 2
+    if asked is not None and asked > 1:
+        raise UsageError(
+            f"{asked} replicas can't share a ledger in SQLite",
+            advice="leave --replicas out, or set ledger.dsn to postgresql://… (or to none: no history, no trash)",
+        )
+    return 1
+
+
+def on_volume(settings: Settings) -> bool:
+    return settings.ledger.dsn != "none" and not is_shared(settings.ledger.dsn)
+
+
+def claims(settings: Settings, *, namespace: str) -> list[Manifest]:
+    if not on_volume(settings):
+        return []
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "4Gi"}}}
+    return [manifest("v1", "PersistentVolumeClaim", CLAIM, namespace=namespace, spec=spec)]
+
+
+def equip(settings: Settings, pod: dict[str, Any]) -> None:
+    """Gives the pod its volume, or the address of its database."""
+    container = pod["containers"][0]
+    if on_volume(settings):
+        pod["securityContext"]["fsGroup"] = pod["securityContext"]["runAsGroup"]
+        pod["volumes"].append({"name": "ledger", "persistentVolumeClaim": {"claimName": CLAIM}})
+        container["volumeMounts"].append({"name": "ledger", "mountPath": DIRECTORY})
+    elif is_shared(settings.ledger.dsn):
+        key = {"name": SECRET, "key": SECRET_KEY, "optional": True}
+        container["env"].append({"name": "SKOUPA_LEDGER_DSN", "valueFrom": {"secretKeyRef": key}})
+
+
+def strategy(settings: Settings) -> dict[str, Any]:
+    return {"type": "Recreate"} if on_volume(settings) else _ROLLING

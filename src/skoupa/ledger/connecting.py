@@ -1,0 +1,150 @@
+"""A connection to the SQLite file of a ledger: made with the right rights, brought up to date, its errors in words.
+
+The file is the owner's alone (0600). A reader makes nothing: no file, no folder, no migration.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from skoupa.errors import LedgerUnavailable, LedgerUnusable
+from skoupa.ledger import schema
+
+_ADVICE: Final = (
+    ("locked", "another process holds it; see that only one replica uses the file, or use PostgreSQL"),
+    ("full", "make room on its volume, or let it keep less (ledger.keepDays, ledger.keepBytes)"),
+    ("readonly", "make the file and its folder writable for the user that runs Skoupa"),
+    ("unable to open", "make the file and its folder writable for the user that runs Skoupa"),
+    ("disk I/O", "look at the volume it is on"),
+)
+_BROKEN: Final = ("not a database", "malformed")
+
+
+class Connection:
+    """`number` is that of the cluster in this file; None while a reader's cluster has no rows in it."""
+
+    def __init__(self, raw: sqlite3.Connection, *, path: Path) -> None:
+        self.raw = raw
+        self.number: int | None = None
+        self._path = path
+        self._file = path.stat()
+
+    @property
+    def stale(self) -> bool:
+        """Whether the file was moved away or replaced: SQLite would go on writing where nobody looks."""
+        try:
+            return not os.path.samestat(self._path.stat(), self._file)
+        except FileNotFoundError:
+            return True
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Cursor]:
+        cursor = self.raw.cursor()
+        cursor.execute("BEGIN IMMEDIATE")
+        try:
+            yield cursor
+            cursor.execute("COMMIT")
+        except BaseException:
+            # After some errors SQLite has rolled back already.
+            if self.raw.in_transaction:
+                cursor.execute("ROLLBACK")
+            raise
+
+
+def connect(path: Path, *, cluster: str, writable: bool, busy_seconds: float) -> Connection:
+    """Of a store's own thread, or of one at a time."""
+    if writable:
+        _make_file(path)
+    elif not path.exists():
+        raise LedgerUnusable(f"there is no ledger {path}", advice="look at the path after --ledger")
+    with translated(path):
+        raw = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={'rw' if writable else 'ro'}",
+            uri=True,
+            timeout=busy_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            connection = Connection(raw, path=path)
+            if writable:
+                _prepare(raw, path)
+            _migrate(connection, where=str(path), writable=writable)
+            connection.number = _number(connection, cluster, writable=writable)
+        except BaseException:
+            raw.close()
+            raise
+        return connection
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turns what SQLite says into an error that says what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        said = str(error)
+        if any(words in said for words in _BROKEN):
+            raise LedgerUnusable(
+                f"the ledger {path} is damaged or no ledger ({said})",
+                advice="move it away (`sqlite3 FILE .recover` may save rows of it); a new one is made at the next start",
+            ) from error
+        advice = next((text for words, text in _ADVICE if words in said), "look at the volume it is on")
+        raise LedgerUnavailable(f"the ledger {path} can't be used: {said}", advice=advice) from error
+
+
+def _make_file(path: Path) -> None:
+    with translated(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+
+
+def _prepare(raw: sqlite3.Connection, path: Path) -> None:
+    # Before the first table; later it would need a VACUUM.
+    raw.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    (mode,) = raw.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise LedgerUnusable(
+            f"the ledger {path} is on a file system that can't share memory",
+            advice="put it on a local volume, or use PostgreSQL",
+        )
+    raw.execute("PRAGMA synchronous = NORMAL")
+    raw.execute("PRAGMA journal_size_limit = 67108864")
+
+
+def _migrate(connection: Connection, *, where: str, writable: bool) -> None:
+    # Looked at without a lock first: nearly always there is nothing to do.
+    if not schema.missing(_version(connection.raw), where=where, writable=writable):
+        return
+    with connection.transaction() as cursor:
+        cursor.execute(schema.VERSIONS_TABLE)
+    while True:
+        with connection.transaction() as cursor:
+            left = schema.missing(_version(connection.raw), where=where, writable=writable)
+            if not left:
+                return
+            for statement in schema.statements(left[0], "sqlite"):
+                cursor.execute(statement)
+
+
+def _version(raw: sqlite3.Connection) -> int:
+    found = raw.execute("SELECT 1 FROM sqlite_master WHERE name = 'skoupa_versions'").fetchone()
+    if found is None:
+        return 0
+    version: int = raw.execute("SELECT coalesce(max(version), 0) FROM skoupa_versions").fetchone()[0]
+    return version
+
+
+def _number(connection: Connection, cluster: str, *, writable: bool) -> int | None:
+    query = "SELECT number FROM skoupa_clusters WHERE name = ?"
+    row = connection.raw.execute(query, [cluster]).fetchone()
+    if row is None and writable:
+        with connection.transaction() as cursor:
+            cursor.execute("INSERT OR IGNORE INTO skoupa_clusters (name) VALUES (?)", [cluster])
+        row = connection.raw.execute(query, [cluster]).fetchone()
+    return None if row is None else int(row[0])

@@ -1,0 +1,38 @@
+"""Which store a setting or `--ledger` means: a path, `postgresql://…`, or `none`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from skoupa.errors import UsageError
+from skoupa.ledger.nowhere import NoStore
+from skoupa.ledger.sqlite import SqliteStore
+from skoupa.ledger.store import Store
+
+_POSTGRES: Final = ("postgresql://", "postgres://")
+
+
+def is_shared(where: str) -> bool:
+    """Whether several replicas may use it at once."""
+    return where.startswith(_POSTGRES)
+
+
+def store_for(where: str, *, cluster: str, writable: bool = True) -> Store:
+    """Not opened yet: nothing is read or made before `open`."""
+    if where == "none":
+        return NoStore(cluster=cluster)
+    if is_shared(where):
+        # The driver is an extra; who does not use it need not have it.
+        from skoupa.ledger.postgres import PostgresStore  # noqa: PLC0415
+
+        return PostgresStore(where, cluster=cluster, writable=writable)
+    if "://" in where:
+        # Not quoted: it may have a password in it.
+        raise UsageError(
+            f"a ledger can't be at {where.partition('://')[0]}://…",
+            advice="write a path (SQLite), postgresql://USER@HOST/DATABASE, or none",
+        )
+    if not where:
+        raise UsageError("the ledger has no place", advice="write a path, postgresql://…, or none")
+    return SqliteStore(Path(where).expanduser(), cluster=cluster, writable=writable)

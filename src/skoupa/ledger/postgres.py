@@ -1,0 +1,296 @@
+"""The ledger in PostgreSQL: for several replicas, many clusters and long histories.
+
+The driver is an extra and is looked for when the store is opened. A connection that was lost is made anew by the next
+call, and the schema is looked at again then: it may be another database. The password is in no error and no log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from skoupa.ledger import reading, schema
+from skoupa.ledger.dsn import driver, shown, translated, understood
+from skoupa.ledger.rows import Body, Entry, Tally
+from skoupa.ledger.statements import Statement, planned
+from skoupa.ledger.store import EVERYTHING, Change, Intent, Note, Place, Size, Wish
+
+# The driver is not there for everybody and has no types.
+_Connection = Any
+_Pool = Any
+
+CONNECT_SECONDS: Final = 5.0
+STATEMENT_SECONDS: Final = 10.0
+# Looking over all rows of a large ledger, and making an index on them, take longer than any everyday statement.
+_LONG_SECONDS: Final = 600.0
+_CONNECTIONS: Final = 4
+_PRUNED_AT_ONCE: Final = 500
+# Any number that nobody else in the same database is likely to lock.
+_MIGRATION_LOCK: Final = 7_530_684_211
+_NOBODY: Final = 0
+# Every query and every change here has an index to walk along. A planner without fresh statistics thinks that reading
+# the whole table is cheap, for each batch.
+_ALONG_INDEXES: Final = {
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+}
+# The cluster comes from the same place as the uid, so that only the index of both fits.
+_IDS: Final = (
+    "SELECT e.uid, e.id FROM unnest($1::int[], $2::text[]) AS n (cluster, uid)"
+    " JOIN skoupa_entries AS e ON e.cluster = n.cluster AND e.uid = n.uid"
+)
+
+
+class PostgresStore:
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        cluster: str,
+        writable: bool = True,
+        connect_seconds: float = CONNECT_SECONDS,
+        statement_seconds: float = STATEMENT_SECONDS,
+    ) -> None:
+        self.cluster = cluster
+        self.where = shown(dsn)
+        self._dsn = dsn
+        self._writable = writable
+        self._connect_seconds = connect_seconds
+        self._statement_seconds = statement_seconds
+        self._opening = asyncio.Lock()
+        self._pool: _Pool | None = None
+        self._number: int | None = None
+
+    async def open(self) -> None:
+        async with self._connection():
+            pass
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            # Closing politely waits for connections that may be stuck.
+            self._pool.terminate()
+            self._pool = None
+
+    async def write(self, changes: Sequence[Change]) -> Mapping[str, str]:
+        decided = {change.uid for change in changes if isinstance(change, Intent | Note)}
+        ids: dict[str, str] = {}
+        async with self._connection() as (connection, number), connection.transaction():
+            for statement, rows in planned(number, changes):
+                columns = (list(column) for column in zip(*rows, strict=True))
+                if statement.decides:
+                    text = f"{_sql(statement)} RETURNING skoupa_entries.uid, skoupa_entries.id"
+                    ids.update(await connection.fetch(text, *columns))
+                else:
+                    await connection.execute(_sql(statement), *columns)
+            # Those that their row did not need any more.
+            if settled := list(decided - ids.keys()):
+                ids.update(await connection.fetch(_IDS, [number] * len(settled), settled))
+        return ids
+
+    async def open_entries(self) -> list[Entry]:
+        async with self._connection() as (connection, number):
+            return await _entries(connection, reading.open_query(number))
+
+    async def find(
+        self, wish: Wish = EVERYTHING, *, limit: int = 100, before: Place | None = None
+    ) -> list[Entry]:
+        async with self._connection() as (connection, number):
+            query = reading.find_query(number, wish, limit=limit, before=before)
+            return await _entries(connection, query)
+
+    async def get(self, entry_id: str) -> Entry | None:
+        found = await self.find(Wish(id=entry_id), limit=1)
+        return found[0] if found else None
+
+    async def untold(self, *, limit: int = 1000) -> list[Entry]:
+        async with self._connection() as (connection, number):
+            return await _entries(connection, reading.untold_query(number, limit=limit))
+
+    async def tally(self, since: float) -> list[Tally]:
+        async with self._connection() as (connection, number):
+            text, values = reading.tally_query(number, since=since)
+            return [reading.tally_of(row) for row in await connection.fetch(reading.numbered(text), *values)]
+
+    async def prune(self, *, before: float, spare: float, most_bytes: int | None = None) -> int:
+        async with self._connection() as (connection, number):
+            gone = await _forget_all(connection, number, before=min(before, spare))
+            if most_bytes is not None:
+                cut = await _cut(connection, number, most_bytes=most_bytes)
+                gone += await _forget_all(connection, number, before=min(cut, spare))
+        return gone
+
+    async def size(self) -> Size:
+        async with self._connection() as (connection, number), _patiently(connection):
+            row = await connection.fetchrow(
+                "SELECT count(*), coalesce(sum(pg_column_size(e.*) + greatest(kept, 0)), 0),"
+                " pg_total_relation_size('skoupa_entries') + pg_total_relation_size('skoupa_bodies')"
+                " FROM skoupa_entries AS e WHERE cluster = $1",
+                number,
+                timeout=_LONG_SECONDS,
+            )
+        assert row is not None
+        return Size(rows=row[0], used=int(row[1]), allocated=row[2])
+
+    async def body(self, entry_id: str) -> tuple[Body, ...]:
+        return (await self.bodies([entry_id])).get(entry_id, ())
+
+    async def bodies(self, entry_ids: Sequence[str]) -> Mapping[str, tuple[Body, ...]]:
+        found: dict[str, tuple[Body, ...]] = {}
+        async with self._connection() as (connection, number):
+            rows = await connection.fetch(
+                "SELECT e.id, b.part, b.form, b.data FROM skoupa_entries AS e"
+                " JOIN skoupa_bodies AS b ON b.cluster = e.cluster AND b.uid = e.uid"
+                " WHERE e.cluster = $1 AND e.id = ANY($2::text[]) ORDER BY e.id, b.part",
+                number,
+                list(entry_ids),
+            )
+        for entry_id, part, form, data in rows:
+            found[entry_id] = (*found.get(entry_id, ()), Body(part=part, form=form, data=data))
+        return found
+
+    async def purge(self, entry_id: str) -> bool:
+        async with self._connection() as (connection, number), connection.transaction():
+            gone = await connection.fetch(
+                "DELETE FROM skoupa_bodies AS b USING skoupa_entries AS e"
+                " WHERE e.cluster = $1 AND e.id = $2 AND b.cluster = e.cluster AND b.uid = e.uid RETURNING b.uid",
+                number,
+                entry_id,
+            )
+            if gone:
+                await connection.execute(
+                    "UPDATE skoupa_entries SET kept = -1 WHERE cluster = $1 AND id = $2", number, entry_id
+                )
+        return bool(gone)
+
+    async def clusters(self) -> list[str]:
+        async with self._connection() as (connection, _):
+            return [
+                row[0] for row in await connection.fetch("SELECT name FROM skoupa_clusters ORDER BY name")
+            ]
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[tuple[_Connection, int]]:
+        """A connection, and the number of the cluster; of a reader whose cluster has no rows one that nobody has."""
+        pgdriver = driver()
+        try:
+            with translated(pgdriver, self.where):
+                with understood(self.where):
+                    pool = await self._ready_pool(pgdriver)
+                    connection = await pool.acquire(timeout=self._connect_seconds)
+                try:
+                    if self._number is None:
+                        await self._get_ready(connection)
+                    yield connection, _NOBODY if self._number is None else self._number
+                finally:
+                    await pool.release(connection)
+        except BaseException:
+            # After a loss it may be another database, or one that was put back from a copy.
+            self._number = None
+            raise
+
+    async def _ready_pool(self, pgdriver: Any) -> _Pool:
+        async with self._opening:
+            if self._pool is None:
+                milliseconds = str(int(self._statement_seconds * 1000))
+                self._pool = await pgdriver.create_pool(
+                    self._dsn,
+                    min_size=0,
+                    max_size=_CONNECTIONS,
+                    timeout=self._connect_seconds,
+                    # The server ends a statement first; this is for a server that no longer answers.
+                    command_timeout=self._statement_seconds + 2,
+                    reset=_leave_as_it_is,
+                    server_settings={
+                        "application_name": "skoupa",
+                        "statement_timeout": milliseconds,
+                        "idle_in_transaction_session_timeout": milliseconds,
+                        "default_transaction_read_only": "off" if self._writable else "on",
+                        **_ALONG_INDEXES,
+                    },
+                )
+            return self._pool
+
+    async def _get_ready(self, connection: _Connection) -> None:
+        # Looked at without the lock first: nearly always there is nothing to do.
+        if schema.missing(await _version(connection), where=self.where, writable=self._writable):
+            async with connection.transaction():
+                await connection.execute(f"SET LOCAL statement_timeout = {int(_LONG_SECONDS * 1000)}")
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATION_LOCK)
+                await connection.execute(schema.VERSIONS_TABLE)
+                version = await _version(connection)
+                for migration in schema.missing(version, where=self.where, writable=True):
+                    for statement in schema.statements(migration, "postgres"):
+                        await connection.execute(statement, timeout=_LONG_SECONDS)
+        find = "SELECT number FROM skoupa_clusters WHERE name = $1"
+        number = await connection.fetchval(find, self.cluster)
+        if number is None and self._writable:
+            await connection.execute(
+                "INSERT INTO skoupa_clusters (name) VALUES ($1) ON CONFLICT DO NOTHING", self.cluster
+            )
+            number = await connection.fetchval(find, self.cluster)
+        self._number = number
+
+
+async def _leave_as_it_is(_: _Connection) -> None:
+    """Nothing here outlives its transaction, so a round trip to reset the connection would be for nothing."""
+
+
+def _sql(statement: Statement) -> str:
+    names = ", ".join(name for name, _ in statement.columns)
+    arrays = ", ".join(f"${place}::{kind}[]" for place, (_, kind) in enumerate(statement.columns, start=1))
+    return f"WITH n ({names}) AS (SELECT * FROM unnest({arrays})) {statement.text}"  # noqa: S608 - constants
+
+
+async def _entries(connection: _Connection, query: reading.Query) -> list[Entry]:
+    text, values = query
+    return [reading.entry_of(row) for row in await connection.fetch(reading.numbered(text), *values)]
+
+
+async def _version(connection: _Connection) -> int:
+    if await connection.fetchval("SELECT to_regclass('skoupa_versions')") is None:
+        return 0
+    version: int = await connection.fetchval("SELECT coalesce(max(version), 0) FROM skoupa_versions")
+    return version
+
+
+@asynccontextmanager
+async def _patiently(connection: _Connection) -> AsyncIterator[None]:
+    async with connection.transaction():
+        await connection.execute(f"SET LOCAL statement_timeout = {int(_LONG_SECONDS * 1000)}")
+        await connection.execute("SET LOCAL enable_seqscan = on")
+        yield
+
+
+async def _forget_all(connection: _Connection, number: int, *, before: float) -> int:
+    """In pieces, so that nobody who writes waits long. A row that somebody intends meanwhile stays."""
+    text, _ = reading.oldest_query(number, before=before, limit=_PRUNED_AT_ONCE)
+    statement = (
+        f"WITH old AS ({reading.numbered(text)}), gone AS ("  # noqa: S608 - constants
+        "DELETE FROM skoupa_entries AS e USING old WHERE e.cluster = old.cluster AND e.uid = old.uid AND e.at < $2"
+        " AND e.outcome <> 'intended' RETURNING e.cluster, e.uid), bodies AS ("
+        "DELETE FROM skoupa_bodies AS b USING gone WHERE b.cluster = gone.cluster AND b.uid = gone.uid)"
+        " SELECT count(*) FROM gone"
+    )
+    total = 0
+    while count := await connection.fetchval(statement, number, before, _PRUNED_AT_ONCE):
+        total += count
+    return total
+
+
+async def _cut(connection: _Connection, number: int, *, most_bytes: int) -> float:
+    """The time before which everything has to go, so that the rest takes no more than that."""
+    async with _patiently(connection):
+        at = await connection.fetchval(
+            "SELECT max(at) FROM (SELECT at, sum(pg_column_size(e.*) + greatest(kept, 0))"
+            " OVER (ORDER BY at DESC, id DESC) AS total FROM skoupa_entries AS e WHERE cluster = $1) AS run"
+            " WHERE total > $2",
+            number,
+            most_bytes,
+            timeout=_LONG_SECONDS,
+        )
+    return -math.inf if at is None else math.nextafter(at, math.inf)

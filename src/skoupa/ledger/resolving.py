@@ -1,0 +1,100 @@
+"""What became of intents that a crash, or a leader that was replaced, left open: decided by a look at the cluster.
+
+To be done before the first new intent. A row that can't be decided because the cluster does not answer stays open for
+the next time. Rows are adopted: they carry our epoch then. The old leader may still be at work for a moment: its news
+of a deletion outranks what was decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Final, Literal
+
+import msgspec
+
+from skoupa.clock import Clock
+from skoupa.errors import SkoupaError
+from skoupa.ledger.rows import Entry, Result
+from skoupa.ledger.store import Resolution, Store
+
+# Times of deletions are whole seconds, and clocks differ a little.
+_SLACK_SECONDS: Final = 2.0
+_LOOKING_AT_ONCE: Final = 16
+_WRITTEN_AT_ONCE: Final = 500
+
+
+class Sight(msgspec.Struct, frozen=True, kw_only=True):
+    """What is there under the uid of a row. `since`: when its deletion was asked for, 0 where that is not known.
+
+    `ours`: something beyond the row shows that the deletion was Skoupa's, such as its Event.
+    """
+
+    state: Literal["present", "terminating", "absent", "unknown"]
+    since: float = 0.0
+    ours: bool = False
+
+
+class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+    """How many rows got which outcome, and those that nobody could decide."""
+
+    outcomes: dict[Result, int]
+    left: tuple[Entry, ...]
+
+
+def outcome_of(entry: Entry, sight: Sight) -> Result | None:
+    """None: nothing is known, so nothing is decided."""
+    match sight.state:
+        case "present":
+            return "still-there"
+        case "terminating":
+            # A deletion from before our intent is somebody else's.
+            somebody_else = 0 < sight.since < entry.at - _SLACK_SECONDS and not sight.ours
+            return "gone" if somebody_else else "terminating"
+        case "absent":
+            return "deleted" if sight.ours else "gone-by-unknown"
+        case "unknown":
+            return None
+
+
+async def resolve(
+    store: Store, look: Callable[[Entry], Awaitable[Sight]], *, epoch: int, clock: Clock
+) -> Resolved:
+    """Closes all open rows of the store's cluster, as far as `look` finds out. Raises LedgerUnavailable."""
+    outcomes: Counter[Result] = Counter()
+    left: list[Entry] = []
+    entries = await store.open_entries()
+    for begin in range(0, len(entries), _WRITTEN_AT_ONCE):
+        some = entries[begin : begin + _WRITTEN_AT_ONCE]
+        sights = await _look_at_all(some, look)
+        resolutions = []
+        for entry, sight in zip(some, sights, strict=True):
+            outcome = outcome_of(entry, sight)
+            if outcome is None:
+                left.append(entry)
+                continue
+            outcomes[outcome] += 1
+            resolutions.append(
+                Resolution(uid=entry.uid, seen=entry.epoch, epoch=epoch, outcome=outcome, at=clock.now())
+            )
+        if resolutions:
+            await store.write(resolutions)
+    return Resolved(outcomes=dict(outcomes), left=tuple(left))
+
+
+async def _look_at_all(entries: list[Entry], look: Callable[[Entry], Awaitable[Sight]]) -> list[Sight]:
+    sights = [Sight(state="unknown")] * len(entries)
+
+    async def work(places: Iterator[int]) -> None:
+        for place in places:
+            # What can't be read now is unknown; the others need not wait for it.
+            with contextlib.suppress(SkoupaError):
+                sights[place] = await look(entries[place])
+
+    places = iter(range(len(entries)))
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(_LOOKING_AT_ONCE, len(entries))):
+            group.create_task(work(places))
+    return sights

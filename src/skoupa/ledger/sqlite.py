@@ -1,0 +1,282 @@
+"""The ledger in one SQLite file: the default, for one replica with a volume.
+
+One thread writes and never blocks the event loop; readers have connections and threads of their own and see the last
+commit (WAL). What `write` returned for survives `kill -9`; a power cut may take the last moments, never the file.
+A connection that failed is closed and opened anew by the next call; so is one whose file was moved away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from skoupa.errors import LedgerUnavailable, LedgerUnusable
+from skoupa.ledger import reading
+from skoupa.ledger.connecting import Connection, connect, translated
+from skoupa.ledger.rows import Body, Entry, Tally
+from skoupa.ledger.statements import Statement, planned
+from skoupa.ledger.store import EVERYTHING, Change, Intent, Note, Place, Size, Wish
+
+T = TypeVar("T")
+
+BUSY_SECONDS: Final = 5.0
+_READERS: Final = 2
+_PRUNED_AT_ONCE: Final = 500
+
+
+class SqliteStore:
+    def __init__(
+        self, path: Path, *, cluster: str, writable: bool = True, busy_seconds: float = BUSY_SECONDS
+    ) -> None:
+        self.path = path
+        self.cluster = cluster
+        self.where = str(path)
+        self._writable = writable
+        self._busy_seconds = busy_seconds
+        self._writer: Connection | None = None
+        self._idle: list[Connection] = []
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="ledger-writer")
+        self._reading = ThreadPoolExecutor(_READERS, thread_name_prefix="ledger-reader")
+
+    async def open(self) -> None:
+        if self._writable:
+            await self._write(lambda _: None)
+        else:
+            await self._read(lambda _: None)
+
+    async def close(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self._end)
+
+    async def write(self, changes: Sequence[Change]) -> Mapping[str, str]:
+        return await self._write(lambda connection: _apply(connection, changes))
+
+    async def open_entries(self) -> list[Entry]:
+        return await self._entries(reading.open_query)
+
+    async def find(
+        self, wish: Wish = EVERYTHING, *, limit: int = 100, before: Place | None = None
+    ) -> list[Entry]:
+        return await self._entries(
+            lambda number: reading.find_query(number, wish, limit=limit, before=before)
+        )
+
+    async def get(self, entry_id: str) -> Entry | None:
+        found = await self.find(Wish(id=entry_id), limit=1)
+        return found[0] if found else None
+
+    async def untold(self, *, limit: int = 1000) -> list[Entry]:
+        return await self._entries(lambda number: reading.untold_query(number, limit=limit))
+
+    async def tally(self, since: float) -> list[Tally]:
+        rows = await self._rows(lambda number: reading.tally_query(number, since=since))
+        return [reading.tally_of(row) for row in rows]
+
+    async def prune(self, *, before: float, spare: float, most_bytes: int | None = None) -> int:
+        gone = 0
+        while count := await self._write(lambda connection: _forget(connection, before=min(before, spare))):
+            gone += count
+        if most_bytes is not None:
+            while count := await self._write(
+                lambda connection: (
+                    _forget(connection, before=spare) if _used(connection.raw) > most_bytes else 0
+                )
+            ):
+                gone += count
+        if gone:
+            await self._write(
+                lambda connection: connection.raw.execute("PRAGMA incremental_vacuum").fetchall()
+            )
+        return gone
+
+    async def size(self) -> Size:
+        return await self._read(_size)
+
+    async def body(self, entry_id: str) -> tuple[Body, ...]:
+        return (await self.bodies([entry_id])).get(entry_id, ())
+
+    async def bodies(self, entry_ids: Sequence[str]) -> Mapping[str, tuple[Body, ...]]:
+        return await self._read(lambda connection: _bodies(connection, entry_ids))
+
+    async def purge(self, entry_id: str) -> bool:
+        return await self._write(lambda connection: _purge(connection, entry_id))
+
+    async def clusters(self) -> list[str]:
+        return await self._read(
+            lambda connection: [
+                name for (name,) in connection.raw.execute("SELECT name FROM skoupa_clusters ORDER BY name")
+            ]
+        )
+
+    async def _entries(self, query: Callable[[int], reading.Query]) -> list[Entry]:
+        return await self._read(
+            lambda connection: [reading.entry_of(row) for row in _rows(connection, query)]
+        )
+
+    async def _rows(self, query: Callable[[int], reading.Query]) -> list[Any]:
+        return await self._read(lambda connection: _rows(connection, query))
+
+    async def _write(self, work: Callable[[Connection], T]) -> T:
+        if not self._writable:
+            raise LedgerUnusable(f"the ledger {self.path} was opened for reading only")
+        return await self._in(self._writing, self._as_writer, work)
+
+    async def _read(self, work: Callable[[Connection], T]) -> T:
+        return await self._in(self._reading, self._as_reader, work)
+
+    async def _in(
+        self,
+        threads: ThreadPoolExecutor,
+        how: Callable[[Callable[[Connection], T]], T],
+        work: Callable[[Connection], T],
+    ) -> T:
+        try:
+            future = asyncio.get_running_loop().run_in_executor(threads, how, work)
+        except RuntimeError as error:  # an executor that was shut down has no error of its own
+            raise LedgerUnavailable(f"the ledger {self.path} is closed") from error
+        return await future
+
+    def _as_writer(self, work: Callable[[Connection], T]) -> T:
+        with translated(self.path):
+            if self._writer is not None and self._writer.stale:
+                self._writer.raw.close()
+                self._writer = None
+        if self._writer is None:
+            self._writer = self._connect(writable=True)
+        try:
+            with translated(self.path):
+                return work(self._writer)
+        except LedgerUnavailable as error:
+            # A lock passes and a full volume gets room; anything else may be the connection's own state.
+            if not isinstance(error.__cause__, sqlite3.OperationalError) or "I/O" in error.message:
+                self._writer.raw.close()
+                self._writer = None
+            raise
+
+    def _as_reader(self, work: Callable[[Connection], T]) -> T:
+        connection = self._idle.pop() if self._idle else self._connect(writable=False)
+        try:
+            with translated(self.path):
+                if connection.stale or connection.number is None:
+                    connection.raw.close()
+                    connection = self._connect(writable=False)
+                answer = work(connection)
+        except BaseException:
+            connection.raw.close()
+            raise
+        self._idle.append(connection)
+        return answer
+
+    def _connect(self, *, writable: bool) -> Connection:
+        return connect(self.path, cluster=self.cluster, writable=writable, busy_seconds=self._busy_seconds)
+
+    def _end(self) -> None:
+        self._reading.shutdown()
+        for connection in self._idle:
+            connection.raw.close()
+        self._idle.clear()
+        self._writing.shutdown()
+        # The last to close moves the WAL into the file.
+        if self._writer is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._writer.raw.close()
+            self._writer = None
+
+
+def _apply(connection: Connection, changes: Sequence[Change]) -> dict[str, str]:
+    assert connection.number is not None
+    decided = [change.uid for change in changes if isinstance(change, Intent | Note)]
+    with connection.transaction() as cursor:
+        for statement, rows in planned(connection.number, changes):
+            cursor.executemany(_sql(statement), rows)
+        ids: dict[str, str] = {}
+        for uid in decided:
+            row = cursor.execute(
+                "SELECT id FROM skoupa_entries WHERE cluster = ? AND uid = ?", (connection.number, uid)
+            ).fetchone()
+            ids[uid] = row[0]
+    return ids
+
+
+def _sql(statement: Statement) -> str:
+    names = ", ".join(name for name, _ in statement.columns)
+    places = ", ".join("?" * len(statement.columns))
+    return f"WITH n ({names}) AS (VALUES ({places})) {statement.text}"
+
+
+def _rows(connection: Connection, query: Callable[[int], reading.Query]) -> list[Any]:
+    if connection.number is None:
+        return []
+    return connection.raw.execute(*query(connection.number)).fetchall()
+
+
+def _forget(connection: Connection, *, before: float) -> int:
+    assert connection.number is not None
+    with connection.transaction() as cursor:
+        keys = cursor.execute(
+            *reading.oldest_query(connection.number, before=before, limit=_PRUNED_AT_ONCE)
+        ).fetchall()
+        cursor.executemany("DELETE FROM skoupa_bodies WHERE cluster = ? AND uid = ?", keys)
+        cursor.executemany("DELETE FROM skoupa_entries WHERE cluster = ? AND uid = ?", keys)
+    return len(keys)
+
+
+def _used(raw: sqlite3.Connection) -> int:
+    pages, free, page = (
+        raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * page)
+
+
+def _size(connection: Connection) -> Size:
+    raw = connection.raw
+    count = raw.execute(
+        "SELECT count(*) FROM skoupa_entries WHERE cluster = ?", [connection.number]
+    ).fetchone()
+    path = Path(raw.execute("PRAGMA database_list").fetchone()[2])
+    files = [path, path.with_name(f"{path.name}-wal")]
+    return Size(
+        rows=count[0],
+        used=_used(raw),
+        allocated=sum(file.stat().st_size for file in files if file.exists()),
+    )
+
+
+def _bodies(connection: Connection, entry_ids: Sequence[str]) -> dict[str, tuple[Body, ...]]:
+    found: dict[str, tuple[Body, ...]] = {}
+    for entry_id in entry_ids:
+        rows = connection.raw.execute(
+            "SELECT b.part, b.form, b.data FROM skoupa_entries AS e"
+            " JOIN skoupa_bodies AS b ON b.cluster = e.cluster AND b.uid = e.uid"
+            " WHERE e.cluster = ? AND e.id = ? ORDER BY b.part",
+            (connection.number, entry_id),
+        ).fetchall()
+        if rows:
+            found[entry_id] = tuple(Body(part=part, form=form, data=data) for part, form, data in rows)
+    return found
+
+
+def _purge(connection: Connection, entry_id: str) -> bool:
+    """Overwritten in the file, and gone from the WAL as well: somebody has a right to that."""
+    raw = connection.raw
+    raw.execute("PRAGMA secure_delete = ON").fetchall()
+    try:
+        with connection.transaction() as cursor:
+            key = (connection.number, entry_id)
+            cursor.execute(
+                "DELETE FROM skoupa_bodies WHERE cluster = ?1 AND uid IN"
+                " (SELECT uid FROM skoupa_entries WHERE cluster = ?1 AND id = ?2)",
+                key,
+            )
+            there = cursor.rowcount > 0
+            if there:
+                cursor.execute("UPDATE skoupa_entries SET kept = -1 WHERE cluster = ? AND id = ?", key)
+    finally:
+        raw.execute("PRAGMA secure_delete = OFF").fetchall()
+    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return there

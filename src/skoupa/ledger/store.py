@@ -1,0 +1,161 @@
+"""What a ledger store can do, as a Protocol, and the changes that are written to it.
+
+A store keeps the rows of one cluster; a database may hold those of many. All changes of one `write` are in one
+transaction. Every method raises LedgerUnavailable when the database can't be used now, and may simply be called again:
+a store opens itself anew. Nothing here batches or retries, that is the journal's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from skoupa.ledger.rows import Body, Entry, Result, Tally
+
+
+class Intent(msgspec.Struct, frozen=True, kw_only=True):
+    """A delete is about to be sent. What goes to the trash goes with it or not at all."""
+
+    entry: Entry
+    bodies: tuple[Body, ...] = ()
+
+    @property
+    def uid(self) -> str:
+        return self.entry.uid
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision that sends nothing: its outcome (`braked`, `would-delete`) is known already."""
+
+    entry: Entry
+
+    @property
+    def uid(self) -> str:
+        return self.entry.uid
+
+
+class Finish(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an intent. Whoever intended last owns the row; news that it was deleted count from everybody."""
+
+    uid: str
+    epoch: int
+    outcome: Result
+    at: float
+    error: str = ""
+
+
+class Resolution(msgspec.Struct, frozen=True, kw_only=True):
+    """Closes a row that is still as open as it was `seen` (its epoch then), and takes it over."""
+
+    uid: str
+    seen: int
+    epoch: int
+    outcome: Result
+    at: float
+    error: str = ""
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """Its Event was written."""
+
+    uid: str
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    uid: str
+    restored_as: str
+
+
+Change = Intent | Note | Finish | Resolution | Told | Restored
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look for; None is anything, and `namespace=""` is what lives in none. `until` is not part of the span.
+
+    `kind` is a kind (`Deployment`) or the name that kubectl shows (`deployments.apps`).
+    """
+
+    id: str | None = None
+    uid: str | None = None
+    kind: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    since: float | None = None
+    until: float | None = None
+    mechanism: str | None = None
+    rule: str | None = None
+    run: str | None = None
+    outcomes: tuple[Result, ...] | None = None
+
+
+EVERYTHING = Wish()
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a page of `find` ended: the next one begins with what is older."""
+
+    at: float
+    id: str
+
+
+class Size(msgspec.Struct, frozen=True, kw_only=True):
+    """`used` is what the rows of this ledger take, `allocated` what the disk gives for them."""
+
+    rows: int
+    used: int
+    allocated: int
+
+
+class Store(Protocol):
+    @property
+    def cluster(self) -> str: ...
+
+    @property
+    def where(self) -> str:
+        """The database, as it may be shown to anybody."""
+
+    async def open(self) -> None:
+        """Connects and brings the schema up to date. Raises LedgerUnusable where waiting would not help."""
+
+    async def close(self) -> None: ...
+
+    async def write(self, changes: Sequence[Change]) -> Mapping[str, str]:
+        """Returns by uid the ids of the rows that were intended or noted: an older row keeps its own."""
+
+    async def open_entries(self) -> list[Entry]:
+        """Intended, and without an outcome; the oldest first."""
+
+    async def find(
+        self, wish: Wish = EVERYTHING, *, limit: int = 100, before: Place | None = None
+    ) -> list[Entry]:
+        """The newest first."""
+
+    async def get(self, entry_id: str) -> Entry | None: ...
+
+    async def untold(self, *, limit: int = 1000) -> list[Entry]:
+        """Deletions whose Event was not written; the oldest first."""
+
+    async def tally(self, since: float) -> list[Tally]:
+        """What counts against the ceilings of the brakes, the oldest first."""
+
+    async def prune(self, *, before: float, spare: float, most_bytes: int | None = None) -> int:
+        """Forgets what is older than `before`, and the oldest until the rest takes no more than `most_bytes`.
+
+        Open rows stay, and so does what was decided from `spare` on: the brakes count it. Returns how many went.
+        """
+
+    async def size(self) -> Size:
+        """Looks at all rows, so not for every scrape of a metric."""
+
+    async def body(self, entry_id: str) -> tuple[Body, ...]:
+        """The manifest and its dependents; empty when nothing is kept."""
+
+    async def bodies(self, entry_ids: Sequence[str]) -> Mapping[str, tuple[Body, ...]]: ...
+
+    async def purge(self, entry_id: str) -> bool:
+        """Erases its bodies; whether there were any."""
+
+    async def clusters(self) -> list[str]:
+        """The clusters that this database has rows of."""

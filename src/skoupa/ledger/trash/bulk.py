@@ -1,0 +1,120 @@
+"""Whole objects, read before they go: one by one, or in pages where many of one kind and namespace are about to go.
+
+What was read in pages counts only for the very state that was read (uid and resourceVersion); what changed meanwhile,
+or was not found in the pages, is read alone. Memory is bounded, and a list that brings mostly others is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import aclosing
+from typing import Any, Final
+
+from skoupa.errors import ApiError, BadReply, Forbidden, MethodNotAllowed, NotFound, SkoupaError, TimedOut
+from skoupa.facts.rows import Row, uid_text
+from skoupa.kube.client import Client
+from skoupa.kube.lists import Scope, pages
+from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import Resource
+
+Pack = Callable[[Resource, dict[str, Any]], bytes]
+
+# Below this a GET for each is quicker than a page of which most is not wanted.
+MANY: Final = 10
+_MOST_WAITING_BYTES: Final = 64 << 20
+# So many objects may be read for one that is wanted.
+_WASTE: Final = 5
+_PAGE: Final = 500
+
+
+class Alone:
+    """Reads one object; by a list on its name where get is not granted, as in the controller's role."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        # Where get was refused: it is not asked for again.
+        self._only_listed: set[tuple[str, str]] = set()
+
+    async def read(self, resource: Resource, name: str, *, namespace: str) -> dict[str, Any]:
+        place = (resource.qualified, namespace)
+        found: dict[str, Any] | None = None
+        if place not in self._only_listed:
+            try:
+                found = await self._client.get(resource, name, namespace=namespace, view=WHOLE)
+            except (Forbidden, MethodNotAllowed):
+                self._only_listed.add(place)
+        if found is None:
+            found = await self._client.find(resource, name, namespace=namespace, view=WHOLE)
+        if not (found.get("metadata") or {}).get("uid"):
+            raise BadReply(f"{resource.qualified}/{name} came without its uid")
+        return found
+
+
+class Reader:
+    """`pack` makes of an object what is kept of it."""
+
+    def __init__(self, client: Client, *, alone: Alone, pack: Pack) -> None:
+        self._client = client
+        self._alone = alone
+        self._pack = pack
+        self._ready: dict[tuple[str, str], bytes] = {}
+        self._waiting_bytes = 0
+
+    async def prepare(self, rows: Iterable[Row], *, labels: str = "") -> int:
+        """Reads ahead; how many were found. `labels` selects at least these rows. Fails silently: each is read later."""
+        groups: dict[tuple[Resource, str], list[Row]] = {}
+        for row in rows:
+            groups.setdefault((row.resource, row.namespace), []).append(row)
+        before = len(self._ready)
+        for (resource, namespace), wanted in groups.items():
+            if len(wanted) >= MANY:
+                try:
+                    await self._read_pages(resource, Scope(namespace=namespace, labels=labels), wanted)
+                except (ApiError, BadReply, TimedOut):
+                    continue
+        return len(self._ready) - before
+
+    def forget(self) -> None:
+        """What was read ahead for a run that is over."""
+        self._ready.clear()
+        self._waiting_bytes = 0
+
+    async def read(self, row: Row) -> bytes | None:
+        """None: it is gone, or another one has its name by now."""
+        uid = uid_text(row.uid)
+        ready = self._ready.pop((uid, row.resource_version), None)
+        if ready is not None:
+            self._waiting_bytes -= len(ready)
+            return ready
+        try:
+            found = await self._alone.read(row.resource, row.name, namespace=row.namespace)
+        except NotFound:
+            return None
+        return self._pack(row.resource, found) if found["metadata"]["uid"] == uid else None
+
+    async def _read_pages(self, resource: Resource, scope: Scope, rows: list[Row]) -> None:
+        wanted = {(uid_text(row.uid), row.resource_version) for row in rows}
+        seen = 0
+        async with aclosing(pages(self._client, resource, WHOLE, scope=scope, page_size=_PAGE)) as listing:
+            async for page in listing:
+                seen += len(page.items)
+                for found in page.items:
+                    metadata = found.get("metadata") or {}
+                    state = (metadata.get("uid", ""), metadata.get("resourceVersion", ""))
+                    if state in wanted and self._waiting_bytes < _MOST_WAITING_BYTES:
+                        wanted.discard(state)
+                        self._put(state, self._pack(resource, found))
+                full = self._waiting_bytes >= _MOST_WAITING_BYTES
+                if not wanted or full or seen > _PAGE + _WASTE * len(rows):
+                    return
+
+    def _put(self, state: tuple[str, str], packed: bytes) -> None:
+        self._waiting_bytes += len(packed) - len(self._ready.get(state, b""))
+        self._ready[state] = packed
+
+
+def why_not(error: SkoupaError) -> str:
+    """Without what came instead of an answer: that may be half of a Secret."""
+    if isinstance(error, BadReply):
+        return "the server's answer could not be read"
+    return error.status.message or error.message if isinstance(error, ApiError) else error.message

@@ -1,0 +1,110 @@
+"""What is in one body of the trash: a manifest, who it was, and what of it was not kept.
+
+A Secret's values are kept only where bodies are encrypted. Without a key nothing that may carry them is kept either:
+tools write whole objects into annotations, so of a Secret only short ones without any of its values stay.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.kube.resources import Resource
+from skoupa.ledger.trash.manifests import Manifest, stripped
+
+SECRETS: Final = "secrets"
+_VALUES: Final = ("data", "stringData")
+# Names, dates and switches are shorter; a copy of an object is not.
+_LONGEST_ANNOTATION: Final = 256
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """One object. `resource` is its kind as kubectl shows it, `uid` the one that it had.
+
+    `manifest` is None where it could not be kept, and `missing` says why. `withheld` are the keys of a Secret whose
+    values were not kept, `left_out` its annotations likewise. `unknown` says what else went that nobody looked at.
+    """
+
+    api_version: str
+    kind: str
+    resource: str
+    namespaced: bool
+    name: str
+    namespace: str = ""
+    uid: str
+    manifest: Manifest | None = None
+    missing: str = ""
+    withheld: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def part(self) -> str:
+        """What it is called beside what it went with."""
+        return "/".join(text for text in (self.resource, self.namespace, self.name) if text)
+
+
+_encoder: Final = msgspec.json.Encoder()
+_decoder: Final = msgspec.json.Decoder(Kept)
+
+
+def packed(kept: Kept) -> bytes:
+    return _encoder.encode(kept)
+
+
+def unpacked(data: bytes) -> Kept:
+    return _decoder.decode(data)
+
+
+def kept_of(found: Mapping[str, Any], resource: Resource, *, with_values: bool) -> Kept:
+    """From an object as the server sent it."""
+    manifest = stripped(found, resource)
+    withheld: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    if resource.qualified == SECRETS and not with_values:
+        manifest, withheld, left_out = _without_values(manifest)
+    metadata = found["metadata"]
+    return Kept(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        resource=resource.qualified,
+        namespaced=resource.namespaced,
+        name=str(metadata["name"]),
+        namespace=str(metadata.get("namespace", "")),
+        uid=str(metadata.get("uid", "")),
+        manifest=manifest,
+        withheld=withheld,
+        left_out=left_out,
+    )
+
+
+def _without_values(manifest: Manifest) -> tuple[Manifest, tuple[str, ...], tuple[str, ...]]:
+    values: dict[str, str] = {}
+    for field in _VALUES:
+        values |= {str(key): str(value) for key, value in (manifest.get(field) or {}).items()}
+    spellings = {spelt for value in values.values() for spelt in _spellings(value) if spelt}
+    metadata = dict(manifest["metadata"])
+    annotations: dict[str, str] = metadata.pop("annotations", None) or {}
+    harmless = {
+        key: value
+        for key, value in annotations.items()
+        if len(value) <= _LONGEST_ANNOTATION and not any(spelt in value for spelt in spellings)
+    }
+    if harmless:
+        metadata["annotations"] = harmless
+    found = {key: value for key, value in manifest.items() if key not in _VALUES}
+    left_out = tuple(sorted(annotations.keys() - harmless.keys()))
+    return {**found, "metadata": metadata}, tuple(sorted(values)), left_out
+
+
+def _spellings(value: str) -> tuple[str, ...]:
+    """As the server writes it, and as it was meant."""
+    try:
+        plain = base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return (value,)
+    return (value, value.rstrip("="), plain, plain.strip())

@@ -1,0 +1,114 @@
+"""A kept manifest made ready to be created again: where it goes, what must not take it again, what will differ.
+
+Pure. The label or annotation that let it go is taken off, unless a time to keep it for is given: then everything stays
+as it was written and `skoupa.dev/keep` holds it. References to owners name uids, which are others now; a reference to
+an owner that is not there would let the server's own collector take the object at once, so it is left out and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from skoupa import names
+from skoupa.expr.readings import At
+from skoupa.expr.ttl import parse_ttl
+from skoupa.ledger.trash.contents import SECRETS, Kept
+from skoupa.ledger.trash.manifests import Manifest
+from skoupa.model.verdicts import Claim
+
+_TTL_KEYS: Final = (
+    names.TTL_LABEL,
+    names.JANITOR_TTL_ANNOTATION,
+    names.JANITOR_EXPIRES_ANNOTATION,
+    names.TTL_CONTROLLER_TTL_ANNOTATION,
+)
+_DIFFERENCES: Final = {
+    "jobs.batch": "it runs again, whether or not it was finished",
+    "pods": "it starts anew, perhaps on another node",
+    "serviceaccounts": "tokens that were issued for it before are not valid any more",
+    "persistentvolumes": "what was stored in it is not in the trash",
+    "nodes": "its kubelet has to register it anew",
+}
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True):
+    """`differs` says, in sentences, what will not be as before."""
+
+    manifest: Manifest
+    differs: tuple[str, ...] = ()
+
+
+def made_ready(
+    kept: Kept, *, claims: Iterable[Claim] = (), into: str = "", keep: str = "", now: float = 0.0
+) -> Ready:
+    """`claims` are those it went by itself; `into` another namespace; `keep` the value of a label to hold it with."""
+    assert kept.manifest is not None
+    manifest = dict(kept.manifest)
+    metadata = dict(manifest["metadata"])
+    manifest["metadata"] = metadata
+    differs: list[str] = []
+    if into and kept.namespaced and into != kept.namespace:
+        metadata["namespace"] = into
+        differs.append(f"it was in the namespace {kept.namespace}; what names it there does not find it")
+    differs += _let_live(metadata, claims, keep=keep, now=now)
+    if kept.resource == SECRETS and kept.withheld:
+        manifest["data"] = dict.fromkeys(kept.withheld, "")
+        differs.append(f"without its values, which were not kept: {', '.join(kept.withheld)} are empty")
+    if kept.left_out:
+        differs.append(f"without the annotations {', '.join(kept.left_out)}")
+    if kept.resource in _DIFFERENCES:
+        differs.append(_DIFFERENCES[kept.resource])
+    if kept.resource == "services" and (manifest.get("spec") or {}).get("type") == "LoadBalancer":
+        differs.append("its load balancer is a new one, perhaps with another address")
+    return Ready(manifest=manifest, differs=tuple(differs))
+
+
+def relinked(manifest: Manifest, uids: Mapping[str, str | None]) -> tuple[Manifest, tuple[str, ...]]:
+    """With the new uid of each owner; None is an owner that is not there: it is left out, and named in the answer."""
+    metadata = manifest["metadata"]
+    owners: list[dict[str, Any]] = metadata.get("ownerReferences") or []
+    if not owners:
+        return manifest, ()
+    kept = []
+    left_out = []
+    for owner in owners:
+        new = uids.get(str(owner.get("uid", "")))
+        if new is None:
+            left_out.append(f"{owner.get('kind')} {owner.get('name')}")
+        else:
+            kept.append({**owner, "uid": new})
+    linked = {key: value for key, value in metadata.items() if key != "ownerReferences"}
+    if kept:
+        linked["ownerReferences"] = kept
+    return {**manifest, "metadata": linked}, tuple(left_out)
+
+
+def _let_live(metadata: dict[str, Any], claims: Iterable[Claim], *, keep: str, now: float) -> list[str]:
+    if keep:
+        metadata["labels"] = {**(metadata.get("labels") or {}), names.KEEP_LABEL: keep}
+        return [f"it is kept: {names.KEEP_LABEL}={keep}"]
+    killing = {dict(claim.reason.facts).get("key", "") for claim in claims}
+    if any(claim.mechanism == "ttl" for claim in claims):
+        killing.update(_TTL_KEYS)
+    said: list[str] = []
+    for field in ("labels", "annotations"):
+        written: dict[str, str] = metadata.get(field) or {}
+        taken = [key for key in written if key in killing or _is_past(key, written[key], now)]
+        if taken:
+            left = {key: value for key, value in written.items() if key not in taken}
+            metadata.pop(field)
+            if left:
+                metadata[field] = left
+            said += (f"without {key}={written[key]}, by which it would go again" for key in taken)
+    return said
+
+
+def _is_past(key: str, value: str, now: float) -> bool:
+    """A TTL that is a date and over: what went along with something else would now go by itself, at once."""
+    if key != names.TTL_LABEL:
+        return False
+    reading = parse_ttl(value)
+    return isinstance(reading, At) and reading.epoch_seconds <= now

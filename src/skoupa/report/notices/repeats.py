@@ -1,0 +1,46 @@
+"""Which Notices say nothing new: a delete that fails is tried for hours, and people want to hear of it once.
+
+Remembers what was told for a while, a bounded number of things. What happens to an object only once (it goes, it is
+announced for a time) is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from skoupa.report.notices.notice import Notice
+
+REMEMBERED_SECONDS: Final = 6 * 3600.0
+REMEMBERED: Final = 20_000
+_REPEATING: Final = frozenset({"failed", "held", "stuck", "braked", "would-delete"})
+
+Key = tuple[str, str, str, str, str, str]
+
+
+class Repeats:
+    def __init__(self, *, most: int = REMEMBERED) -> None:
+        self._told: OrderedDict[Key, float] = OrderedDict()
+        self._most = most
+        self.suppressed = 0
+
+    def is_new(self, notice: Notice) -> bool:
+        """Whether it is worth telling; it counts as told from then on."""
+        if notice.what not in _REPEATING:
+            return True
+        key = _key(notice)
+        told = self._told.get(key)
+        if told is not None and notice.at - told < REMEMBERED_SECONDS:
+            self.suppressed += 1
+            return False
+        self._told[key] = notice.at
+        self._told.move_to_end(key)
+        while len(self._told) > self._most:
+            self._told.popitem(last=False)
+        return True
+
+
+def _key(notice: Notice) -> Key:
+    # The words of a failure change from try to try (a version, a request's id); those of a hold are its meaning.
+    why = "" if notice.what == "failed" else notice.why
+    return (notice.what, notice.kind, notice.namespace, notice.name, notice.uid, why)

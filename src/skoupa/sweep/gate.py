@@ -1,0 +1,95 @@
+"""The way out: a delete passes only where every ceiling has room for it, and gives its place back when nothing went.
+
+A place is taken after the last judgement and right before the delete is sent, so nothing overshoots. Where nobody knows
+whether a delete went (no answer came), its place stays taken, and the next try for the same object uses it again: a
+server that is away must not fill the ceilings with tries. A Namespace or definition counts as what is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from skoupa.errors import ApiError, LeaseLost, LedgerUnavailable, SkoupaError, Withdrawn
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.cascade import is_definition, is_namespace
+from skoupa.model.verdicts import Claim
+from skoupa.sweep.ceilings import Ceilings, Going, Reservation, Trip
+
+# Mechanisms by which the object's own label decides, and nobody's rule.
+_LABELLED: Final = frozenset({"ttl"})
+
+
+class Gate:
+    """`weigh` counts what is in a Namespace or definition.
+
+    `tripped` hears of a ceiling that is full, and says whether there is room after all.
+    """
+
+    def __init__(
+        self,
+        ceilings: Ceilings,
+        *,
+        weigh: Callable[[Row], Awaitable[int]],
+        tripped: Callable[[Trip], bool],
+    ) -> None:
+        self._ceilings = ceilings
+        self._weigh = weigh
+        self._tripped = tripped
+        self._places: dict[Uid, Reservation] = {}
+        # Deletes of which nobody knows whether they went.
+        self._open: set[Uid] = set()
+
+    async def enter(self, row: Row, claim: Claim, *, still_wanted: Callable[[], bool]) -> bool:
+        """Whether it may go now. Weighing takes a while, so `still_wanted` is asked after it."""
+        if row.uid in self._open:
+            return True
+        weight = 1
+        if is_namespace(row) or is_definition(row):
+            weight += await self._weigh(row)
+            if not still_wanted():
+                return False
+        wanted = going(row, claim, weight=weight)
+        place = self._ceilings.reserve(wanted)
+        if isinstance(place, Trip) and self._tripped(place):
+            place = self._ceilings.reserve(wanted)
+        if isinstance(place, Trip):
+            return False
+        self._places[row.uid] = place
+        return True
+
+    def left(self, row: Row, outcome: str) -> None:
+        """What became of it; `gone` is what somebody else deleted, unless an earlier try of ours did."""
+        place = self._places.pop(row.uid, None)
+        unsure = row.uid in self._open
+        self._open.discard(row.uid)
+        went = outcome in {"deleted", "terminating"} or (outcome == "gone" and unsure)
+        if place is not None and not went:
+            self._ceilings.give_back(place)
+
+    def failed(self, row: Row, error: SkoupaError) -> None:
+        refused = isinstance(error, ApiError) and error.status.code < 500
+        if refused or isinstance(error, Withdrawn | LeaseLost | LedgerUnavailable):
+            if row.uid not in self._open:
+                self.left(row, "stays")
+        elif row.uid in self._places:
+            self._open.add(row.uid)
+
+    def forget(self, uid: Uid) -> None:
+        """It is gone, whoever did it: what was taken for a try of ours stays counted."""
+        if uid in self._open:
+            self._open.discard(uid)
+            self._places.pop(uid, None)
+
+
+def going(row: Row, claim: Claim, *, weight: int = 1) -> Going:
+    return Going(
+        namespace=row.name if is_namespace(row) else row.namespace,
+        rule=rule_of(claim.mechanism, claim.rule),
+        weight=weight,
+    )
+
+
+def rule_of(mechanism: str, rule: str) -> str:
+    """The rule that a ceiling counts for; a label on the object itself is none."""
+    return "" if mechanism in _LABELLED else rule

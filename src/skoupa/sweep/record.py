@@ -1,0 +1,135 @@
+"""What the sweep writes down: an intent before each delete, and what came of it.
+
+A delete whose intent could not be recorded is not sent. Decisions of a replica carry the epoch of its lease, so that a
+new leader can tell whose open rows it finds. While the ledger is away everything due is held, and looked at again as
+soon as it is back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from skoupa.clock import Clock
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Row, uid_text
+from skoupa.ledger.journal import Journal, OnFailure
+from skoupa.ledger.nowhere import NoStore
+from skoupa.ledger.rows import Body, Entry, Ids, Result
+from skoupa.ledger.store import Intent, Store
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Claim, Hold, Verdict
+
+_OUTCOMES: Final[dict[str, Result]] = {"deleted": "deleted", "terminating": "terminating", "gone": "gone"}
+
+
+async def _no_bodies(row: Row, claim: Claim) -> tuple[Body, ...] | Hold:  # noqa: ARG001 - of the Protocol
+    return ()
+
+
+async def _not_ahead(rows: Sequence[Row]) -> None:  # noqa: ARG001 - of the Protocol
+    return
+
+
+class Record:
+    """`bodies` reads what goes to the trash along with an intent; a Hold where nothing may go without it."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        on_failure: OnFailure = "stop",
+        epoch: Callable[[], int] = lambda: 0,
+        bodies: Callable[[Row, Claim], Awaitable[tuple[Body, ...] | Hold]] = _no_bodies,
+    ) -> None:
+        self.store = store
+        self.journal = Journal(store, clock=clock, on_failure=on_failure)
+        self._clock = clock
+        self._on_failure = on_failure
+        self._epoch = epoch
+        self.bodies = bodies
+        # Hears of what is about to be looked at, so that bodies of many can be read in one go.
+        self.read_ahead: Callable[[Sequence[Row]], Awaitable[None]] = _not_ahead
+        self._ids = Ids(clock)
+        # Whether something was held since somebody last asked, however short the ledger was away.
+        self.held = False
+        # Where nothing is kept nothing has to be written, nor waited for.
+        self.kept = not isinstance(store, NoStore)
+
+    @property
+    def epoch(self) -> int:
+        return self._epoch()
+
+    async def intend(self, row: Row, claim: Claim) -> Hold | None:
+        """Returns when it is on disk. After a Hold, or LedgerUnavailable, nothing may be sent."""
+        if not self.kept:
+            return None
+        bodies = await self.bodies(row, claim)
+        if isinstance(bodies, Hold):
+            return bodies
+        await self.journal.intend([Intent(entry=self._entry(row, (claim,), ()), bodies=bodies)])
+        return None
+
+    def finished(self, row: Row, outcome: str) -> None:
+        self._finish(row, _OUTCOMES[outcome])
+
+    def failed(self, row: Row, error: SkoupaError) -> None:
+        self._finish(row, "failed", error=error.message)
+
+    def withdrawn(self, row: Row, why: str) -> None:
+        """A fresh look found that it stays."""
+        self._finish(row, "failed", error=f"it stays: {why}")
+
+    def would_delete(self, row: Row, claim: Claim) -> None:
+        self._note(row, (claim,), (), "would-delete")
+
+    def braked(self, row: Row, verdict: Verdict) -> None:
+        self._note(row, verdict.claims, verdict.holds, "braked")
+
+    def told(self, uids: Sequence[str]) -> None:
+        """The Event of these deletions was written."""
+        if self.kept:
+            self.journal.told(uids)
+
+    def hold(self, row: Row, now: float) -> Hold | None:  # noqa: ARG002 - it is the same for all
+        error = self.journal.error
+        if error is None or self._on_failure == "continue":
+            return None
+        self.held = True
+        return Hold(reason=reason("ledger-away", why=error.message))
+
+    def _note(self, row: Row, claims: tuple[Claim, ...], holds: tuple[Hold, ...], outcome: Result) -> None:
+        if self.kept:
+            entry = self._entry(row, claims, holds)
+            self.journal.note(msgspec.structs.replace(entry, outcome=outcome, finished_at=entry.at))
+
+    def _finish(self, row: Row, outcome: Result, *, error: str = "") -> None:
+        if not self.kept:
+            return
+        self.journal.finish(uid_text(row.uid), outcome=outcome, epoch=self.epoch, error=error)
+
+    def _entry(self, row: Row, claims: tuple[Claim, ...], holds: tuple[Hold, ...]) -> Entry:
+        claim = claims[0]
+        resource = row.resource
+        return Entry(
+            id=self._ids.next(),
+            cluster=self.store.cluster,
+            at=self._clock.now(),
+            api_version=resource.api_version,
+            kind=resource.kind,
+            resource=resource.qualified,
+            namespace=row.namespace,
+            name=row.name,
+            uid=uid_text(row.uid),
+            labels=row.labels,
+            mechanism=claim.mechanism,
+            rule=claim.rule,
+            due=claim.due,
+            claims=claims,
+            holds=holds,
+            propagation=claim.propagation,
+            epoch=self.epoch,
+        )

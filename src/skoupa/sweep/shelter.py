@@ -1,0 +1,71 @@
+"""Namespaces in which nothing goes, read freshly: protected ones, and those with a keep label.
+
+What would take along something in them asks here: neither the end of a definition nor the garbage collector knows of
+such namespaces. What is known by feeds may be a moment old, so nothing of it is taken over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from typing import Final
+
+import msgspec
+
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Extraction, Row
+from skoupa.judge.cascade import called
+from skoupa.judge.protection import Protection
+from skoupa.kube.client import Client
+from skoupa.kube.lists import Scope, pages
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import NAMESPACES, Resource
+from skoupa.model.reasons import Reason, reason, render
+from skoupa.model.verdicts import Hold
+
+_SHELTERS: Final = frozenset({"protected-namespace", "kept"})
+
+
+class Shelter(msgspec.Struct, frozen=True, kw_only=True):
+    """By name of the Namespace: why nothing in it goes, and until when. `unknown`: why that could not be read."""
+
+    places: dict[str, tuple[Reason, float | None]] = {}
+    unknown: str = ""
+
+    def hold(self, inside: Row) -> Hold | None:
+        found = self.places.get(inside.namespace)
+        if found is None:
+            return None
+        why, until = found
+        return Hold(reason=reason("protects-inside", object=called(inside), why=render(why)), until=until)
+
+
+async def sheltered(client: Client, *, protection: Protection, extraction: Extraction, now: float) -> Shelter:
+    places: dict[str, tuple[Reason, float | None]] = {}
+    try:
+        async with aclosing(rows_of(client, NAMESPACES, extraction, places=("",))) as rows:
+            async for row in rows:
+                for told, until in protection.reasons(row, now):
+                    if told.code in _SHELTERS:
+                        places.setdefault(row.name, (_of_contents(told), until))
+    except SkoupaError as error:
+        return Shelter(places=places, unknown=error.message)
+    return Shelter(places=places)
+
+
+def _of_contents(told: Reason) -> Reason:
+    return Reason("namespace-kept", told.facts) if told.code == "kept" else told
+
+
+async def rows_of(
+    client: Client, resource: Resource, extraction: Extraction, *, places: Iterable[str]
+) -> AsyncGenerator[Row, None]:
+    """All of them in these places; raises where one can't be read or understood."""
+    for place in places:
+        listing = pages(client, resource, METADATA, scope=Scope(namespace=place))
+        async with aclosing(listing):
+            async for page in listing:
+                if page.undecodable:
+                    raise SkoupaError(page.undecodable[0].why)
+                for item in page.items:
+                    yield extraction.row(resource, item)

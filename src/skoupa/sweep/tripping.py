@@ -1,0 +1,62 @@
+"""What is to become of a ceiling that trips, as a value: the Brake that holds its scope, and the words for it.
+
+The name of such a Brake says what tripped, so that tripping twice makes one Brake. Nothing is written here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final
+
+import msgspec
+
+from skoupa.kinds.brake import BrakeSpec, Scope
+from skoupa.sweep.ceilings import HOUR, MINUTE, Trip
+
+_NO_NAME: Final = re.compile("[^a-z0-9-]+")
+_LONGEST_NAME: Final = 200
+_SPANS: Final = {MINUTE: "minute", HOUR: "hour"}
+_SETTINGS: Final = {"all": "", "namespace": "namespace", "rule": "rule"}
+
+
+class Tripped(msgspec.Struct, frozen=True, kw_only=True):
+    """A Brake that Skoupa pulls itself. `span` is what tripped, in one word; `by` says it with its numbers."""
+
+    name: str
+    spec: BrakeSpec
+    span: str
+    by: str
+
+
+def of_ceiling(trip: Trip) -> Tripped:
+    ceiling = trip.ceiling
+    length = _SPANS.get(ceiling.seconds, f"{ceiling.seconds} s")
+    setting = f"{_SETTINGS[ceiling.span]}Per{length.capitalize()}" if ceiling.seconds in _SPANS else ""
+    setting = f"brakes.{setting[0].lower()}{setting[1:]}" if setting else "a ceiling"
+    where = {"all": "", "namespace": f" in the namespace {trip.name}", "rule": f" by {trip.name}"}
+    more = "one more" if trip.weight == 1 else f"{trip.weight} more at once"
+    by = (
+        f"{trip.gone} deletions{where[ceiling.span]} within a {length}, and {more} would be over the {ceiling.most} "
+        f"of {setting}"
+    )
+    scope = {
+        "all": Scope(all=True),
+        "namespace": Scope(namespace=trip.name),
+        "rule": Scope(policy=trip.name),
+    }[ceiling.span]
+    return Tripped(
+        name=brake_name("ceiling", ceiling.span, trip.name, f"per-{length}"),
+        spec=BrakeSpec(scope=scope, reason=by),
+        span=f"{ceiling.span}-{length}",
+        by=by,
+    )
+
+
+def brake_name(*parts: str) -> str:
+    """A name that an object may have; parts that could not stand in one are told apart by a digest."""
+    said = "-".join(part for part in parts if part)
+    name = _NO_NAME.sub("-", said.lower()).strip("-")[:_LONGEST_NAME].strip("-")
+    if name == said:
+        return name
+    return f"{name}-{hashlib.sha256(said.encode()).hexdigest()[:8]}"

@@ -1,0 +1,209 @@
+"""`pause`, `brakes`, `brakes release`: what they write and say; and that `plan`, `explain` and `sweep` obey Brakes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from skoupa.cli import brakes, pause, release
+from skoupa.cli.pause import read_scope
+from skoupa.errors import UsageError
+from skoupa.kinds import definitions
+from skoupa.kinds.brake import BRAKES, EVERYTHING, BrakeSpec, Scope, manifest
+from skoupa.kube.client import Client
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS
+from skoupa.sim.state.access import Rule
+from tests.unit.cli.saying import Shell
+from tests.unit.cli.worlds import Town, config_map, granting, obj
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def bare(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> Town:
+    """A town without the kind."""
+    town = Town(skoupa, monkeypatch)
+    for module in (pause, brakes, release):
+        monkeypatch.setattr(module, "in_cluster", town._in_cluster)
+    return town.holding(obj("Namespace", "shop"))
+
+
+@pytest.fixture
+def town(bare: Town) -> Town:
+    async def install() -> None:
+        async with bare.cluster:
+            client = Client(bare.cluster, bare.clock)
+            for definition in definitions():
+                await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
+            for _ in range(200):
+                await asyncio.sleep(0)
+
+    asyncio.run(install())
+    return bare
+
+
+def pulled(town: Town, name: str, **spec: Any) -> None:
+    asyncio.run(
+        Client(town.cluster, town.clock).create(
+            BRAKES, manifest(name, BrakeSpec(scope=Scope(**spec), reason="the audit"))
+        )
+    )
+
+
+def found(town: Town) -> dict[str, dict[str, Any]]:
+    return {one["metadata"]["name"]: one for one in town.cluster.objects(BRAKES)}
+
+
+def test_pause_without_a_scope_stops_everything_and_says_how_to_release_it(town: Town) -> None:
+    said = town("pause", "--reason", "the storage is down")
+    assert said.code == 0, said.err
+    assert said.out == (
+        "Nothing goes any more: Brake pause-all\nTo release it: skoupa brakes release pause-all\n"
+    )
+    assert "no controller has answered yet" in said.err
+    assert found(town)["pause-all"]["spec"] == {"scope": {"all": True}, "reason": "the storage is down"}
+
+
+def test_pause_narrows_by_its_parts_and_ends_by_itself(town: Town) -> None:
+    said = town("pause", "ns/shop", "kind/pods", "--for", "2h")
+    assert said.code == 0, said.err
+    assert "Nothing of ns/shop kind/pods goes any more until" in said.out
+    (made,) = found(town).values()
+    assert made["metadata"]["name"] == "pause-ns-shop-kind-pods"
+    assert made["spec"] == {
+        "scope": {"namespace": "shop", "kind": "pods"},
+        "until": "2026-05-01T14:00:00Z",
+    }
+
+
+def test_pausing_the_same_again_changes_its_end_and_keeps_one_brake(town: Town) -> None:
+    assert town("pause", "ns/shop", "--for", "2h", "--reason", "first").code == 0
+    assert town("pause", "ns/shop").code == 0
+    (made,) = found(town).values()
+    assert made["spec"] == {"scope": {"namespace": "shop"}, "reason": "first"}
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("shop",), '"shop" is no scope: write all'),
+        (("ns/",), "is no scope"),
+        (("all", "ns/shop"), '"all" is no scope'),
+        (("ns/a", "ns/b"), "ns is given twice"),
+        (("mechanism/tll",), "mechanism"),
+        (("ns/Shop_1",), "namespace"),
+        (("--for", "soon"), "is no duration"),
+        (("--for", "0"), "give more than nothing"),
+        (("--until", "2020-01-01"), "is past"),
+        (("--until", "17:00", "--for", "2h"), "can't go together"),
+    ],
+)
+def test_a_pause_that_can_not_be_meant_writes_nothing(town: Town, args: tuple[str, ...], told: str) -> None:
+    said = town("pause", *args)
+    assert said.code == 2
+    assert told in said.sentence
+    assert not found(town)
+
+
+def test_a_pause_that_holds_nothing_is_doubted_aloud(town: Town) -> None:
+    assert "there is no namespace shpo now" in town("pause", "ns/shpo").err
+    assert "there is no kind podz in this cluster" in town("pause", "kind/podz").err
+    assert "there is no kind" not in town("pause", "kind/pods").err
+
+
+def test_without_the_kind_every_command_says_how_to_get_it(bare: Town) -> None:
+    for args in (("pause",), ("brakes",), ("brakes", "release", "x", "--yes")):
+        said = bare(*args)
+        assert said.code == 2
+        assert said.sentence == "this cluster has no kind brakes.skoupa.dev: `skoupa install` brings it"
+
+
+def test_who_may_not_create_brakes_is_told_which_right_is_missing(town: Town) -> None:
+    granting(Rule(verbs=("get",), resources=("*",)))(town.cluster)
+    town.user = "bob"
+    said = town("pause")
+    assert said.code == 6
+    assert "ask for the right to create brakes.skoupa.dev" in said.sentence
+
+
+def test_brakes_shows_what_stands_still(town: Town) -> None:
+    assert town("brakes").out == "No Brakes: nothing stands still.\n"
+    pulled(town, "stop", namespace="shop")
+    said = town("brakes")
+    assert said.out.splitlines()[0].split() == ["NAME", "SCOPE", "STATE", "HELD", "SINCE", "UNTIL", "REASON"]
+    assert said.out.splitlines()[1].split() == ["stop", "ns/shop", "holds", "the", "audit"]
+    assert town("brakes", "-o", "name").out == "brake.skoupa.dev/stop\n"
+    document = town.document("brakes")
+    assert (document["apiVersion"], document["kind"]) == ("skoupa.dev/v1alpha1", "BrakeList")
+    (item,) = document["items"]
+    assert item["spec"]["scope"] == {"namespace": "shop"}
+    assert "managedFields" not in item["metadata"]
+
+
+def test_release_needs_a_yes_where_nobody_can_be_asked(town: Town) -> None:
+    pulled(town, "stop", all=True)
+    said = town("brakes", "release", "stop")
+    assert said.code == 5
+    assert "release needs --yes" in said.err
+    assert found(town)
+
+
+def test_release_deletes_the_brake(town: Town) -> None:
+    pulled(town, "stop", all=True)
+    said = town("brakes", "release", "brake.skoupa.dev/stop", "--yes")
+    assert said.code == 0, said.err
+    assert said.out == "stop (all): the audit\nreleased stop\n"
+    assert not found(town)
+
+
+def test_release_of_a_brake_that_nobody_lets_go_says_what_to_do(town: Town) -> None:
+    pulled(town, "stop", all=True)
+    patch = {"metadata": {"finalizers": ["skoupa.dev/brake"]}}
+    asyncio.run(Client(town.cluster, town.clock).merge_patch(BRAKES, "stop", patch))
+    said = town("brakes", "release", "stop", "--yes")
+    assert said.code == 3
+    assert "no controller has let it go" in said.err
+    assert "kubectl patch brake stop --type=merge" in said.err
+    (left,) = found(town).values()
+    assert left["metadata"]["annotations"]["skoupa.dev/released-by"]
+
+
+def test_release_of_a_brake_that_is_not_there(town: Town) -> None:
+    said = town("brakes", "release", "nosuch", "--yes")
+    assert said.code == 2
+    assert said.sentence == "there is no Brake nosuch: `skoupa brakes` lists them"
+
+
+def test_plan_and_explain_say_what_a_brake_holds_and_sweep_leaves_it(town: Town) -> None:
+    town.holding(config_map("a", "1h"), config_map("b", "1h", namespace="default"))
+    pulled(town, "stop", namespace="shop")
+    document = town.document("plan", "-A")
+    reasons = {item["name"]: [hold["reason"]["text"] for hold in item["holds"]] for item in document["items"]}
+    assert reasons == {"a": ["brake stop: the audit"], "b": []}
+    assert "held by: brake stop: the audit" in town("explain", "cm/a", "-n", "shop").out
+    assert town("sweep", "-A", "--yes").code == 0
+    assert town.find(CONFIG_MAPS, "a") is not None
+    assert town.find(CONFIG_MAPS, "b", namespace="default") is None
+
+
+def test_plan_tells_that_brakes_can_not_be_read_and_sweep_refuses(town: Town) -> None:
+    town.holding(config_map("a", "1h"))
+    kinds = ("configmaps", "namespaces")
+    granting(Rule(verbs=("get", "list", "delete"), resources=kinds))(town.cluster)
+    town.user = "bob"
+    said = town("plan", "configmaps", "-n", "shop")
+    assert "whether a Brake holds any of it is not known: no permission: list brakes.skoupa.dev" in said.err
+    swept = town("sweep", "configmaps", "-n", "shop", "--yes")
+    assert swept.code == 5
+    assert "which Brakes there are is not known, so nothing goes" in swept.err
+    assert town.find(CONFIG_MAPS, "a") is not None
+
+
+def test_a_scope_is_read_as_it_is_shown() -> None:
+    assert read_scope(()) == read_scope(("all",)) == EVERYTHING
+    assert read_scope(("namespace/shop", "mechanism/ttl")) == Scope(namespace="shop", mechanism="ttl")
+    assert read_scope(("policy/shop/old-pods",)) == Scope(policy="shop/old-pods")
+    with pytest.raises(UsageError):
+        read_scope(("pods",))

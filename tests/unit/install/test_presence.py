@@ -1,0 +1,66 @@
+"""The way out: what is named, in which order, and what a Brake's finalizer needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from skoupa.install.presence import Found, look, removal, removal_order
+from skoupa.kinds import definitions
+from skoupa.kinds.brake import BRAKES, BrakeSpec, Scope, manifest
+from skoupa.kube.client import Client
+from skoupa.kube.discovery import discover
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
+from skoupa.sim.cluster import EmbeddedCluster
+from tests.unit.sim.asking import on_cluster
+
+pytestmark = pytest.mark.unit
+
+FREEING = 'kubectl patch brakes.skoupa.dev stop --type=merge -p \'{"metadata":{"finalizers":null}}\''
+
+
+def found(resource: str, name: str, **rest: Any) -> Found:
+    values: dict[str, Any] = {"api_version": "v1", "kind": "", "namespace": "", "meaning": "", "command": ""}
+    return Found(resource=resource, name=name, **{**values, **rest})
+
+
+def test_a_brake_is_freed_after_the_controller_is_stopped_and_before_its_definition_goes() -> None:
+    pieces = removal_order(
+        [
+            found("customresourcedefinitions.apiextensions.k8s.io", "brakes.skoupa.dev"),
+            found("brakes.skoupa.dev", "stop", finalizers=("skoupa.dev/brake",)),
+            found("deployments.apps", "skoupa", namespace="skoupa"),
+            found("namespaces", "skoupa"),
+        ]
+    )
+    assert removal(pieces) == [
+        "kubectl delete deployments.apps skoupa -n skoupa",
+        FREEING,
+        "kubectl delete brakes.skoupa.dev stop",
+        "kubectl delete customresourcedefinitions.apiextensions.k8s.io brakes.skoupa.dev",
+        "kubectl delete namespaces skoupa",
+    ]
+
+
+def test_a_brake_that_waits_for_a_controller_that_is_gone_is_freed_too() -> None:
+    waiting = found("brakes.skoupa.dev", "stop", finalizers=("skoupa.dev/brake",), terminating=True)
+    assert removal([waiting]) == [FREEING]
+
+
+def test_brakes_are_found_whoever_made_them_and_say_what_their_finalizer_means() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = Client(cluster, cluster.clock)
+        for definition in definitions():
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
+        await cluster.clock.sleep(2)
+        for name, finalizers in (("stop", ["skoupa.dev/brake"]), ("plain", [])):
+            body = manifest(name, BrakeSpec(scope=Scope(all=True)))
+            body["metadata"]["finalizers"] = finalizers
+            await client.create(BRAKES, body)
+        presence = await look(client, discovery=await discover(client), home="skoupa")
+        told = {one.name: one.meaning for one in presence.found if one.resource == BRAKES.qualified}
+        assert told["plain"] == "what it holds is not held any more"
+        assert "its finalizer skoupa.dev/brake is removed by the controller" in told["stop"]
+
+    on_cluster(work)

@@ -1,0 +1,281 @@
+"""The rules of a store, the same for every database: a test class inherits them and has a fixture `store`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from skoupa.ledger.rows import Body, Entry, Result
+from skoupa.ledger.store import Change, Intent, Note, Place, Restored, Store, Wish
+from tests.unit.ledger.entries import CLUSTER, entry, finish, intent, note, resolution, told
+
+OUTCOMES: tuple[Result, ...] = ("deleted", "terminating", "gone", "failed", "braked", "would-delete")
+NewStore = Callable[[str], Store]
+
+
+async def outcome_after(store: Store, *changes: Change) -> str:
+    """Of the one row that the changes speak of, each written by itself."""
+    for change in changes:
+        await store.write([change])
+    (row,) = await store.find(Wish(uid=changes[0].uid))
+    return row.outcome
+
+
+class StoreRules:
+    async def test_a_row_comes_back_as_it_was_written(self, store: Store) -> None:
+        wanted = entry()
+        await store.write([Intent(entry=wanted)])
+        assert await store.get(wanted.id) == msgspec.structs.replace(wanted, attempts=1)
+
+    async def test_a_decision_that_sends_nothing_is_complete_at_once(self, store: Store) -> None:
+        await store.write([note("a", "braked", error="")])
+        (row,) = await store.find(Wish(uid="a"))
+        assert (row.outcome, row.attempts, row.finished_at) == ("braked", 0, 1000.0)
+        assert await store.open_entries() == []
+
+    async def test_an_outcome_closes_its_intent(self, store: Store) -> None:
+        await store.write([intent("a")])
+        assert [row.uid for row in await store.open_entries()] == ["a"]
+        await store.write([finish("a", "failed", error="no\0 way")])
+        (row,) = await store.find(Wish(uid="a"))
+        assert (row.outcome, row.finished_at, row.error) == ("failed", 1001.0, "no way")
+        assert await store.open_entries() == []
+
+    async def test_one_object_has_one_row_over_retries_and_leaders(self, store: Store) -> None:
+        first = await store.write([intent("a", id="first")])
+        await store.write([finish("a", "failed")])
+        again = await store.write([intent("a", id="second", epoch=2, at=1100.0, rule="other")])
+        assert first == again == {"a": "first"}
+        (row,) = await store.find()
+        assert (row.attempts, row.epoch, row.at, row.rule, row.outcome) == (2, 2, 1100.0, "other", "intended")
+        assert (row.error, row.finished_at) == ("", None)
+
+    async def test_a_batch_may_speak_of_one_object_many_times_and_its_order_counts(
+        self, store: Store
+    ) -> None:
+        await store.write(
+            [
+                note("a"),
+                intent("a"),
+                finish("a", "failed"),
+                intent("b"),
+                intent("a"),
+                told("b"),
+                finish("a"),
+                told("a"),
+                finish("b"),
+            ]
+        )
+        found = {row.uid: row for row in await store.find()}
+        assert (found["a"].attempts, found["a"].outcome, found["a"].told) == (2, "deleted", True)
+        assert (found["b"].attempts, found["b"].outcome, found["b"].told) == (1, "deleted", True)
+
+    async def test_a_deletion_is_never_taken_back(self, store: Store) -> None:
+        assert (
+            await outcome_after(store, intent("a"), finish("a"), intent("a"), finish("a", "gone"))
+            == "deleted"
+        )
+        assert await outcome_after(store, intent("b"), finish("b"), note("b")) == "deleted"
+        assert await outcome_after(store, intent("c"), finish("c"), finish("c", "failed")) == "deleted"
+
+    async def test_what_was_terminating_and_is_gone_was_deleted_by_us(self, store: Store) -> None:
+        ended = (intent("a"), finish("a", "terminating"))
+        assert await outcome_after(store, *ended) == "terminating"
+        assert await outcome_after(store, intent("a"), finish("a", "failed")) == "terminating"
+        assert await outcome_after(store, finish("a", "gone")) == "deleted"
+
+    async def test_an_old_leader_closes_nothing_of_its_successor_unless_it_did_delete(
+        self, store: Store
+    ) -> None:
+        both = (intent("a", epoch=1), intent("a", epoch=2))
+        assert await outcome_after(store, *both, finish("a", "failed", epoch=1)) == "intended"
+        assert await outcome_after(store, finish("a", "deleted", epoch=1)) == "deleted"
+
+    async def test_a_brake_does_not_hide_an_open_intent(self, store: Store) -> None:
+        assert await outcome_after(store, intent("a", epoch=1), note("a", epoch=2)) == "intended"
+
+    async def test_a_resolution_closes_only_what_is_as_it_was_seen(self, store: Store) -> None:
+        assert await outcome_after(store, intent("a", epoch=3), resolution("a", seen=1)) == "intended"
+        assert await outcome_after(store, intent("b"), finish("b"), resolution("b")) == "deleted"
+        assert await outcome_after(store, intent("c"), resolution("c")) == "still-there"
+        (row,) = await store.find(Wish(uid="c"))
+        assert row.epoch == 2
+
+    async def test_news_of_an_object_without_a_row_make_none(self, store: Store) -> None:
+        await store.write([finish("x"), told("x"), resolution("x"), Restored(uid="x", restored_as="y")])
+        assert await store.find() == []
+
+    async def test_deletions_without_an_event_are_found_until_they_are_told(self, store: Store) -> None:
+        await store.write([intent("a", at=3.0), intent("b", at=2.0), intent("c", at=1.0), note("d")])
+        await store.write([finish("a"), finish("b", "terminating"), finish("c", "failed")])
+        assert [row.uid for row in await store.untold()] == ["b", "a"]
+        await store.write([told("b")])
+        assert [row.uid for row in await store.untold(limit=5)] == ["a"]
+
+    async def test_the_tally_has_all_that_may_have_been_a_deletion(self, store: Store) -> None:
+        await store.write([intent(uid, at=float(at)) for at, uid in enumerate("abcdefg", start=10)])
+        await store.write([finish("a"), finish("b"), finish("c", "terminating"), finish("d", "failed")])
+        await store.write([resolution("e", "gone-by-unknown"), resolution("f", "still-there")])
+        found = await store.tally(11.0)
+        assert [one.at for one in found] == [11.0, 12.0, 14.0, 16.0]
+        assert (found[0].mechanism, found[0].namespace, found[0].resource, found[0].weight) == (
+            "ttl",
+            "shop",
+            "deployments.apps",
+            3,
+        )
+
+    async def test_pages_go_back_in_time_without_gap_or_repeat(self, store: Store) -> None:
+        await store.write([intent(at=float(number // 7)) for number in range(50)])
+        seen: list[Entry] = []
+        place = None
+        while page := await store.find(limit=8, before=place):
+            seen += page
+            place = Place(page[-1].at, page[-1].id)
+        assert len({row.id for row in seen}) == len(seen) == 50
+        assert seen == sorted(seen, key=lambda row: (row.at, row.id), reverse=True)
+
+    async def test_a_restored_object_is_noted_in_the_row_it_came_from(self, store: Store) -> None:
+        await store.write([intent("a"), finish("a"), Restored(uid="a", restored_as="b")])
+        (row,) = await store.find()
+        assert row.restored_as == "b"
+
+    async def test_clusters_in_one_database_do_not_see_each_other(
+        self, store: Store, new_store: NewStore
+    ) -> None:
+        other = new_store("west")
+        await other.open()
+        await store.write([intent("a")])
+        await other.write([intent("a", rule="west")])
+        await other.write([finish("a")])
+        assert [row.outcome for row in await store.find()] == ["intended"]
+        assert [(row.cluster, row.outcome) for row in await other.find()] == [("west", "deleted")]
+        assert await store.clusters() == [CLUSTER, "west"]
+        assert await store.prune(before=5000.0, spare=5000.0) == 0
+        assert await other.prune(before=5000.0, spare=5000.0) == 1
+        await other.close()
+
+    async def test_bodies_come_with_their_intent_and_a_second_one_replaces_them(self, store: Store) -> None:
+        old = (Body(form="json", data=b"\x00old"), Body(part="Pod/shop/web-1", form="json", data=b"pod"))
+        ids = await store.write([intent("a", bodies=old), intent("b")])
+        assert await store.body(ids["a"]) == old
+        assert (await store.bodies(list(ids.values()))).keys() == {ids["a"]}
+        new = (Body(form="aesgcm:k1", data=b"newer"),)
+        await store.write([intent("a", bodies=new)])
+        assert await store.body(ids["a"]) == new
+        found = {row.uid: row.kept for row in await store.find()}
+        assert found == {"a": 5, "b": 0}
+
+    async def test_what_was_purged_is_gone_and_the_row_says_so(self, store: Store) -> None:
+        ids = await store.write([intent("a", bodies=(Body(form="json", data=b"secret"),))])
+        assert await store.purge(ids["a"])
+        assert not await store.purge(ids["a"])
+        assert await store.body(ids["a"]) == ()
+        row = await store.get(ids["a"])
+        assert row is not None
+        assert row.kept == -1
+
+    async def test_pruning_by_age_spares_open_rows_and_what_brakes_count(self, store: Store) -> None:
+        body = (Body(form="json", data=b"x"),)
+        ids = await store.write([intent(f"u{at}", at=float(at), bodies=body) for at in range(10)])
+        await store.write([finish(f"u{at}") for at in range(1, 10)])
+        assert await store.prune(before=8.0, spare=5.0) == 4
+        assert [row.at for row in await store.find()] == [9, 8, 7, 6, 5, 0]
+        assert await store.body(ids["u1"]) == ()
+        assert await store.body(ids["u5"]) == body
+
+    async def test_pruning_by_size_takes_the_oldest_first(self, store: Store) -> None:
+        await store.write([note(f"u{at}", at=float(at), error="x" * 500) for at in range(3000)])
+        whole = await store.size()
+        assert whole.rows == 3000
+        gone = await store.prune(before=0.0, spare=2900.0, most_bytes=whole.used // 2)
+        left = await store.size()
+        assert 0 < gone < 2900
+        assert left.rows == 3000 - gone
+        assert left.used <= whole.used // 2
+        (oldest,) = (await store.find(limit=5000))[-1:]
+        assert oldest.at == gone
+        assert await store.prune(before=0.0, spare=2900.0, most_bytes=1) == 2900 - gone
+
+    async def test_readers_see_every_commit_while_others_write(self, store: Store) -> None:
+        async def write() -> None:
+            for number in range(40):
+                await store.write([intent(at=float(number)) for _ in range(10)])
+
+        counts = []
+        async with asyncio.TaskGroup() as group:
+            writing = group.create_task(write())
+            while not writing.done():
+                counts.append(len(await store.find(limit=1000)))
+        assert counts == sorted(counts)
+        assert all(count % 10 == 0 for count in counts)
+        assert len(await store.find(limit=1000)) == 400
+
+    async def test_filters_find_what_a_plain_look_at_all_rows_finds(self, store: Store) -> None:
+        rows = [
+            entry(
+                uid=f"{number}",
+                at=float(number % 17),
+                kind=("Pod", "Deployment")[number % 2],
+                resource=("pods", "deployments.apps")[number % 2],
+                namespace=("", "shop", "dev")[number % 3],
+                name=("web", "db")[number // 2 % 2],
+                mechanism=("ttl", "policy")[number % 5 == 0],
+                rule=("r1", "r2", "r3")[number // 3 % 3],
+                run=("", "run-1", "run-2")[number // 5 % 3],
+                outcome=OUTCOMES[number % len(OUTCOMES)],
+            )
+            for number in range(120)
+        ]
+        await store.write([Note(entry=row) for row in rows])
+        stored = await store.find(limit=1000)
+        assert len(stored) == 120
+        loop = asyncio.get_running_loop()
+        find = store.find
+
+        @settings(max_examples=150, suppress_health_check=list(HealthCheck))
+        @given(wish=_wishes(), limit=st.integers(1, 200), place=st.none() | st.sampled_from(stored))
+        def check(wish: Wish, limit: int, place: Entry | None) -> None:
+            before = Place(place.at, place.id) if place else None
+            expected = [
+                row
+                for row in stored
+                if _fits(row, wish) and (before is None or (row.at, row.id) < (before.at, before.id))
+            ][:limit]
+            asked = asyncio.run_coroutine_threadsafe(find(wish, limit=limit, before=before), loop)
+            assert asked.result(30) == expected
+
+        await asyncio.to_thread(check)
+
+
+def _wishes() -> st.SearchStrategy[Wish]:
+    none = st.none()
+    times = none | st.integers(-1, 18).map(float)
+    return st.builds(
+        Wish,
+        uid=none | st.sampled_from(["3", "70", "nobody"]),
+        kind=none | st.sampled_from(["Pod", "Deployment", "pods", "deployments.apps", "Job"]),
+        namespace=none | st.sampled_from(["", "shop", "dev", "none"]),
+        name=none | st.sampled_from(["web", "db", "w%"]),
+        since=times,
+        until=times,
+        mechanism=none | st.sampled_from(["ttl", "policy"]),
+        rule=none | st.sampled_from(["r1", "r2", "' OR 1=1 --"]),
+        run=none | st.sampled_from(["", "run-1"]),
+        outcomes=none | st.lists(st.sampled_from(OUTCOMES), max_size=3).map(tuple),
+    )
+
+
+def _fits(row: Entry, wish: Wish) -> bool:
+    plain = ("id", "uid", "namespace", "name", "mechanism", "rule", "run")
+    return (
+        all(getattr(wish, key) in {None, getattr(row, key)} for key in plain)
+        and wish.kind in {None, row.kind, row.resource}
+        and (wish.since is None or row.at >= wish.since)
+        and (wish.until is None or row.at < wish.until)
+        and (wish.outcomes is None or row.outcome in wish.outcomes)
+    )

@@ -1,0 +1,81 @@
+"""What became of open rows, by the look of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from skoupa.clock import SystemClock
+from skoupa.errors import Unreachable
+from skoupa.ledger.resolving import Resolved, Sight, outcome_of, resolve
+from skoupa.ledger.rows import Entry
+from skoupa.ledger.sqlite import SqliteStore
+from tests.unit.ledger.entries import CLUSTER, entry, finish, intent
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "ledger.db", cluster=CLUSTER)
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    ("sight", "outcome"),
+    [
+        (Sight(state="present"), "still-there"),
+        (Sight(state="absent"), "gone-by-unknown"),
+        (Sight(state="absent", ours=True), "deleted"),
+        (Sight(state="terminating", since=1000.0), "terminating"),
+        (Sight(state="terminating", since=999.0), "terminating"),
+        (Sight(state="terminating"), "terminating"),
+        (Sight(state="terminating", since=500.0), "gone"),
+        (Sight(state="unknown"), None),
+    ],
+)
+def test_the_cluster_tells_what_became_of_an_intent(sight: Sight, outcome: str | None) -> None:
+    assert outcome_of(entry(at=1000.0), sight) == outcome
+
+
+async def test_every_open_row_is_closed_and_adopted(store: SqliteStore) -> None:
+    await store.write([intent(f"u{number}", epoch=4) for number in range(1200)])
+    await store.write([finish("u0", epoch=4)])
+
+    async def look(row: Entry) -> Sight:
+        return Sight(state="present" if int(row.uid[1:]) % 2 else "absent")
+
+    resolved = await resolve(store, look, epoch=5, clock=SystemClock())
+    assert resolved == Resolved(outcomes={"still-there": 600, "gone-by-unknown": 599}, left=())
+    assert await store.open_entries() == []
+    rows = await store.find(limit=2000)
+    assert len(rows) == 1200
+    assert {row.epoch for row in rows if row.uid != "u0"} == {5}
+
+
+async def test_what_cannot_be_looked_at_stays_open_for_the_next_time(store: SqliteStore) -> None:
+    await store.write([intent("a"), intent("b")])
+
+    async def look(row: Entry) -> Sight:
+        if row.uid == "a":
+            raise Unreachable("no answer")
+        return Sight(state="absent")
+
+    resolved = await resolve(store, look, epoch=2, clock=SystemClock())
+    assert [row.uid for row in resolved.left] == ["a"]
+    assert [row.uid for row in await store.open_entries()] == ["a"]
+
+
+async def test_a_deletion_that_the_old_leader_reports_later_outranks_the_guess(store: SqliteStore) -> None:
+    await store.write([intent("a", epoch=1)])
+
+    async def look(_: Entry) -> Sight:
+        return Sight(state="present")
+
+    await resolve(store, look, epoch=2, clock=SystemClock())
+    await store.write([finish("a", "deleted", epoch=1)])
+    assert [row.outcome for row in await store.find()] == ["deleted"]

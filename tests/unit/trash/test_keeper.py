@@ -1,0 +1,290 @@
+"""Before something goes it is kept whole, with what goes along, or it does not go."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.ledger.rows import Body
+from skoupa.ledger.trash.bulk import MANY
+from skoupa.model.verdicts import Hold
+from tests.unit.cli.worlds import NOON, config_map, obj
+from tests.unit.trash.keeping import KEY, Shop, claim, in_shop, opened
+
+pytestmark = pytest.mark.unit
+
+VALUE = "hunter2-and-more"
+ENCODED = base64.b64encode(VALUE.encode()).decode()
+
+
+def owned_by(kind: str, name: str, uid: str, *, api: str = "v1", controller: bool = False) -> dict[str, Any]:
+    return {"apiVersion": api, "kind": kind, "name": name, "uid": uid, "controller": controller}
+
+
+def secret(**annotations: str) -> dict[str, Any]:
+    return obj(
+        "Secret",
+        "login",
+        namespace="shop",
+        annotations={"team": "payments", **annotations},
+        type="Opaque",
+        data={"password": ENCODED},
+    )
+
+
+def readable(bodies: tuple[Body, ...] | Hold) -> bytes:
+    import zlib
+
+    assert isinstance(bodies, tuple)
+    return b"".join(zlib.decompress(body.data) if body.form == "json+zlib" else body.data for body in bodies)
+
+
+def test_one_object_is_read_alone_and_kept_without_server_fields() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("secrets", "login")
+        shop.wire.asked.clear()
+        [kept] = opened(await shop.keeper(KEY).keep(row, claim()), row, KEY)
+        assert shop.wire.asked == {("get", "secrets"): 1}
+        assert kept.manifest is not None
+        assert kept.manifest["data"] == {"password": ENCODED}
+        assert kept.manifest["metadata"].keys() == {"name", "namespace", "annotations"}
+        assert kept.withheld == ()
+
+    in_shop(work, secret())
+
+
+def test_without_a_key_a_secret_leaves_its_keys_and_nothing_that_carries_its_values() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("secrets", "login")
+        bodies = await shop.keeper().keep(row, claim())
+        [kept] = opened(bodies, row)
+        assert kept.withheld == ("password",)
+        assert kept.manifest is not None
+        assert "data" not in kept.manifest
+        assert kept.manifest["type"] == "Opaque"
+        assert kept.manifest["metadata"]["annotations"] == {"team": "payments"}
+        assert set(kept.left_out) == {"applied", "packed", "plain"}
+        for spelt in (VALUE, ENCODED):
+            assert spelt.encode() not in readable(bodies)
+
+    applied = f'{{"data":{{"password":"{ENCODED}"}}}}'
+    in_shop(work, secret(applied=applied, plain=f"it is {VALUE}", packed="x" * 300))
+
+
+def test_who_may_list_and_not_get_keeps_all_the_same_and_is_refused_once() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("configmaps", "a")
+        shop.wire.refuse["get", "configmaps"] = 403
+        shop.wire.asked.clear()
+        keeper = shop.keeper()
+        for _ in range(3):
+            [kept, *_] = opened(await keeper.keep(row, claim("Orphan")), row)
+            assert kept.name == "a"
+        assert shop.wire.asked == {("get", "configmaps"): 1, ("list", "configmaps"): 3}
+
+    in_shop(work, config_map("a"))
+
+
+def test_many_of_a_kind_are_read_in_pages_and_one_that_changed_meanwhile_alone() -> None:
+    async def work(shop: Shop) -> None:
+        rows = [await shop.row("configmaps", f"c{number}") for number in range(2 * MANY)]
+        keeper = shop.keeper()
+        shop.wire.asked.clear()
+        await keeper.prepare(rows)
+        assert shop.wire.asked == {("list", "configmaps"): 1}
+        await shop.client.merge_patch(CONFIG_MAPS, "c3", {"data": {"new": "1"}}, namespace="shop")
+        rows[3] = await shop.row("configmaps", "c3")
+        shop.wire.asked.clear()
+        for row in rows:
+            [kept] = opened(await keeper.keep(row, claim("Orphan")), row)
+            assert kept.manifest is not None
+            assert kept.name == row.name
+            assert ("new" in kept.manifest.get("data", {})) is (row.name == "c3")
+        assert shop.wire.asked["get", "configmaps"] == 1
+
+    in_shop(work, *(config_map(f"c{number}") for number in range(2 * MANY)))
+
+
+def test_few_are_not_read_in_pages_and_a_page_that_fails_costs_nothing() -> None:
+    async def work(shop: Shop) -> None:
+        rows = [await shop.row("configmaps", f"c{number}") for number in range(MANY)]
+        keeper = shop.keeper()
+        shop.wire.asked.clear()
+        await keeper.prepare(rows[:-1])
+        assert not shop.wire.asked
+        shop.wire.refuse["list", "configmaps"] = 500
+        await keeper.prepare(rows)
+        del shop.wire.refuse["list", "configmaps"]
+        assert opened(await keeper.keep(rows[0], claim("Orphan")), rows[0])[0].name == "c0"
+
+    in_shop(work, *(config_map(f"c{number}") for number in range(MANY)))
+
+
+def test_what_is_gone_or_another_one_by_now_is_not_kept() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("configmaps", "a")
+        uid = (await shop.client.get(CONFIG_MAPS, "a", namespace="shop", view=_whole()))["metadata"]["uid"]
+        await shop.client.delete(CONFIG_MAPS, "a", namespace="shop", uid=uid, propagation="Background")
+        assert await shop.keeper().keep(row, claim()) == ()
+        await shop.client.create(CONFIG_MAPS, {"metadata": {"name": "a"}}, namespace="shop")
+        assert await shop.keeper().keep(row, claim()) == ()
+
+    in_shop(work, config_map("a"))
+
+
+def _whole() -> Any:
+    from skoupa.kube.objects import WHOLE
+
+    return WHOLE
+
+
+def test_a_kind_that_is_off_is_not_read_at_all() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("configmaps", "a")
+        shop.wire.asked.clear()
+        assert await shop.keeper(off=frozenset({"configmaps"})).keep(row, claim()) == ()
+        assert not shop.wire.asked
+
+    in_shop(work, config_map("a"))
+
+
+def test_data_that_can_not_be_kept_is_held_for_a_while_and_other_things_go_with_a_word_about_it() -> None:
+    async def work(shop: Shop) -> None:
+        rows = {kind: await shop.row(kind, "a") for kind in ("configmaps", "services")}
+        for kind in rows:
+            shop.wire.refuse["get", kind] = shop.wire.refuse["list", kind] = 500
+        held = await shop.keeper().keep(rows["configmaps"], claim())
+        assert isinstance(held, Hold)
+        assert held.reason.code == "not-in-trash"
+        assert "refused by the test" in dict(held.reason.facts)["why"]
+        assert held.until is not None
+        assert held.until > NOON
+        [kept] = opened(await shop.keeper().keep(rows["services"], claim()), rows["services"])
+        assert kept.manifest is None
+        assert "refused by the test" in kept.missing
+        assert isinstance(await shop.keeper(on_failure="hold").keep(rows["services"], claim()), Hold)
+        going = await shop.keeper(on_failure="continue").keep(rows["configmaps"], claim())
+        assert isinstance(going, tuple)
+
+    in_shop(work, config_map("a"), obj("Service", "a", namespace="shop", spec={"ports": [{"port": 80}]}))
+
+
+@pytest.mark.parametrize(
+    "answer", [f'{{"data":{{"password":"{ENCODED}', f'{{"data":{{"password":"{ENCODED}"}}}}']
+)
+def test_half_an_answer_holds_it_and_is_not_quoted(answer: str) -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("secrets", "login")
+        shop.wire.instead["get", "secrets"] = answer.encode()
+        held = await shop.keeper().keep(row, claim())
+        assert isinstance(held, Hold)
+        assert ENCODED not in str(held)
+
+    in_shop(work, secret())
+
+
+def test_an_object_that_is_too_large_is_held_and_the_setting_is_named() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("configmaps", "a")
+        held = await shop.keeper(object_bytes=100).keep(row, claim())
+        assert isinstance(held, Hold)
+        assert "trash.maxObjectBytes" in dict(held.reason.facts)["why"]
+
+    in_shop(work, config_map("a", data={"a": "x" * 200}))
+
+
+OWNER = config_map("owner", uid="00000000-0000-0000-0000-000000000001")
+CHILD = config_map(
+    "child",
+    uid="00000000-0000-0000-0000-000000000002",
+    owners=[owned_by("ConfigMap", "owner", "00000000-0000-0000-0000-000000000001")],
+)
+GRANDCHILD = obj(
+    "Secret",
+    "grandchild",
+    namespace="shop",
+    data={"password": ENCODED},
+    owners=[owned_by("ConfigMap", "child", "00000000-0000-0000-0000-000000000002")],
+)
+SHARED = config_map(
+    "shared",
+    owners=[
+        owned_by("ConfigMap", "owner", "00000000-0000-0000-0000-000000000001"),
+        owned_by("ConfigMap", "other", "00000000-0000-0000-0000-000000000009"),
+    ],
+)
+
+
+def test_what_is_owned_is_kept_along_down_the_chain_but_not_what_another_owner_keeps() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("configmaps", "owner")
+        bodies = await shop.keeper().keep(row, claim())
+        assert isinstance(bodies, tuple)
+        assert {body.part for body in bodies} == {
+            "",
+            "configmaps/shop/child",
+            "secrets/shop/grandchild",
+        }
+        assert ENCODED.encode() not in readable(bodies)
+        assert len(opened(await shop.keeper().keep(row, claim("Orphan")), row)) == 1
+
+    in_shop(work, OWNER, CHILD, GRANDCHILD, SHARED)
+
+
+def test_one_look_around_serves_many_deletions_in_a_namespace() -> None:
+    async def work(shop: Shop) -> None:
+        rows = [await shop.row("configmaps", f"c{number}") for number in range(5)]
+        keeper = shop.keeper()
+        shop.wire.asked.clear()
+        for row in rows:
+            await keeper.keep(row, claim())
+        assert shop.wire.asked["list", "services"] == 1
+
+    in_shop(work, *(config_map(f"c{number}") for number in range(5)))
+
+
+def test_kinds_that_can_not_be_read_hold_where_they_have_data_and_are_named_where_not() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("configmaps", "owner")
+        shop.wire.refuse["list", "services"] = 403
+        [kept, *_] = opened(await shop.keeper().keep(row, claim()), row)
+        assert any("services" in what for what in kept.unknown)
+        shop.wire.refuse["list", "secrets"] = 403
+        assert isinstance(await shop.keeper().keep(row, claim()), Hold)
+
+    in_shop(work, OWNER)
+
+
+def test_a_namespace_is_kept_with_what_is_in_it_but_for_what_comes_back_by_itself() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("namespaces", "shop")
+        bodies = await shop.keeper().keep(row, claim("Orphan"))
+        assert isinstance(bodies, tuple)
+        assert {body.part for body in bodies} == {"", "configmaps/shop/a", "secrets/shop/login"}
+
+    in_shop(
+        work,
+        obj("Namespace", "shop"),
+        config_map("a"),
+        config_map("kube-root-ca.crt"),
+        secret(),
+        obj("Event", "e", namespace="shop", involvedObject={}),
+        config_map("elsewhere", namespace="lab"),
+    )
+
+
+def test_more_than_is_kept_of_one_deletion_holds_it() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("namespaces", "shop")
+        for limit in ({"parts": 2}, {"together_bytes": 300}):
+            held = await shop.keeper(**limit).keep(row, claim())
+            assert isinstance(held, Hold)
+            assert "trash.maxBytes" in dict(held.reason.facts)["why"]
+        some = opened(await shop.keeper(parts=2, on_failure="continue").keep(row, claim()), row)
+        assert len(some) == 3
+        assert "more goes along" in some[0].unknown[0]
+
+    in_shop(work, obj("Namespace", "shop"), *(config_map(f"c{number}") for number in range(5)))
