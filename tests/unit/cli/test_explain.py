@@ -31,8 +31,8 @@ def explaining(
 ) -> Explanation:
     async def work(world: World, _: EmbeddedCluster) -> Explanation:
         found, missing = await explain(world, tuple(target.split()), settings=Settings())
-        for _, error in missing:
-            raise error
+        if missing:
+            raise missing[0][1]
         return found[0]
 
     return looking(work, *objects, namespace="shop", user=user, prepare=prepare)
