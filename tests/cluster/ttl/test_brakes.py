@@ -314,3 +314,20 @@ async def test_pause_and_release_by_command_with_the_name_of_who_did_it(
     assert line["by"] not in {"", "somebody unknown"}
     event = await people.event(name, "SkoupaReleased", kind="Brake", namespace="default")
     assert line["by"] in str(event["message"])
+
+
+async def test_a_crash_does_not_empty_the_windows_of_the_ceilings(
+    people: People, yard: Yard, audit: AuditLog
+) -> None:
+    """Without the kind nothing but the ledger knows what went."""
+    ceiling = {"brakes__namespacePerHour": "40", "rate__deletionsPerSecond": "500"}
+    process = await yard.started(**ceiling)
+    await make_all(people, 60, "3s")
+    await held(process, "brake", 20)
+    await stays(people, 20)
+    process.kill()
+
+    again = await yard.started(**ceiling)
+    await held(again, "brake", 20)
+    await stays(people, 20)
+    await logged(audit, people, 40)
