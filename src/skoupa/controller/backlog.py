@@ -121,12 +121,13 @@ class Backlog:
         """What a process before this one held."""
         self._first_start = (before, count)
 
-    def assess_first_start(self, rows: Iterable[Row], now: float) -> int:
+    def assess_first_start(self, rows: Iterable[Row], now: float, *, anew: bool = False) -> int:
         """Called once on a cluster that was never swept; how many objects are held, 0 when there are few.
 
-        A backlog that was held before stays held however few are left of it, until somebody has accepted it.
+        A backlog that was held before stays held however few are left of it, until somebody has accepted it. `anew`:
+        what was accepted earlier was another one.
         """
-        if self._accepted_at > -math.inf:
+        if self._accepted_at > -math.inf and not anew:
             self._first_start = None
             return 0
         held = self._first_start

@@ -10,34 +10,33 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from skoupa import names
 from skoupa.clock import Clock
-from skoupa.controller.backlog import OVERDUE_SECONDS, Backlog, Mass
+from skoupa.controller.backlog import Backlog
 from skoupa.controller.braking import Braking
 from skoupa.controller.feeds import Feeds
+from skoupa.controller.first_look import FirstLook
 from skoupa.controller.history import History
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.outlook import Outlook
 from skoupa.controller.recreation import Recreations
 from skoupa.controller.rights import Rights
-from skoupa.controller.state import ACCEPTED, FIRST_START, FIRST_SWEEP, MASS_LABELLINGS, State
+from skoupa.controller.state import MASS_LABELLINGS, State
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.trash import use_trash
-from skoupa.errors import Forbidden, SkoupaError
+from skoupa.errors import SkoupaError
 from skoupa.expr.durations import parse_duration
 from skoupa.facts.rows import Row
 from skoupa.facts.store import Delta
-from skoupa.judge.cascade import is_namespace
 from skoupa.judge.circumstances import SKEW_SECONDS
 from skoupa.kube.access import Access
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.flow import RateCeiling
-from skoupa.kube.objects import WHOLE
 from skoupa.ledger.nowhere import NoStore
 from skoupa.settings import Settings, seconds
 from skoupa.sweep.deleter import Deleter
@@ -97,6 +96,7 @@ class Engine:
             told=self._tell_poorer,
         )
         rate = settings.rate.deletions_per_second
+        surroundings = Surroundings(client, self.knowledge)
         self.sweeper = Sweeper(
             clock=client.clock,
             store=self.knowledge.store,
@@ -106,7 +106,7 @@ class Engine:
                 judge=self.knowledge.verdict,
                 extraction=self.knowledge.extraction,
                 on_fresh=self._learn_fresh,
-                look_around=Surroundings(client, self.knowledge).look,
+                look_around=surroundings.look,
                 intend=self.record.intend,
                 epoch=lambda: self.braking.brakes.epoch,
             ),
@@ -120,7 +120,7 @@ class Engine:
             standing_by=standing_by,
             on_deleted=self.recreations.deleted,
             refused=self._refused,
-            look_closer=self._look_closer,
+            look_closer=surroundings.look_closer,
             on_lead=self._take_over,
             notice_before=self._notice_before,
         )
@@ -142,8 +142,18 @@ class Engine:
             retell=report.retell,
             on_return=self.sweeper.look_again,
         )
+        self.first_look = FirstLook(
+            self.backlog,
+            self.state,
+            clock=client.clock,
+            settings=settings,
+            store=self.knowledge.store,
+            acting=self._acting,
+            stopping=lambda: self.sweeper.stopping,
+            failing=lambda: self.outlook.feeds is not None and self.outlook.feeds.failing(),
+            accept=self.braking.accept_backlog,
+        )
         self.ready = self.outlook.ready
-        self._last_error: SkoupaError | None = None
         self._chains_wanted = asyncio.Event()
 
     @property
@@ -152,7 +162,7 @@ class Engine:
 
     @property
     def last_error(self) -> SkoupaError | None:
-        return self._last_error or self.outlook.last_error or self.history.error or self.braking.error
+        return self.first_look.error or self.outlook.last_error or self.history.error or self.braking.error
 
     async def run(self) -> None:
         """Until `stop`. Raises only when the server can't be reached for the very first look."""
@@ -169,7 +179,9 @@ class Engine:
             )
             tasks = [group.create_task(task) for task in work]
             await self._until_leading()
-            await self._assess_backlog()
+            if await self.first_look.read_state():
+                self.braking.remember()
+                await self.first_look.assess()
             self.braking.brakes.changed.set()
             await self.sweeper.run()
             for task in tasks:
@@ -182,7 +194,7 @@ class Engine:
             await self.history.take_over()
             await self.braking.rebuild(self.record.store)
             # Another replica may have led meanwhile.
-            if await self._read_state():
+            if await self.first_look.read_state():
                 self.braking.remember()
 
     async def _until_leading(self) -> None:
@@ -236,7 +248,7 @@ class Engine:
                 self.sweeper.look_again()
             masses = msgspec.json.encode(self.backlog.masses)
             if masses != written and self._acting():
-                if await self._put(MASS_LABELLINGS, self.backlog.masses):
+                if await self.first_look.put(MASS_LABELLINGS, self.backlog.masses):
                     written = masses
                 else:
                     self._chains_wanted.set()
@@ -268,102 +280,8 @@ class Engine:
                 namespaces, self.knowledge.renoticed = self.knowledge.renoticed, set()
                 self.sweeper.replan([row for row in self.knowledge.store if row.namespace in namespaces])
 
-    async def _assess_backlog(self) -> None:
-        """Whether this cluster was swept before; nothing is swept until that is known."""
-        if not await self._read_state():
-            return
-        now = self._clock.now()
-        self.braking.remember()
-        accepted = self.state.get(ACCEPTED, int)
-        if accepted is not None:
-            self.backlog.accept(accepted)
-        self.backlog.remember(self.state.get(MASS_LABELLINGS, list[Mass]) or ())
-        remembered = bool(self.backlog.masses)
-        if remembered and await self._until_all_seen():
-            self.backlog.end_what_is_over()
-        if self._settings.accept_backlog:
-            heaped = bool(self.backlog.masses) or self.state.get(FIRST_SWEEP, int) is None
-            self.backlog.accept(now)
-            await self._put(ACCEPTED, int(now))
-            if heaped and self._acting():
-                await self._accept_backlog()
-        if accepted is not None or remembered:
-            await self._put(MASS_LABELLINGS, self.backlog.masses)
-        if self.state.get(FIRST_SWEEP, int) is None:
-            await self._assess_first_start()
-
-    async def _assess_first_start(self) -> None:
-        seen = await self._until_all_seen()
-        now = self._clock.now()
-        held = self.state.get(FIRST_START, tuple[float, int])
-        if held is not None:
-            # Whoever keeps or deletes some of them has not let go the others.
-            self.backlog.remember_first_start(*held)
-        count = self.backlog.assess_first_start(self.knowledge.store, now)
-        if count and held is None:
-            await self._put(FIRST_START, (now - OVERDUE_SECONDS, count))
-        elif not count and seen:
-            await self._put(FIRST_SWEEP, int(now))
-
-    async def _accept_backlog(self) -> None:
-        try:
-            await self.braking.accept_backlog()
-        except SkoupaError as error:
-            self._last_error = error
-
-    async def _until_all_seen(self) -> bool:
-        """A backlog can only be told from what was read; kinds that fail for long are counted at the next start."""
-        feeds = self.outlook.feeds
-        assert feeds is not None
-        patience = self._clock.monotonic() + FIRST_LOOK_SECONDS
-        while feeds.failing() and self._clock.monotonic() < patience and not self.sweeper.stopping:
-            await self._clock.sleep(1.0)
-        return not feeds.failing()
-
-    async def _read_state(self) -> bool:
-        """Tries until it can be read; where that is not allowed the cluster counts as never swept."""
-        backoff = Backoff(self._clock)
-        while not self.sweeper.stopping:
-            try:
-                await self.state.read()
-            except Forbidden as error:
-                self._last_error = error
-            except SkoupaError as error:
-                self._last_error = error
-                await self._clock.sleep(backoff.next())
-                continue
-            return True
-        return False
-
-    async def _put(self, key: str, value: Any) -> bool:
-        """Writes state, where this process may write at all; whether nothing is left to be written."""
-        if not self._acting():
-            return True
-        try:
-            await self.state.put(key, value)
-        except SkoupaError as error:
-            self._last_error = error
-            return False
-        return True
-
     def _acting(self) -> bool:
         return self._settings.mode == "enforce" and not self._standing_by()
-
-    async def _look_closer(self, row: Row) -> Row:
-        """What a Namespace waits for stands in its conditions, not among its finalizers."""
-        if not is_namespace(row):
-            return row
-        try:
-            found = await self._client.get(row.resource, row.name, view=WHOLE)
-        except SkoupaError:
-            return row
-        conditions = (found.get("status") or {}).get("conditions") or ()
-        waiting = tuple(
-            str(condition.get("message"))
-            for condition in conditions
-            if condition.get("status") == "True" and condition.get("message")
-        )
-        return msgspec.structs.replace(row, finalizers=(*row.finalizers, *waiting))
 
     async def _refused(self, row: Row) -> bool:
         try:

@@ -17,6 +17,7 @@ from skoupa.kube.resources import CONFIG_MAPS
 
 FIRST_SWEEP: Final = "firstSweep"
 FIRST_START: Final = "firstStartHeld"
+READINGS: Final = "readings"
 MASS_LABELLINGS: Final = "massLabellings"
 ACCEPTED: Final = "backlogAccepted"
 BRAKES_SEEN: Final = "brakesSeen"

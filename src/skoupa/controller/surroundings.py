@@ -6,9 +6,14 @@ only where kept objects have owners can an owner take one along, and only an own
 
 from __future__ import annotations
 
+import msgspec
+
 from skoupa.controller.knowledge import Knowledge
+from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row
+from skoupa.judge.cascade import is_namespace
 from skoupa.kube.client import Client
+from skoupa.kube.objects import WHOLE
 from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.sweep.dependents import Dependents
 from skoupa.sweep.parents import FreshLook
@@ -54,3 +59,19 @@ class Surroundings:
             holds += (owned,) if owned is not None else ()
             holds = holds or await self._dependents.holds(row, claim, discovery=discovery, now=now)
         return holds
+
+    async def look_closer(self, row: Row) -> Row:
+        """After its delete: what a Namespace waits for stands in its conditions, not among its finalizers."""
+        if not is_namespace(row):
+            return row
+        try:
+            found = await self._client.get(row.resource, row.name, view=WHOLE)
+        except SkoupaError:
+            return row
+        conditions = (found.get("status") or {}).get("conditions") or ()
+        waiting = tuple(
+            str(condition.get("message"))
+            for condition in conditions
+            if condition.get("status") == "True" and condition.get("message")
+        )
+        return msgspec.structs.replace(row, finalizers=(*row.finalizers, *waiting))

@@ -120,6 +120,31 @@ async def test_a_backlog_of_which_nothing_is_left_is_over(stage: Stage) -> None:
 
 
 @story()
+async def test_a_setting_that_makes_much_due_at_once_is_held_like_a_first_start(stage: Stage) -> None:
+    janitor = {"janitor/ttl": "1h"}
+    stage.old(many(150), age=DAY, annotations=janitor)
+    play = await stage.play()
+    await stage.make("new", "5m")
+    await stage.later(HOUR)
+    assert stage.found() == set(many(150))
+    switched = {"compat": {"janitor": True}}
+    play = await restart(stage, play, **switched)
+    await stage.later(HOUR)
+    assert stage.found() == set(many(150))
+    assert play.overdue == {"first-start-backlog": 150}
+    play = await restart(stage, play, **switched)
+    await stage.later(HOUR)
+    assert stage.found() == set(many(150)), "also over a restart"
+    play = await restart(stage, play, acceptBacklog=True, **switched)
+    await stage.later(10)
+    assert not stage.found()
+    stage.old(many(150), age=DAY, annotations=janitor)
+    await restart(stage, play, **switched)
+    await stage.later(10)
+    assert not stage.found(), "what was accepted once is everyday work"
+
+
+@story()
 async def test_a_long_absence_is_no_first_start(stage: Stage) -> None:
     play = await stage.play()
     await stage.later(1)
