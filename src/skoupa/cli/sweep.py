@@ -8,10 +8,8 @@ nothing more goes. The deleter is the controller's, with all its preconditions. 
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -21,6 +19,7 @@ from skoupa import settings as configuration
 from skoupa.cli import exits, output
 from skoupa.cli.items import Document, Outcome
 from skoupa.cli.options import Connecting, SweepForm
+from skoupa.cli.orderly_end import stop_on_signal
 from skoupa.cli.plan import table, tell_limits
 from skoupa.cli.planning import Plan, Wishes, make_plan
 from skoupa.cli.recording import recording
@@ -45,7 +44,6 @@ from skoupa.sweep.deleter import Deleter
 from skoupa.sweep.record import Record
 
 AT_A_TIME: Final = 16
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Swept(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,7 +155,7 @@ class Sweeping:
         done: dict[Uid, tuple[Finding, Outcome, SkoupaError | None]] = {}
         ahead = iter(findings)
 
-        async with _stop_on_signal() as stop:
+        async with stop_on_signal() as stop:
 
             async def work() -> None:
                 for found in ahead:
@@ -221,24 +219,6 @@ async def _delete(
 
 def _holding(verdict: Verdict) -> str:
     return "; ".join(render(hold.reason) for hold in verdict.holds) or "it is not due any more"
-
-
-@asynccontextmanager
-async def _stop_on_signal() -> AsyncIterator[asyncio.Event]:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in _SIGNALS}
-    # Loops on Windows can't; there Ctrl-C ends the requests under way too.
-    with suppress(NotImplementedError):
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, stop.set)
-    try:
-        yield stop
-    finally:
-        with suppress(NotImplementedError):
-            for number in _SIGNALS:
-                loop.remove_signal_handler(number)
-                signal.signal(number, before[number])
 
 
 def _end(swept: Swept, *, form: SweepForm, dry_run: bool) -> None:

@@ -5,7 +5,6 @@ meant.
 """
 
 from skoupa.settings.fields import (
-    BrakeSettings,
     Features,
     LeaseSettings,
     Protect,
@@ -16,6 +15,7 @@ from skoupa.settings.fields import (
 )
 from skoupa.settings.loading import decode, load, seconds
 from skoupa.settings.sections import DURATION
+from skoupa.settings.trust import BrakeSettings
 
 __all__ = [
     "DURATION",

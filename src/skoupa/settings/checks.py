@@ -10,7 +10,8 @@ import msgspec
 from skoupa.errors import UsageError
 from skoupa.expr.durations import parse_duration
 from skoupa.kube.selectors import parse_labels
-from skoupa.settings.fields import BrakeSettings, Protect, Settings
+from skoupa.settings.fields import Protect, Settings
+from skoupa.settings.trust import BrakeSettings
 
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _NAMESPACE_PATTERN: Final = re.compile(r"[-a-z0-9*?]{1,63}")
