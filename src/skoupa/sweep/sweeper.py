@@ -18,18 +18,19 @@ from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.kube.flow import RateCeiling
-from skoupa.model.reasons import REASONS, gist, problems, render
-from skoupa.model.verdicts import Claim, Verdict
+from skoupa.model.reasons import render
+from skoupa.model.verdicts import Claim
 from skoupa.sweep.deleter import Deleter, Outcome
 from skoupa.sweep.gate import Gate
+from skoupa.sweep.observing import Observing
 from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
+from skoupa.sweep.staying import Staying
 
 STANDBY_SECONDS: Final = 0.2
 # A feed shows within this time that an object which the server does not find is gone.
 BELIEF_SECONDS: Final = 60.0
-OBSERVE_AGAIN_SECONDS: Final = 300.0
 FINISH_SECONDS: Final = 20.0
 AT_ONCE_SECONDS: Final = 0.001
 
@@ -71,15 +72,12 @@ class Sweeper:
         self._record = record
         self._report = report
         self._rate = rate
-        self._stuck_after = stuck_after
         self._workers = workers
         self._observing = observing
         self._standing_by = standing_by
         self._on_deleted = on_deleted
         self._refused = refused
-        self._look_closer = look_closer
         self._on_lead = on_lead
-        self._notice_before = notice_before
         self._plan = Plan(
             clock=clock,
             store=store,
@@ -91,6 +89,29 @@ class Sweeper:
         self.learn, self.replan, self.look_again = self._plan.learn, self._plan.replan, self._plan.look_again
         self.agenda = self._plan.agenda
         self.memory = self._plan.memory
+        self._staying = Staying(
+            self._plan,
+            clock=clock,
+            store=store,
+            judge=judge,
+            record=record,
+            report=report,
+            observing=observing,
+            stuck_after=stuck_after,
+            put_back=self._put_back,
+            look_closer=look_closer,
+            notice_before=notice_before,
+        )
+        self._observer = Observing(
+            self._plan,
+            self._staying,
+            clock=clock,
+            store=store,
+            judge=judge,
+            deleter=deleter,
+            record=record,
+            report=report,
+        )
         self._queue: asyncio.Queue[Uid] = asyncio.Queue(4 * workers)
         self._stopped = asyncio.Event()
         self._under_way: set[Uid] = set()
@@ -165,53 +186,20 @@ class Sweeper:
         now = self._clock.now()
         verdict = self._judge.verdict(row, now)
         self.memory.braked.pop(row.uid, None)
-        self._remark(row, verdict, now)
+        self._staying.remark(row, verdict, now)
         if row.deleted_at:
-            await self._look_after(row, verdict, now)
+            await self._staying.look_after(row, verdict, now)
             return
         claim = verdict.claim(now)
         if claim is None:
-            self._stays(row, verdict, now)
+            self._staying.stays(row, verdict, now)
         elif self._observing:
-            await self._observe(row, claim)
+            await self._observer.tell(row, claim)
         elif await self._wait_for_turn():
             await self._send(row, claim)
         else:
             # It had to wait, and knowledge goes on meanwhile.
             await self._send_if_due(row.uid)
-
-    async def _observe(self, row: Row, claim: Claim) -> None:
-        """Tells what would go, after the same fresh look as before a delete; what was told is not looked into again."""
-        if self.memory.last_told(row.uid) == claim:
-            self.memory.overdue[row.uid] = (claim.due, "observing")
-            return
-        around: Verdict | SkoupaError | None
-        try:
-            around = await self._deleter.around(row, claim)
-        except SkoupaError as error:
-            around = error
-        now, newest = self._clock.now(), self._store.get(row.uid)
-        if newest is None:
-            return
-        verdict = self._judge.verdict(newest, now)
-        if verdict.claim(now) is None:
-            self._stays(newest, verdict, now)
-        elif verdict.claim(now) != claim:
-            self._plan.add(now, row.uid)
-        elif isinstance(around, SkoupaError):
-            self.memory.overdue[row.uid] = (claim.due, "failing")
-            self._plan.try_again(row.uid)
-        elif around is not None:
-            self._plan.succeeded(row.uid)
-            self._stays(newest, around, now)
-            # What holds it was found beside the feeds: nobody announces its end, and looking is not cheap.
-            self._plan.postpone(row.uid, OBSERVE_AGAIN_SECONDS)
-        else:
-            self._plan.succeeded(row.uid)
-            self.memory.overdue[row.uid] = (claim.due, "observing")
-            self.memory.tell(row.uid, claim)
-            self._report.would_delete(newest, claim, at=now)
-            self._record.would_delete(newest, claim)
 
     async def _wait_for_turn(self) -> bool:
         """Whether the rate let it pass at once."""
@@ -233,7 +221,7 @@ class Sweeper:
         verdict = self._judge.verdict(row, now)
         claim = verdict.claim(now)
         if claim is None:
-            self._stays(row, verdict, now)
+            self._staying.stays(row, verdict, now)
         else:
             await self._send(row, claim)
 
@@ -243,7 +231,7 @@ class Sweeper:
         self._sending.add(task)
         try:
             if not await self._gate.enter(row, claim, still_wanted=lambda: self._is_due(row.uid)):
-                self._look_once_more(row.uid)
+                self._staying.look_once_more(row.uid)
                 return
             outcome = await self._deleter.delete(row, claim)
         except LeaseLost as error:
@@ -253,7 +241,7 @@ class Sweeper:
         except Withdrawn as error:
             self._gate.failed(row, error)
             self._record.failed(row, error)
-            self._look_once_more(row.uid)
+            self._staying.look_once_more(row.uid)
         except SkoupaError as error:
             self._gate.failed(row, error)
             await self._failed(row, claim, error)
@@ -269,8 +257,8 @@ class Sweeper:
         if outcome.what == "stays":
             assert outcome.verdict is not None
             self._record.withdrawn(row, "; ".join(render(hold.reason) for hold in outcome.verdict.holds))
-            self._stays(row, outcome.verdict, now)
-            self._try_again_unless_held(row.uid)
+            self._staying.stays(row, outcome.verdict, now)
+            self._staying.try_again_unless_held(row.uid)
             return
         self._record.finished(row, outcome.what)
         self._plan.succeeded(row.uid)
@@ -287,92 +275,24 @@ class Sweeper:
         self._on_deleted(row, now)
         self._report.deleted(row, claim, at=now, terminating=outcome.what == "terminating")
 
-    def _stays(self, row: Row, verdict: Verdict, now: float) -> None:
-        if self._put_back(row.uid):
-            return
-        if verdict.due is None or verdict.due > now:
-            self.memory.not_overdue(row.uid)
-            self._notice(row, verdict, now)
-        elif verdict.holds:
-            self.memory.stays(row.uid, verdict)
-            told = gist(hold.reason for hold in verdict.holds)
-            if told and self.memory.tell(row.uid, told):
-                lasting = [hold for hold in verdict.holds if not REASONS[hold.reason.code].passing]
-                self._report.held(row, verdict, at=now, holds=lasting)
-                if row.uid in self.memory.braked:
-                    self._record.braked(row, verdict)
-        self._plan.after_stay(row, verdict)
-
     def _is_due(self, uid: Uid) -> bool:
         now, row = self._clock.now(), self._store.get(uid)
         return row is not None and self._judge.verdict(row, now).claim(now) is not None
 
-    def _look_once_more(self, uid: Uid) -> None:
-        """Something came in between: it stays, or it is tried again."""
-        now, row = self._clock.now(), self._store.get(uid)
-        if row is not None:
-            verdict = self._judge.verdict(row, now)
-            if verdict.claim(now) is None:
-                self._stays(row, verdict, now)
-            self._try_again_unless_held(uid)
-
-    def _try_again_unless_held(self, uid: Uid) -> None:
-        """What was found beside the feeds (by a fresh look, or a refusal) nobody announces when it ends."""
-        now, row = self._clock.now(), self._store.get(uid)
-        if row is not None and self._judge.verdict(row, now).claim(now) is not None:
-            self._plan.try_again(uid)
-        else:
-            self._plan.succeeded(uid)
-
     async def _failed(self, row: Row, claim: Claim, error: SkoupaError) -> None:
         if isinstance(error, LedgerUnavailable):
             # Nothing was sent. Now a Hold: judged again when the ledger is back.
-            now = self._clock.now()
-            self._stays(row, self._judge.verdict(row, now), now)
-            self._try_again_unless_held(row.uid)
+            self._staying.judge_again(row)
             return
         self._record.failed(row, error)
         if isinstance(error, Forbidden) and await self._refused(row):
             # Now a Hold: judged again when rights change.
-            now = self._clock.now()
-            self._stays(row, self._judge.verdict(row, now), now)
-            self._try_again_unless_held(row.uid)
+            self._staying.judge_again(row)
             return
         wait = self._plan.try_again(row.uid)
         if self._store.get(row.uid) is not None:
             self.memory.overdue[row.uid] = (claim.due, "failing")
         self._report.failed(row, claim, at=self._clock.now(), error=error, retry_in=wait)
-
-    async def _look_after(self, row: Row, verdict: Verdict, now: float) -> None:
-        """After the delete: what is still there a good while later is reported with what blocks it."""
-        if verdict.due is None:
-            return
-        self.memory.overdue[row.uid] = (verdict.due, "terminating")
-        wait = row.deleted_at + self._stuck_after - now
-        if wait <= 0:
-            closer = await self._look_closer(row)
-            if self._put_back(row.uid):
-                return
-            self._report.stuck(closer, at=now)
-            wait = self._stuck_after
-        self._plan.postpone(row.uid, wait)
-
-    def _remark(self, row: Row, verdict: Verdict, now: float) -> None:
-        said = problems(verdict.notes)
-        if self.memory.remark(row.uid, said):
-            self._report.remark(row, said, at=now)
-
-    def _notice(self, row: Row, verdict: Verdict, now: float) -> None:
-        due = verdict.due
-        if due is None or self._observing or self.memory.noticed.get(row.uid) == due:
-            return
-        if due - self._notice_before(row) > now:
-            return
-        if verdict.holds:
-            self.memory.unnoticed.add(row.uid)
-            return
-        self.memory.noticed[row.uid] = due
-        self._report.notice(row, verdict.claims[0], at=now)
 
     def statistics(self) -> dict[str, int]:
         return {

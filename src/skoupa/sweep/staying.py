@@ -1,0 +1,121 @@
+"""Objects that stay, for now: what is said of them, and when they are looked at again.
+
+Each thing is said once (`memory` knows what was). What was found beside the feeds, such as a refusal or a fresh look, is
+announced by nobody when it ends: it is tried again. After a delete somebody looks whether the object really went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from skoupa.clock import Clock
+from skoupa.facts.rows import Row, Uid
+from skoupa.facts.store import Store
+from skoupa.judge.judge import Judge
+from skoupa.model.reasons import REASONS, gist, problems
+from skoupa.model.verdicts import Verdict
+from skoupa.sweep.plan import Plan
+from skoupa.sweep.record import Record
+from skoupa.sweep.reporting import Report
+
+
+class Staying:
+    """`put_back` says that another replica leads by now, and then has it on the agenda."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        clock: Clock,
+        store: Store,
+        judge: Judge,
+        record: Record,
+        report: Report,
+        observing: bool,
+        stuck_after: float,
+        put_back: Callable[[Uid], bool],
+        look_closer: Callable[[Row], Awaitable[Row]],
+        notice_before: Callable[[Row], float],
+    ) -> None:
+        self._plan = plan
+        self._memory = plan.memory
+        self._clock = clock
+        self._store = store
+        self._judge = judge
+        self._record = record
+        self._report = report
+        self._observing = observing
+        self._stuck_after = stuck_after
+        self._put_back = put_back
+        self._look_closer = look_closer
+        self._notice_before = notice_before
+
+    def stays(self, row: Row, verdict: Verdict, now: float) -> None:
+        if self._put_back(row.uid):
+            return
+        if verdict.due is None or verdict.due > now:
+            self._memory.not_overdue(row.uid)
+            self._notice(row, verdict, now)
+        elif verdict.holds:
+            self._memory.stays(row.uid, verdict)
+            told = gist(hold.reason for hold in verdict.holds)
+            if told and self._memory.tell(row.uid, told):
+                lasting = [hold for hold in verdict.holds if not REASONS[hold.reason.code].passing]
+                self._report.held(row, verdict, at=now, holds=lasting)
+                if row.uid in self._memory.braked:
+                    self._record.braked(row, verdict)
+        self._plan.after_stay(row, verdict)
+
+    def look_once_more(self, uid: Uid) -> None:
+        """Something came in between: it stays, or it is tried again."""
+        now, row = self._clock.now(), self._store.get(uid)
+        if row is not None:
+            verdict = self._judge.verdict(row, now)
+            if verdict.claim(now) is None:
+                self.stays(row, verdict, now)
+            self.try_again_unless_held(uid)
+
+    def try_again_unless_held(self, uid: Uid) -> None:
+        """What was found beside the feeds (by a fresh look, or a refusal) nobody announces when it ends."""
+        now, row = self._clock.now(), self._store.get(uid)
+        if row is not None and self._judge.verdict(row, now).claim(now) is not None:
+            self._plan.try_again(uid)
+        else:
+            self._plan.succeeded(uid)
+
+    async def look_after(self, row: Row, verdict: Verdict, now: float) -> None:
+        """After the delete: what is still there a good while later is reported with what blocks it."""
+        if verdict.due is None:
+            return
+        self._memory.overdue[row.uid] = (verdict.due, "terminating")
+        wait = row.deleted_at + self._stuck_after - now
+        if wait <= 0:
+            closer = await self._look_closer(row)
+            if self._put_back(row.uid):
+                return
+            self._report.stuck(closer, at=now)
+            wait = self._stuck_after
+        self._plan.postpone(row.uid, wait)
+
+    def remark(self, row: Row, verdict: Verdict, now: float) -> None:
+        said = problems(verdict.notes)
+        if self._memory.remark(row.uid, said):
+            self._report.remark(row, said, at=now)
+
+    def _notice(self, row: Row, verdict: Verdict, now: float) -> None:
+        due = verdict.due
+        if due is None or self._observing or self._memory.noticed.get(row.uid) == due:
+            return
+        if due - self._notice_before(row) > now:
+            return
+        if verdict.holds:
+            self._memory.unnoticed.add(row.uid)
+            return
+        self._memory.noticed[row.uid] = due
+        self._report.notice(row, verdict.claims[0], at=now)
+
+    def judge_again(self, row: Row) -> None:
+        """What stood in the way is a Hold by now, and whoever ends it asks for another look."""
+        now = self._clock.now()
+        self.stays(row, self._judge.verdict(row, now), now)
+        self.try_again_unless_held(row.uid)
