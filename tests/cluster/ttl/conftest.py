@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from harness.controlplane import ControlPlane
+from skoupa import names
+from skoupa.errors import Conflict, NotFound
 from skoupa.kube.client import Client
-from skoupa.kube.resources import NAMESPACES
+from skoupa.kube.lists import Scope, everything
+from skoupa.kube.objects import METADATA, Metadata
+from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.cluster.reaching import connected
 from tests.cluster.ttl.objects import AuditLog, People
 from tests.cluster.ttl.running import Skoupa, Yard, opened_yard
@@ -39,9 +44,24 @@ async def _namespace(client: Client, what: str) -> str:
 
 
 @pytest.fixture
-async def people(boss: Client) -> People:
-    """In a namespace of their own, which stays: nobody waits for it to end."""
-    return People(boss, await _namespace(boss, "shop"))
+async def people(boss: Client) -> AsyncIterator[People]:
+    """In a namespace of their own, which stays: nobody waits for it to end. What is labelled goes with the test."""
+    yield People(boss, await _namespace(boss, "shop"))
+    # The next test's process would see it, announce it, count it.
+    left = await everything(boss, CONFIG_MAPS, METADATA, scope=Scope(labels=names.TTL_LABEL))
+    for found in left.items:
+        await _remove(boss, found.metadata)
+
+
+async def _remove(client: Client, found: Metadata) -> None:
+    namespace = found.namespace or ""
+    with suppress(NotFound, Conflict):
+        if found.finalizers:
+            patch = {"metadata": {"finalizers": None}}
+            await client.merge_patch(CONFIG_MAPS, found.name, patch, namespace=namespace)
+        await client.delete(
+            CONFIG_MAPS, found.name, namespace=namespace, uid=found.uid, propagation="Background"
+        )
 
 
 @pytest.fixture
