@@ -17,7 +17,8 @@ as a separate process through its public configuration. Ratios carry over to oth
 
 _TAIL = """
 The bare client is our own transport with the same preconditions, its best concurrency and nothing else to do: no watch, no
-judging, no Events, no log. `--peer NAME=COMMAND` measures another controller on the same load; it is started with
+judging, no Events, no log. Skoupa runs with its rate and brake ceilings lifted and without a ledger (`--ledger none`), unlike
+as shipped: what the ledger costs is not measured here yet. `--peer NAME=COMMAND` measures another controller on the same load; it is started with
 `KUBECONFIG` set.
 """
 
