@@ -15,11 +15,11 @@ from pathlib import Path
 
 import uvloop
 
-from harness.bench import figures
+from harness.bench import figures, trust
 from harness.bench.arena import Arena, arena
-from harness.bench.figures import Course, Figure
+from harness.bench.course import Course, Figure
 from harness.bench.subject import SKOUPA, Subject
-from harness.bench.table import render
+from harness.bench.table import cells, render
 from harness.controlplane import ControlPlane, Options
 
 Result = Figure | tuple[Figure, ...]
@@ -29,6 +29,11 @@ FIGURES: dict[str, Callable[[Course], Awaitable[Result]]] = {
     "idle": figures.idle_requests,
     "punctuality": figures.punctuality,
     "backlog": figures.backlog_rate,
+    "ledger": trust.ledger,
+    "trash": trust.trash,
+    "history": trust.history,
+    "restore": trust.restore,
+    # The last one: what it makes stays there, and would be in the way of the others.
     "memory": figures.memory,
 }
 # What can be asked of a controller of which only the command is known.
@@ -80,12 +85,7 @@ async def _one(subject: Subject, wanted: list[str], place: Arena, log: Path) -> 
             print(f"{subject.name}: {name} failed: {error!r}\n{_tail(log)}", file=sys.stderr)
             raise
         for figure in found if isinstance(found, tuple) else (found,):
-            verdict = "met" if figure.met else "NOT MET"
-            print(
-                f"  {figure.name}: {figure.value:.3g}{figure.unit} (bar {figure.bar:g}, {verdict}; {figure.counts})",
-                file=sys.stderr,
-                flush=True,
-            )
+            print(f"  {'; '.join(cells(figure))}", file=sys.stderr, flush=True)
             rows.append((subject.name, figure))
     return rows
 

@@ -3,75 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import resource
-import socket
 import statistics
-import subprocess
 import sys
 import time
-from contextlib import AbstractAsyncContextManager, aclosing
-from pathlib import Path
-
-import msgspec
+from contextlib import aclosing
 
 from harness.bench.arena import Arena
-from harness.bench.subject import Running, Subject, running
+from harness.bench.course import Course, Figure
+from harness.bench.cpu import python_cpu
+from harness.bench.rates import best_in_flight, chosen, raw_rate, subject_rate, until_left
 from skoupa.kube import watch
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    value: float
-    unit: str
-    bar: float
-    at_least: bool = False
-    counts: str
-
-    @property
-    def met(self) -> bool:
-        return self.value >= self.bar if self.at_least else self.value <= self.bar
-
-
-class Course:
-    """What every figure needs: the arena, whom to measure, and where it logs."""
-
-    def __init__(self, arena: Arena, subject: Subject, *, log: Path) -> None:
-        self.arena = arena
-        self.subject = subject
-        self.log = log
-        self._rounds = 0
-
-    def running(self) -> AbstractAsyncContextManager[Running]:
-        return running(self.subject, self.arena.access, port=_free_port(), log=self.log)
-
-    async def namespace(self, what: str) -> str:
-        self._rounds += 1
-        return await self.arena.namespace(f"bench-{what}-{self.subject.name}-{self._rounds}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 async def start_up(_course: Course, *, rounds: int = 15) -> Figure:
     """CPU of `skoupa --help` against an empty interpreter; the best of several rounds of each."""
-    # Everybody's second call: with its bytecode on disk, as it is after any installation.
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-
-    def cpu(*arguments: str) -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    ours = min(cpu("-m", "skoupa", "--help") for _ in range(rounds))
-    empty = min(cpu("-c", "pass") for _ in range(rounds))
+    ours = python_cpu("-m", "skoupa", "--help", rounds=rounds)
+    empty = python_cpu("-c", "pass", rounds=rounds)
     return Figure(
         name="CPU of `skoupa --help` / `python -c pass`",
         value=ours / empty,
@@ -109,11 +59,10 @@ async def backlog_rate(course: Course, *, objects: int = 20_000, pairs: int = 3)
     """Interleaved pairs: the bare client on one namespace, then the subject on another."""
     ratios: list[float] = []
     notes: list[str] = []
-    rates = {in_flight: await _raw_rate(course, objects // 5, in_flight) for in_flight in (16, 32, 64, 128)}
-    best = max(rates, key=lambda in_flight: rates[in_flight])
+    best = await best_in_flight(lambda in_flight: raw_rate(course, objects // 5, in_flight))
     for _ in range(pairs):
-        raw = await _raw_rate(course, objects, best)
-        ours = await _subject_rate(course, objects)
+        raw = await raw_rate(course, objects, best)
+        ours = await subject_rate(course, objects)
         ratios.append(ours / raw)
         notes.append(f"{ours:.0f}/{raw:.0f}")
     return Figure(
@@ -122,37 +71,8 @@ async def backlog_rate(course: Course, *, objects: int = 20_000, pairs: int = 3)
         unit="",
         bar=0.75,
         at_least=True,
-        counts=f"{objects} objects, {pairs} pairs, deletions a second: {', '.join(notes)}; "
-        f"the bare client with {best} requests in flight, the best of {', '.join(map(str, rates))}",
+        counts=f"{objects} objects, {pairs} pairs, deletions a second: {', '.join(notes)}; {chosen(best)}",
     )
-
-
-async def _raw_rate(course: Course, objects: int, in_flight: int) -> float:
-    namespace = await course.namespace("raw")
-    await course.arena.fill(namespace, objects, ttl=lambda _: "30d")
-    command = [sys.executable, "-m", "harness.bench.raw", str(course.arena.access.kubeconfig), namespace]
-    process = await asyncio.create_subprocess_exec(*command, str(in_flight), stdout=asyncio.subprocess.PIPE)
-    out, _ = await process.communicate()
-    return objects / float(out)
-
-
-async def _subject_rate(course: Course, objects: int) -> float:
-    """From a fiftieth gone to all gone, as the server's own count shows it."""
-    namespace = await course.namespace("backlog")
-    await course.arena.fill(namespace, objects, ttl=lambda _: "1s")
-    async with course.running():
-        started = await _until_left(course, namespace, objects * 49 // 50)
-        left = await course.arena.left(namespace)
-        ended = await _until_left(course, namespace, 0)
-    return left / (ended - started)
-
-
-async def _until_left(course: Course, namespace: str, number: int, *, patience: float = 900) -> float:
-    """Counting costs the server work that the bare client does not have to wait for: seldom while many are left."""
-    async with asyncio.timeout(patience):
-        while (surplus := await course.arena.left(namespace) - number) > 0:  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.5 if surplus > 2000 else 0.05)
-    return time.monotonic()
 
 
 async def punctuality(course: Course, *, objects: int = 2000, spread: int = 60) -> Figure:
@@ -240,7 +160,7 @@ async def _first_deletion(course: Course, namespace: str, objects: int) -> Figur
     await asyncio.sleep(2)
     started = time.monotonic()
     async with course.running():
-        gone = await _until_left(course, expired, 0)
+        gone = await until_left(course, expired, 0)
     return Figure(
         name="from process start to first deletion / raw LIST of the same objects",
         value=(gone - started) / listed,

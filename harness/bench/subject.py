@@ -8,9 +8,10 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 import aiohttp
 import msgspec
@@ -28,20 +29,31 @@ class Subject(msgspec.Struct, frozen=True):
     own: bool = False
 
 
-# What is measured here is more than any cluster lets go in an hour.
-NO_CEILINGS = " ".join(
-    f"--set brakes.{key}=1000000000"
-    for key in ("perMinute", "perHour", "namespacePerMinute", "namespacePerHour")
-)
-SKOUPA = Subject(
-    "skoupa",
-    f"{sys.executable} -m skoupa run --enforce --accept-backlog --set rate.deletionsPerSecond=1000000 "
-    f"{NO_CEILINGS} "
-    "--set brakes.perMinute=100000000 --set brakes.perHour=100000000 --set brakes.namespacePerMinute=100000000 "
-    "--set brakes.namespacePerHour=100000000 --ledger none "
-    "--set address=127.0.0.1:{port} --set lease.namespace=skoupa-bench",
-    own=True,
-)
+# What is measured here is more than any cluster lets go in a second, or in an hour.
+_NO_CEILINGS: Final = {
+    "rate.deletionsPerSecond": "1000000",
+    **{
+        f"brakes.{key}": "1000000000"
+        for key in ("perMinute", "perHour", "namespacePerMinute", "namespacePerHour")
+    },
+}
+
+
+def skoupa(*, ledger: str = "none", settings: Mapping[str, str] | None = None) -> Subject:
+    """The controller with this ledger, and these settings besides those that every measurement needs."""
+    given = {
+        **_NO_CEILINGS,
+        "address": "127.0.0.1:{port}",
+        "lease.namespace": "skoupa-bench",
+        **(settings or {}),
+    }
+    words = [sys.executable, "-m", "skoupa", "run", "--enforce", "--accept-backlog", "--ledger", ledger]
+    words += [word for key, value in given.items() for word in ("--set", f"{key}={value}")]
+    # The braces of the port are quoted too, which is undone when the command is split.
+    return Subject("skoupa", shlex.join(words), own=True)
+
+
+SKOUPA: Final = skoupa()
 
 
 class Running:

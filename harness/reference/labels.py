@@ -44,7 +44,7 @@ HONOURED: Final = {
         "annotation",
         "user, CI, `skoupa refresh`",
         "An RFC 3339 time that counts as the creation time for a TTL that is a duration; one in the future counts as the "
-        "moment at which it was written, one before the creation for nothing.",
+        "moment at which it was written, one before the creation for nothing. Any other value holds the object.",
     ),
     names.NOTICE_BEFORE_ANNOTATION: Meaning(
         "annotation",

@@ -63,9 +63,10 @@ What `skoupa install` grants to the controller, and why; the roles are written f
 watch and delete: no get, no create, no update. [install](install.md) says how to narrow and widen it.
 
 Reading is broad on purpose: an object of any kind may carry a label, and before a Namespace goes every kind in it is asked for objects
-that are kept. Skoupa asks for metadata only, but RBAC can't grant just that: **whoever holds the controller's token can list Secrets
-with their values.** Where that is too much, replace the `*` in `skoupa-read` by the kinds that may carry labels. Kinds that can't be read
-then hold Namespaces from going, unless `cascade.ignoreKinds` names them.
+that are kept. Skoupa asks for metadata only, and for the whole of what it is about to delete, so that it can be
+[restored](restore.md). RBAC can't grant just that: **whoever holds the controller's token can list Secrets with their values.** Where
+that is too much, replace the `*` in `skoupa-read` by the kinds that may carry labels. Kinds that can't be read then hold Namespaces from
+going, unless `cascade.ignoreKinds` names them, and what goes along with something else is not in the trash.
 """
 
 

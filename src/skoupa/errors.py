@@ -13,7 +13,8 @@
     ├── LeaseLost                   7  a write that was not sent because another replica may be leading
     ├── Withdrawn                   5  a write that was not sent because nobody wanted it any more when its turn came
     ├── LedgerUnavailable           6  the ledger can't be read or written now; safe to repeat
-    │   └── LedgerUnusable             waiting does not help: no database, a newer one, a missing right
+    │   ├── LedgerUnusable             waiting does not help: no database, a newer one, a missing right
+    │   └── NoController               nobody answers for it where a controller was looked for
     └── ApiError                    1  the server's refusal, with its Status
         ├── BadRequest 400 · Invalid 422 · MethodNotAllowed 405
         ├── Unauthorized 401 · Forbidden 403          6
@@ -109,6 +110,10 @@ class LedgerUnavailable(SkoupaError):
 
 
 class LedgerUnusable(LedgerUnavailable):
+    pass
+
+
+class NoController(LedgerUnavailable):
     pass
 
 

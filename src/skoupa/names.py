@@ -73,8 +73,14 @@ BRAKE_KIND: Final = "Brake"
 ALIVE_KIND: Final = "Alive"
 TENANT_KIND: Final = "Tenant"
 
+# The header in which the command line shows its token to a controller: the API server on the way keeps Authorization.
+CALLER_HEADER: Final = "Skoupa-Authorization"
+
 # What Skoupa is called in User-Agent headers, Events, Leases and as field manager.
 COMPONENT: Final = "skoupa"
 # What Skoupa installs or makes for itself carries this label with the value of COMPONENT.
 PART_OF_LABEL: Final = "app.kubernetes.io/part-of"
 STATE_CONFIG_MAP: Final = "skoupa-state"
+
+# The Lease of Kyverno's cleanup controller, in whichever namespace it runs.
+KYVERNO_CLEANUP_LEASE: Final = "kyverno-cleanup-controller"

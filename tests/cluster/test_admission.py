@@ -13,7 +13,7 @@ from harness.controlplane import ControlPlane, Options
 from skoupa.admission.limits import LIMITS_CONFIG_MAP
 from skoupa.admission.ttl_policies import ttl_admission
 from skoupa.expr.readings import Problem
-from skoupa.expr.ttl import keep_slip, parse_ttl
+from skoupa.expr.ttl import keep_slip, parse_ttl, refreshed_at
 from skoupa.settings import TtlSettings
 from tests.cluster.admission_probe import (
     CONFIG_MAPS,
@@ -122,6 +122,12 @@ class TestWarnings:
     def policies(cls, server: Writer) -> Iterator[None]:
         manifests = ttl_admission(TtlSettings(), namespace="default")
         with server.applied(manifests, active=lambda: bool(server.probe("nonsense").warnings)):
+            odd = {"labels": {KEY: "8h", KEEP: "1h"}, "annotations": {REFRESHED: "noon", KEEP: "true"}}
+
+            def all_speak() -> bool:
+                return len(server.create(CONFIG_MAPS, "probe", dry_run=True, metadata=odd).warnings) == 3
+
+            wait_until(all_speak, "every policy speaks")
             yield
 
     def test_what_the_engine_does_not_understand_is_warned_about_and_nothing_else(
@@ -226,7 +232,8 @@ class TestWarnings:
         ahead = {REFRESHED: rfc3339(timedelta(days=300))}
         assert server.label(CONFIG_MAPS, "refreshed", "11m", annotations=ahead).warning == ""
         unclear = {REFRESHED: "yesterday"}
-        assert "was over at" in server.label(CONFIG_MAPS, "refreshed", "12m", annotations=unclear).warning
+        said = server.label(CONFIG_MAPS, "refreshed", "12m", annotations=unclear)
+        assert "yesterday is not an RFC 3339 time, so the object stays" in said.warning
 
     def test_a_refresh_before_the_creation_ends_nothing(self, server: Writer) -> None:
         old = {"annotations": {REFRESHED: "2025-01-01T00:00:00Z"}}
@@ -283,6 +290,43 @@ class TestWarnings:
         assert server.label(CONFIG_MAPS, "kept-oddly", "2h").warning == ""
         assert label(server, "kept-oddly", {KEEP: "off"}).warning
         assert label(server, "kept-oddly", {KEEP: None}).warning == ""
+
+    def test_a_refresh_that_is_not_understood_is_warned_about_where_it_holds_the_object(
+        self, server: Writer
+    ) -> None:
+        def warning(refreshed: str, ttl: str | None = "8h") -> str:
+            metadata = {
+                "labels": {KEY: ttl} if ttl else {},
+                "annotations": {"skoupa.dev/refreshed-at": refreshed},
+            }
+            return server.create(CONFIG_MAPS, "probe", dry_run=True, metadata=metadata).warning
+
+        good = (
+            "2026-11-15T16:04:03Z",
+            "2026-11-15t16:04:03.25z",
+            "2026-11-15T16:04:03+02:00",
+            "1969-12-31T23:30:00-01:00",
+            "2028-02-29T00:00:00Z",
+        )
+        for value in good:
+            assert isinstance(refreshed_at(value), int)
+            assert warning(value) == "", value
+        for value in ("2026-11-15 16:04:03", "1763222643", "", "2026-02-30T00:00:00Z", "noon", "n" * 300):
+            assert not isinstance(refreshed_at(value), int)
+            told = warning(value)
+            assert told.startswith(f"skoupa.dev/refreshed-at={value[:100]}"), value
+            assert told.endswith("so the object stays: write a time in UTC such as 2026-08-04T00:30:00Z")
+            assert warning(value, ttl="2099-09-30") == ""
+            assert warning(value, ttl=None) == ""
+
+    def test_a_refresh_that_is_not_understood_is_spoken_of_when_it_is_written_and_not_again(
+        self, server: Writer
+    ) -> None:
+        metadata = {"labels": {KEY: "8h"}, "annotations": {"skoupa.dev/refreshed-at": "noon"}}
+        said = server.create(CONFIG_MAPS, "refreshed-oddly", metadata=metadata)
+        assert said.status == 201
+        assert "skoupa.dev/refreshed-at=noon is not an RFC 3339 time" in said.warning
+        assert label(server, "refreshed-oddly", {"team": "b"}).warning == ""
 
     @pytest.mark.parametrize("value", ["0", "0d"])
     def test_zero_goes_at_once_and_is_warned_about(self, server: Writer, value: str) -> None:

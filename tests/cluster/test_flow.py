@@ -48,14 +48,31 @@ def of(proxy: FaultProxy, method: str) -> list[Seen]:
     return [request for request in proxy.requests if request.method == method]
 
 
-@pytest.mark.parametrize("code", [429, 503])
-async def test_retry_after_is_waited_for_by_every_request_of_the_client(
-    proxy: FaultProxy, admin: Client, namespace: str, code: int
+async def test_a_failure_with_retry_after_holds_back_only_the_request_that_failed(
+    proxy: FaultProxy, admin: Client, namespace: str
 ) -> None:
     await make(admin, namespace)
     async with connected(proxy, clock=SystemClock(), limits=Limits(in_flight=1)) as client:
         await look(client, namespace)
-        busy = proxy.script(Rule(kube_status(code, retry_after=1), times=1))
+        failing = proxy.script(Rule(kube_status(503, retry_after=2), times=1))
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(6):
+                tasks.create_task(look(client, namespace))
+        (told,) = (request for request in proxy.requests if request.fault == "Answer")
+        *others, again = sorted(request.at - told.at for request in proxy.requests if request.at > told.at)
+        assert proxy.hits(failing) == 1
+        assert len(others) == 5
+        assert max(others) < 1.9
+        assert again >= 1.99
+
+
+async def test_retry_after_of_a_busy_server_is_waited_for_by_every_request_of_the_client(
+    proxy: FaultProxy, admin: Client, namespace: str
+) -> None:
+    await make(admin, namespace)
+    async with connected(proxy, clock=SystemClock(), limits=Limits(in_flight=1)) as client:
+        await look(client, namespace)
+        busy = proxy.script(Rule(kube_status(429, retry_after=1), times=1))
         async with asyncio.TaskGroup() as tasks:
             # They stand in line behind the first, which is the one that is told to wait.
             for _ in range(6):

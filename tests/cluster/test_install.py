@@ -203,13 +203,19 @@ def test_a_namespace_that_is_not_there_is_named(installed: Access) -> None:
 
 def test_what_an_earlier_installation_left_is_told(installed: Access, tmp_path: Path) -> None:
     config = tmp_path / "settings.yaml"
-    config.write_text('address: ""')
+    config.write_text('address: ""\napi: {address: none}\n')
     said = skoupa(installed, "install", "--apply", "--mode", "enforce", "--config", str(config))
     assert said.returncode == 0
     left = [line for line in said.stderr.splitlines() if "not part of this installation any more" in line]
-    (command,) = [line.partition("To remove it: ")[2] for line in left]
-    assert command == "kubectl delete services/skoupa -n skoupa"
-    run_kubectl(installed, command)
+    commands = [line.partition("To remove it: ")[2] for line in left]
+    assert commands == [
+        "kubectl delete services/skoupa -n skoupa",
+        "kubectl delete clusterrolebindings.rbac.authorization.k8s.io/skoupa-ask",
+        "kubectl delete clusterroles.rbac.authorization.k8s.io/skoupa-ask",
+        "kubectl delete roles.rbac.authorization.k8s.io/skoupa-history -n skoupa",
+    ]
+    for command in commands:
+        run_kubectl(installed, command)
     again = skoupa(installed, "install", "--apply", "--mode", "enforce", "--config", str(config))
     assert "any more" not in again.stderr
     outcomes(skoupa(installed, "install", "--apply", "--mode", "enforce"))

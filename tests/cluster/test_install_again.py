@@ -212,6 +212,7 @@ class TestSettingsThatAreTakenBack:
             "skoupa-ttl-label",
             "skoupa-label-as-annotation",
             "skoupa-keep-label",
+            "skoupa-refreshed-at",
             "skoupa-ttl-delete-right",
         }
         assert set(asked(server.probe(), "GET", LIMITS)["data"].values()) == {""}

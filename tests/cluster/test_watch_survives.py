@@ -323,15 +323,15 @@ async def test_whatever_makes_the_server_forget_the_lists_that_follow_close_the_
 
 
 class Impatient(Hasty):
-    """Lives through 180 s, and through nothing else, in a moment."""
+    """Lives through 130 s, and through nothing else, in a moment."""
 
     @asynccontextmanager
     async def timeout(self, seconds: float | None) -> AsyncIterator[None]:
-        async with super().timeout(0.2 if seconds == 180.0 else seconds):
+        async with super().timeout(0.2 if seconds == 130.0 else seconds):
             yield
 
 
-async def test_a_silent_connection_is_given_up_after_180_seconds_and_a_cut_one_at_once(
+async def test_a_silent_connection_is_given_up_after_130_seconds_and_a_cut_one_at_once(
     proxy: FaultProxy, admin: Client, namespace: str
 ) -> None:
     async with connected(proxy, clock=Impatient()) as client, asyncio.TaskGroup() as tasks:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -233,7 +234,17 @@ def test_no_setting_is_even_named_after_a_label_key() -> None:
             "brakes.perMinute: 0 would let nothing go: write 1 or more; to let nothing go, write `mode: ",
         ),
         ({"namespacePerHour": -5}, "brakes.namespacePerHour: -5 would let nothing go"),
+        ({"perMinute": -1}, "brakes.perMinute: -1 would let nothing go: write 1 or more"),
+        ({"maxPerRun": 0}, "brakes.maxPerRun: 0 would let nothing go"),
         ({"share": 0}, "brakes.share: 0 would let nothing go"),
+        ({"share": -30}, "brakes.share: -30 would let nothing go"),
+        ({"share": 0.3}, "brakes.share: it is a number: write a whole number"),
+        ({"share": "30%"}, "brakes.share: it is a text: write a whole number"),
+        ({"shareOver": -1}, "brakes.shareOver: -1 is less than none: write 0 or more"),
+        ({"parentsMost": -1}, "brakes.parentsMost: -1 is less than none: write 0 or more"),
+        ({"surgeFactor": 0}, "brakes.surgeFactor: 0 would let nothing go"),
+        ({"perHour": True}, "brakes.perHour: it is true or false: write a whole number"),
+        ({"perHour": None}, "brakes.perHour: it is empty: write a whole number"),
         ({"share": 101}, "from 1 to 100"),
         ({"surgeFactor": 1}, "write 2 or more"),
         ({"parents": ["name space"]}, "can't be the name of a kind"),
@@ -244,6 +255,47 @@ def test_a_ceiling_that_can_not_be_meant_says_what_to_write(brakes: dict[str, An
     with pytest.raises(UsageError) as refused:
         decode({"brakes": brakes}, source="the settings")
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("trash", "said"),
+    [
+        (
+            {"ignoreKinds": ["Secret"]},
+            "'Secret' is no kind as kubectl shows it: write its plural and its group",
+        ),
+        ({"ignoreKinds": ["apps/v1/Deployment"]}, "is no kind as kubectl shows it"),
+        ({"keepDays": 0}, "keepDays"),
+        ({"keepBytes": 5}, "keepBytes"),
+    ],
+)
+def test_a_trash_that_can_not_be_meant_is_refused(trash: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        decode({"trash": trash}, source="the settings")
+    assert said in str(refused.value)
+    decode({"trash": {"ignoreKinds": ["secrets", "jobs.batch", "*.cert-manager.io"]}}, source="the settings")
+
+
+def test_every_key_can_be_written_in_yaml_without_quotes() -> None:
+    for setting in every_setting():
+        tree = yaml.safe_load(": {".join(setting.key.split(".")) + ": 1" + "}" * setting.key.count("."))
+        while isinstance(tree, dict):
+            [(key, tree)] = tree.items()
+            assert isinstance(key, str), setting.key
+
+
+def test_of_some_limits_none_is_a_number_like_any_other() -> None:
+    brakes = decode({"brakes": {"shareOver": 0, "surgeOver": 0, "parentsMost": 0}}, source="the test").brakes
+    assert (brakes.share_over, brakes.surge_over, brakes.parents_most) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "many", "true", ""])
+def test_a_ceiling_of_the_environment_or_a_flag_is_refused_in_the_same_words(text: str) -> None:
+    refused = r"brakes\.perMinute: .+: write (1 or more|a whole number)"
+    with pytest.raises(UsageError, match=refused):
+        load(environ={"SKOUPA_BRAKES_PER_MINUTE": text})
+    with pytest.raises(UsageError, match=refused):
+        load(environ={}, flags={"brakes.perMinute": text})
 
 
 def test_the_feature_can_be_switched_off_altogether() -> None:

@@ -1,8 +1,9 @@
 """The ValidatingAdmissionPolicies for the TTL label: the API server checks it, and nothing of ours can be down.
 
 `skoupa-ttl-label` speaks about values that will not do what their writer wants: it warns, and with `ttl.refuse` it
-denies. `skoupa-label-as-annotation` and `skoupa-keep-label` warn. `skoupa-ttl-limits` and `skoupa-ttl-delete-right`
-deny, and are there only where a setting asks for them. By default nothing here could refuse a write.
+denies. `skoupa-label-as-annotation`, `skoupa-keep-label` and `skoupa-refreshed-at` warn. `skoupa-ttl-limits` and
+`skoupa-ttl-delete-right` deny, and are there only where a setting asks for them. By default nothing here could refuse a
+write.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from skoupa import names
 from skoupa.admission.advice import WHAT_TO_WRITE, advising
 from skoupa.admission.cel import literal, matches, sentence
 from skoupa.admission.delete_right import delete_right_policy
-from skoupa.admission.grammar import KYVERNO
+from skoupa.admission.grammar import KYVERNO, RFC3339
 from skoupa.admission.keeping import keep_policy
 from skoupa.admission.limits import config_map, limit_validations, limit_variables, limits_of
 from skoupa.admission.misplaced import misplaced_policy
 from skoupa.admission.own import OWN
 from skoupa.admission.policies import Manifest, policy, validation
-from skoupa.admission.readings import label_time, reading, variable
+from skoupa.admission.readings import LONGEST, label_time, reading, variable
+from skoupa.admission.refreshing import refresh_policy
 from skoupa.model.reasons import REASONS
 from skoupa.settings import TtlSettings
 
@@ -50,6 +52,7 @@ def ttl_admission(
         ),
         *misplaced_policy(),
         *keep_policy(),
+        *refresh_policy(),
     ]
     set_limits = limits_of(settings)
     if set_limits or had_limits:
@@ -81,6 +84,11 @@ def _label_validations(*, kyverno_readings: bool) -> list[Manifest]:
         taken += f" || {matches(_VALUE, KYVERNO)}"
     due = "string(timestamp(variables.due))"
     past = "variables.due < variables.now || (variables.isTime && variables.due == variables.now)"
+    # What a refresh that is not understood holds does not go, and another policy speaks of that.
+    refreshed = "variables.refreshed"
+    is_time = f"size({refreshed}) <= {LONGEST} && {matches(refreshed, RFC3339)}"
+    unclear = f"{refreshed} != '' && !variables.isTime && !({is_time})"
+    silent = f"{own} || !variables.understood || ({unclear})"
     from_now = label_time("variables.now + variables.seconds")
     gone = literal("that time is over, so the object goes at once; to keep it for a while write a later time")
     over = (
@@ -101,12 +109,12 @@ def _label_validations(*, kyverno_readings: bool) -> list[Manifest]:
             fallback=f"{names.TTL_LABEL} is not understood and deletes nothing: {WHAT_TO_WRITE}",
         ),
         validation(
-            unless=f"{own} || !variables.understood || !({past})",
+            unless=f"{silent} || !({past})",
             message=_told("ttl-short", what=f"variables.isTime ? {gone} : {over}"),
             fallback=f"{names.TTL_LABEL} names a time that is over: the object goes at once",
         ),
         validation(
-            unless=f"{own} || !variables.understood || {past} || {length} >= 60",
+            unless=f"{silent} || {past} || {length} >= 60",
             message=_told("ttl-short", what=f"{short} + '; the shortest time meant for this label is 1m'"),
             fallback=f"{names.TTL_LABEL} is shorter than a minute",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -17,17 +17,19 @@ from skoupa.kube.flow import Flow
 from skoupa.kube.http import HttpTransport
 from skoupa.kube.login import kubeconfig
 from skoupa.kube.login.connection import Connection
+from skoupa.kube.login.secret import Secret
 from skoupa.kube.skew import SkewMeter
 
 R = TypeVar("R")
 
 
 class Reached(msgspec.Struct, frozen=True):
-    """A cluster, the way to it, and how far its clock is from ours."""
+    """A cluster, the way to it, how far its clock is from ours, and the token that we show there, if any."""
 
     client: Client
     connection: Connection
     meter: SkewMeter
+    token: Callable[[], Awaitable[Secret]]
 
 
 @asynccontextmanager
@@ -42,7 +44,7 @@ async def reached(connecting: Connecting) -> AsyncIterator[Reached]:
     # A person's machine is usually far from the cluster: there compression pays.
     async with HttpTransport(connection, clock, compress=True) as transport:
         meter = SkewMeter(transport, clock)
-        yield Reached(Client(Flow(meter, clock), clock), connection, meter)
+        yield Reached(Client(Flow(meter, clock), clock), connection, meter, transport.bearer)
 
 
 @asynccontextmanager

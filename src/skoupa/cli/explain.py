@@ -7,8 +7,9 @@ keep the others from being told, but it decides the exit code.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import tzinfo
+from typing import Any
 
 import msgspec
 import typer
@@ -52,7 +53,7 @@ def run(
     tz: str | None,
     form: TextForm,
     config: str | None,
-    ledger: str | None = None,
+    ledger: Mapping[str, Any],
 ) -> None:
     zone = zone_of(tz)
     settings = configuration.load(config)
@@ -72,21 +73,25 @@ def run(
 def _tell_missing(
     missing: list[tuple[Target, UsageError]],
     *,
-    ledger: str | None,
+    ledger: Mapping[str, Any],
     connecting: Connecting,
     zone: tzinfo,
     form: TextForm,
     alone: bool,
 ) -> None:
-    """What is not there may have gone by Skoupa, which a ledger knows."""
+    """What is not there may have gone by Skoupa, which the history knows."""
     if alone and len(missing) == 1:
         target, error = missing[0]
-        if ledger is None:
-            raise error
-        # The ledger is not needed by who asks about what is there.
-        from skoupa.cli.gone import tell_gone  # noqa: PLC0415
+        # The history is not needed by who asks about what is there.
+        from skoupa.cli.gone import look_back, tell_gone  # noqa: PLC0415
 
-        tell_gone(error, str(target), ledger=ledger, connecting=connecting, zone=zone, form=form)
+        entry = in_cluster(
+            lambda world: look_back(
+                error, str(target), world=world, ledger=ledger, connecting=connecting, zone=zone
+            ),
+            connecting=connecting,
+        )
+        tell_gone(entry, zone=zone, form=form)
         return
     for _, error in missing:
         say(str(error))

@@ -1,6 +1,6 @@
 """`skoupa history`: what Skoupa decided and did, the newest first, and everything about one decision.
 
-Reads the ledger only: no cluster is asked, and nothing of a manifest is shown but what it was.
+Reads the ledger, or asks the running controller; nothing of a manifest is shown but what it was.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.cli import output
-from skoupa.cli.ledgers import LedgerChoice, opened
+from skoupa.cli.ledgers import LedgerChoice, LeftOut, opened
 from skoupa.cli.options import Connecting, TableForm
 from skoupa.cli.recalling import Filters, existing, namespace_of, recall
 from skoupa.cli.remembered import HistoryDocument, history_item, said, trash_state
@@ -37,6 +37,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     more: bool = False
     kept: tuple[Kept, ...] | None = None
     sealed: str = ""
+    left_out: LeftOut = msgspec.field(default_factory=LeftOut)
 
 
 def run(
@@ -57,10 +58,12 @@ def run(
     if one is None and not asked.ids:
         where = namespace_of(connecting, all_namespaces=all_namespaces)
         asked = msgspec.structs.replace(asked, namespace=where)
-    found = asyncio.run(_find(choice, asked, one=one, now=now, zone=zone))
+    found = asyncio.run(_find(choice, asked, connecting=connecting, one=one, now=now, zone=zone))
     if form in {"json", "yaml"}:
         items = tuple(history_item(entry, found.kept) for entry in found.entries)
-        document = HistoryDocument(now=whole_seconds(now), items=items, more=found.more)
+        document = HistoryDocument(
+            now=whole_seconds(now), items=items, more=found.more, hidden=found.left_out.hidden
+        )
         output.write(msgspec.to_builtins(document), form)
     elif form == "name":
         output.write_lines(entry.id for entry in found.entries)
@@ -74,13 +77,23 @@ def run(
         say(f"only the newest {asked.limit} are shown; --limit and --until show others")
     if found.sealed:
         say(found.sealed)
+    for remark in found.left_out.remarks():
+        say(remark)
 
 
-async def _find(choice: LedgerChoice, asked: Filters, *, one: str | None, now: float, zone: tzinfo) -> Found:
-    async with opened(choice) as source:
+async def _find(
+    choice: LedgerChoice,
+    asked: Filters,
+    *,
+    connecting: Connecting,
+    one: str | None,
+    now: float,
+    zone: tzinfo,
+) -> Found:
+    async with opened(choice, connecting=connecting) as source:
         if one is None:
             entries, more = await recall(source, asked, now=now, zone=zone)
-            return Found(entries=entries, more=more)
+            return Found(entries=entries, more=more, left_out=source.left_out)
         entry = await existing(source, one)
         try:
             kept = (await source.kept([entry])).get(entry.id, ())
@@ -159,11 +172,7 @@ def in_words(entry: Entry, kept: tuple[Kept, ...] | None, *, now: float, zone: t
 def _in_trash(entry: Entry, kept: tuple[Kept, ...] | None) -> Iterator[str]:
     state = trash_state(entry)
     if state.state != "kept":
-        yield (
-            "in the trash: nothing"
-            if state.state == "none"
-            else "in the trash: nothing any more, it was purged"
-        )
+        yield f"in the trash: {_NOTHING[state.state].format(until=state.until)}"
         return
     yield f"in the trash: {state.bytes} bytes; `skoupa restore {entry.id}` brings it back"
     for number, one in enumerate(kept or ()):
@@ -176,6 +185,11 @@ def _in_trash(entry: Entry, kept: tuple[Kept, ...] | None) -> Iterator[str]:
         yield from (f"  not known: {what}" for what in one.unknown)
 
 
+_NOTHING: Final = {
+    "none": "nothing",
+    "purged": "nothing any more, it was purged",
+    "forgotten": "nothing any more, it was kept until {until} (trash.keepDays, trash.keepBytes)",
+}
 _OUTCOMES: Final = {
     "intended": "Its deletion was begun",
     "deleted": "Deleted",

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from skoupa import names
 from skoupa import settings as configuration
 from skoupa.admission.ttl_policies import LIMITS_POLICY, limits_admission, ttl_admission
 from skoupa.cli.connect import connected, run_async
@@ -15,7 +16,7 @@ from skoupa.cli.options import Connecting
 from skoupa.cli.saying import say
 from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.errors import NotFound, UsageError
-from skoupa.install import ledger
+from skoupa.install import history, ledger
 from skoupa.install.apply import Applied, apply
 from skoupa.install.guards import BINDING_KIND, guards, remove_others
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind, parse_kinds
@@ -80,7 +81,7 @@ def plan(
     settings = configuration.load(
         config, environ={}, flags={key: value for key, value in flags.items() if value}
     )
-    settings = ledger.placed(settings)
+    settings = history.placed(ledger.placed(settings))
     return Installation(
         settings=settings,
         interests=(*(one for mechanism in mechanisms_of(settings) for one in mechanism.interests()), KEPT),
@@ -124,6 +125,12 @@ def _advise(installation: Installation) -> None:
             f"for {', '.join(settings.namespaces)} only: the namespace {installation.namespace} has to exist, and "
             "admission policies are left out, since they count in the whole cluster"
         )
+        if history.is_served(settings):
+            say(
+                "`skoupa history` needs one right that no Role can grant; who may, grants it: kubectl create "
+                f"clusterrolebinding skoupa-ask-{installation.namespace} --clusterrole=system:auth-delegator "
+                f"--serviceaccount={installation.namespace}:{names.COMPONENT}"
+            )
         clustered = [kind.qualified for kind in installation.kinds if not kind.namespaced]
         if clustered:
             say(f"left out, since no Role can grant it: delete {', '.join(clustered)}")

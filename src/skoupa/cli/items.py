@@ -6,17 +6,20 @@ in UTC. Reasons are codes with facts; their texts are for people and may change.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from skoupa.controller.survey import Finding, Gap
-from skoupa.controller.weight import Weight
 from skoupa.expr.windows import Window
 from skoupa.facts.rows import Row, uid_text
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, render
 from skoupa.model.verdicts import Claim, Hold, Verdict
+
+if TYPE_CHECKING:
+    # `history` writes such documents too, and has no use for what reads a cluster: it would take longer than all the rest.
+    from skoupa.controller.survey import Finding, Gap
+    from skoupa.controller.weight import Weight
 
 API_VERSION: Final = "skoupa.dev/v1alpha1"
 

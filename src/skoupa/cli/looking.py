@@ -16,7 +16,6 @@ from skoupa.cli.options import (
     Context,
     Kinds,
     Kubeconfig,
-    Ledger,
     Namespace,
     NoColor,
     Objects,
@@ -25,6 +24,7 @@ from skoupa.cli.options import (
     TimeZone,
     each_kind,
 )
+from skoupa.cli.remembering import Home, LedgerPlace, TokenFile
 
 # The marker \b keeps the lines below it as they are.
 PLAN_HELP: Final = """Shows what will go, when and why.
@@ -128,14 +128,16 @@ def explain(
     tz: TimeZone = None,
     output: TextOutput = "text",
     config: Config = None,
-    ledger: Ledger = None,
+    ledger: LedgerPlace = None,
+    home: Home = None,
+    token_file: TokenFile = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     as_user: As = None,
 ) -> None:
     """Says when an object goes, why, and what holds it.
 
-    Names what could take it along too: its owners, its Namespace. Also for objects without any label: then it says that nothing wants them to go. Takes several, also as plan -o name prints them.
+    Names what could take it along too: its owners, its Namespace. Also for objects without any label: then it says that nothing wants them to go. Takes several, also as plan -o name prints them. Of one that is gone it tells from the history whether Skoupa deleted it.
 
     Example: skoupa explain pod/web -n shop
     """
@@ -147,7 +149,7 @@ def explain(
         tz=tz,
         form=output,
         config=config,
-        ledger=ledger,
+        ledger={"ledger": ledger, "home": home, "token_file": token_file},
     )
 
 

@@ -39,6 +39,8 @@ _WEIGHTY: Final = frozenset(
         "takes-along",
         "data-goes",
         "data-unknown",
+        "never-in-trash",
+        "values-go",
         "ttl-annotation",
         "keep-annotation",
         "keep-unclear",
@@ -114,7 +116,15 @@ def _ask(
     async def work(world: World) -> Plan:
         namespace = "" if asked.all_namespaces else world.namespace
         wishes = Wishes(kinds=asked.kinds, namespace=namespace, lifetime=lifetime)
-        return await make_plan(world, settings=settings, wishes=wishes, window=window, progress=progress)
+        return await make_plan(
+            world,
+            settings=settings,
+            wishes=wishes,
+            window=window,
+            progress=progress,
+            # Without its file nobody here knows what the controller keeps.
+            trash_known=config is not None,
+        )
 
     if asked.sources:
         here = time.time()

@@ -9,6 +9,7 @@ import msgspec
 
 from skoupa.cli.backlogs import held_backlogs
 from skoupa.cli.items import Document, Item, gap_of, item_of, window_of
+from skoupa.cli.unkept import nothing_is_kept, with_losses
 from skoupa.cli.worlds import World
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Gap, Survey
@@ -85,8 +86,12 @@ async def make_plan(
     window: Callable[[float], Window | None],
     progress: Callable[[str], None],
     acting: bool = False,
+    trash_known: bool = False,
 ) -> Plan:
-    """`window` is asked with the server's time; who is `acting` is held by a clock that is off and Brakes unread."""
+    """`window` is asked with the server's time; who is `acting` is held by a clock that is off and Brakes unread.
+
+    `trash_known`: what can't come back is told, because the settings are those of who will let it go.
+    """
     if not settings.features.ttl:
         raise UsageError("the feature ttl is switched off in the settings", advice="set features.ttl: true")
     survey = Survey(
@@ -125,6 +130,10 @@ async def make_plan(
     heavy = [found.row for found in findings if _is_heavy(found.row)]
     progress(f"counting what goes along with {len(heavy)} objects" if heavy else "")
     weights = await weigh(_first_containers(heavy), client=world.client, discovery=survey.knowledge.discovery)
+    trashless = ""
+    if trash_known and findings:
+        findings = [with_losses(found, weights.get(found.row.uid), settings) for found in findings]
+        trashless = nothing_is_kept(settings)
     backlogs = await held_backlogs(world.client, survey, now) if world.given is None else []
     progress("")
     return Plan(
@@ -135,7 +144,12 @@ async def make_plan(
         remarks=sorted(remarks, key=_order),
         weights=weights,
         gaps=survey.gaps,
-        warnings=[*survey.doubts, *backlogs, *_warnings(world, findings, heavy)],
+        warnings=[
+            *survey.doubts,
+            *backlogs,
+            *_warnings(world, findings, heavy),
+            *([f"nothing of it can come back: {trashless}"] if trashless else ()),
+        ],
         given=world.given,
         survey=survey,
     )

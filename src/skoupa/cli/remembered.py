@@ -41,10 +41,14 @@ class RestoreOutcome(_Shape, frozen=True, kw_only=True):
 
 
 class TrashState(_Shape, frozen=True, kw_only=True):
-    """Whether it is in the trash, and how many bytes it takes there with all that went along."""
+    """Whether it is in the trash, and how many bytes it takes there with all that went along.
 
-    state: Literal["none", "kept", "purged"]
+    `until` is when it was forgotten, because the trash keeps nothing for so long or no more than so much.
+    """
+
+    state: Literal["none", "kept", "purged", "forgotten"]
     bytes: int
+    until: str | None = None
 
 
 class TrashPart(_Shape, frozen=True, kw_only=True):
@@ -93,13 +97,17 @@ class HistoryItem(_Shape, frozen=True, kw_only=True):
 
 
 class HistoryDocument(_Shape, frozen=True, kw_only=True):
-    """What `history` prints; `more`: there are older ones than `--limit` lets through."""
+    """What `history` prints; `more`: there are older ones than `--limit` lets through.
+
+    `hidden` counts rows in between that are not shown, because the caller may not read their kinds there.
+    """
 
     api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")
     kind: Literal["History"] = "History"
     now: str
     items: tuple[HistoryItem, ...]
     more: bool = False
+    hidden: int = 0
 
 
 class RestoreItem(_Shape, frozen=True, kw_only=True):
@@ -185,6 +193,8 @@ def history_item(entry: Entry, kept: tuple[Kept, ...] | None = None) -> HistoryI
 
 
 def trash_state(entry: Entry) -> TrashState:
+    if entry.forgotten_at is not None:
+        return TrashState(state="forgotten", bytes=0, until=moment(entry.forgotten_at))
     if entry.kept < 0:
         return TrashState(state="purged", bytes=0)
     return TrashState(state="kept" if entry.kept else "none", bytes=entry.kept)

@@ -23,7 +23,12 @@ from skoupa.cli.options import (
 )
 
 LedgerPlace = Annotated[
-    str | None, typer.Option("--ledger", metavar="PATH|DSN", help="The ledger: a file, or postgresql://….")
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="PATH|DSN",
+        help="The ledger: a file, or postgresql://… [the running controller is asked].",
+    ),
 ]
 Cluster = Annotated[
     str | None,
@@ -34,6 +39,18 @@ KeyFile = Annotated[
 ]
 KeyEnv = Annotated[
     str | None, typer.Option(metavar="VARIABLE", help="Environment variable with the keys of the trash.")
+]
+Home = Annotated[
+    str | None,
+    typer.Option(
+        "--skoupa-namespace", metavar="NAME", help="Where the controller that is asked lives [skoupa]."
+    ),
+]
+TokenFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Token to show to the controller, for those whose kubeconfig has none."
+    ),
 ]
 Since = Annotated[
     str | None, typer.Option(metavar="TIME", help="From then on: 7d (ago), 'friday 17:00', 2026-09-30.")
@@ -74,14 +91,17 @@ def history(
     cluster: Cluster = None,
     key_file: KeyFile = None,
     key_env: KeyEnv = None,
+    home: Home = None,
+    token_file: TokenFile = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
     """Shows what Skoupa deleted or would have, when, why, and what became of it.
 
-    The newest first. Looks into one namespace unless -A is given. Reads the ledger only; no cluster is asked.
+    The newest first. Looks into one namespace unless -A is given. Asks the running controller, which shows what you may
+    read in the cluster; --ledger reads the ledger itself and asks nobody.
 
-    Example: skoupa history deployments -A --since 7d --ledger ledger.db
+    Example: skoupa history deployments -A --since 7d
     """
     filters = _filters(
         words, since=since, until=until, by_policy=by_policy, run=in_run, outcomes=outcome, limit=limit
@@ -89,7 +109,7 @@ def history(
     dispatch(
         "history",
         connecting=Connecting(kubeconfig, context, namespace, None),
-        ledger=_ledger(ledger, cluster, key_file, key_env),
+        ledger=_ledger(ledger, cluster, key_file, key_env) | _asking(home, token_file),
         filters=filters,
         all_namespaces=all_namespaces,
         tz=tz,
@@ -137,6 +157,8 @@ def restore(
     cluster: Cluster = None,
     key_file: KeyFile = None,
     key_env: KeyEnv = None,
+    home: Home = None,
+    token_file: TokenFile = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     as_user: As = None,
@@ -147,7 +169,7 @@ def restore(
     which an object went is taken off, or --keep-for holds it. What could not come back is listed, and the exit code is
     then 4.
 
-    Example: skoupa restore deploy/web -n shop --ledger ledger.db
+    Example: skoupa restore deploy/web -n shop
     """
     filters = _filters(
         words, since=since, until=until, by_policy=by_policy, run=in_run, outcomes=outcome, limit=limit
@@ -162,7 +184,7 @@ def restore(
     dispatch(
         "restore",
         connecting=Connecting(kubeconfig, context, namespace, as_user),
-        ledger=_ledger(ledger, cluster, key_file, key_env),
+        ledger=_ledger(ledger, cluster, key_file, key_env) | _asking(home, token_file),
         filters=filters,
         wishes=wishes,
         all_namespaces=all_namespaces,
@@ -181,21 +203,36 @@ def trash(
     yes: Yes = False,
     ledger: LedgerPlace = None,
     cluster: Cluster = None,
+    home: Home = None,
+    token_file: TokenFile = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
 ) -> None:
     """Erases what is kept of deleted objects.
 
-    The rows of the history stay; restoring is not possible any more.
+    The rows of the history stay; restoring is not possible any more. The running controller lets those do it who may
+    delete such objects in the cluster.
 
-    Example: skoupa trash purge 1m7frqes02n2xkh --ledger ledger.db
+    Example: skoupa trash purge 1m7frqes02n2xkh
     """
-    place = _ledger(ledger, cluster, None, None)
-    dispatch("trash", action=action, ids=tuple(ids), ledger=place, yes=yes)
+    dispatch(
+        "trash",
+        connecting=Connecting(kubeconfig, context),
+        action=action,
+        ids=tuple(ids),
+        ledger=_ledger(ledger, cluster, None, None) | _asking(home, token_file),
+        yes=yes,
+    )
 
 
 def _ledger(
     ledger: str | None, cluster: str | None, key_file: str | None, key_env: str | None
 ) -> dict[str, object]:
     return {"ledger": ledger, "cluster": cluster, "key_file": key_file, "key_env": key_env}
+
+
+def _asking(home: str | None, token_file: str | None) -> dict[str, object]:
+    return {"home": home, "token_file": token_file}
 
 
 def _filters(

@@ -26,7 +26,7 @@ from skoupa.cli.selecting import WENT, Choice, Selection, select
 from skoupa.cli.tables import Line, Paint, Screen, render, screen_of
 from skoupa.cli.times import read_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
-from skoupa.errors import LedgerUnavailable, UsageError
+from skoupa.errors import SkoupaError, UsageError
 from skoupa.expr.instants import render_label_time
 from skoupa.kube.discovery import discover
 from skoupa.kube.timestamps import whole_seconds
@@ -82,7 +82,7 @@ def run(
                 advice="give ids, KIND/NAME, a kind, --since, --by-policy or --run; `skoupa history` shows them",
             )
     asked = msgspec.structs.replace(asked, outcomes=asked.outcomes or WENT)
-    job = _Job(LedgerChoice(**ledger), asked, wished, into=into or "", zone=zone)
+    job = _Job(LedgerChoice(**ledger), asked, wished, connecting=connecting, into=into or "", zone=zone)
     found = in_cluster(job.plan, connecting=connecting)
     screen = screen_of(no_color=no_color)
     possible = sum(piece.possible for piece in found.pieces)
@@ -107,20 +107,29 @@ class _Job:
     """The same question asked before and after the answer of a person: what was checked is not checked again."""
 
     def __init__(
-        self, ledger: LedgerChoice, filters: Filters, wishes: Wishes, *, into: str, zone: tzinfo
+        self,
+        ledger: LedgerChoice,
+        filters: Filters,
+        wishes: Wishes,
+        *,
+        connecting: Connecting,
+        into: str,
+        zone: tzinfo,
     ) -> None:
         self._ledger = ledger
         self._filters = filters
         self._wishes = wishes
+        self._connecting = connecting
         self._into = into
         self._zone = zone
 
     async def plan(self, world: World) -> Restored:
         now = world.now()
-        async with opened(self._ledger) as source:
+        async with opened(self._ledger, connecting=self._connecting, world=world) as source:
             entries, more = await recall(source, self._filters, now=now, zone=self._zone)
             in_trash = [entry for entry in entries if entry.kept > 0]
             trash = await source.kept(in_trash)
+            left_out = source.left_out.remarks()
         choice = Choice(
             with_dependents=self._wishes.with_dependents,
             into=self._into,
@@ -133,6 +142,7 @@ class _Job:
         if "://" in whose and whose != world.cluster:
             found.warnings.append(f"these objects were of {whose}; they come back to {world.cluster}")
         found.warnings += _remarks(found.selection, more=more, limit=self._filters.limit)
+        found.warnings += left_out
         restoring = Restoring(
             world.client, discovery=await discover(world.client), remember=_nobody, progress=progress
         )
@@ -140,7 +150,8 @@ class _Job:
         return found
 
     async def act(self, world: World, found: Restored) -> Restored:
-        async with opened(self._ledger, writable=True) as source, stop_on_signal() as stop:
+        there = opened(self._ledger, connecting=self._connecting, world=world, writable=True)
+        async with there as source, stop_on_signal() as stop:
             restoring = Restoring(
                 world.client,
                 discovery=await discover(world.client),
@@ -170,12 +181,14 @@ async def _nobody(uids: dict[str, str]) -> None:
 async def _remember(source: HistorySource, uids: dict[str, str], found: Restored) -> None:
     try:
         await source.restored(uids)
-    except LedgerUnavailable as error:
+    except SkoupaError as error:
         found.unwritten = True
         found.warnings.append(f"that {len(uids)} came back is not written down: {error}")
 
 
 def _remarks(selection: Selection, *, more: bool, limit: int) -> Iterator[str]:
+    if not selection.pieces:
+        yield "the history has nothing that went and fits; `skoupa history` shows also what stayed or would have gone"
     if more:
         yield f"only the newest {limit} are looked at; --limit 0 takes all"
     if selection.older:

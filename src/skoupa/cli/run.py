@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from skoupa import settings as configuration
@@ -12,6 +13,7 @@ from skoupa.controller.process import run_process
 from skoupa.errors import UsageError
 from skoupa.kube.login import kubeconfig
 from skoupa.report.log import Log
+from skoupa.web.serving import history_served
 
 
 def run(
@@ -34,7 +36,8 @@ def run(
     connection = kubeconfig.load(kubeconfig=connecting.kubeconfig, context=connecting.context)
     clock = SystemClock()
     log = Log(clock, form=settings.log_format)
-    run_async(run_process(connection, clock, settings, log=log))
+    beside = partial(history_served, settings=settings, log=log)
+    run_async(run_process(connection, clock, settings, log=log, beside=beside))
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ import msgspec
 
 from skoupa.cli.remembered import RestoreOutcome
 from skoupa.cli.restoring import Piece
+from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import Entry, Result
 from skoupa.ledger.trash.contents import Kept
 from skoupa.ledger.trash.manifests import comes_back
@@ -21,6 +22,12 @@ from skoupa.ledger.trash.returning import made_ready
 # What is worth bringing back: it went, or may have gone, by us.
 WENT: Final[tuple[Result, ...]] = ("deleted", "terminating", "gone-by-unknown", "intended")
 _BY_LABEL: Final = "ttl"
+_DID_NOT_GO: Final[dict[Result, str]] = {
+    "would-delete": "it did not go: Skoupa only observed",
+    "braked": "it did not go: a Brake held it",
+    "failed": "it did not go: its deletion failed",
+    "still-there": "it did not go: it was still there after a crash",
+}
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +97,6 @@ def _piece(entry: Entry, kept: Kept, *, choice: Choice, went_along: bool) -> Pie
 
 
 def _nothing(entry: Entry) -> Kept:
-    why = "it was purged from the trash" if entry.kept < 0 else "it was not put into the trash"
     return Kept(
         api_version=entry.api_version,
         kind=entry.kind,
@@ -99,5 +105,14 @@ def _nothing(entry: Entry) -> Kept:
         name=entry.name,
         namespace=entry.namespace,
         uid=entry.uid,
-        missing=why,
+        missing=_why_nothing(entry),
     )
+
+
+def _why_nothing(entry: Entry) -> str:
+    if entry.outcome in _DID_NOT_GO:
+        return _DID_NOT_GO[entry.outcome]
+    if entry.forgotten_at is not None:
+        until = whole_seconds(entry.forgotten_at)
+        return f"it was in the trash until {until}, and is forgotten since (trash.keepDays, trash.keepBytes)"
+    return "it was purged from the trash" if entry.kept < 0 else "it was not put into the trash"

@@ -128,6 +128,7 @@ class Sweeping:
             window=window,
             progress=progress,
             acting=True,
+            trash_known=True,
         )
 
     async def act(self, world: World, shown: list[Finding]) -> Swept:
@@ -146,8 +147,9 @@ class Sweeping:
             on_fresh=survey.refresh,
             look_around=Surroundings(world.client, survey.knowledge).look,
             intend=record.intend,
+            known=survey.knowledge.store.get,
         )
-        use_trash(record, world.client, settings=self._settings, discovery=lambda: survey.knowledge.discovery)
+        use_trash(record, world.client, knowledge=survey.knowledge)
         rate = RateCeiling(clock, per_second=self._settings.rate.deletions_per_second)
         freshness = Freshness(survey.read_again, clock, read_at=began)
         fresh = {found.row.uid: found for found in plan.findings}

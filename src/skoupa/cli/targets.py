@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from skoupa.controller.survey import Survey, kind_of
 from skoupa.errors import NotFound, UsageError
-from skoupa.facts.rows import Row
+
+if TYPE_CHECKING:
+    from skoupa.controller.survey import Survey
+    from skoupa.facts.rows import Row
 
 _VERSION: Final = re.compile("v[0-9]+((alpha|beta)[0-9]+)?")
 
@@ -58,6 +60,9 @@ def _target(text: str) -> Target:
 
 async def find(survey: Survey, target: Target, *, namespace: str) -> Row:
     """The object, freshly read; the kinds have to be known to the survey."""
+    # `history` reads what a person names without looking into a cluster.
+    from skoupa.controller.survey import kind_of  # noqa: PLC0415
+
     resource = kind_of(survey.knowledge.discovery, target.kind)
     if target.namespace and not resource.namespaced:
         raise UsageError(

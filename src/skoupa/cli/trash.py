@@ -10,6 +10,7 @@ import typer
 
 from skoupa.cli import exits
 from skoupa.cli.ledgers import LedgerChoice, opened
+from skoupa.cli.options import Connecting
 from skoupa.cli.recalling import existing
 from skoupa.cli.saying import say
 from skoupa.cli.tables import printable
@@ -17,11 +18,13 @@ from skoupa.errors import UsageError
 from skoupa.ledger.rows import Entry
 
 
-def run(*, action: str, ids: tuple[str, ...], ledger: dict[str, Any], yes: bool) -> None:
+def run(
+    *, connecting: Connecting, action: str, ids: tuple[str, ...], ledger: dict[str, Any], yes: bool
+) -> None:
     if action != "purge":
         raise UsageError(f'trash can\'t "{action}"', advice="write: skoupa trash purge ID")
     choice = LedgerChoice(**ledger)
-    entries = asyncio.run(_look(choice, ids))
+    entries = asyncio.run(_look(choice, ids, connecting=connecting))
     for entry in entries:
         sys.stdout.write(printable(f"{entry.id} {_called(entry)}: {_state(entry)}") + "\n")
     kept = [entry for entry in entries if entry.kept > 0]
@@ -29,20 +32,20 @@ def run(*, action: str, ids: tuple[str, ...], ledger: dict[str, Any], yes: bool)
         return
     if not yes:
         _ask(len(kept))
-    gone = asyncio.run(_purge(choice, kept))
+    gone = asyncio.run(_purge(choice, kept, connecting=connecting))
     sys.stdout.write(f"{gone} of {len(kept)} purged.\n")
     if gone < len(kept):
         raise typer.Exit(exits.LEFTOVERS)
 
 
-async def _look(choice: LedgerChoice, ids: tuple[str, ...]) -> list[Entry]:
+async def _look(choice: LedgerChoice, ids: tuple[str, ...], *, connecting: Connecting) -> list[Entry]:
     """All of them, before anything is erased: one wrong id and nothing is."""
-    async with opened(choice) as source:
+    async with opened(choice, connecting=connecting) as source:
         return [await existing(source, entry_id) for entry_id in dict.fromkeys(ids)]
 
 
-async def _purge(choice: LedgerChoice, entries: list[Entry]) -> int:
-    async with opened(choice, writable=True) as source:
+async def _purge(choice: LedgerChoice, entries: list[Entry], *, connecting: Connecting) -> int:
+    async with opened(choice, connecting=connecting, writable=True) as source:
         return sum([await source.purge(entry.id) for entry in entries])
 
 
@@ -64,5 +67,5 @@ def _called(entry: Entry) -> str:
 
 def _state(entry: Entry) -> str:
     if entry.kept < 0:
-        return "purged already"
+        return "purged already" if entry.forgotten_at is None else "forgotten already"
     return f"{entry.kept} bytes in the trash" if entry.kept else "nothing in the trash"

@@ -6,7 +6,7 @@ Times are the server's: a laptop whose clock is off must not show another plan t
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -16,15 +16,20 @@ from skoupa.cli.options import Connecting
 from skoupa.errors import UsageError
 from skoupa.judge.circumstances import SKEW_SECONDS
 from skoupa.kube.client import Client
+from skoupa.kube.login.secret import Secret
 
 R = TypeVar("R")
 STANDARD_INPUT: Final = "-"
 
 
+async def _no_token() -> Secret:
+    return Secret()
+
+
 class World(msgspec.Struct, frozen=True, kw_only=True):
     """`namespace` is the one to look at unless told otherwise; empty: all. `cluster` is the server's address.
 
-    `as_user` is whom --as names. `given` are the uids that manifests brought; others are made up and not shown. None: all are the server's.
+    `as_user` is whom --as names, `token` what we show the server, if that is how we prove who we are. `given` are the uids that manifests brought; others are made up and not shown. None: all are the server's.
     """
 
     client: Client
@@ -33,6 +38,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     as_user: str = ""
     skew: Callable[[], float] = lambda: 0.0
     given: frozenset[str] | None = None
+    token: Callable[[], Awaitable[Secret]] = _no_token
 
     def now(self) -> float:
         skew = self.skew()
@@ -55,6 +61,7 @@ def in_cluster(work: Work[R], *, connecting: Connecting) -> R:
                     cluster=cluster.connection.server,
                     as_user=connecting.as_user or "",
                     skew=lambda: cluster.meter.skew,
+                    token=cluster.token,
                 )
             )
 

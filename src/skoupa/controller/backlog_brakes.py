@@ -33,11 +33,11 @@ class BacklogBrakes:
         count = self._backlog.first_start
         if count:
             why = f"{count} objects were overdue when Skoupa first looked at this cluster"
-            yield _handle(FIRST_START, why)
+            yield _handle(FIRST_START, why, count=count)
         for mass in self._backlog.masses:
             since = whole_seconds(mass.start)
             why = f"{mass.count} objects became overdue together through labels written since {since}"
-            yield _handle(mass.brake, why)
+            yield _handle(mass.brake, why, count=mass.count)
 
     def code(self, name: str) -> str:
         if name == FIRST_START and self._backlog.first_start:
@@ -68,6 +68,7 @@ def _scope(name: str) -> Scope:
     return Scope(mechanism="ttl", policy=name)
 
 
-def _handle(name: str, why: str) -> Tripped:
+def _handle(name: str, why: str, *, count: int) -> Tripped:
     told = f"{why}; look at them with `skoupa plan -A`, then delete this Brake to let them go"
-    return Tripped(name=name, spec=BrakeSpec(scope=_scope(name), reason=told), span="backlog", by=why)
+    spec = BrakeSpec(scope=_scope(name), reason=told)
+    return Tripped(name=name, spec=spec, span="backlog", by=why, count=count)

@@ -76,6 +76,8 @@ class BrakeUpkeep:
         self._tripped_by: dict[str, str] = {}
         self._was_active: dict[str, bool] = {}
         self._written: dict[str, tuple[float, BrakeStatus]] = {}
+        # Brakes that stand for Holds of somebody else, as far as it was told that they were pulled.
+        self._announced: set[str] = set()
         self.error: SkoupaError | None = None
 
     async def run(self) -> None:
@@ -110,6 +112,8 @@ class BrakeUpkeep:
         """One thing that fails does not keep the others from being done; the first failure is raised at the end."""
         kind = self._brakes.resource
         steps: list[Callable[[], Awaitable[None]]] = []
+        if kind is None or not self._brakes.feed.doubt():
+            self._announce()
         if kind is not None and self._brakes.feed.definition_going:
             steps += (partial(self._free, kind, found) for found in self._brakes.feed)
         elif kind is not None and not self._brakes.feed.doubt():
@@ -129,6 +133,14 @@ class BrakeUpkeep:
                 first = first or error
         if first is not None:
             raise first
+
+    def _announce(self) -> None:
+        """What a ceiling pulls is told by who pulls it; backlogs are only found. Those of a restart were told before."""
+        there = {brake.name for _, brake in self._brakes.objects()}
+        wanted = {one.name: one for one in self._handles.wanted()}
+        for name in wanted.keys() - there - self._announced:
+            self._report.tripped(wanted[name], at=self._clock.now())
+        self._announced = set(wanted)
 
     async def _make(self, kind: Resource, tripped: Tripped, there: Brake | None) -> None:
         if there is not None:

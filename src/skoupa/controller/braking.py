@@ -12,6 +12,7 @@ from typing import Any
 
 from skoupa.controller.backlog import Backlog
 from skoupa.controller.backlog_brakes import BacklogBrakes
+from skoupa.controller.beside_kyverno import BesideKyverno
 from skoupa.controller.brake_upkeep import BrakeUpkeep
 from skoupa.controller.brakes import Brakes
 from skoupa.controller.knowledge import Knowledge
@@ -70,6 +71,18 @@ class Braking:
             accept=handles.accept,
             per_second=settings.rate.deletions_per_second,
         )
+        self.beside_kyverno = BesideKyverno(
+            client,
+            settings=settings,
+            state=state,
+            brakes=self.brakes,
+            releases=self.releases,
+            rights=rights,
+            acting=acting,
+            trip=self.trip,
+            note_ends=self._note_ends,
+            told=told,
+        )
         self._handles = handles
         # Who does not know what was granted before must not grant anything.
         self._remembered = False
@@ -89,7 +102,7 @@ class Braking:
             acting=lambda: self._remembered and self._acting(),
             place=self._place,
         )
-        return [self.brakes.feed.check(), self.upkeep.run()]
+        return [self.brakes.feed.check(), self.upkeep.run(), self.beside_kyverno.follow()]
 
     def learn(self, deltas: Iterable[Delta]) -> None:
         for delta in deltas:
@@ -104,18 +117,20 @@ class Braking:
         self._remembered = True
         self.brakes.remember(seen=self._state.get(BRAKES_SEEN, int) is not None)
         self.releases.remember()
+        self.beside_kyverno.remember()
         accepted = self._state.get(MASSES_ACCEPTED, list[tuple[int, int]]) or []
         swept = self._state.get(FIRST_SWEEP, int) is not None
         self._backlog.remember_accepted(accepted, first_start=swept)
 
-    async def rebuild(self, ledger: Ledger) -> None:
-        """Ceilings count what went before this process led, as far as that was written down."""
+    async def rebuild(self, ledger: Ledger) -> list[Tally]:
+        """What went before this process led, as far as that was written down; the ceilings count it."""
         try:
             tallies = await ledger.tally(self._client.clock.now() - HOUR)
         except LedgerUnavailable:
-            return
+            return []
         if tallies:
             self.ceilings.rebuild((tally.at, _counted(tally)) for tally in tallies)
+        return tallies
 
     async def accept_backlog(self) -> None:
         """All that is overdue now goes, however much it is."""
@@ -130,13 +145,16 @@ class Braking:
 
     @property
     def error(self) -> SkoupaError | None:
-        return self.upkeep.error if self.upkeep is not None else None
+        return (self.upkeep.error if self.upkeep is not None else None) or self.beside_kyverno.error
 
     def _tripped(self, trip: Trip) -> bool:
-        if self.upkeep is not None and self.upkeep.note_ends():
+        if self._note_ends():
             return True
         self.trip(of_ceiling(trip))
         return False
+
+    def _note_ends(self) -> bool:
+        return self.upkeep is not None and self.upkeep.note_ends()
 
     async def _weigh(self, row: Row) -> int:
         try:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
 
-from skoupa import names
 from skoupa.clock import Clock
+from skoupa.controller.agreeing import Agreeing
+from skoupa.controller.announcing import Announcing
 from skoupa.controller.backlog import Backlog
 from skoupa.controller.braking import Braking
 from skoupa.controller.feeds import Feeds
@@ -28,16 +29,17 @@ from skoupa.controller.rights import Rights
 from skoupa.controller.state import MASS_LABELLINGS, State
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.trash import use_trash
+from skoupa.controller.weighing import Weighing
 from skoupa.errors import SkoupaError
-from skoupa.expr.durations import parse_duration
-from skoupa.facts.rows import Row
+from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
-from skoupa.judge.circumstances import SKEW_SECONDS
+from skoupa.judge.mechanism import Ruling
 from skoupa.kube.access import Access
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.flow import RateCeiling
 from skoupa.ledger.nowhere import NoStore
+from skoupa.ledger.rows import Tally
 from skoupa.settings import Settings, seconds
 from skoupa.sweep.deleter import Deleter
 from skoupa.sweep.record import Record
@@ -46,12 +48,13 @@ from skoupa.sweep.sweeper import STANDBY_SECONDS, Sweeper
 
 SHORT_SECONDS: Final = 0.02
 FIRST_LOOK_SECONDS: Final = 300.0
-CLOCK_SECONDS: Final = 5.0
-NOTICES_SECONDS: Final = 5.0
 
 
 class Engine:
-    """`standing_by` says that another replica leads: this one watches and waits. Observing is a setting."""
+    """`standing_by` says that another replica leads: this one watches and waits. Observing is a setting.
+
+    `rulings` are mechanisms with rules that choose by themselves.
+    """
 
     def __init__(
         self,
@@ -60,6 +63,7 @@ class Engine:
         settings: Settings,
         report: Report,
         record: Record | None = None,
+        rulings: Sequence[Ruling] = (),
         standing_by: Callable[[], bool] = lambda: False,
         skew: Callable[[], float] = lambda: 0.0,
     ) -> None:
@@ -67,10 +71,7 @@ class Engine:
         self._clock: Clock = client.clock
         self._settings = settings
         self._standing_by = standing_by
-        self._skew = skew
-        self._judged_apart = False
-        notice = settings.ttl.notice_before
-        self._notice_setting = float(seconds(notice)) if notice else 0.0
+        self._agreeing = Agreeing(client.clock, skew=skew, look_again=self._look_again)
         self.rights = Rights(
             Access(client, clock=client.clock), namespaces=settings.namespaces, clock=client.clock
         )
@@ -80,7 +81,8 @@ class Engine:
         self.state = State(client, namespace=settings.lease.namespace)
         self.knowledge = Knowledge(
             settings,
-            skew=self._skew_judged,
+            rulings=rulings,
+            skew=self._agreeing.judged,
             extra=(self.rights.hold, self.backlog.hold, self.recreations.hold, self.record.hold),
         )
         self.braking = Braking(
@@ -95,8 +97,25 @@ class Engine:
             look_again=self._look_again,
             told=self._tell_poorer,
         )
+        self.weighing = Weighing(
+            client,
+            settings=settings,
+            knowledge=self.knowledge,
+            ceilings=self.braking.ceilings,
+            state=self.state,
+            trip=self.braking.trip,
+            may_go=self._may_go,
+            look_at=self._look_at,
+            standing_by=standing_by,
+            behind=self._behind,
+        )
+        self.knowledge.judge.join(self.weighing)
+        self.record.weight = self.braking.gate.weight
+        self._announcing = Announcing(
+            client.clock, settings=settings, knowledge=self.knowledge, replan=self._replan
+        )
         rate = settings.rate.deletions_per_second
-        surroundings = Surroundings(client, self.knowledge)
+        surroundings = Surroundings(client, self.knowledge, on_kinds=self._doubt_kinds)
         self.sweeper = Sweeper(
             clock=client.clock,
             store=self.knowledge.store,
@@ -108,6 +127,7 @@ class Engine:
                 on_fresh=self._learn_fresh,
                 look_around=surroundings.look,
                 intend=self.record.intend,
+                known=self.knowledge.store.get,
                 epoch=lambda: self.braking.brakes.epoch,
             ),
             gate=self.braking.gate,
@@ -122,7 +142,7 @@ class Engine:
             refused=self._refused,
             look_closer=surroundings.look_closer,
             on_lead=self._take_over,
-            notice_before=self._notice_before,
+            notice_before=self._announcing.before,
         )
         self.outlook = Outlook(
             client,
@@ -132,7 +152,7 @@ class Engine:
             look_again=self.sweeper.look_again,
             on_look=self.braking.arrange,
         )
-        use_trash(self.record, client, settings=settings, discovery=lambda: self.knowledge.discovery)
+        use_trash(self.record, client, knowledge=self.knowledge)
         self.history = History(
             client,
             self.record,
@@ -162,7 +182,13 @@ class Engine:
 
     @property
     def last_error(self) -> SkoupaError | None:
-        return self.first_look.error or self.outlook.last_error or self.history.error or self.braking.error
+        return (
+            self.first_look.error
+            or self.outlook.last_error
+            or self.history.error
+            or self.braking.error
+            or self.weighing.error
+        )
 
     async def run(self) -> None:
         """Until `stop`. Raises only when the server can't be reached for the very first look."""
@@ -172,9 +198,10 @@ class Engine:
             work = (
                 *self.outlook.follow(),
                 self._follow_chains(),
-                self._follow_clock(),
-                self._follow_notices(),
+                self._agreeing.follow(),
+                self._announcing.follow(),
                 self.history.follow(),
+                self.weighing.follow(),
                 *self.braking.work(self.sweeper.memory),
             )
             tasks = [group.create_task(task) for task in work]
@@ -190,12 +217,15 @@ class Engine:
             self.braking.brakes.close()
 
     async def _take_over(self) -> None:
+        tallies: list[Tally] = []
         if self._settings.mode == "enforce":
             await self.history.take_over()
-            await self.braking.rebuild(self.record.store)
+            tallies = await self.braking.rebuild(self.record.store)
             # Another replica may have led meanwhile.
             if await self.first_look.read_state():
                 self.braking.remember()
+            await self.braking.beside_kyverno.before_acting()
+        self.weighing.take_over(tallies)
 
     async def _until_leading(self) -> None:
         while not (self.ready.is_set() and self.braking.brakes.settled) and not self.sweeper.stopping:
@@ -209,11 +239,26 @@ class Engine:
     def _look_again(self) -> None:
         self.sweeper.look_again()
 
+    def _replan(self, rows: Sequence[Row]) -> None:
+        self.sweeper.replan(rows)
+
+    def _look_at(self, uids: Iterable[Uid]) -> None:
+        self.sweeper.look_at(uids)
+
+    def _behind(self, ruling: Ruling) -> str:
+        feeds = self.outlook.feeds
+        return feeds.behind(ruling.interests()) if feeds is not None else "nothing was read yet"
+
+    def _doubt_kinds(self) -> None:
+        self.outlook.doubt_kinds()
+
     def _tell_poorer(self, said: str) -> None:
         self.outlook.degraded.add(said)
 
     def _due(self, row: Row, now: float) -> float | None:
-        return self.knowledge.judge.due(row, now)
+        """By what is written on it: what rules choose is weighed instead."""
+        dues = (mechanism.due(row, now) for mechanism in self.knowledge.labelled)
+        return min((due for due in dues if due is not None), default=None)
 
     def _may_go(self, row: Row, now: float) -> bool:
         """Neither kept nor protected; a right or a clock that is missing now may be there tomorrow."""
@@ -258,28 +303,6 @@ class Engine:
             else:
                 backoff.reset()
 
-    async def _follow_clock(self) -> None:
-        """Clocks that come together again release what they held; nothing else would tell."""
-        while True:
-            await self._clock.sleep(CLOCK_SECONDS)
-            if self._judged_apart and abs(self._skew()) < SKEW_SECONDS:
-                self._judged_apart = False
-                self.sweeper.look_again()
-
-    def _skew_judged(self) -> float:
-        """However short the clocks were apart: what was judged meanwhile has to be looked at again."""
-        skew = self._skew()
-        self._judged_apart = self._judged_apart or abs(skew) >= SKEW_SECONDS
-        return skew
-
-    async def _follow_notices(self) -> None:
-        """What a Namespace says about notices counts for all that is in it: they are planned anew, many at a time."""
-        while True:
-            await self._clock.sleep(NOTICES_SECONDS)
-            if self.knowledge.renoticed:
-                namespaces, self.knowledge.renoticed = self.knowledge.renoticed, set()
-                self.sweeper.replan([row for row in self.knowledge.store if row.namespace in namespaces])
-
     def _acting(self) -> bool:
         return self._settings.mode == "enforce" and not self._standing_by()
 
@@ -288,12 +311,3 @@ class Engine:
             return await self.rights.refused(row)
         except SkoupaError:
             return False
-
-    def _notice_before(self, row: Row) -> float:
-        """As the object wishes, else its Namespace, else the settings; a wish that is not understood counts as none."""
-        wishes = (row.annotation(names.NOTICE_BEFORE_ANNOTATION), self.knowledge.notice_in(row.namespace))
-        for wish in wishes:
-            parsed = parse_duration(wish) if wish is not None else None
-            if isinstance(parsed, int):
-                return float(parsed)
-        return self._notice_setting

@@ -1,26 +1,29 @@
 """Which feeds are open: the smallest set that covers what the mechanisms are interested in.
 
 For every kind that can be listed and watched there is one feed per label selector and granted scope. Kinds come and go
-(a new CRD, a lost right); `arrange` opens and closes until the open set is the wanted one. A kind that can't be read is
-remembered as blind with the reason, because what is not seen must be able to hold.
+(a new CRD, a lost right); `arrange` opens and closes until the open set is the wanted one. A feed that another takes over
+from (a new version of the kind) stays open until that one has read its list. A kind that can't be read is remembered as
+blind with the reason, because what is not seen must be able to hold.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from skoupa import names
 from skoupa.controller.knowledge import KEPT, Knowledge
+from skoupa.controller.retained import Verification
 from skoupa.controller.rights import Rights
 from skoupa.controller.unseen import Place, Unseen
 from skoupa.errors import ApiError, Forbidden, NotFound
 from skoupa.facts.feeds import Feed
 from skoupa.facts.store import Delta
 from skoupa.judge.cascade import Blind
+from skoupa.judge.mechanism import Interest
 from skoupa.kinds.naming import means
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
@@ -45,9 +48,23 @@ class Key(msgspec.Struct, frozen=True):
     namespace: str
     labels: str
 
+    @property
+    def sees_kept(self) -> bool:
+        return self.labels in {"", KEPT.labels}
+
+    def takes_over_from(self, other: Key) -> bool:
+        return (
+            self.resource.qualified == other.resource.qualified
+            and self.namespace in {"", other.namespace}
+            and self.labels in {"", other.labels}
+        )
+
 
 class Feeds:
-    """Runs feeds as tasks of the group that it is given; `on_change` gets every change of the store."""
+    """Runs feeds as tasks of the group that it is given; `on_change` gets every change of the store.
+
+    `on_release` hears that kept objects which nobody saw any more hold no longer.
+    """
 
     def __init__(
         self,
@@ -58,6 +75,7 @@ class Feeds:
         group: asyncio.TaskGroup,
         on_change: Callable[[Sequence[Delta]], None],
         on_health: Callable[[], None],
+        on_release: Callable[[], None],
     ) -> None:
         self._client = client
         self._knowledge = knowledge
@@ -65,7 +83,11 @@ class Feeds:
         self._group = group
         self._on_change = on_change
         self._on_health = on_health
+        self._on_release = on_release
         self._open: dict[Key, tuple[Feed, asyncio.Task[None]]] = {}
+        # Open although nobody wants them: until another feed has taken over.
+        self._leaving: set[Key] = set()
+        self._verification = Verification(client, knowledge=knowledge, rights=rights)
         self._denied: dict[str, Blind] = {}
         # Where a right is missing, also where a kind can be read in other namespaces.
         self._closed: set[Place] = set()
@@ -86,8 +108,6 @@ class Feeds:
         # Before anything is closed, and before anything new is believed in: what is lost must not be taken for gone.
         self._hold_where_unseen()
         self._remember_lost()
-        for key in self._open.keys() - set(wanted):
-            self._open.pop(key)[1].cancel()
         for key in wanted:
             if key not in self._open:
                 feed = Feed(
@@ -100,7 +120,39 @@ class Feeds:
                     on_health=self._on_health,
                 )
                 self._open[key] = (feed, self._group.create_task(feed.run()))
+        self._leaving = self._open.keys() - set(wanted)
+        self._close_left()
         self._hold_where_unseen()
+        if await self._verification.verify():
+            self._on_release()
+
+    def _close_left(self) -> None:
+        """Closes what is taken over from, or brings nothing any more. What was seen kept and is not any more holds."""
+        for key in tuple(self._leaving):
+            heirs = [other for other in self._open.keys() - self._leaving if other.takes_over_from(key)]
+            taken_over = any(_sees_all(self._open[heir][0]) for heir in heirs)
+            useless = isinstance(self._open[key][0].health.error, Forbidden | NotFound)
+            if heirs and not taken_over and not useless:
+                continue
+            self._leaving.discard(key)
+            if key.sees_kept and not taken_over:
+                self._knowledge.kept.retain((key.resource.qualified, key.namespace))
+            self._open.pop(key)[1].cancel()
+
+    def _release(self) -> None:
+        """What is kept is seen again where a feed has read its list."""
+        for place in self._knowledge.kept.retained:
+            kind, namespace = place
+            seen_again = any(
+                key.sees_kept
+                and key.resource.qualified == kind
+                and key.namespace in {"", namespace}
+                and _sees_all(feed)
+                for key, (feed, _) in self._open.items()
+                if key not in self._leaving
+            )
+            if seen_again and self._knowledge.kept.release(place, seen=self._knowledge.store.get):
+                self._on_release()
 
     def _hold_where_unseen(self) -> None:
         """`review` lets go again, and tells that it did."""
@@ -127,7 +179,7 @@ class Feeds:
             task.cancel()
 
     async def _wanted(self) -> list[Key]:
-        selectors = {interest.labels for interest in (*self._knowledge.interests, KEPT)}
+        interests = (*self._knowledge.interests, KEPT)
         discovery, settings = self._knowledge.discovery, self._knowledge.settings
         gaps = {gap.group for gap in discovery.gaps}
         wanted = [key for key in self._open if key.resource.group in gaps]
@@ -141,6 +193,7 @@ class Feeds:
                 denied[resource.qualified] = Blind(resource=resource, why=_NO_RIGHT)
             places = settings.namespaces if settings.namespaces and resource.namespaced else ("",)
             closed |= {Place(resource, place) for place in places if place not in scopes}
+            selectors = {interest.labels for interest in interests if interest.has(resource)}
             # A feed without a selector sees what the narrower ones would. What a Namespace wishes for those in it may
             # be written in annotations, which no selector finds.
             all_of_them = "" in selectors or resource.qualified == NAMESPACES.qualified
@@ -151,15 +204,23 @@ class Feeds:
 
     def review(self) -> bool:
         """Brings the list of blind kinds up to date; whether kinds and rights have to be asked for anew."""
+        self._close_left()
+        self._release()
         blind = dict(self._denied)
         doubtful = False
         for key, (feed, _) in self._open.items():
             health = feed.health
+            if key in self._leaving:
+                continue
             refused = isinstance(health.error, Forbidden | NotFound)
             doubtful = doubtful or refused
-            sees_kept = key.labels in {"", names.KEEP_LABEL}
-            if sees_kept and (refused or health.synced_at is None or health.unreadable):
+            unread = refused or health.synced_at is None or bool(health.unreadable)
+            known = blind.get(key.resource.qualified)
+            if key.sees_kept and unread:
                 blind[key.resource.qualified] = Blind(resource=key.resource, why=_why_blind(feed))
+            elif key.sees_kept and health.behind_since is not None and known is None:
+                why = _why_blind(feed)
+                blind[key.resource.qualified] = Blind(resource=key.resource, why=why, behind=True)
         self._knowledge.blind = blind
         self._knowledge.namespaces_unseen = self._namespaces_unseen()
         return doubtful
@@ -179,12 +240,38 @@ class Feeds:
                 return _why_blind(feed)
         return ""
 
+    def namespaces_heard_at(self) -> float:
+        """When the watch of all Namespaces last showed that it is alive, by the clock that never jumps."""
+        return max(
+            (
+                feed.health.heard_at
+                for key, (feed, _) in self._open.items()
+                if key.resource.qualified == NAMESPACES.qualified
+                and not key.labels
+                and feed.health.heard_at is not None
+                and feed.health.behind_since is None
+            ),
+            default=float("-inf"),
+        )
+
     def failing(self) -> bool:
         """Whether some list could not be read so far for another reason than a right or a kind that is gone."""
         return any(
             feed.health.synced_at is None and not isinstance(feed.health.error, Forbidden | NotFound)
             for feed in self
         )
+
+    def behind(self, interests: Iterable[Interest]) -> str:
+        """Why not all that is of interest is known, in words; empty: it is."""
+        interests = tuple(interests)
+        for key, (feed, _) in self._open.items():
+            wanted = any(one.has(key.resource) and key.labels in {"", one.labels} for one in interests)
+            if wanted and (feed.health.synced_at is None or feed.health.unreadable):
+                return f"{key.resource.qualified}: {_why_blind(feed)}"
+        for place in self._closed:
+            if any(one.kinds and one.has(place.resource) for one in interests):
+                return f"{place}: {_NO_RIGHT}"
+        return ""
 
     def denied(self, resource: Resource) -> bool:
         return resource.qualified in self._denied
@@ -216,6 +303,10 @@ def watchable(discovery: Discovery, *, also: Sequence[str]) -> Iterator[Resource
 def left_out(resource: Resource, *, also: Sequence[str]) -> bool:
     """Whether nobody watches it unless `watchAlso` names it."""
     return resource.qualified in SHORT_LIVED and not any(means(name, resource) for name in also)
+
+
+def _sees_all(feed: Feed) -> bool:
+    return feed.health.synced_at is not None and not feed.health.unreadable
 
 
 def _why_blind(feed: Feed) -> str:

@@ -25,6 +25,9 @@ def gauges_of(engine: Engine, now: float) -> dict[str, Samples]:
         "skoupa_watches": _watches(engine.feeds),
         "skoupa_blind_kinds": _blind_kinds(engine.feeds),
         "skoupa_brakes": {(state,): count for state, count in engine.braking.brakes.statistics().items()},
+        "skoupa_kyverno": {
+            (state,): count for state, count in engine.braking.beside_kyverno.statistics().items()
+        },
         "skoupa_protect_empty": {
             (setting,): sum(one.empty and one.setting == setting for one in engine.outlook.doubts)
             for setting in ("kinds", "names")

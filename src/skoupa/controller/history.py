@@ -87,8 +87,12 @@ class History:
                 await self._prune()
 
     async def _prune(self) -> None:
-        now, ledger = self._clock.now(), self._settings.ledger
+        now, ledger, trash = self._clock.now(), self._settings.ledger, self._settings.trash
         try:
+            # The trash first: what it gives back need not be taken from the history.
+            await self._record.store.forget_bodies(
+                before=now - trash.keep_days * DAY_SECONDS, most_bytes=trash.keep_bytes, now=now
+            )
             await self._record.store.prune(
                 before=now - ledger.keep_days * DAY_SECONDS,
                 spare=now - SPARED_SECONDS,

@@ -2,11 +2,13 @@
 
 Owners of a kept object usually carry no label, so no feed sees them: their chain is read upwards, one object at a time,
 when a kept object appears. Until that is done, or where it can't be, the chain counts as unknown and holds.
+What was seen kept and can't be seen any more is retained: it goes on holding until somebody sees, or makes sure, that it
+does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing
 from typing import Final
 
@@ -25,6 +27,8 @@ from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
 
 _Place = tuple[Resource, str]
+# The name of a kind, and a namespace; empty: everywhere.
+Retained = tuple[str, str]
 _SINGLE_READS: Final = 8
 _NOT_READ_YET: Final = Ancestry(unknown="not read yet", beyond_namespace=True, unread=True)
 _NO_OWNERS: Final = Ancestry()
@@ -40,6 +44,7 @@ class KeptIndex:
         # A Namespace's name, a definition's name or an owner's uid -> the kept objects that it would take along.
         self._hanging_on: dict[str | Uid, set[Uid]] = {}
         self._unknown: set[Uid] = set()
+        self._retained: set[Retained] = set()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -68,14 +73,44 @@ class KeptIndex:
                 known = self._rows.get(after.uid)
                 changed = changed or known is None or known.labels != after.labels
                 if known is None or known.owners != after.owners:
-                    self._forget(after.uid)
+                    self.forget(after.uid)
                     self._remember(after, _NOT_READ_YET if after.owners else _NO_OWNERS)
                     changed = True
                 self._rows[after.uid] = after
             elif before is not None and before.uid in self._rows:
-                self._forget(before.uid)
+                if after is None and self._is_retained(before):
+                    continue
+                self.forget(before.uid)
                 changed = True
         return changed
+
+    @property
+    def retained(self) -> tuple[Retained, ...]:
+        return tuple(self._retained)
+
+    def retain(self, place: Retained) -> None:
+        """Nobody sees these from now on: that one disappears says nothing."""
+        self._retained.add(place)
+
+    def release(self, place: Retained, *, seen: Callable[[Uid], Row | None] = lambda _: None) -> bool:
+        """They are seen again, or gone for sure: what is not among the `seen` ends; whether there was any."""
+        self._retained.discard(place)
+        gone = [row for row in self.of(place) if seen(row.uid) is None]
+        for row in gone:
+            self.forget(row.uid)
+        return bool(gone)
+
+    def of(self, place: Retained) -> list[Row]:
+        kind, namespace = place
+        return [
+            row
+            for row in self._rows.values()
+            if row.resource.qualified == kind and namespace in {"", row.namespace}
+        ]
+
+    def _is_retained(self, row: Row) -> bool:
+        kind = row.resource.qualified
+        return (kind, "") in self._retained or (kind, row.namespace) in self._retained
 
     def _remember(self, row: Row, ancestry: Ancestry) -> None:
         self._rows[row.uid] = row
@@ -86,7 +121,7 @@ class KeptIndex:
             self._unknown.add(row.uid)
             self._waiting[row.uid] = None
 
-    def _forget(self, uid: Uid) -> None:
+    def forget(self, uid: Uid) -> None:
         row = self._rows.pop(uid, None)
         if row is None:
             return
@@ -110,7 +145,7 @@ class KeptIndex:
             now = self._rows.get(uid)
             # Whatever changed its owners meanwhile has put it back among the waiting.
             if now is not None and now.owners == row.owners:
-                self._forget(uid)
+                self.forget(uid)
                 self._remember(now, ancestry)
         return bool(waiting)
 

@@ -15,8 +15,8 @@ from skoupa.judge.brakes import NO_BRAKES, BrakeGuard, Pulled
 from skoupa.judge.cascade import Blind, CascadeGuard, is_namespace, waived
 from skoupa.judge.circumstances import Circumstances
 from skoupa.judge.judge import Judge
-from skoupa.judge.mechanism import Interest, Mechanism
-from skoupa.judge.protection import Protection
+from skoupa.judge.mechanism import Interest, Mechanism, Ruling
+from skoupa.judge.protection import Protection, kept_until
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.kinds import Discovery
 from skoupa.model.reasons import reason
@@ -31,17 +31,23 @@ def mechanisms_of(settings: Settings) -> tuple[Mechanism, ...]:
 
 
 class Knowledge:
-    """`extra` are holds that only a running controller knows (backlog, re-creation, rights)."""
+    """`extra` are holds that only a running controller knows (backlog, re-creation, rights).
+
+    `rulings` are mechanisms whose rules choose by themselves.
+    """
 
     def __init__(
         self,
         settings: Settings,
         *,
+        rulings: Sequence[Ruling] = (),
         skew: Callable[[], float] = lambda: 0.0,
         extra: Sequence[Callable[[Row, float], Hold | None]] = (),
     ) -> None:
         self.settings = settings
-        self.mechanisms = mechanisms_of(settings)
+        self.rulings = tuple(rulings)
+        self.labelled = mechanisms_of(settings)
+        self.mechanisms: tuple[Mechanism, ...] = (*self.labelled, *self.rulings)
         self.interests: tuple[Interest, ...] = tuple(
             interest for mechanism in self.mechanisms for interest in mechanism.interests()
         )
@@ -63,8 +69,8 @@ class Knowledge:
         self.namespaces_unseen = ""
         # The same for each Namespace, where they are read one by one.
         self.namespace_doubt: Callable[[str], str] | None = None
-        # Reads one of them again, where no watch tells of changes.
-        self.freshen_namespace: Callable[[str], Awaitable[None]] | None = None
+        # Before something in one of them goes: makes sure that what is known of it is fresh, or says what holds.
+        self.freshen_namespace: Callable[[str], Awaitable[Hold | None]] | None = None
         self.brakes: Pulled = NO_BRAKES
         self.brake_guard = BrakeGuard(lambda: self.brakes)
         self.protection = Protection(
@@ -111,6 +117,12 @@ class Knowledge:
         known = self._namespace_routes.get(namespace)
         return known[1] if known is not None else None
 
+    def kept_namespaces(self, now: float) -> set[str]:
+        """Those with a keep label that keeps now."""
+        return {
+            name for name, (_, value) in self._namespace_keeps.items() if kept_until(value, now) is not None
+        }
+
     def _namespace_keep(self, name: str) -> str | None:
         known = self._namespace_keeps.get(name)
         return known[1] if known is not None else None
@@ -126,8 +138,10 @@ class Knowledge:
         if not row.namespace:
             return None
         ask = self.namespace_doubt
+        # Those read one by one are doubted only once what is known of them is old: that is news by itself.
+        code = "namespace-unread" if ask is not None else "feed-behind"
         why = ask(row.namespace) if ask is not None else self.namespaces_unseen
-        return Hold(reason=reason("feed-behind", kind="namespaces", why=why)) if why else None
+        return Hold(reason=reason(code, kind="namespaces", why=why)) if why else None
 
     def _blind_kinds(self) -> Iterable[Blind]:
         ignored = self.settings.cascade.ignore_kinds

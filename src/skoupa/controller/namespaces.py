@@ -64,6 +64,10 @@ class NamespacePoll:
         self._asking: dict[str, asyncio.Lock] = {}
 
     @property
+    def on(self) -> bool:
+        return self._view is not None
+
+    @property
     def asked_once(self) -> bool:
         """Whether every Namespace was read, or has a reason why it was not."""
         return self._view is None or all(
@@ -72,7 +76,7 @@ class NamespacePoll:
 
     def switch(self, *, on: bool, listed_before: bool) -> None:
         """Takes effect at once: what was known through a list counts no more, and holds until it is read anew."""
-        if on == (self._view is not None):
+        if on == self.on:
             return
         if on:
             self._resource = self._knowledge.discovery.find("", NAMESPACES.kind) or NAMESPACES
@@ -80,12 +84,10 @@ class NamespacePoll:
             self._view = self._knowledge.store.add_feed(self._resource)
             self._listed_before = listed_before
             self._knowledge.namespace_doubt = self.doubt
-            self._knowledge.freshen_namespace = self.freshen
             self._woken.set()
         elif self._view is not None:
             view, self._view = self._view, None
             self._knowledge.namespace_doubt = None
-            self._knowledge.freshen_namespace = None
             self._on_change(self._knowledge.store.remove_feed(view))
 
     def doubt(self, name: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from skoupa.clock import Clock
 from skoupa.controller.feeds import Feeds, watchable
 from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.namespace_look import NamespaceLook
 from skoupa.controller.namespaces import NO_SUCH, NamespacePoll
 from skoupa.controller.rights import Rights, place_of
 from skoupa.controller.setting_doubts import doubts_of_kinds, doubts_of_namespaces
@@ -27,6 +28,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from skoupa.model.verdicts import Hold
 
 RIGHTS_SECONDS: Final = 60.0
 # Discovery shows a new definition a moment after it is established, and an API service once it answers.
@@ -78,6 +80,10 @@ class Outlook:
             on_news=self._on_namespaces,
             told=self.degraded.add,
         )
+        self._namespace_look = NamespaceLook(
+            client, knowledge=knowledge, feeds=lambda: self.feeds, on_change=on_change
+        )
+        knowledge.freshen_namespace = self._freshen_namespace
 
     async def open(self, group: asyncio.TaskGroup) -> None:
         """The first look; feeds become tasks of the group. Raises what stands in the way."""
@@ -88,6 +94,7 @@ class Outlook:
             group=group,
             on_change=self._on_change,
             on_health=self._health_changed.set,
+            on_release=self._look_again,
         )
         await self._look_at_kinds()
 
@@ -104,6 +111,16 @@ class Outlook:
     def close(self) -> None:
         if self.feeds is not None:
             self.feeds.close()
+
+    def doubt_kinds(self) -> None:
+        """Somebody saw that the server has other kinds than those known."""
+        self._kinds_changed.set()
+
+    async def _freshen_namespace(self, name: str) -> Hold | None:
+        if not self._namespaces.on:
+            return await self._namespace_look.freshen(name)
+        await self._namespaces.freshen(name)
+        return None
 
     def _on_namespaces(self) -> None:
         self._health_changed.set()
@@ -211,7 +228,7 @@ class Outlook:
         while True:
             await self._health_changed.wait()
             self._health_changed.clear()
-            before = (self._knowledge.blind.keys(), self._knowledge.namespaces_unseen)
+            before = self._unseen()
             doubtful = self.feeds.review()
             if self.feeds.denied(NAMESPACES) and not self._knowledge.settings.namespaces:
                 self.degraded.add(
@@ -223,8 +240,12 @@ class Outlook:
             if self.feeds.read_once() and self._namespaces.asked_once:
                 self.ready.set()
             self._doubt_settings()
-            if before != (self._knowledge.blind.keys(), self._knowledge.namespaces_unseen):
+            if before != self._unseen():
                 self._look_again()
             if doubtful and self._clock.monotonic() - asked_at > DOUBT_SECONDS:
                 asked_at = self._clock.monotonic()
                 self._kinds_changed.set()
+
+    def _unseen(self) -> tuple[dict[str, bool], str]:
+        blind = {kind: found.behind for kind, found in self._knowledge.blind.items()}
+        return blind, self._knowledge.namespaces_unseen

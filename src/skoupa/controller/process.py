@@ -13,23 +13,25 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
 from skoupa import __version__
 from skoupa.clock import Clock
 from skoupa.controller.engine import Engine
+from skoupa.controller.feed_troubles import unreadable
 from skoupa.controller.gauges import gauges_of
 from skoupa.controller.lanes import Lanes
+from skoupa.controller.troubles import Troubles
 from skoupa.errors import (
     LedgerUnavailable,
     LedgerUnusable,
-    NotFound,
     ServerFailure,
     TimedOut,
     TooManyRequests,
     Unreachable,
 )
+from skoupa.judge.mechanism import Ruling
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.events import EventWriter
@@ -40,7 +42,7 @@ from skoupa.kube.skew import SkewMeter
 from skoupa.kube.transport import Transport
 from skoupa.ledger.opening import is_shared, store_for
 from skoupa.ledger.store import Store
-from skoupa.report.endpoints import serving
+from skoupa.report.endpoints import Beside, nothing_beside, serving
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics, Present
 from skoupa.report.notices.notifier import notifier_of
@@ -49,18 +51,26 @@ from skoupa.settings import Settings
 from skoupa.sweep.record import Record
 
 LAST_WORDS_SECONDS: Final = 10.0
-TROUBLES_SECONDS: Final = 1.0
 TRIES_IN_A_LEASE: Final = 5
 
 
 class Process:
     def __init__(
-        self, transport: Transport, clock: Clock, settings: Settings, *, log: Log, store: Store
+        self,
+        transport: Transport,
+        clock: Clock,
+        settings: Settings,
+        *,
+        log: Log,
+        store: Store,
+        rulings: Sequence[Ruling] = (),
+        beside: Beside = nothing_beside,
     ) -> None:
         self._clock = clock
         self._settings = settings
         self._log = log
         self._stopped = asyncio.Event()
+        self._served_beside = beside
         enforcing = settings.mode == "enforce"
         self._lanes = Lanes(transport, clock, in_flight=settings.rate.in_flight)
         self._meter = SkewMeter(self._lanes, clock)
@@ -105,8 +115,17 @@ class Process:
             settings=settings,
             report=self.reporter,
             record=self._record,
+            rulings=rulings,
             standing_by=self._standing_by,
             skew=lambda: self._meter.skew,
+        )
+        self._troubles = Troubles(
+            self.engine,
+            clock=clock,
+            log=log,
+            errors=self._errors,
+            standing_by=self._standing_by,
+            settings=settings,
         )
 
     def _route_in(self, namespace: str) -> str | None:
@@ -120,9 +139,13 @@ class Process:
         loop = asyncio.get_running_loop()
         for signal_number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signal_number, self.stop)
-        async with serving(
-            self._settings.address, metrics=self.metrics, unready=self._unready, unhealthy=lambda: ""
-        ) as address:
+        asking = Client(self._meter, self._clock)
+        async with (
+            serving(
+                self._settings.address, metrics=self.metrics, unready=self._unready, unhealthy=lambda: ""
+            ) as address,
+            self._served_beside(asking, self._record.store),
+        ):
             self._log("started", version=__version__, mode=self._settings.mode, address=address)
             async with asyncio.TaskGroup() as group:
                 beside = [group.create_task(work) for work in self._beside()]
@@ -168,7 +191,7 @@ class Process:
     def _beside(self) -> list[Coroutine[Any, Any, None]]:
         work: list[Coroutine[Any, Any, None]] = [
             self._when_ready(),
-            self._tell_troubles(),
+            self._troubles.run(),
             self._record.journal.run(),
             self._notifier.run(),
         ]
@@ -187,7 +210,7 @@ class Process:
             "ready",
             objects=len(self.engine.knowledge.store),
             watches=len(feeds) if feeds is not None else 0,
-            unreadable=", ".join(sorted(self.engine.knowledge.blind)),
+            unreadable=unreadable(feeds, blind=self.engine.knowledge.blind) if feeds is not None else "",
         )
         # What was read at the start mostly stays: the collector need not walk it again and again.
         gc.collect()
@@ -201,54 +224,15 @@ class Process:
             await self.election.until_lost()
             self._log("not leading any more", level="warning", holder=self.election.holder)
 
-    async def _tell_troubles(self) -> None:
-        """What goes wrong beside single objects, each time that it changes."""
-        told: dict[str, str] = {}
-        doubts, doubted = self.engine.outlook.doubts, set[str]()
-        while True:
-            await self._clock.sleep(TROUBLES_SECONDS)
-            for what, error in (
-                ("cluster", self.engine.last_error),
-                ("lease", self.election.last_error if self.election is not None else None),
-                ("events", self._events.last_error if self._events is not None else None),
-                ("ledger", self._record.journal.error),
-                *((f"route {name}", error) for name, error in self._notifier.troubles().items()),
-            ):
-                said = str(error) if error is not None else ""
-                if what == "lease" and isinstance(error, NotFound):
-                    # Without it nobody ever leads, and nothing is deleted.
-                    home = self._settings.lease.namespace
-                    said += f"; nothing is deleted before the namespace {home} exists: create it, run "
-                    said += "`skoupa install`, or set lease.namespace"
-                if said and told.get(what) != said:
-                    self._log("trouble", level="warning", what=what, error=said)
-                told[what] = said
-            for said in self.engine.outlook.degraded - told.keys():
-                self._log("degraded", level="warning", why=said)
-                told[said] = said
-            self._tell_unseen()
-            named = self.engine.outlook.setting_doubts
-            for said in sorted(set(named) - doubted):
-                self._log("setting in doubt", level="warning", why=said)
-            doubted = set(named)
-            if doubts is not self.engine.outlook.doubts:
-                doubts = self.engine.outlook.doubts
-                for doubt in doubts:
-                    self._log("protection in doubt", level="warning", why=doubt)
-
-    def _tell_unseen(self) -> None:
-        lost, back = self.engine.feeds.unseen.news() if self.engine.feeds is not None else ((), ())
-        if lost:
-            self._log(
-                "can't be read any more",
-                level="warning",
-                kinds=", ".join(sorted(str(one.place) for one in lost)),
-                why=lost[0].why,
-                objects=sum(one.known for one in lost),
-                advice="grant it again; until then what is due there stays, and changes are not seen",
-            )
-        if back:
-            self._log("can be read again", kinds=", ".join(sorted(map(str, back))))
+    def _errors(self) -> dict[str, object]:
+        """Of the parts beside the engine's feeds and deletes."""
+        return {
+            "cluster": self.engine.last_error,
+            "lease": self.election.last_error if self.election is not None else None,
+            "events": self._events.last_error if self._events is not None else None,
+            "ledger": self._record.journal.error,
+            **{f"route {name}": error for name, error in self._notifier.troubles().items()},
+        }
 
     async def _last_words(self) -> None:
         """Events that are still to be told; a server that does not answer is not waited for long."""
@@ -285,7 +269,15 @@ class Process:
         }
 
 
-async def run_process(connection: Connection, clock: Clock, settings: Settings, *, log: Log) -> None:
+async def run_process(
+    connection: Connection,
+    clock: Clock,
+    settings: Settings,
+    *,
+    log: Log,
+    rulings: Sequence[Ruling] = (),
+    beside: Beside = nothing_beside,
+) -> None:
     store = store_for(settings.ledger.dsn, cluster=settings.cluster_name or connection.server)
     try:
         await store.open()
@@ -298,6 +290,9 @@ async def run_process(connection: Connection, clock: Clock, settings: Settings, 
         log("no ledger", level="warning", why="ledger.dsn is none: no history, no trash, nothing to restore")
     try:
         async with HttpTransport(connection, clock) as transport:
-            await Process(transport, clock, settings, log=log, store=store).run()
+            process = Process(
+                transport, clock, settings, log=log, store=store, rulings=rulings, beside=beside
+            )
+            await process.run()
     finally:
         await store.close()

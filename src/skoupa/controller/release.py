@@ -29,6 +29,14 @@ _ROWS_AT_ONCE: Final = 500
 _REMEMBERED: Final = 100
 
 
+async def _nobody_heard(_: Brake) -> None:
+    return
+
+
+def _nobody_saw(_: Brake) -> None:
+    return
+
+
 class Left(msgspec.Struct, frozen=True, kw_only=True):
     """What is left of an allowance."""
 
@@ -71,6 +79,9 @@ class Releases:
         self._given: list[str] = []
         self._written: Allowances | None = None
         self._seen_written = False
+        # Hear of a Brake that is about to go because somebody deleted it, and of one whose time is over.
+        self.on_release: Callable[[Brake], Awaitable[None]] = _nobody_heard
+        self.on_end: Callable[[Brake], None] = _nobody_saw
 
     def remember(self) -> None:
         """What was granted before a restart and is not used up."""
@@ -96,11 +107,13 @@ class Releases:
         held, weight = await self._count(brake, code)
         if code:
             await self._accept(brake.name)
+        await self.on_release(brake)
         await self._grant(_key(brake.scope), weight, given=brake.uid)
         return held
 
     def ended(self, brake: Brake, *, held: int) -> None:
         """Its time is over, and what it held is about to go already: it is written down a moment later."""
+        self.on_end(brake)
         if held:
             self._ceilings.allow(_key(brake.scope), held, until=self._until(held))
 

@@ -53,6 +53,10 @@ class Rights:
                 return False
         return True
 
+    async def may_list(self, resource: Resource, *, name: str) -> bool:
+        """Objects of that name, in the whole cluster."""
+        return await self._access.may("list", resource, namespace=_EVERYWHERE, name=name)
+
     async def may_get_namespace(self, name: str) -> bool:
         """A Role in the namespace is enough."""
         return await self._access.may("get", NAMESPACES, namespace=name, name=name)

@@ -23,6 +23,8 @@ ACCEPTED: Final = "backlogAccepted"
 BRAKES_SEEN: Final = "brakesSeen"
 ALLOWANCES: Final = "allowances"
 MASSES_ACCEPTED: Final = "massLabellingsAccepted"
+KYVERNO_ACCEPTED: Final = "kyvernoAccepted"
+LARGEST_RUNS: Final = "largestRuns"
 
 
 class State:

@@ -104,8 +104,12 @@ class Survey:
             resource for resource in self._every() if resource.namespaced or not self._inside_only
         ]
         self._asked = frozenset(wanted if kinds or not self._inside_only else (*wanted, self._namespace_kind))
-        labels = {"" if self._unlabelled else interest.labels for interest in self.knowledge.interests}
-        jobs = {(resource, label): None for resource in wanted for label in labels}
+        jobs = {
+            (resource, "" if self._unlabelled else interest.labels): None
+            for resource in wanted
+            for interest in self.knowledge.interests
+            if interest.has(resource)
+        }
         # A definition or a node holds on to things in all namespaces.
         everywhere = any(not resource.namespaced for resource in wanted)
         await self._read_lists(jobs, kept_everywhere=everywhere)

@@ -17,7 +17,7 @@ import msgspec
 from skoupa.expr.readings import Problem, ProblemCode, quoted
 
 EXAMPLES: Final = "2026-09-30 or 2026-08-04T003000Z"
-_COLON_EXAMPLE: Final = "2026-08-04T00:30:00Z"
+RFC3339_EXAMPLE: Final = "2026-08-04T00:30:00Z"
 _FIRST_YEAR: Final = 1970
 LAST_SECOND: Final = 253_402_300_799  # the end of 9999, the last second that RFC 3339 can write
 _LONGEST: Final = 100
@@ -143,7 +143,7 @@ def _loosely(text: str) -> _Stated | None:
 
 
 def _problem(text: str, *, colons: bool) -> Problem:
-    examples = _COLON_EXAMPLE if colons else EXAMPLES
+    examples = RFC3339_EXAMPLE if colons else EXAMPLES
     general = f"write a time in UTC such as {examples}"
     if not text.strip():
         return Problem(code=ProblemCode.EMPTY, what="the time is empty", instead=general)

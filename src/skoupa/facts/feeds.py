@@ -27,9 +27,13 @@ UNREADABLE_KEPT: Final = 100
 
 
 class Health(msgspec.Struct, kw_only=True):
-    """`synced_at` is None until the first list is complete; `behind_since` is None while the watch is connected."""
+    """`synced_at` is None until the first list is complete; `behind_since` is None while the watch is connected.
+
+    `heard_at` is when the watch last brought a change or a bookmark, by the clock that never jumps.
+    """
 
     synced_at: float | None = None
+    heard_at: float | None = None
     behind_since: float | None = None
     error: SkoupaError | None = None
     resource_version: str = ""
@@ -96,11 +100,11 @@ class Feed:
                 return deltas
             case watch.Changed(changes, undecodable):
                 self._note(undecodable)
-                self._caught_up("")
+                self._heard("")
                 self.health.changes += len(changes)
                 return [delta for change in changes if (delta := self._apply(change, view))]
             case watch.Progressed(version):
-                self._caught_up(version)
+                self._heard(version)
             case watch.Resumed():
                 self._caught_up("")
             case watch.Interrupted(error, _):
@@ -117,6 +121,10 @@ class Feed:
             return self._store.deleted(view, pack_uid(change.object.metadata.uid))
         self.health.resource_version = change.object.metadata.resource_version
         return self._store.changed(view, self._extraction.row(self.resource, change.object))
+
+    def _heard(self, version: str) -> None:
+        self.health.heard_at = self._client.clock.monotonic()
+        self._caught_up(version)
 
     def _caught_up(self, version: str) -> None:
         if self.health.behind_since is not None:

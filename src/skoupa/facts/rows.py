@@ -61,7 +61,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Times are whole seconds since the epoch; `deleted_at` is 0 while nobody has asked for its deletion.
 
     `labelled_at` is when its TTL label was written, where that was a good while after its creation, else 0;
-    `NOBODY_KNOWS` where the server does not tell.
+    `NOBODY_KNOWS` where the server does not tell. `labelled_by` is the program by which it was written last.
     `annotations` are those worth remembering, and under `REFRESH_WRITTEN` when the refresh was written.
     """
 
@@ -77,6 +77,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     owners: tuple[Owner, ...]
     finalizers: tuple[str, ...] = ()
     labelled_at: int = 0
+    labelled_by: str = ""
 
     @property
     def resource_version(self) -> str:
@@ -136,6 +137,7 @@ class Extraction:
     def row(self, resource: Resource, found: Partial) -> Row:
         meta = found.metadata
         version = meta.resource_version
+        written, by = _labelled(meta) if meta.labels and names.TTL_LABEL in meta.labels else (0, "")
         return Row(
             resource=resource,
             namespace=self._strings.one(meta.namespace),
@@ -148,7 +150,8 @@ class Extraction:
             annotations=self._wanted(meta),
             owners=self._owners(meta.owner_references) if meta.owner_references else (),
             finalizers=self._sets.one(tuple(meta.finalizers)) if meta.finalizers else (),
-            labelled_at=_labelled_at(meta) if meta.labels and names.TTL_LABEL in meta.labels else 0,
+            labelled_at=written,
+            labelled_by=self._strings.one(by),
         )
 
     def prune(self, rows: Iterable[Row]) -> None:
@@ -160,7 +163,7 @@ class Extraction:
         texts: set[Hashable] = set()
         for row in rows:
             used.update((row.labels, row.annotations, row.finalizers, row.owners, *row.owners))
-            texts.add(row.namespace)
+            texts.update((row.namespace, row.labelled_by))
             pairs.update((*row.labels, *row.annotations))
             texts.update(text for pair in (*row.labels, *row.annotations) for text in pair)
         self._sets.keep_only(used)
@@ -203,27 +206,28 @@ def owners_of(references: Iterable[OwnerReference], *, one: Callable[[str], str]
 _SECOND_THOUGHT_SECONDS: Final = 60
 
 
-def _labelled_at(meta: Metadata) -> int:
-    """The latest write of the TTL label; managers of other fields tell nothing about it."""
-    latest = _latest_write(meta, _TTL_FIELD)
+def _labelled(meta: Metadata) -> tuple[int, str]:
+    """The latest write of the TTL label, and by whom; managers of other fields tell nothing about it."""
+    latest, manager = _latest_write(meta, _TTL_FIELD)
     if not latest:
-        return NOBODY_KNOWS
-    return latest if latest > _seconds(meta.creation_timestamp) + _SECOND_THOUGHT_SECONDS else 0
+        return NOBODY_KNOWS, ""
+    second_thought = latest > _seconds(meta.creation_timestamp) + _SECOND_THOUGHT_SECONDS
+    return (latest if second_thought else 0), manager
 
 
 def _refresh_written(meta: Metadata) -> int:
     if not meta.managed_fields or not meta.annotations or meta.annotations.keys().isdisjoint(_REFRESHES):
         return 0
-    return max(_latest_write(meta, field) for field in _REFRESH_FIELDS)
+    return max(_latest_write(meta, field)[0] for field in _REFRESH_FIELDS)
 
 
-def _latest_write(meta: Metadata, field: bytes) -> int:
+def _latest_write(meta: Metadata, field: bytes) -> tuple[int, str]:
     moments = (
-        _seconds(entry.time)
+        (_seconds(entry.time), entry.manager)
         for entry in meta.managed_fields or ()
         if entry.time is not None and field in bytes(entry.fields_v1)
     )
-    return max(moments, default=0)
+    return max(moments, default=(0, ""))
 
 
 def _cut(value: str) -> str:

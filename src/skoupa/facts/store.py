@@ -3,7 +3,8 @@
 Several feeds may see one object (a label-selected one and one of the whole kind). An object is known while at least
 one feed sees it: DELETED, or a new list without it, on one feed ends only that feed's sight of it. The newest
 resourceVersion wins, whichever feed brings it. A new list is a swap: until it is complete the old knowledge stands, and
-a list that breaks off half-way leaves nothing behind.
+a list that breaks off half-way leaves nothing behind. Two versions of a kind are the same objects: feeds of both may be
+open while one takes over from the other.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class FeedView:
 class Store:
     def __init__(self) -> None:
         self._rows: dict[Uid, Row] = {}
-        self._feeds: dict[Resource, list[FeedView]] = {}
+        # By the name of the kind, whichever version a feed reads.
+        self._feeds: dict[str, list[FeedView]] = {}
         # Made when somebody first asks: it costs as much memory as the feeds' own sets.
         self._by_namespace: dict[str, set[Uid]] | None = None
 
@@ -59,7 +61,7 @@ class Store:
         return (self._rows[uid] for uid in self._by_namespace.get(namespace, ()))
 
     def of_kind(self, resource: Resource) -> Iterator[Row]:
-        feeds = self._feeds.get(resource, [])
+        feeds = self._feeds.get(resource.qualified, [])
         if len(feeds) == 1 and feeds[0].arriving is None:
             return (self._rows[uid] for uid in feeds[0].seen)
         uids = {uid for feed in feeds for uid in (*feed.seen, *(feed.arriving or ()))}
@@ -67,17 +69,30 @@ class Store:
 
     def add_feed(self, resource: Resource) -> FeedView:
         feed = FeedView(resource)
-        self._feeds.setdefault(resource, []).append(feed)
+        self._feeds.setdefault(resource.qualified, []).append(feed)
         return feed
 
     def remove_feed(self, feed: FeedView) -> list[Delta]:
         """The feed is not followed any more; what only it saw is not known any more."""
         lost = feed.seen | (feed.arriving or set())
-        self._feeds[feed.resource].remove(feed)
-        if not self._feeds[feed.resource]:
-            del self._feeds[feed.resource]
+        kind = feed.resource.qualified
+        self._feeds[kind].remove(feed)
+        if not self._feeds[kind]:
+            del self._feeds[kind]
         feed.seen, feed.arriving = set(), None
-        return self._drop_unseen(feed.resource, lost)
+        return [*self._drop_unseen(feed.resource, lost), *self._hand_over(feed.resource, lost)]
+
+    def _hand_over(self, resource: Resource, uids: Iterable[Uid]) -> Iterator[Delta]:
+        """What was read in a version that nobody reads any more is named by the version that somebody does."""
+        feeds = self._feeds.get(resource.qualified, [])
+        if not feeds or any(feed.resource == resource for feed in feeds):
+            return
+        for uid in uids:
+            row = self._rows.get(uid)
+            heir = next((feed for feed in feeds if feed.sees(uid)), None)
+            if row is not None and row.resource == resource and heir is not None:
+                self._rows[uid] = msgspec.structs.replace(row, resource=heir.resource)
+                yield Delta(row, self._rows[uid])
 
     def begin(self, feed: FeedView) -> list[Delta]:
         """A new list starts; what an unfinished one brought is void."""
@@ -124,7 +139,7 @@ class Store:
         return Delta(known, row)
 
     def _drop_unseen(self, resource: Resource, uids: Iterable[Uid]) -> list[Delta]:
-        feeds = self._feeds.get(resource, [])
+        feeds = self._feeds.get(resource.qualified, [])
         deltas = []
         for uid in uids:
             if any(feed.sees(uid) for feed in feeds):

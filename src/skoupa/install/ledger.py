@@ -1,11 +1,13 @@
 """Where an installed controller keeps its ledger: a volume of its own for SQLite, or somebody's PostgreSQL.
 
 A SQLite file has one writer: then there is one replica, and a new pod waits for the old one to end. With PostgreSQL, or
-without a ledger, there may be several. A password never goes into the ConfigMap: it comes from a Secret.
+without a ledger, there may be several. A password never goes into the ConfigMap: it comes from a Secret. So do the keys
+of the trash.
 """
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -20,6 +22,8 @@ DIRECTORY: Final = "/var/lib/skoupa"
 CLAIM: Final = "skoupa-ledger"
 SECRET: Final = "skoupa-ledger"  # noqa: S105 - the name of a Secret
 SECRET_KEY: Final = "dsn"  # noqa: S105 - the name of a key
+TRASH_SECRET: Final = "skoupa-trash"  # noqa: S105 - the name of a Secret
+TRASH_KEY: Final = "keys"
 _SHIPPED: Final = Settings().ledger.dsn
 # The server's defaults, written out: no conflict then when somebody else applies this too.
 _ROLLING: Final = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
@@ -73,6 +77,28 @@ def equip(settings: Settings, pod: dict[str, Any]) -> None:
     elif is_shared(settings.ledger.dsn):
         key = {"name": SECRET, "key": SECRET_KEY, "optional": True}
         container["env"].append({"name": "SKOUPA_LEDGER_DSN", "valueFrom": {"secretKeyRef": key}})
+    _give_keys(settings, pod, container)
+
+
+def _give_keys(settings: Settings, pod: dict[str, Any], container: dict[str, Any]) -> None:
+    """Without the Secret the pod does not start: it must not delete what it was to keep encrypted."""
+    trash = settings.trash
+    if trash.key_env:
+        key = {"name": TRASH_SECRET, "key": TRASH_KEY}
+        container["env"].append({"name": trash.key_env, "valueFrom": {"secretKeyRef": key}})
+    elif trash.key_file:
+        place = PurePosixPath(trash.key_file)
+        taken = [mount["mountPath"] for mount in container["volumeMounts"]]
+        if not place.is_absolute() or len(place.parts) < 3 or str(place.parent) in taken:
+            raise UsageError(
+                f"trash.keyFile {trash.key_file} can't be a file of its own in a pod",
+                advice="write trash.keyFile: /etc/skoupa-trash/keys",
+            )
+        items = [{"key": TRASH_KEY, "path": place.name}]
+        secret = {"secretName": TRASH_SECRET, "items": items}
+        pod["volumes"].append({"name": "trash-keys", "secret": secret})
+        mount = {"name": "trash-keys", "mountPath": str(place.parent), "readOnly": True}
+        container["volumeMounts"].append(mount)
 
 
 def strategy(settings: Settings) -> dict[str, Any]:

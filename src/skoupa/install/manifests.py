@@ -13,6 +13,7 @@ import msgspec
 import yaml
 
 from skoupa import __version__, names
+from skoupa.install import history
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
 from skoupa.install.labelling import Manifest, labelled, of_instance
 from skoupa.install.rights import rights
@@ -51,8 +52,13 @@ def _in_order(installation: Installation) -> Iterator[Manifest]:
     if not settings.namespaces:
         yield namespace_of_its_own(home)
     yield service_account(home)
-    granted = rights(installation.interests, kinds=installation.kinds, lease=settings.lease.name)
+    served = history.is_served(settings)
+    granted = rights(
+        installation.interests, kinds=installation.kinds, lease=settings.lease.name, serves_history=served
+    )
     yield from roles(granted, home=home, namespaces=settings.namespaces)
+    if served:
+        yield history.people_role(home)
     if not settings.namespaces:
         yield from installation.admission
     yield from workload(settings, namespace=home, image=installation.image, replicas=installation.replicas)

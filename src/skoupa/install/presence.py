@@ -39,7 +39,7 @@ _ACTING: Final = "deployments.apps"
 _MEANING: Final = {
     _ACTING: "nothing is judged or deleted any more; labels on objects stay, and do nothing",
     "poddisruptionbudgets.policy": "drains do not wait for a replica",
-    "services": "metrics are not found under this name",
+    "services": "metrics are not found under this name, and `skoupa history` finds nobody to ask",
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": "its policy is not asked any more",
     "validatingadmissionpolicies.admissionregistration.k8s.io": "TTL labels are not checked when they are written",
     "clusterrolebindings.rbac.authorization.k8s.io": "the controller loses these rights everywhere",

@@ -2,7 +2,7 @@
 
 Reading is broad and deleting is narrow. The rights on a kind of others are list, watch and delete: no get, no update,
 nothing that changes an object; Brakes are Skoupa's own. What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
-though Skoupa asks for metadata only. The roles of `skoupa install` and `docs/rights.md` are written from this table.
+though Skoupa asks for metadata only, and for the whole of what it is about to delete. The roles of `skoupa install` and `docs/rights.md` are written from this table.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from skoupa.kube.resources import (
     LEASES,
     NAMESPACES,
 )
+from skoupa.kube.reviews import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
 
-RoleName = Literal["skoupa-read", "skoupa-report", "skoupa-delete", "skoupa"]
+RoleName = Literal["skoupa-read", "skoupa-report", "skoupa-delete", "skoupa-ask", "skoupa"]
 READ: Final[RoleName] = "skoupa-read"
 REPORT: Final[RoleName] = "skoupa-report"
 DELETE: Final[RoleName] = "skoupa-delete"
+# Of others, not of objects: no Role can grant it.
+ASK: Final[RoleName] = "skoupa-ask"
 # The only role that counts in Skoupa's own namespace and nowhere else.
 HOME: Final[RoleName] = "skoupa"
 _DELETE_VERB: Final = "delete"
@@ -51,7 +54,9 @@ class Right(msgspec.Struct, frozen=True, kw_only=True):
         return {**rule, "resourceNames": list(self.names)} if self.names else rule
 
 
-def rights(interests: Iterable[Interest], *, kinds: Sequence[DeletableKind], lease: str) -> tuple[Right, ...]:
+def rights(
+    interests: Iterable[Interest], *, kinds: Sequence[DeletableKind], lease: str, serves_history: bool = True
+) -> tuple[Right, ...]:
     """`kinds` are those that may go, as far as some mechanism lets them go at all."""
     interests = tuple(interests)
     return (
@@ -79,8 +84,18 @@ def rights(interests: Iterable[Interest], *, kinds: Sequence[DeletableKind], lea
             verbs=("create",),
             why="Events about notices, deletions and labels that are not understood",
         ),
+        Right(
+            role=READ,
+            group=LEASES.group,
+            resources=(LEASES.plural,),
+            names=(names.KYVERNO_CLEANUP_LEASE,),
+            verbs=("list",),
+            namespaced=False,
+            why="a living Kyverno cleanup controller is noticed",
+        ),
         *_braking(),
         *_deleting(interests, kinds),
+        *(_asking() if serves_history else ()),
         *_housekeeping(lease),
     )
 
@@ -136,6 +151,22 @@ def _braking() -> Iterator[Right]:
     ):
         yield Right(
             role=role, group=BRAKES.group, resources=resources, verbs=verbs, namespaced=False, why=why
+        )
+
+
+def _asking() -> Iterator[Right]:
+    """Neither is kept by the server; in a namespaced installation the operator may grant them by system:auth-delegator."""
+    for review, why in (
+        (TOKEN_REVIEWS, "who asks for history is who their token says"),
+        (SUBJECT_ACCESS_REVIEWS, "history is shown to those who may read such objects in the cluster"),
+    ):
+        yield Right(
+            role=ASK,
+            group=review.group,
+            resources=(review.plural,),
+            verbs=("create",),
+            namespaced=False,
+            why=why,
         )
 
 

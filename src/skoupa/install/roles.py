@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from skoupa import names
 from skoupa.install.labelling import SERVICE_ACCOUNT, Manifest, manifest
-from skoupa.install.rights import DELETE, HOME, READ, REPORT, Right, RoleName, own_namespace
+from skoupa.install.rights import ASK, DELETE, HOME, READ, REPORT, Right, RoleName, own_namespace
 
 AGGREGATE_LABEL: Final = f"{names.SKOUPA_GROUP}/aggregate-to-delete"
 SHIPPED_DELETE_ROLE: Final = "skoupa-delete-shipped"
@@ -43,8 +43,10 @@ def rules(rights: Iterable[Right]) -> list[dict[str, Any]]:
 
 
 def _cluster_wide(rights: Sequence[Right], *, home: str) -> Iterator[Manifest]:
-    for name in _EVERYWHERE:
+    for name in (*_EVERYWHERE, ASK):
         granted = rules(right for right in rights if right.role == name)
+        if name == ASK and not granted:
+            continue
         if name == DELETE:
             aggregation = {"clusterRoleSelectors": [{"matchLabels": {AGGREGATE_LABEL: "true"}}]}
             yield manifest(_VERSION, "ClusterRole", name, aggregationRule=aggregation)

@@ -8,6 +8,7 @@ them once, at start.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +16,7 @@ import yaml
 
 from skoupa import __version__, names
 from skoupa.errors import UsageError
-from skoupa.install import ledger
+from skoupa.install import history, ledger
 from skoupa.install.labelling import PART_OF, SELECTOR, SERVICE_ACCOUNT, Manifest, manifest
 from skoupa.settings import Settings
 
@@ -27,7 +28,7 @@ _PORT_NAME: Final = "http"
 # Anybody but root; 65532 is what images without a shell call nonroot.
 _USER: Final = 65532
 # Idle it takes 65 MB, with 100,000 labelled objects 130 MB (docs/benchmarks.md). No limit on CPU: it would make deletions late.
-_RESOURCES: Final = {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "256Mi"}}
+_RESOURCES: Final = {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "512Mi"}}
 # What is under way, ten seconds for the last Events, five for handing over the Lease, and a few to spare.
 _GRACE_SECONDS: Final = 30
 
@@ -50,11 +51,11 @@ def workload(settings: Settings, *, namespace: str, image: str, replicas: int) -
     text = settings_text(settings)
     manifests = [manifest("v1", "ConfigMap", CONFIG_MAP, namespace=namespace, data={CONFIG_KEY: text})]
     manifests += ledger.claims(settings, namespace=namespace)
-    port = _port(settings.address)
-    if port:
+    ports = _ports(settings)
+    if ports:
         spec: dict[str, Any] = {
             "selector": dict(SELECTOR),
-            "ports": [{"name": _PORT_NAME, "port": port, "targetPort": _PORT_NAME}],
+            "ports": [{"name": name, "port": port, "targetPort": name} for name, port in ports.items()],
         }
         manifests.append(
             manifest("v1", "Service", names.COMPONENT, namespace=namespace, labels=SELECTOR, spec=spec)
@@ -64,7 +65,7 @@ def workload(settings: Settings, *, namespace: str, image: str, replicas: int) -
     manifests.append(
         manifest("policy/v1", "PodDisruptionBudget", names.COMPONENT, namespace=namespace, spec=budget)
     )
-    pod = _pod(image=image, port=port)
+    pod = _pod(image=image, ports=ports)
     ledger.equip(settings, pod)
     spec = {
         "replicas": replicas,
@@ -85,7 +86,7 @@ def workload(settings: Settings, *, namespace: str, image: str, replicas: int) -
     return manifests
 
 
-def _pod(*, image: str, port: int) -> dict[str, Any]:
+def _pod(*, image: str, ports: Mapping[str, int]) -> dict[str, Any]:
     apart = {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",
@@ -102,12 +103,12 @@ def _pod(*, image: str, port: int) -> dict[str, Any]:
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "topologySpreadConstraints": [apart],
-        "containers": [_container(image=image, port=port)],
+        "containers": [_container(image=image, ports=ports)],
         "volumes": [{"name": "config", "configMap": {"name": CONFIG_MAP}}],
     }
 
 
-def _container(*, image: str, port: int) -> dict[str, Any]:
+def _container(*, image: str, ports: Mapping[str, int]) -> dict[str, Any]:
     # The version is the server's default; written out, it is no conflict when somebody else applies this too.
     field = {"apiVersion": "v1", "fieldPath": "metadata.name"}
     container: dict[str, Any] = {
@@ -124,8 +125,9 @@ def _container(*, image: str, port: int) -> dict[str, Any]:
         },
         "volumeMounts": [{"name": "config", "mountPath": _CONFIG_DIRECTORY, "readOnly": True}],
     }
-    if port:
-        container["ports"] = [{"name": _PORT_NAME, "containerPort": port}]
+    if ports:
+        container["ports"] = [{"name": name, "containerPort": port} for name, port in ports.items()]
+    if _PORT_NAME in ports:
         container["livenessProbe"] = {
             "httpGet": {"path": "/healthz", "port": _PORT_NAME},
             "periodSeconds": 20,
@@ -139,17 +141,31 @@ def _container(*, image: str, port: int) -> dict[str, Any]:
     return container
 
 
-def _port(address: str) -> int:
-    """Where it listens; 0 where it serves nothing."""
-    if not address:
-        return 0
+def _ports(settings: Settings) -> dict[str, int]:
+    """By name; where it serves nothing there is none."""
+    ports = {}
+    if settings.address:
+        ports[_PORT_NAME] = _port(settings.address, setting="address", asked="probes", otherwise="empty")
+    if history.is_served(settings):
+        ports[history.PORT_NAME] = _port(
+            settings.api.address, setting="api.address", asked="the API server", otherwise="none"
+        )
+    if len(set(ports.values())) < len(ports):
+        raise UsageError(
+            f"address and api.address have the same port, {settings.api.address.rpartition(':')[2]}",
+            advice="give each its own",
+        )
+    return ports
+
+
+def _port(address: str, *, setting: str, asked: str, otherwise: str) -> int:
     host, _, port = address.rpartition(":")
-    if not port.isdecimal() or not 0 < int(port) < 65536:
-        raise UsageError(f"address {address!r} has no port", advice="write it as 0.0.0.0:8080")
+    if ":" not in address or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise UsageError(f"{setting} {address!r} has no port", advice="write it as 0.0.0.0:8080")
     if host.strip("[]") in {"127.0.0.1", "::1", "localhost"}:
         raise UsageError(
-            f"address {address!r} can't be reached by probes from outside the pod",
-            advice="write 0.0.0.0:8080, or leave address empty to serve nothing",
+            f"{setting} {address!r} can't be reached by {asked} from outside the pod",
+            advice=f"write 0.0.0.0:{port}, or make {setting} {otherwise} to serve nothing",
         )
     return int(port)
 

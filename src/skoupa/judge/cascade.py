@@ -7,12 +7,12 @@ hangs on. Where kept objects of a kind can't be read, everything that might take
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Final
 
 import msgspec
 
 from skoupa import names
 from skoupa.facts.rows import Row, Uid
+from skoupa.judge.owning import might_own
 from skoupa.judge.protection import finite, kept_until
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from skoupa.model.reasons import Reason, reason
@@ -40,10 +40,11 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Blind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind whose kept objects can't be read."""
+    """A kind whose kept objects can't be read. `behind`: they were, and what happened since is not known."""
 
     resource: Resource
     why: str
+    behind: bool = False
 
 
 class CascadeGuard:
@@ -75,9 +76,11 @@ class CascadeGuard:
             for found in self._blind()
             if _might_contain(row, found.resource) or (cascades and might_own(row.resource, found.resource))
         ]
-        if blind:
-            kinds = ", ".join(sorted(found.resource.qualified for found in blind))
-            yield Hold(reason=reason("keeps-unknown", kinds=kinds, why=blind[0].why))
+        for code, behind in (("keeps-unknown", False), ("keeps-behind", True)):
+            some = [found for found in blind if found.behind == behind]
+            if some:
+                kinds = ", ".join(sorted(found.resource.qualified for found in some))
+                yield Hold(reason=reason(code, kinds=kinds, why=some[0].why))
 
 
 def _takes_along(row: Row, kept: Kept, *, cascades: bool) -> bool:
@@ -112,33 +115,6 @@ def _might_contain(row: Row, resource: Resource) -> bool:
     if is_namespace(row):
         return resource.namespaced
     return is_definition(row) and row.name == resource.qualified
-
-
-# Kinds of Kubernetes itself whose objects own others, and what they own. The rest of the built-in kinds own nothing by
-# themselves; custom kinds may own anything.
-_OWNED: Final = {
-    "deployments.apps": {"replicasets.apps", "pods"},
-    "replicasets.apps": {"pods"},
-    "replicationcontrollers": {"pods"},
-    "statefulsets.apps": {"pods", "controllerrevisions.apps", "persistentvolumeclaims"},
-    "daemonsets.apps": {"pods", "controllerrevisions.apps"},
-    "jobs.batch": {"pods"},
-    "cronjobs.batch": {"jobs.batch", "pods"},
-    "pods": {"persistentvolumeclaims", "resourceclaims.resource.k8s.io"},
-    "services": {"endpointslices.discovery.k8s.io"},
-    "nodes": {"leases.coordination.k8s.io", "pods"},
-}
-_BUILT_IN_GROUPS: Final = frozenset({"", "apps", "batch", "autoscaling", "policy"})
-
-
-def might_own(owner: Resource, owned: Resource) -> bool:
-    """Whether deleting an object of one kind may take along objects of the other that it owns."""
-    known = _OWNED.get(owner.qualified)
-    if known is not None:
-        return owned.qualified in known
-    built_in = owner.group in _BUILT_IN_GROUPS or owner.group.endswith(".k8s.io")
-    # An owner lives in the same namespace, or in none.
-    return not built_in and (owned.namespaced or not owner.namespaced)
 
 
 def waived(resource: Resource, ignore: Collection[str]) -> bool:

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from skoupa.facts.rows import Row
+from skoupa.kube.resources import Resource
 from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import Claim, Hold
 
@@ -25,6 +26,9 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     verbs: tuple[str, ...] = ("list", "watch")
     # Annotations to remember of what is seen; all others are dropped.
     annotations: tuple[str, ...] = ()
+
+    def has(self, resource: Resource) -> bool:
+        return not self.kinds or resource.qualified in self.kinds
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
@@ -49,6 +53,26 @@ class Mechanism(Protocol):
     def due(self, row: Row, now: float) -> float | None: ...
 
     def answer(self, row: Row, now: float) -> Answer: ...
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a rule (`KIND/NAMESPACE/NAME`): its Claims carry `name`. `generation` is that of the rule's spec.
+
+    `most` is what the rule itself allows one run to claim, if that is less than the settings do.
+    """
+
+    mechanism: str
+    rule: str
+    name: str
+    generation: int = 0
+    most: int | None = None
+
+
+class Ruling(Mechanism, Protocol):
+    """A mechanism whose rules choose objects by themselves, so that what they choose is weighed before anything goes."""
+
+    def runs(self, now: float) -> Iterable[Run]:
+        """Those that have begun and may claim something still; also those that claim nothing."""
 
 
 class Guard(Protocol):

@@ -1,8 +1,9 @@
 """The TTL label: any object goes at its time (seed 004, first half).
 
 A duration counts from creation or from `skoupa.dev/refreshed-at`, whichever is later; a date is a date. A value that is
-not understood claims nothing and is told with what to write instead. The key is fixed. Other tools' annotations are
-read only where a compat switch says so; with several times on one object all must be due.
+not understood claims nothing, a refresh that is not understood holds, and both are told with what to write instead. The
+key is fixed. Other tools' annotations are read only where a compat switch says so; with several times on one object all
+must be due.
 """
 
 from __future__ import annotations
@@ -91,11 +92,7 @@ class TtlMechanism:
         claim = self._claim(row, written)
         if claim is None:
             return Answer(notes=notes)
-        wish = row.annotation(names.PROPAGATION_POLICY_ANNOTATION)
-        holds: tuple[Hold, ...] = ()
-        if wish and wish not in _PROPAGATIONS:
-            holds = (Hold(reason=reason("bad-propagation", value=wish)),)
-        return Answer((claim,), holds, notes)
+        return Answer((claim,), tuple(self._holds(row, written, now)), notes)
 
     def lifetime(self, row: Row) -> int | None:
         """The time that it was given, in seconds: the longest written on it, a date counting from its creation."""
@@ -160,9 +157,27 @@ class TtlMechanism:
             due=due,
             reason=self._why(row, lifetime),
             propagation=wish if wish in _PROPAGATIONS else "Background",  # type: ignore[arg-type]
+            author=row.labelled_by if lifetime is not None and lifetime.key == names.TTL_LABEL else "",
             # An annotation is easily written anew, as CI does with every use: the delete has to name what was judged.
             on_labels_alone=all(row.annotation(key) is None for key in self._deciding),
         )
+
+    def _holds(self, row: Row, written: tuple[Written, ...], now: float) -> Iterator[Hold]:
+        wish = row.annotation(names.PROPAGATION_POLICY_ANNOTATION)
+        if wish and wish not in _PROPAGATIONS:
+            yield Hold(reason=reason("bad-propagation", value=wish))
+        # Whatever the refresh was meant to say, it can't reach beyond that.
+        until = float(row.created + self._longest) if self._longest is not None else None
+        if until is not None and until <= now:
+            return
+        for key in dict.fromkeys(
+            found.refresh_key for found in written if isinstance(found.reading, After) and found.refresh_key
+        ):
+            value = row.annotation(key)
+            meant = refreshed_at(value) if value is not None else None
+            if isinstance(meant, Problem):
+                told = reason("refresh-unclear", key=key, value=value, instead=meant.instead)
+                yield Hold(reason=told, until=until)
 
     def _why(self, row: Row, lifetime: Written | None) -> Reason:
         if lifetime is None:
@@ -174,7 +189,7 @@ class TtlMechanism:
 
 
 def _since(row: Row, lifetime: Written) -> int:
-    """Creation, or the refresh where one is written, understood and later.
+    """Creation, or the refresh where one is written, understood and later. One that is not understood holds.
 
     Nothing goes sooner for a refresh: a copied or restored manifest brings the one of another life along, and whoever may
     annotate an object need not be allowed to delete it. A refresh that lay in the future counts from when it was
@@ -198,7 +213,9 @@ def _remarks(row: Row, written: tuple[Written, ...], now: float) -> Iterator[Rea
             for warning in reading.warnings:
                 yield reason("ttl-short", key=key, value=value, what=warning.text)
     for key in dict.fromkeys(lifetime.refresh_key for lifetime in written if lifetime.refresh_key):
-        yield from _of_refresh(row, key, now)
+        # A date is not moved by a refresh, however it is written.
+        dated = all(isinstance(found.reading, At) for found in written if found.refresh_key == key)
+        yield from _of_refresh(row, key, now, counts=not dated)
     again = will_return(row)
     if again is not None:
         yield again
@@ -213,13 +230,14 @@ def _instead(row: Row, lifetime: Written, problem: Problem, now: float) -> str:
     return f"{problem.instead} (that time is over: the object then goes at once)" if over else problem.instead
 
 
-def _of_refresh(row: Row, key: str, now: float) -> Iterator[Reason]:
+def _of_refresh(row: Row, key: str, now: float, *, counts: bool) -> Iterator[Reason]:
     refreshed = row.annotation(key)
     if refreshed is None:
         return
     moment = refreshed_at(refreshed)
     if isinstance(moment, Problem):
-        yield reason("refreshed-invalid", key=key, value=refreshed, instead=moment.instead)
+        if counts:
+            yield reason("refreshed-invalid", key=key, value=refreshed, instead=moment.instead)
     elif moment > now:
         yield reason("refreshed-ahead", key=key, value=refreshed)
     elif moment < row.created - _REFRESHED_WITH_IT_SECONDS:

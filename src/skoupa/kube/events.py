@@ -170,12 +170,12 @@ def _as_subdomain(name: str) -> str:
     return ".".join(part for part in parts if part) or "unnamed"
 
 
-def shortened(note: str) -> str:
+def shortened(note: str, *, limit: int = NOTE_LIMIT) -> str:
     """The server counts bytes; a cut must not split a character."""
     encoded = note.encode()
-    if len(encoded) <= NOTE_LIMIT:
+    if len(encoded) <= limit:
         return note
-    return encoded[: NOTE_LIMIT - 3].decode("utf-8", "ignore") + "…"
+    return encoded[: limit - 3].decode("utf-8", "ignore") + "…"
 
 
 def _namespace_is_going(error: ApiError) -> bool:

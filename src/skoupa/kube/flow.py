@@ -1,8 +1,10 @@
 """How hard the server is pressed: a ceiling per second, a concurrency that adapts, and retries of what is safe.
 
 A transport around another. Concurrency grows while the server keeps up and is cut when it says 429, fails or slows
-down; `Retry-After` holds back every request of that client, not just the one that was told. A request is repeated only
-when it is `repeatable`, when it never left (no connection), or when the server refused it unread (429). A watch counts
+down. A server that is busy (429) and says for how long holds back every request of that client, not just the one that
+was told, for half a minute at most; where it failed, or a webhook answers, only that one waits, and where it would be
+long its caller is told instead: what hangs on one request must not stop others. A request is repeated only when it is
+`repeatable`, when it never left (no connection), or when the server refused it unread (429). A watch counts
 until its answer begins: it may stay open for an hour and must not take anybody's turn.
 """
 
@@ -12,6 +14,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 import msgspec
 
@@ -20,6 +23,10 @@ from skoupa.errors import Disconnected, SkoupaError, TimedOut, Unreachable, With
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import retry_after
 from skoupa.kube.transport import Request, Response, Stream, Transport
+
+LONGEST_PATIENCE_SECONDS: Final = 30.0
+LONGEST_PATIENCE_FOR_ONE_SECONDS: Final = 5.0
+_BY_WEBHOOK: Final = b"admission webhook"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,12 +72,16 @@ class Flow:
                 before = error
                 await self._clock.sleep(backoff.next())
                 continue
-            if not left or not _may_repeat(response, request):
+            asked = _patience(response)
+            too_long = asked > LONGEST_PATIENCE_FOR_ONE_SECONDS and not _concerns_all(response)
+            if not left or too_long or not _may_repeat(response, request):
                 return response
             before = response
             # Zero seconds is no time to wait, and hammering would be no answer to it.
-            if not retry_after(response.headers):
+            if not asked:
                 await self._clock.sleep(backoff.next())
+            elif not _concerns_all(response):
+                await self._clock.sleep(asked)
         return _given_up(request, before)
 
     async def _timed(self, request: Request) -> Response:
@@ -89,8 +100,8 @@ class Flow:
         now = self._clock.monotonic()
         if response.status == 429 or response.status >= 500:
             self._width.shrink(started)
-            asked = retry_after(response.headers)
-            if asked is not None:
+            asked = _patience(response)
+            if asked and _concerns_all(response):
                 self._held_back_until = max(self._held_back_until, now + asked)
         else:
             self._width.answered(now - started)
@@ -138,6 +149,18 @@ def _given_up(request: Request, before: Response | SkoupaError | None) -> Respon
     if isinstance(before, Disconnected | TimedOut):
         raise before
     raise Withdrawn(f"{request.verb} {request.kind}: not sent, it is not wanted any more")
+
+
+def _patience(response: Response | Stream) -> float:
+    """For how many seconds the server asks us to wait."""
+    return min(retry_after(response.headers) or 0.0, LONGEST_PATIENCE_SECONDS)
+
+
+def _concerns_all(response: Response | Stream) -> bool:
+    """Whether the server itself is busy, rather than something behind this one request."""
+    if response.status != 429:
+        return False
+    return not (isinstance(response, Response) and _BY_WEBHOOK in response.body)
 
 
 def _may_repeat_after(error: SkoupaError, request: Request) -> bool:

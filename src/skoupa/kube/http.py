@@ -21,10 +21,12 @@ from skoupa.clock import Clock
 from skoupa.errors import BadReply, Disconnected, SkoupaError, TimedOut, Unreachable
 from skoupa.kube.login.connection import Connection
 from skoupa.kube.login.credentials import Credentials
+from skoupa.kube.login.secret import Secret
 from skoupa.kube.transport import Request, Response
 
 # Reads of 64 KiB carry a page of a list in a few hundred pieces; aiohttp's own timeouts are off, the Clock's are used.
 _READ_SIZE = 2**16
+_BEARER = "Bearer "
 _NO_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
 
 
@@ -50,6 +52,13 @@ class HttpTransport:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+    async def bearer(self) -> Secret:
+        """The token that requests carry now; empty where they prove by something else who sends them."""
+        for name, value in await self._credentials.headers():
+            if name == "Authorization" and value.startswith(_BEARER):
+                return Secret(value.removeprefix(_BEARER))
+        return Secret()
 
     async def send(self, request: Request) -> Response:
         response = await self._send_once(request)

@@ -25,6 +25,7 @@ class OwnerReference(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_o
 class ManagedFields(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Who wrote which fields and when; the fields stay bytes, since readers only look for one of them."""
 
+    manager: str = ""
     time: datetime | None = None
     fields_v1: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"{}"), name="fieldsV1")
 

@@ -53,7 +53,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     `closing_bookmark` of the last line and within `streamed_list` of the first.
     """
 
-    silence: float = 180.0
+    silence: float = 130.0
     closing_bookmark: float = 20.0
     streamed_list: float = 300.0
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from skoupa.ledger import reading, schema
+from skoupa.ledger import postgres_bodies, reading, schema
 from skoupa.ledger.dsn import driver, shown, translated, understood
 from skoupa.ledger.rows import Body, Entry, Tally
 from skoupa.ledger.statements import Statement, planned
@@ -140,32 +140,17 @@ class PostgresStore:
         return (await self.bodies([entry_id])).get(entry_id, ())
 
     async def bodies(self, entry_ids: Sequence[str]) -> Mapping[str, tuple[Body, ...]]:
-        found: dict[str, tuple[Body, ...]] = {}
         async with self._connection() as (connection, number):
-            rows = await connection.fetch(
-                "SELECT e.id, b.part, b.form, b.data FROM skoupa_entries AS e"
-                " JOIN skoupa_bodies AS b ON b.cluster = e.cluster AND b.uid = e.uid"
-                " WHERE e.cluster = $1 AND e.id = ANY($2::text[]) ORDER BY e.id, b.part",
-                number,
-                list(entry_ids),
-            )
-        for entry_id, part, form, data in rows:
-            found[entry_id] = (*found.get(entry_id, ()), Body(part=part, form=form, data=data))
-        return found
+            return await postgres_bodies.read(connection, number, entry_ids)
+
+    async def forget_bodies(self, *, before: float, most_bytes: int, now: float) -> int:
+        async with self._connection() as (connection, number):
+            limit = await postgres_bodies.before_limit(connection, number, most_bytes=most_bytes)
+            return await postgres_bodies.forget(connection, number, before=max(before, limit), now=now)
 
     async def purge(self, entry_id: str) -> bool:
-        async with self._connection() as (connection, number), connection.transaction():
-            gone = await connection.fetch(
-                "DELETE FROM skoupa_bodies AS b USING skoupa_entries AS e"
-                " WHERE e.cluster = $1 AND e.id = $2 AND b.cluster = e.cluster AND b.uid = e.uid RETURNING b.uid",
-                number,
-                entry_id,
-            )
-            if gone:
-                await connection.execute(
-                    "UPDATE skoupa_entries SET kept = -1 WHERE cluster = $1 AND id = $2", number, entry_id
-                )
-        return bool(gone)
+        async with self._connection() as (connection, number):
+            return await postgres_bodies.purge(connection, number, entry_id)
 
     async def clusters(self) -> list[str]:
         async with self._connection() as (connection, _):

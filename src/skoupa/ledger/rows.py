@@ -41,7 +41,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     `weight` is how many objects it counts for, `epoch` the lease of who decided, `attempts` how often a delete was
     intended, `told` whether its Event was written, `restored_as` the uid of what was restored from it.
-    `kept` is its size in the trash: 0 when it was never there, -1 when it was purged.
+    `kept` is its size in the trash: 0 when it was never there, -1 when it was purged, and below that, as a negative time,
+    since when it is forgotten.
     """
 
     id: str
@@ -71,6 +72,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     told: bool = False
     restored_as: str = ""
     kept: int = 0
+
+    @property
+    def forgotten_at(self) -> float | None:
+        """Since when what was kept of it is too old, or too much, to be kept any longer."""
+        return float(-self.kept) if self.kept < -1 else None
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True):

@@ -63,14 +63,15 @@ MIGRATIONS: Final = (
             "CREATE UNIQUE INDEX skoupa_entries_uid ON skoupa_entries (cluster, uid)",
             # Not unique: two processes that roll the same id once in a lifetime must not stop the ledger.
             "CREATE INDEX skoupa_entries_id ON skoupa_entries (cluster, id)",
-            # With what is filtered without an index of its own: it is compared before the row is fetched.
+            # What stands after the time is filtered along with it: it is compared before the row is fetched. Of two
+            # that fit, SQLite takes the one that was made later, so what fits fewer rows comes later.
             "CREATE INDEX skoupa_entries_at ON skoupa_entries (cluster, at, mechanism, kind)",
             "CREATE INDEX skoupa_entries_resource ON skoupa_entries (cluster, resource, at)",
-            "CREATE INDEX skoupa_entries_namespace ON skoupa_entries (cluster, namespace, at)",
+            "CREATE INDEX skoupa_entries_namespace ON skoupa_entries (cluster, namespace, at, resource)",
             "CREATE INDEX skoupa_entries_name ON skoupa_entries (cluster, name, at)",
-            "CREATE INDEX skoupa_entries_rule ON skoupa_entries (cluster, rule, at)",
+            "CREATE INDEX skoupa_entries_rule ON skoupa_entries (cluster, rule, at, namespace)",
             "CREATE INDEX skoupa_entries_run ON skoupa_entries (cluster, run, at) WHERE run <> ''",
-            """CREATE INDEX skoupa_entries_rare ON skoupa_entries (cluster, outcome, at)
+            """CREATE INDEX skoupa_entries_rare ON skoupa_entries (cluster, outcome, at, namespace)
                 WHERE outcome NOT IN ('deleted', 'terminating')""",
             """CREATE INDEX skoupa_entries_untold ON skoupa_entries (cluster, at)
                 WHERE told = 0 AND outcome IN ('deleted', 'terminating')""",
@@ -89,10 +90,18 @@ MIGRATIONS: Final = (
             )""",
         ),
     ),
+    Migration(
+        version=3,
+        statements=(
+            # With the size, so that the trash is weighed without fetching a row.
+            "CREATE INDEX skoupa_entries_kept ON skoupa_entries (cluster, at, kept) WHERE kept > 0",
+        ),
+    ),
 )
 
 # The partial indexes above are used only by a query that says the same words.
 IS_RARE: Final = "outcome NOT IN ('deleted', 'terminating')"
+IS_KEPT: Final = "kept > 0"
 IS_UNTOLD: Final = "told = 0 AND outcome IN ('deleted', 'terminating')"
 
 NEWEST: Final = MIGRATIONS[-1].version

@@ -10,16 +10,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from skoupa.errors import LedgerUnavailable, LedgerUnusable
-from skoupa.ledger import reading
+from skoupa.ledger import reading, sqlite_bodies
 from skoupa.ledger.connecting import Connection, connect, translated
 from skoupa.ledger.rows import Body, Entry, Tally
-from skoupa.ledger.statements import Statement, planned
+from skoupa.ledger.statements import Statement, Values, planned
 from skoupa.ledger.store import EVERYTHING, Change, Intent, Note, Place, Size, Wish
 
 T = TypeVar("T")
@@ -27,6 +28,11 @@ T = TypeVar("T")
 BUSY_SECONDS: Final = 5.0
 _READERS: Final = 2
 _PRUNED_AT_ONCE: Final = 500
+_SIZES: Final = (256, 32, 4, 1)
+_IDS: Final = Statement(
+    columns=(("uid", "text"),),
+    text="SELECT uid, id FROM skoupa_entries WHERE uid IN (SELECT uid FROM n) AND cluster = ?",
+)
 
 
 class SqliteStore:
@@ -89,10 +95,22 @@ class SqliteStore:
             ):
                 gone += count
         if gone:
-            await self._write(
-                lambda connection: connection.raw.execute("PRAGMA incremental_vacuum").fetchall()
-            )
+            await self._give_back()
         return gone
+
+    async def forget_bodies(self, *, before: float, most_bytes: int, now: float) -> int:
+        limit = await self._read(lambda one: sqlite_bodies.before_limit(one, most_bytes=most_bytes))
+        before = max(before, limit)
+        gone = 0
+        while count := await self._write(lambda one: sqlite_bodies.forget(one, before=before, now=now)):
+            gone += count
+        if gone:
+            await self._give_back()
+        return gone
+
+    async def _give_back(self) -> None:
+        """Pages that are free now, to the disk."""
+        await self._write(lambda connection: connection.raw.execute("PRAGMA incremental_vacuum").fetchall())
 
     async def size(self) -> Size:
         return await self._read(_size)
@@ -101,10 +119,10 @@ class SqliteStore:
         return (await self.bodies([entry_id])).get(entry_id, ())
 
     async def bodies(self, entry_ids: Sequence[str]) -> Mapping[str, tuple[Body, ...]]:
-        return await self._read(lambda connection: _bodies(connection, entry_ids))
+        return await self._read(lambda connection: sqlite_bodies.read(connection, entry_ids))
 
     async def purge(self, entry_id: str) -> bool:
-        return await self._write(lambda connection: _purge(connection, entry_id))
+        return await self._write(lambda connection: sqlite_bodies.purge(connection, entry_id))
 
     async def clusters(self) -> list[str]:
         return await self._read(
@@ -190,23 +208,38 @@ class SqliteStore:
 
 def _apply(connection: Connection, changes: Sequence[Change]) -> dict[str, str]:
     assert connection.number is not None
-    decided = [change.uid for change in changes if isinstance(change, Intent | Note)]
+    decided = [(change.uid,) for change in changes if isinstance(change, Intent | Note)]
+    ids: dict[str, str] = {}
     with connection.transaction() as cursor:
         for statement, rows in planned(connection.number, changes):
-            cursor.executemany(_sql(statement), rows)
-        ids: dict[str, str] = {}
-        for uid in decided:
-            row = cursor.execute(
-                "SELECT id FROM skoupa_entries WHERE cluster = ? AND uid = ?", (connection.number, uid)
-            ).fetchone()
-            ids[uid] = row[0]
+            for some in _pieces(rows):
+                cursor.execute(_sql(statement, len(some)), _values(some))
+        for some in _pieces(decided):
+            ids.update(cursor.execute(_sql(_IDS, len(some)), [*_values(some), connection.number]))
     return ids
 
 
-def _sql(statement: Statement) -> str:
+def _pieces(rows: list[Values]) -> Iterator[list[Values]]:
+    """Many rows in one statement cost half of what they cost one by one, and the interpreter's lock is let go once.
+
+    Only few sizes: the statements that were made are kept, one for each.
+    """
+    start = 0
+    for size in _SIZES:
+        while len(rows) - start >= size:
+            yield rows[start : start + size]
+            start += size
+
+
+def _values(rows: list[Values]) -> list[Any]:
+    return [value for row in rows for value in row]
+
+
+@cache
+def _sql(statement: Statement, count: int) -> str:
     names = ", ".join(name for name, _ in statement.columns)
-    places = ", ".join("?" * len(statement.columns))
-    return f"WITH n ({names}) AS (VALUES ({places})) {statement.text}"
+    row = f"({', '.join('?' * len(statement.columns))})"
+    return f"WITH n ({names}) AS (VALUES {', '.join([row] * count)}) {statement.text}"
 
 
 def _rows(connection: Connection, query: Callable[[int], reading.Query]) -> list[Any]:
@@ -245,38 +278,3 @@ def _size(connection: Connection) -> Size:
         used=_used(raw),
         allocated=sum(file.stat().st_size for file in files if file.exists()),
     )
-
-
-def _bodies(connection: Connection, entry_ids: Sequence[str]) -> dict[str, tuple[Body, ...]]:
-    found: dict[str, tuple[Body, ...]] = {}
-    for entry_id in entry_ids:
-        rows = connection.raw.execute(
-            "SELECT b.part, b.form, b.data FROM skoupa_entries AS e"
-            " JOIN skoupa_bodies AS b ON b.cluster = e.cluster AND b.uid = e.uid"
-            " WHERE e.cluster = ? AND e.id = ? ORDER BY b.part",
-            (connection.number, entry_id),
-        ).fetchall()
-        if rows:
-            found[entry_id] = tuple(Body(part=part, form=form, data=data) for part, form, data in rows)
-    return found
-
-
-def _purge(connection: Connection, entry_id: str) -> bool:
-    """Overwritten in the file, and gone from the WAL as well: somebody has a right to that."""
-    raw = connection.raw
-    raw.execute("PRAGMA secure_delete = ON").fetchall()
-    try:
-        with connection.transaction() as cursor:
-            key = (connection.number, entry_id)
-            cursor.execute(
-                "DELETE FROM skoupa_bodies WHERE cluster = ?1 AND uid IN"
-                " (SELECT uid FROM skoupa_entries WHERE cluster = ?1 AND id = ?2)",
-                key,
-            )
-            there = cursor.rowcount > 0
-            if there:
-                cursor.execute("UPDATE skoupa_entries SET kept = -1 WHERE cluster = ? AND id = ?", key)
-    finally:
-        raw.execute("PRAGMA secure_delete = OFF").fetchall()
-    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    return there

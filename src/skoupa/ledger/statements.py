@@ -111,7 +111,8 @@ _RESTORE: Final = Statement(
 # A second manifest replaces the first one whole: parts of different moments do not belong together.
 _CLEAR_BODIES: Final = Statement(
     columns=(("cluster", "int"), ("uid", "text")),
-    text="DELETE FROM skoupa_bodies WHERE (cluster, uid) IN (SELECT cluster, uid FROM n)",
+    # Not as pairs: SQLite would compare them with every body there is.
+    text="DELETE FROM skoupa_bodies WHERE cluster = (SELECT min(cluster) FROM n) AND uid IN (SELECT uid FROM n)",
 )
 _PUT_BODIES: Final = Statement(
     columns=(("cluster", "int"), ("uid", "text"), ("part", "text"), ("form", "text"), ("data", "bytea")),

@@ -44,9 +44,16 @@ REASONS: Final[dict[str, Meaning]] = {
     "keeps-inside": Meaning("hold", "deleting it would take along {object}, which is kept"),
     "protects-inside": Meaning("hold", "deleting it would take along {object}, which stays: {why}"),
     "ledger-away": Meaning("hold", "what goes can't be written down: {why}"),
-    "feed-behind": Meaning("hold", "what is known of {kind} may be old: {why}"),
+    # Every short break of a watch brings it; one that lasts is told once, with the kind, not with each object.
+    "feed-behind": Meaning("hold", "what is known of {kind} may be old: {why}", passing=True),
+    "namespace-unread": Meaning("hold", "what is known of {kind} may be old: {why}"),
     "keeps-unknown": Meaning(
         "hold", "deleting it might take along something kept: kept objects of {kinds} can't be read ({why})"
+    ),
+    "keeps-behind": Meaning(
+        "hold",
+        "deleting it might take along something kept: what is known of {kinds} may be old ({why})",
+        passing=True,
     ),
     "owners-unread": Meaning(
         "hold",
@@ -66,6 +73,8 @@ REASONS: Final[dict[str, Meaning]] = {
     "brakes-unknown": Meaning(
         "hold", "everything is held while it is not known which Brakes there are: {why}"
     ),
+    "being-weighed": Meaning("hold", "all that {rule} claims is being weighed", passing=True),
+    "not-weighed": Meaning("hold", "all that {rule} claims has to be weighed first, and can't be: {why}"),
     # Holds: it can't or must not be done now.
     "terminating": Meaning("hold", "it is being deleted since {since}; waiting for {finalizers}"),
     "no-permission": Meaning("hold", "no permission: {verb} {kind} {where}"),
@@ -97,6 +106,9 @@ REASONS: Final[dict[str, Meaning]] = {
         "hold",
         "the annotation cleanup.kyverno.io/propagation-policy={value} is none of Foreground, Background, Orphan",
     ),
+    "refresh-unclear": Meaning(
+        "hold", "from when to count is not known: {key}={value} is not an RFC 3339 time: {instead}"
+    ),
     # Problems.
     "ttl-invalid": Meaning(
         "problem", "{key}={value} is not understood and deletes nothing: {what}; {instead}"
@@ -118,13 +130,19 @@ REASONS: Final[dict[str, Meaning]] = {
         "counted from creation",
     ),
     "refreshed-invalid": Meaning(
-        "problem", "{key}={value} is not an RFC 3339 time: {instead}; counted from creation"
+        "problem", "{key}={value} is not an RFC 3339 time, so the object stays: {instead}"
     ),
     # Notes.
     "ttl-short": Meaning("note", "{key}={value}: {what}"),
     "will-return": Meaning("note", "{controller} will create it again"),
     "takes-along": Meaning("note", "takes along {what}"),
     "data-goes": Meaning("note", "data goes for good: {why}"),
+    "never-in-trash": Meaning(
+        "note", "it can't come back: {kind} are not put into the trash (trash.ignoreKinds)"
+    ),
+    "values-go": Meaning(
+        "note", "{what} can't come back: without a key (trash.keyFile) the trash keeps no values of Secrets"
+    ),
     "data-unknown": Meaning("note", "whether data goes for good is not known: {why}"),
 }
 

@@ -15,10 +15,12 @@ from skoupa.model.reasons import Reason
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
-class Claim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class Claim(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """This may go, because of `reason`, from `due` on (seconds since the epoch).
 
     `on_labels_alone`: nothing but the object's own labels decided, so a change elsewhere in it does not matter.
+    `run` is set where a rule chose the object: all that one run of it claims is weighed together before anything goes.
+    `author` wrote that rule, where it is known. `observed`: the rule only reports for now, and nothing goes by it.
     """
 
     mechanism: str
@@ -27,6 +29,9 @@ class Claim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     reason: Reason
     propagation: Propagation = "Background"
     on_labels_alone: bool = False
+    run: str = ""
+    author: str = ""
+    observed: bool = False
 
 
 class Hold(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -37,7 +42,10 @@ class Hold(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """All answers about one object. `claims` are sorted by time; `notes` change nothing but are told."""
+    """All answers about one object. The first of `claims` is the one that decides, and `holds` stand against it.
+
+    The others follow by time. `notes` change nothing but are told.
+    """
 
     claims: tuple[Claim, ...] = ()
     holds: tuple[Hold, ...] = ()
@@ -45,7 +53,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def due(self) -> float | None:
-        """When the first Claim is due, whatever holds it."""
+        """When the Claim that decides is due, whatever holds it."""
         return self.claims[0].due if self.claims else None
 
     @property
@@ -62,6 +70,11 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     def claim(self, now: float) -> Claim | None:
         """The Claim to act on now: due, and nothing holds."""
+        found = self.reported(now)
+        return None if found is None or found.observed else found
+
+    def reported(self, now: float) -> Claim | None:
+        """The Claim to tell of where nothing is done; also one that is only observed."""
         if self.holds or not self.claims or self.claims[0].due > now:
             return None
         return self.claims[0]

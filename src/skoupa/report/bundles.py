@@ -1,20 +1,22 @@
-"""Deletions as Kubernetes Events, bundled when many go at once.
+"""Deletions, and deletes that were refused, as Kubernetes Events, bundled when there are many at once.
 
 An Event is a write like the delete itself, so a thousand deletions must not become a thousand Events. Of a few objects
 each gets its own. When more than that go within a moment in one namespace and of one kind they share Events whose notes
-carry all the names. A bundle that the writer has no room for waits for the next round: no name is lost.
+carry all the names. A bundle that the writer has no room for waits for the next round: no name is lost. Refusals, which
+are bundled by their words, wait until no deletion does.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.facts.rows import Row, uid_text
 from skoupa.judge.ttl import will_return
-from skoupa.kube.events import NOTE_LIMIT, Event, EventWriter, Regarding
+from skoupa.kube.events import NOTE_LIMIT, Event, EventWriter, Regarding, shortened
 from skoupa.model.reasons import render
 from skoupa.model.verdicts import Claim
 
@@ -23,7 +25,12 @@ FLUSH_SECONDS: Final = 1.0
 FEW: Final = 10
 # Bundles that wait for room while the server takes no Events; beyond it the oldest are dropped, and counted.
 WAITING_LIMIT: Final = 20_000
+# So many refusals are told in one round: the writer's queue belongs to the deletions.
+REFUSALS_A_ROUND: Final = 50
+# The shared words of a bundle leave room for names.
+_WORDS_LIMIT: Final = 400
 REASON: Final = "SkoupaDeleted"
+REFUSED: Final = "SkoupaFailed"
 ACTION: Final = "Delete"
 
 
@@ -32,15 +39,24 @@ class Bundles:
         self._writer = writer
         self._clock = clock
         self._open: dict[tuple[str, str, str], list[tuple[Row, Claim, float]]] = {}
+        self._refused: dict[tuple[str, str, str], list[tuple[Row, str, float]]] = {}
         self._unsent: deque[Event] = deque()
+        self._unsent_refusals: deque[Event] = deque()
         self._added = asyncio.Event()
 
     def __len__(self) -> int:
-        return sum(len(bundle) for bundle in self._open.values()) + len(self._unsent)
+        collecting: list[Sequence[object]] = [*self._open.values(), *self._refused.values()]
+        return sum(map(len, collecting)) + len(self._unsent) + len(self._unsent_refusals)
 
     def add(self, row: Row, claim: Claim, at: float) -> None:
         alike = (row.namespace, row.resource.qualified, claim.mechanism)
         self._open.setdefault(alike, []).append((row, claim, at))
+        self._added.set()
+
+    def add_refusal(self, row: Row, *, words: str, shared: str, at: float) -> None:
+        """`words` are the server's; `shared` are the same for all objects that are refused for one reason."""
+        alike = (row.namespace, row.resource.qualified, shared)
+        self._refused.setdefault(alike, []).append((row, words, at))
         self._added.set()
 
     async def run(self) -> None:
@@ -49,7 +65,7 @@ class Bundles:
             self._added.clear()
             await self._clock.sleep(FLUSH_SECONDS)
             self.flush()
-            if self._unsent:
+            if self._unsent or self._unsent_refusals:
                 self._added.set()
 
     def flush(self) -> None:
@@ -58,32 +74,67 @@ class Bundles:
             self._unsent += events_of(bundle)
         while self._unsent and self._writer.room:
             self._writer.tell(self._unsent.popleft())
-        while len(self._unsent) > WAITING_LIMIT:
-            self._unsent.popleft()
-            self._writer.dropped += 1
+        self._flush_refusals()
+        for waiting in (self._unsent, self._unsent_refusals):
+            while len(waiting) > WAITING_LIMIT:
+                waiting.popleft()
+                self._writer.dropped += 1
+
+    def _flush_refusals(self) -> None:
+        refused, self._refused = self._refused, {}
+        for (_, _, shared), bundle in refused.items():
+            self._unsent_refusals += refusals_of(bundle, shared=shared)
+        for _ in range(REFUSALS_A_ROUND):
+            if not self._unsent_refusals or not self._writer.room:
+                break
+            self._writer.tell(self._unsent_refusals.popleft())
 
 
 def events_of(bundle: list[tuple[Row, Claim, float]]) -> list[Event]:
     """One Event for each of a few objects; for many, as few as their names fit into."""
     if len(bundle) <= FEW:
         return [_single(row, claim, at) for row, claim, at in bundle]
+    rows, claim = [row for row, _, _ in bundle], bundle[0][1]
+    head = f"deleted {rows[0].resource.qualified} ({claim.mechanism}): "
     events: list[Event] = []
-    rest = bundle
-    while rest:
-        row, claim, at = rest[0]
-        head = f"deleted {row.resource.qualified} ({claim.mechanism}): "
-        names: list[str] = []
-        used = len(head.encode())
-        for found, _, _ in rest:
-            used += len(found.name.encode()) + 2
-            # An object's name has 253 characters at most: one always fits.
-            if names and used > NOTE_LIMIT:
-                break
-            names.append(found.name)
-        told, rest = rest[: len(names)], rest[len(names) :]
-        uids = tuple(uid_text(found.uid) for found, _, _ in told)
-        events.append(deletion(regarding(row), at, head + ", ".join(names), uids=uids))
+    for piece in _pieces(rows, head):
+        told = rows[piece]
+        uids = tuple(uid_text(row.uid) for row in told)
+        events.append(deletion(regarding(told[0]), bundle[piece.start][2], _note(head, told), uids=uids))
     return events
+
+
+def refusals_of(bundle: list[tuple[Row, str, float]], *, shared: str) -> list[Event]:
+    """The same for objects whose deletes were refused; `shared` is what all of them were told."""
+    if len(bundle) <= FEW:
+        note = "could not be deleted, and is tried again: "
+        return [_refusal(row, at, note + words) for row, words, at in bundle]
+    rows = [row for row, _, _ in bundle]
+    words = shortened(shared, limit=_WORDS_LIMIT)
+    head = f"could not delete {rows[0].resource.qualified}, tried again ({words}): "
+    return [
+        _refusal(rows[piece.start], bundle[piece.start][2], _note(head, rows[piece]))
+        for piece in _pieces(rows, head)
+    ]
+
+
+def _pieces(rows: Sequence[Row], head: str) -> Iterator[slice]:
+    """As few as their names fit into, in notes that begin with the head."""
+    start = 0
+    while start < len(rows):
+        end, used = start, len(head.encode())
+        while end < len(rows):
+            used += len(rows[end].name.encode()) + 2
+            # An object's name has 253 characters at most: one always fits.
+            if end > start and used > NOTE_LIMIT:
+                break
+            end += 1
+        yield slice(start, end)
+        start = end
+
+
+def _note(head: str, rows: Sequence[Row]) -> str:
+    return head + ", ".join(row.name for row in rows)
 
 
 def _single(row: Row, claim: Claim, at: float) -> Event:
@@ -105,3 +156,16 @@ def regarding(row: Row) -> Regarding:
 def deletion(about: Regarding, at: float, note: str, *, uids: tuple[str, ...]) -> Event:
     """An object goes once: whoever tells it again, whenever, tells the same."""
     return Event(regarding=about, reason=REASON, action=ACTION, note=note, at=at, identity="once", uids=uids)
+
+
+def _refusal(row: Row, at: float, note: str) -> Event:
+    """The same refusal told again is the same Event; another one has other words."""
+    return Event(
+        regarding=regarding(row),
+        reason=REFUSED,
+        action=ACTION,
+        note=note,
+        type="Warning",
+        at=at,
+        identity="refused",
+    )

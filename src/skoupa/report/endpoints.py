@@ -1,14 +1,27 @@
-"""/healthz, /readyz and /metrics, on the one HTTP stack of the process (aiohttp)."""
+"""/healthz, /readyz and /metrics, on the one HTTP stack of the process (aiohttp), and how anything else is served there."""
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
 
 from aiohttp import web
 
 from skoupa.errors import UsageError
+from skoupa.kube.client import Client
+from skoupa.ledger.store import Store
 from skoupa.report.metrics import Metrics
+
+LONGEST_HEADER: Final = 8190
+# What else a process serves while it runs, with its own client and ledger; gives the address.
+Beside = Callable[[Client, Store], AbstractAsyncContextManager[str]]
+
+
+@asynccontextmanager
+async def nothing_beside(client: Client, store: Store) -> AsyncIterator[str]:  # noqa: ARG001 - of the type
+    yield ""
 
 
 @asynccontextmanager
@@ -19,7 +32,6 @@ async def serving(
     if not address:
         yield ""
         return
-    host, port = _split(address)
     app = web.Application()
     app.add_routes(
         [
@@ -28,15 +40,36 @@ async def serving(
             web.get("/metrics", _exposing(metrics)),
         ]
     )
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+    async with listening(app, address, setting="address") as bound:
+        yield bound
+
+
+@asynccontextmanager
+async def listening(
+    app: web.Application,
+    address: str,
+    *,
+    setting: str,
+    ssl_context: ssl.SSLContext | None = None,
+    longest_header: int = LONGEST_HEADER,
+) -> AsyncIterator[str]:
+    """Serves an application while the block runs; `setting` is what to change where the address can't be had."""
+    host, port = _split(address)
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        shutdown_timeout=1.0,
+        max_field_size=longest_header,
+        max_line_size=longest_header,
+    )
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port)
+        site = web.TCPSite(runner, host, port, ssl_context=ssl_context)
         try:
             await site.start()
         except OSError as error:
             raise UsageError(
-                f"can't listen on {address}: {error.strerror}", advice="set another `address`"
+                f"can't listen on {address}: {error.strerror}", advice=f"set another `{setting}`"
             ) from error
         bound = runner.addresses[0]
         yield f"{bound[0]}:{bound[1]}"

@@ -40,7 +40,10 @@ METRICS: Final[dict[str, Described]] = {
     "skoupa_notices_total": Described("counter", "Notices given ahead of a deletion.", ("kind",)),
     "skoupa_stuck_total": Described("counter", "Objects still terminating after stuckAfter.", ("kind",)),
     "skoupa_trips_total": Described(
-        "counter", "Ceilings that were full and pulled a Brake, by what they count.", ("span",)
+        "counter",
+        "Brakes that Skoupa pulled itself, by why: a ceiling that was full, as `namespace-minute`, a limit on runs of rules, as `share`, a `backlog`, "
+        "or `kyverno`.",
+        ("span",),
     ),
     "skoupa_brakes_released_total": Described(
         "counter", "Brakes that were released, by whether it is known who did.", ("by",)
@@ -48,6 +51,12 @@ METRICS: Final[dict[str, Described]] = {
     "skoupa_brakes": Described(
         "gauge",
         "Brakes, by whether they hold; `unknown` is 1 while it is not known which there are, which holds everything.",
+        ("state",),
+    ),
+    "skoupa_kyverno": Described(
+        "gauge",
+        "Kyverno cleanup controllers in this cluster: `alive`, those of them beside which Skoupa may act (`accepted`); "
+        "`unknown` is 1 while their Leases may not be listed.",
         ("state",),
     ),
     "skoupa_events_total": Described("counter", "Kubernetes Events, by what became of them.", ("outcome",)),
@@ -76,7 +85,11 @@ METRICS: Final[dict[str, Described]] = {
     "skoupa_objects": Described("gauge", "Objects in the store."),
     "skoupa_agenda": Described("gauge", "Entries in the agenda."),
     "skoupa_queue": Described("gauge", "Work waiting, by queue.", ("queue",)),
-    "skoupa_watches": Described("gauge", "Watches, by their state.", ("state",)),
+    "skoupa_watches": Described(
+        "gauge",
+        "Watches, by their state: `following`, `listing` their first list, `behind` since they broke or failed.",
+        ("state",),
+    ),
     "skoupa_blind_kinds": Described(
         "gauge",
         "Kinds that can't be read, or not everywhere: `lost` could be read before, `never-read` not since the start. What "

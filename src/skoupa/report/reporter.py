@@ -23,9 +23,10 @@ from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.report.bundles import Bundles, deletion, regarding
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
-from skoupa.report.notices.notice import about
+from skoupa.report.notices.notice import Notice, about
 from skoupa.report.notices.notifier import Notifier
 from skoupa.settings.notices import What
+from skoupa.sweep.failures import refused, server_words, shared_words
 from skoupa.sweep.tripping import Tripped
 
 # Event reasons, all of them; docs/events.md is written from this table.
@@ -33,13 +34,15 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaDeleted": "The object, or the objects named in the note, were deleted.",
     "SkoupaNotice": "The object will be deleted at the time in the note, which says how to keep it.",
     "SkoupaLabelProblem": "A label on the object is not understood or does not do what its writer meant.",
+    "SkoupaFailed": "The object, or those named in the note, are due, but a webhook, a policy or the server refuses the "
+    "delete in the words of the note; it is tried again. Told once, and again when the words change.",
     "SkoupaStuck": "The object was deleted but finalizers keep it.",
     "SkoupaBraked": "On a Brake: Skoupa pulled it, because a ceiling was full or a backlog was found; the note says which.",
     "SkoupaReleased": "On a Brake: it was released; the note says by whom, where that is known, and how much it held.",
     "SkoupaHeld": "The object is due but stays for a reason that its people can mend; the note says which.",
 }
 # Holds that somebody with rights on the object alone can end.
-_MENDABLE: Final = frozenset({"bad-propagation", "re-created", "re-created-by"})
+_MENDABLE: Final = frozenset({"bad-propagation", "refresh-unclear", "re-created", "re-created-by"})
 # Holds that no object's people can end, and that are nobody's wish: who runs Skoupa has something to do.
 _ALARMING: Final = frozenset({"clock-skew", "first-start-backlog", "retroactive-label", "brakes-unknown"})
 
@@ -102,8 +105,14 @@ class Reporter:
                 note = f"due since {whole_seconds(due)}, but {render(hold.reason)}"
                 self._tell(row, "SkoupaHeld", "Hold", note, at=due, warning=True, now=at)
 
-    def failed(self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float) -> None:
+    def failed(
+        self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float, news: bool
+    ) -> None:
         self._metrics.count("skoupa_delete_failures_total", row.resource.qualified, type(error).__name__)
+        # Routes have a memory of their own, which is shorter.
+        self._notify(row, "failed", why=error.message, at=at)
+        if not news:
+            return
         self._log(
             "delete failed",
             level="warning",
@@ -112,7 +121,9 @@ class Reporter:
             error=error.message,
             retry_in=f"{retry_in:.1f}",
         )
-        self._notify(row, "failed", why=error.message, at=at)
+        if self.bundles is not None and refused(error):
+            words, shared = server_words(error), shared_words(row, error)
+            self.bundles.add_refusal(row, words=words, shared=shared, at=at)
 
     def notice(self, row: Row, claim: Claim, *, at: float) -> None:
         self._metrics.count("skoupa_notices_total", row.resource.qualified)
@@ -148,7 +159,8 @@ class Reporter:
             at = entry.finished_at or entry.at
             self._events.tell(deletion(about, at, f"deleted: {why}", uids=(entry.uid,)))
 
-    def tripped(self, tripped: Tripped, *, at: float) -> None:  # noqa: ARG002 - of the Protocol
+    def tripped(self, tripped: Tripped, *, at: float) -> None:
+        release = f"skoupa brakes release {tripped.name}"
         self._metrics.count("skoupa_trips_total", tripped.span)
         self._log(
             "brake pulled",
@@ -156,8 +168,20 @@ class Reporter:
             name=tripped.name,
             scope=scope_text(tripped.spec.scope),
             why=tripped.by,
-            release=f"skoupa brakes release {tripped.name}",
+            release=release,
         )
+        if self._notices:
+            notice = Notice(
+                what="braked",
+                kind=BRAKES.qualified,
+                name=tripped.name,
+                namespace=tripped.spec.scope.namespace or "",
+                why=tripped.by,
+                at=at,
+                count=tripped.count,
+                release=release,
+            )
+            self._notices.tell(notice)
 
     def brake_made(self, name: str, uid: str, *, why: str, at: float) -> None:
         self._log("brake made", name=name, why=why)

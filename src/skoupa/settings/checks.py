@@ -20,6 +20,9 @@ _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _GROUP: Final = rf"{_LABEL}(\.{_LABEL})*"
 _KIND: Final = re.compile(rf"({_GROUP}/){{0,2}}{_LABEL}|{_GROUP}", re.IGNORECASE)
 _KIND_PATTERN: Final = re.compile(r"[a-z0-9*?]([-.a-z0-9*?]*[a-z0-9*?])?", re.IGNORECASE)
+_PLURAL_DOT_GROUP: Final = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*")
+# Of these none is a number like any other: `parentsMost: 0` lets no rule take a Namespace.
+_FROM_NONE_ON: Final = frozenset({"share_over", "surge_over", "parents_most"})
 _A_KIND: Final = "write it as PersistentVolume or as certificates.cert-manager.io"
 _AN_OBJECT: Final = "write KIND/NAME or KIND/NAMESPACE/NAME"
 
@@ -87,6 +90,16 @@ def _instead(text: str) -> str:
     return f"write {bare}" if bare else "write its name, or leave the setting out"
 
 
+def check_trash(settings: Settings, *, source: str) -> None:
+    """Compared with what the server calls a kind; `Secret` would never be the same as `secrets`."""
+    for text in settings.trash.ignore_kinds:
+        if not _PLURAL_DOT_GROUP.fullmatch(text):
+            raise UsageError(
+                f"{source}: trash.ignoreKinds: {text!r} is no kind as kubectl shows it",
+                advice="write its plural and its group: secrets, certificates.cert-manager.io, *.cert-manager.io",
+            )
+
+
 def check_ledger(settings: Settings, *, source: str) -> None:
     """A database that serves many clusters must tell them apart, and by a name that stays when an address changes."""
     if settings.ledger.dsn.startswith(("postgresql://", "postgres://")) and not settings.cluster_name:
@@ -121,7 +134,13 @@ def check_brakes(brakes: BrakeSettings, *, source: str) -> None:
     """A ceiling of nothing is no ceiling: who wants that nothing goes has two better ways to say it."""
     for field in msgspec.structs.fields(brakes):
         value = getattr(brakes, field.name)
-        if isinstance(value, int) and value < 1:
+        if field.name in _FROM_NONE_ON:
+            if value < 0:
+                raise UsageError(
+                    f"{source}: brakes.{field.encode_name}: {value} is less than none",
+                    advice="write 0 or more",
+                )
+        elif isinstance(value, int) and value < 1:
             raise UsageError(
                 f"{source}: brakes.{field.encode_name}: {value} would let nothing go",
                 advice="write 1 or more; to let nothing go, write `mode: observe`, or run `skoupa pause`",

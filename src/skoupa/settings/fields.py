@@ -117,6 +117,16 @@ class Compat(Section, frozen=True, kw_only=True):
     ] = False
 
 
+class Api(Section, frozen=True, kw_only=True):
+    address: Annotated[
+        str,
+        about(
+            "Where history and trash are served to `skoupa history` and `restore`, with the rights of whoever asks; empty: "
+            "nowhere, but `skoupa install` makes it `0.0.0.0:8443`; `none`: nowhere."
+        ),
+    ] = ""
+
+
 class LeaseSettings(Section, frozen=True, kw_only=True):
     namespace: Annotated[
         str, about("Namespace of the Lease, of the state and of Events about Skoupa itself.")
@@ -134,6 +144,13 @@ class Settings(Section, frozen=True, kw_only=True):
     mode: Annotated[
         Literal["observe", "enforce"],
         about("`observe` judges and reports but writes nothing; `enforce` deletes."),
+    ] = "observe"
+    beside_kyverno: Annotated[
+        Literal["observe", "enforce"],
+        about(
+            "While enforcing beside a living Kyverno cleanup controller: `observe` pulls a Brake on everything, `enforce` "
+            "lets both delete."
+        ),
     ] = "observe"
     cluster_name: Annotated[
         str, about("Name of this cluster in the ledger; empty: the address of its server.")
@@ -158,6 +175,7 @@ class Settings(Section, frozen=True, kw_only=True):
     address: Annotated[str, about("Where /healthz, /readyz and /metrics are served; empty: nowhere.")] = (
         "0.0.0.0:8080"
     )
+    api: Api = Api()
     log_format: Annotated[Literal["json", "text"], about("How log lines are written.")] = "json"
     features: Features = Features()
     protect: Protect = Protect()

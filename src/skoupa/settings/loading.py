@@ -19,7 +19,14 @@ import yaml
 
 from skoupa.errors import UsageError
 from skoupa.expr.durations import parse_duration
-from skoupa.settings.checks import check_brakes, check_ledger, check_namespaces, check_protect, check_spans
+from skoupa.settings.checks import (
+    check_brakes,
+    check_ledger,
+    check_namespaces,
+    check_protect,
+    check_spans,
+    check_trash,
+)
 from skoupa.settings.fields import ENV_PREFIX, Setting, Settings, every_setting
 from skoupa.settings.notice_checks import check_notices
 from skoupa.settings.sections import DURATION, Section
@@ -83,6 +90,7 @@ def decode(tree: dict[str, Any], *, source: str) -> Settings:
     check_protect(settings.protect, source=source)
     check_namespaces(settings, source=source)
     check_ledger(settings, source=source)
+    check_trash(settings, source=source)
     check_spans(settings, source=source)
     check_notices(settings.notices, source=source)
     check_brakes(settings.brakes, source=source)

@@ -39,26 +39,43 @@ class Trash(Section, frozen=True, kw_only=True):
     enabled: Annotated[
         bool,
         about(
-            "Keep what goes, with what it takes along, so that `skoupa restore` can bring it back; needs a ledger, and rights "
-            "to read every kind that can go along."
+            "Keep what goes, with what it takes along as far as that is known and may be read, so that `skoupa restore` can "
+            "bring it back; needs a ledger."
         ),
-    ] = False
-    off: Annotated[
-        tuple[str, ...], about("Kinds that are not kept, as kubectl shows them; `*.GROUP` is a whole group.")
+    ] = True
+    keep_days: Annotated[
+        int, msgspec.Meta(ge=1, le=36500, description="How many days it is kept; the history stays longer.")
+    ] = 30
+    keep_bytes: Annotated[
+        int,
+        msgspec.Meta(
+            ge=1_000_000,
+            description="The most bytes that is kept of this cluster; beyond it the oldest is forgotten, within an hour.",
+        ),
+    ] = 1_000_000_000
+    ignore_kinds: Annotated[
+        tuple[str, ...],
+        about(
+            "Kinds that are not kept, as kubectl shows them (`widgets.shop.example`); `*.GROUP` is a whole group."
+        ),
     ] = ("events", "events.events.k8s.io", "leases.coordination.k8s.io")
     max_object_bytes: Annotated[
-        int, msgspec.Meta(ge=1, description="The most of one object, compressed.")
+        int, msgspec.Meta(ge=1, description="The most of one object, in bytes of JSON.")
     ] = 2_097_152
     max_bytes: Annotated[
-        int, msgspec.Meta(ge=1, description="The most of one deletion with all that goes along.")
+        int,
+        msgspec.Meta(
+            ge=1, description="The most of one deletion with all that goes along, in bytes of JSON."
+        ),
     ] = 33_554_432
     max_objects: Annotated[
         int, msgspec.Meta(ge=1, description="The most objects of one deletion with all that goes along.")
-    ] = 2000
+    ] = 10_000
     on_failure: Annotated[
         Literal["hold-data", "hold", "continue"],
         about(
-            "What can't be kept: `hold` stays, `continue` goes all the same; `hold-data` holds kinds that hold data."
+            "An object that can't be read, or is too large with all that goes along: `hold` stays, `continue` goes all the "
+            "same; `hold-data` holds kinds that hold data. What goes along and can't be read never holds: it is named."
         ),
     ] = "hold-data"
     key_file: Annotated[
@@ -87,13 +104,13 @@ class BrakeSettings(Section, frozen=True, kw_only=True):
     ] = 10_000
     rule_per_minute: Annotated[
         int, about("The most deletions by one rule within a minute; labels on single objects are no rule.")
-    ] = 1500
+    ] = 3000
     rule_per_hour: Annotated[
         int, about("The most deletions by one rule within an hour; labels on single objects are no rule.")
     ] = 10_000
     max_per_run: Annotated[
         int, about("The most objects that one run of a rule may claim; with one more nothing of it goes.")
-    ] = 5000
+    ] = 2000
     share: Annotated[
         int,
         about(

@@ -88,12 +88,30 @@ class Ceilings:
             name = keys.get(ceiling.span)
             if name is None:
                 continue
-            window = self._windows.get((ceiling.span, name))
-            gone = window.within(second, ceiling.seconds) if window is not None else 0
+            gone = self._gone(ceiling, name, second)
             if gone + going.weight > ceiling.most:
                 return Trip(ceiling=ceiling, name=name, gone=gone, weight=going.weight)
         self._count(going, second)
         return Reservation(going=going, second=second)
+
+    def too_many(self, goings: Iterable[Going]) -> Trip | None:
+        """The first ceiling that has no room for all of these together; nothing is taken from any."""
+        second = int(self._clock.now())
+        sums: dict[Key, int] = {}
+        for going in goings:
+            for key in going.scopes():
+                sums[key] = sums.get(key, 0) + going.weight
+        for ceiling in self._ceilings:
+            for (span, name), weight in sums.items():
+                gone = self._gone(ceiling, name, second) if span == ceiling.span else 0
+                if span == ceiling.span and gone + weight > ceiling.most:
+                    return Trip(ceiling=ceiling, name=name, gone=gone, weight=weight)
+        return None
+
+    def allows(self, key: Key, weight: int) -> bool:
+        """Whether somebody released so much of this scope on purpose."""
+        left = self.allowances.get(key)
+        return left is not None and left.until > self._clock.now() and left.number >= weight
 
     def give_back(self, reservation: Reservation) -> None:
         """Nothing went: the next may go instead."""
@@ -119,6 +137,10 @@ class Ceilings:
         self._windows = {}
         for at, going in sorted(gone, key=lambda one: one[0]):
             self._count(going, int(at))
+
+    def _gone(self, ceiling: Ceiling, name: str, second: int) -> int:
+        window = self._windows.get((ceiling.span, name))
+        return window.within(second, ceiling.seconds) if window is not None else 0
 
     def _take_allowance(self, going: Going) -> Key | None:
         for key in going.scopes():

@@ -2,8 +2,8 @@
 
 A delete names the very state that was judged (uid and resourceVersion). On a conflict the fresh object is judged anew.
 A Claim that rests on labels alone, judged the same three times in a row, then goes with the uid only: an object that is
-written to all the time must not escape, and nothing that matters for the Claim has changed. Before anything is sent
-the intent is on record.
+written to all the time must not escape, and nothing that matters for the Claim has changed. What takes all that is in it
+along never goes so. Before anything is sent the intent is on record, and all is judged once more as the bytes leave.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import Conflict, Forbidden, NotFound
-from skoupa.facts.rows import Extraction, Row, pack_uid, uid_text
+from skoupa.facts.rows import Extraction, Row, Uid, pack_uid, uid_text
+from skoupa.judge.brakes import is_brake
+from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.kube.client import Client
 from skoupa.kube.objects import METADATA, Partial
 from skoupa.model.verdicts import Claim, Hold, Verdict
 
 EQUAL_VERDICTS: Final = 3
-# A verdict that flips with every write is not worth following for ever within one attempt.
-_MOST_LOOKS: Final = 20
+# An object that changes with every look is not worth following for ever within one attempt.
+_MOST_LOOKS: Final = 6
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,8 +39,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Deleter:
     """`judge` gives the verdict on a row; `look_around` is the fresh look that some rows need before they go.
 
-    `intend` writes down what is about to be sent; what it raises keeps the object. `epoch` grows with every Brake: a
-    delete that waits its turn meanwhile is judged again before it leaves, and withdrawn where something holds it.
+    `intend` writes down what is about to be sent; what it raises keeps the object. A delete that waited (for a look around,
+    its turn, a server that asked for patience) is judged again on what is `known` by then, before each try, and withdrawn
+    where something holds it. `epoch` grows with every Brake but those of our own ceilings: under these it has its place.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Deleter:
         on_fresh: Callable[[Row], object],
         look_around: Callable[[Row, Claim], Awaitable[Verdict | None]],
         intend: Callable[[Row, Claim], Awaitable[Hold | None]],
+        known: Callable[[Uid], Row | None],
         epoch: Callable[[], int] = lambda: 0,
     ) -> None:
         self._client = client
@@ -59,14 +63,18 @@ class Deleter:
         self._on_fresh = on_fresh
         self._look_around = look_around
         self._intend = intend
+        self._known = known
         self._epoch = epoch
 
     async def delete(self, row: Row, claim: Claim) -> Outcome:
-        """Deletes what was judged, or says why not; raises what the server or the way to it refused."""
+        """Deletes what was judged, or says why not; raises what the server or the way to it refused.
+
+        An object that changed again and again while it was judged is a Conflict: it is tried again later.
+        """
         equal = 1
         epoch = self._epoch()
         intended: tuple[Claim, str] | None = None
-        for _ in range(_MOST_LOOKS):
+        for left in range(_MOST_LOOKS - 1, -1, -1):
             around = await self._look_around(row, claim)
             if around is not None:
                 return Outcome(what="stays", row=row, claim=claim, verdict=around)
@@ -76,7 +84,8 @@ class Deleter:
                     kept = Verdict(claims=(claim,), holds=(hold,))
                     return Outcome(what="stays", row=row, claim=claim, verdict=kept)
                 intended = (claim, row.resource_version)
-            by_uid_alone = claim.on_labels_alone and equal >= EQUAL_VERDICTS
+            takes_all = is_namespace(row) or is_definition(row)
+            by_uid_alone = claim.on_labels_alone and equal >= EQUAL_VERDICTS and not takes_all
             try:
                 deleted = await self._client.delete(
                     row.resource,
@@ -86,11 +95,13 @@ class Deleter:
                     resource_version="" if by_uid_alone else row.resource_version,
                     propagation=claim.propagation,
                     rule=f"{claim.mechanism}; {claim.rule}",
-                    still_wanted=self._still_wanted(row, epoch),
+                    still_wanted=self._still_wanted(row, claim, epoch, by_uid_alone=by_uid_alone),
                 )
             except NotFound:
                 return Outcome(what="gone", row=row, claim=claim)
             except Conflict:
+                if not left:
+                    raise
                 fresh = await self.fresh(row)
                 if fresh is None or fresh.uid != row.uid:
                     return Outcome(what="gone", row=row, claim=claim)
@@ -104,18 +115,25 @@ class Deleter:
                 row, claim = fresh, again
                 continue
             return Outcome(what="deleted" if deleted.gone else "terminating", row=row, claim=claim)
-        return Outcome(what="stays", row=row, claim=claim, verdict=self._judge(row, self._clock.now()))
+        raise AssertionError("the last look returns or raises")
 
     async def around(self, row: Row, claim: Claim) -> Verdict | None:
         """The fresh look by itself, for who only observes: the verdict that keeps it, or None."""
         return await self._look_around(row, claim)
 
-    def _still_wanted(self, row: Row, epoch: int) -> Callable[[], bool]:
+    def _still_wanted(self, row: Row, claim: Claim, epoch: int, *, by_uid_alone: bool) -> Callable[[], bool]:
         def still() -> bool:
-            if self._epoch() == epoch:
-                return True
-            now = self._clock.now()
-            return self._judge(row, now).claim(now) is not None
+            now, newest = self._clock.now(), self._known(row.uid)
+            if newest is None and by_uid_alone:
+                # Gone, or without its label: by the state that was judged the server can tell, by the uid it can't.
+                return False
+            verdict = self._judge(newest or row, now)
+            if not verdict.claims or verdict.claims[0] != claim or claim.due > now:
+                return False
+            if self._epoch() != epoch:
+                return not verdict.holds
+            # The ceiling that pulled a Brake meanwhile has counted this one.
+            return all(is_brake(hold) for hold in verdict.holds)
 
         return still
 

@@ -58,6 +58,11 @@ class Gate:
         self._places[row.uid] = place
         return True
 
+    def weight(self, uid: Uid) -> int:
+        """How many objects it was counted for."""
+        place = self._places.get(uid)
+        return place.going.weight if place is not None else 1
+
     def left(self, row: Row, outcome: str) -> None:
         """What became of it; `gone` is what somebody else deleted, unless an earlier try of ours did."""
         place = self._places.pop(row.uid, None)

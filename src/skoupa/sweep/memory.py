@@ -6,11 +6,16 @@ Everything here is about objects that exist; who is gone is forgotten. Nothing h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from skoupa.facts.rows import Uid
 from skoupa.judge.brakes import holding
 from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import Verdict
+from skoupa.sweep.failures import Failures
+
+# In the place of a reason's code: nothing holds it, but its deletes fail.
+FAILING: Final = "failing"
 
 
 class Memory:
@@ -25,6 +30,7 @@ class Memory:
         self.unnoticed: set[Uid] = set()
         self.remarked: dict[Uid, tuple[Reason, ...]] = {}
         self.reconsidering: set[Uid] = set()
+        self.failures = Failures()
         self._told: dict[Uid, object] = {}
 
     def stays(self, uid: Uid, verdict: Verdict) -> None:
@@ -34,6 +40,10 @@ class Memory:
         brakes = tuple(name for hold in verdict.holds if (name := holding(hold)))
         if brakes:
             self.braked[uid] = brakes
+
+    def fails(self) -> tuple[int, str]:
+        """How many are overdue because their deletes fail, and what most of these are told."""
+        return self.failures.most_frequent(lambda uid: self.overdue.get(uid, (0.0, ""))[1] == FAILING)
 
     def tell(self, uid: Uid, what: object) -> bool:
         """Whether this is news: what an overdue object was last said to be waiting for."""
@@ -64,6 +74,7 @@ class Memory:
         self.overdue.pop(uid, None)
         self.braked.pop(uid, None)
         self._told.pop(uid, None)
+        self.failures.forget(uid)
 
     def forget(self, uid: Uid) -> None:
         self.not_overdue(uid)

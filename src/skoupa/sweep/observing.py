@@ -1,4 +1,4 @@
-"""Observing: what would go is told, after the same look around as before a delete, and nothing is sent."""
+"""Observing, all of it or one rule: what would go is told, after the same look around as before a delete, and nothing is sent."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.model.verdicts import Claim, Verdict
 from skoupa.sweep.deleter import Deleter
+from skoupa.sweep.memory import FAILING
 from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
@@ -56,12 +57,13 @@ class Observing:
         if newest is None:
             return
         verdict = self._judge.verdict(newest, now)
-        if verdict.claim(now) is None:
+        if verdict.reported(now) is None:
             self._staying.stays(newest, verdict, now)
-        elif verdict.claim(now) != claim:
+        elif verdict.reported(now) != claim:
             self._plan.add(now, row.uid)
         elif isinstance(around, SkoupaError):
-            self._memory.overdue[row.uid] = (claim.due, "failing")
+            self._memory.overdue[row.uid] = (claim.due, FAILING)
+            self._memory.failures.note(row, around)
             self._plan.try_again(row.uid)
         elif around is not None:
             self._plan.succeeded(row.uid)

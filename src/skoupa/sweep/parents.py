@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 from contextlib import aclosing
+from typing import Final
 
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Extraction, Row
@@ -24,6 +25,9 @@ from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.model.reasons import reason, render
 from skoupa.model.verdicts import Claim, Hold
 from skoupa.sweep.shelter import Shelter, sheltered
+
+# What it defined is stored all the same, and goes with it.
+_NOT_SERVED: Final = "no version of it is served"
 
 
 class FreshLook:
@@ -68,9 +72,15 @@ class FreshLook:
             if not waived_group(gap.group, self._ignore)
             and (is_namespace(row) or row.name.endswith(f".{gap.group}"))
         ]
+        if is_definition(row) and not kinds and not gaps and not self._waives(row):
+            gaps.append(Hold(reason=reason("keeps-unknown", kinds=row.name, why=_NOT_SERVED)))
         if shelter.unknown and not waived(NAMESPACES, self._ignore):
             gaps.append(Hold(reason=reason("keeps-unknown", kinds=NAMESPACES.qualified, why=shelter.unknown)))
         return (*(hold for answer in answers if (hold := answer.result()) is not None), *gaps)
+
+    def _waives(self, definition: Row) -> bool:
+        group = definition.name.partition(".")[2]
+        return definition.name in self._ignore or waived_group(group, self._ignore)
 
     async def _of_kind(
         self, resource: Resource, namespace: str, claim: Claim, *, now: float, shelter: Shelter

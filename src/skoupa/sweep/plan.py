@@ -2,6 +2,7 @@
 
 Every look that is taken plans the next one, if there is one. An object whose delete was sent, or whose next try has its
 time, is not looked at before, whatever else asks for it: two plans for one object would go on side by side for ever.
+Due times are times of day; how long to wait is not, and outlasts a clock that somebody sets.
 """
 
 from __future__ import annotations
@@ -19,12 +20,17 @@ from skoupa.judge.judge import Judge
 from skoupa.kube.backoff import Backoff
 from skoupa.model.reasons import problems
 from skoupa.model.verdicts import Verdict
-from skoupa.sweep.agenda import Agenda
+from skoupa.sweep.agenda import HOUR, Agenda
 from skoupa.sweep.memory import Memory
 
-LONGEST_NAP_SECONDS: Final = 60.0
+# A clock that was set while we slept is noticed after this time: what it makes due does not wait for the old one.
+LONGEST_NAP_SECONDS: Final = 5.0
 # However often the surroundings change: judging all that is held costs more than a moment's delay.
 RECONSIDER_SECONDS: Final = 1.0
+# More than a clock that is only steered wanders between two looks.
+_SET_SECONDS: Final = 1.0
+# Times of day are too coarse for less: a wait of nothing would be waited for again and again.
+_GRAIN_SECONDS: Final = 0.001
 
 
 class Plan:
@@ -51,7 +57,10 @@ class Plan:
         self._woken = asyncio.Event()
         self._reconsider_at = math.inf
         self._reconsidered_at = -math.inf
+        # By the clock that never jumps.
         self._not_before: dict[Uid, float] = {}
+        self._ahead_of_steady = clock.now() - clock.monotonic()
+        self._clock_was_set = False
         self._failures: dict[Uid, Backoff] = {}
 
     @property
@@ -111,23 +120,27 @@ class Plan:
 
     def _due_of(self, uid: Uid) -> float | None:
         """For an entry whose hour has come: what is overdue may wait for the end of a Hold, or for its next try."""
-        row, now = self._store.get(uid), self._clock.now()
-        wait = self._not_before.get(uid, now)
-        if row is None or wait > now:
-            return None if row is None else wait
+        row, now, wait = self._store.get(uid), self._clock.now(), self._wait_left(uid)
+        if row is None or wait > 0:
+            return None if row is None else now + wait
         look = self.next_look(row, now)
         if look is None or look > now or row.deleted_at:
             return look
         verdict = self._judge.verdict(row, now)
-        return look if verdict.claim(now) is not None else verdict.look_again(now)
+        again = verdict.look_again(now) if verdict.claim(now) is None else look
+        # Held for longer than hours are taken apart, or nobody knows for how long: looked at, which plans the next look, or
+        # nobody would remember it when the Hold ends.
+        return again if again is not None and again - now < 2 * HOUR else look
 
     def add(self, moment: float, uid: Uid) -> None:
         self.agenda.add(moment, uid, now=self._clock.now())
         self._woken.set()
 
-    def after_stay(self, row: Row, verdict: Verdict) -> None:
-        """The next look at an object that stays: when a Hold is known to end, its notice, or its time."""
-        now = self._clock.now()
+    def after_stay(self, row: Row, verdict: Verdict, now: float) -> None:
+        """The next look at an object that stays: when a Hold is known to end, its notice, or its time.
+
+        `now` is when it was judged: what came to be over since then is to be looked at, too.
+        """
         again = verdict.look_again(now)
         look = self.next_look(row, now)
         # A notice that is due and was not given is held like the object itself.
@@ -138,8 +151,20 @@ class Plan:
 
     def postpone(self, uid: Uid, wait: float) -> None:
         """The next look is then and no sooner."""
-        self._not_before[uid] = self._clock.now() + wait
-        self.add(self._not_before[uid], uid)
+        self._not_before[uid] = self._clock.monotonic() + wait
+        self._heed_clock()
+        self.add(self._clock.now() + wait, uid)
+
+    def _wait_left(self, uid: Uid) -> float:
+        moment = self._not_before.get(uid)
+        wait = moment - self._clock.monotonic() if moment is not None else 0.0
+        return wait if wait > _GRAIN_SECONDS else 0.0
+
+    def _heed_clock(self) -> None:
+        ahead = self._clock.now() - self._clock.monotonic()
+        if abs(ahead - self._ahead_of_steady) >= _SET_SECONDS:
+            self._ahead_of_steady = ahead
+            self._clock_was_set = True
 
     def try_again(self, uid: Uid) -> float:
         """After a failure: in how many seconds the next try is. What is gone meanwhile needs none."""
@@ -157,11 +182,15 @@ class Plan:
         self.postpone(uid, self._stuck_after)
 
     def too_soon(self, uid: Uid) -> bool:
-        now = self._clock.now()
-        moment = self._not_before.get(uid, now)
-        if now < moment:
-            self.add(moment, uid)
-        return now < moment
+        wait = self._wait_left(uid)
+        if wait > 0:
+            self.add(self._clock.now() + wait, uid)
+        return wait > 0
+
+    def look_at(self, uids: Iterable[Uid]) -> None:
+        """Something beside these objects changed that concerns them."""
+        for uid in uids:
+            self.add(self._clock.now(), uid)
 
     def look_again(self) -> None:
         """Something beside the objects changed (a keep label, a right): what was held is judged anew."""
@@ -173,6 +202,11 @@ class Plan:
         """What has to be looked at now."""
         self._woken.clear()
         now, moment = self._clock.now(), self._clock.monotonic()
+        self._heed_clock()
+        if self._clock_was_set:
+            self._clock_was_set = False
+            for uid in self._not_before:
+                self.agenda.add(now + self._wait_left(uid), uid, now=now)
         if moment >= self._reconsider_at:
             self._reconsider_at, self._reconsidered_at = math.inf, moment
             for uid in self.memory.to_reconsider():

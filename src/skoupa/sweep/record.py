@@ -14,7 +14,7 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import SkoupaError
-from skoupa.facts.rows import Row, uid_text
+from skoupa.facts.rows import Row, Uid, uid_text
 from skoupa.ledger.journal import Journal, OnFailure
 from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.rows import Body, Entry, Ids, Result
@@ -53,6 +53,8 @@ class Record:
         self.bodies = bodies
         # Hears of what is about to be looked at, so that bodies of many can be read in one go.
         self.read_ahead: Callable[[Sequence[Row]], Awaitable[None]] = _not_ahead
+        # How many objects it counts for, as the ceilings do.
+        self.weight: Callable[[Uid], int] = lambda _: 1
         self._ids = Ids(clock)
         # Whether something was held since somebody last asked, however short the ledger was away.
         self.held = False
@@ -127,6 +129,9 @@ class Record:
             labels=row.labels,
             mechanism=claim.mechanism,
             rule=claim.rule,
+            author=claim.author,
+            run=claim.run,
+            weight=self.weight(row.uid),
             due=claim.due,
             claims=claims,
             holds=holds,

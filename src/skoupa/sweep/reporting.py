@@ -28,7 +28,10 @@ class Report(Protocol):
     def held(self, row: Row, verdict: Verdict, *, at: float, holds: Sequence[Hold]) -> None:
         """It is due and stays."""
 
-    def failed(self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float) -> None: ...
+    def failed(
+        self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float, news: bool
+    ) -> None:
+        """A try that failed; `news`: the one before it did not, or for another reason."""
 
     def notice(self, row: Row, claim: Claim, *, at: float) -> None:
         """It will go at `claim.due`; told ahead, so that somebody can keep it."""

@@ -9,18 +9,23 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from skoupa.clock import Clock
+from skoupa.errors import Forbidden, LedgerUnavailable, SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.model.reasons import REASONS, gist, problems
-from skoupa.model.verdicts import Verdict
+from skoupa.model.verdicts import Claim, Verdict
+from skoupa.sweep.memory import FAILING
 from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
 
 
 class Staying:
-    """`put_back` says that another replica leads by now, and then has it on the agenda."""
+    """`put_back` says that another replica leads by now, and then has it on the agenda.
+
+    `refused` learns of a 403 and says whether it is a missing right.
+    """
 
     def __init__(
         self,
@@ -34,6 +39,7 @@ class Staying:
         observing: bool,
         stuck_after: float,
         put_back: Callable[[Uid], bool],
+        refused: Callable[[Row], Awaitable[bool]],
         look_closer: Callable[[Row], Awaitable[Row]],
         notice_before: Callable[[Row], float],
     ) -> None:
@@ -47,6 +53,7 @@ class Staying:
         self._observing = observing
         self._stuck_after = stuck_after
         self._put_back = put_back
+        self._refused = refused
         self._look_closer = look_closer
         self._notice_before = notice_before
 
@@ -64,7 +71,7 @@ class Staying:
                 self._report.held(row, verdict, at=now, holds=lasting)
                 if row.uid in self._memory.braked:
                     self._record.braked(row, verdict)
-        self._plan.after_stay(row, verdict)
+        self._plan.after_stay(row, verdict, now)
 
     def look_once_more(self, uid: Uid) -> None:
         """Something came in between: it stays, or it is tried again."""
@@ -114,7 +121,25 @@ class Staying:
         self._memory.noticed[row.uid] = due
         self._report.notice(row, verdict.claims[0], at=now)
 
-    def judge_again(self, row: Row) -> None:
+    async def failed(self, row: Row, claim: Claim, error: SkoupaError) -> None:
+        """Its delete failed: a Hold by now, or tried again."""
+        if isinstance(error, LedgerUnavailable):
+            # Nothing was sent; judged again when the ledger is back.
+            self._judge_again(row)
+            return
+        self._record.failed(row, error)
+        if isinstance(error, Forbidden) and await self._refused(row):
+            # Judged again when rights change.
+            self._judge_again(row)
+            return
+        wait = self._plan.try_again(row.uid)
+        news = True
+        if self._store.get(row.uid) is not None:
+            self._memory.overdue[row.uid] = (claim.due, FAILING)
+            news = self._memory.failures.note(row, error)
+        self._report.failed(row, claim, at=self._clock.now(), error=error, retry_in=wait, news=news)
+
+    def _judge_again(self, row: Row) -> None:
         """What stood in the way is a Hold by now, and whoever ends it asks for another look."""
         now = self._clock.now()
         self.stays(row, self._judge.verdict(row, now), now)

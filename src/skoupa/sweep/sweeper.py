@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from skoupa.clock import Clock
-from skoupa.errors import Forbidden, LeaseLost, LedgerUnavailable, SkoupaError, Withdrawn
+from skoupa.errors import LeaseLost, SkoupaError, Withdrawn
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
@@ -76,7 +76,6 @@ class Sweeper:
         self._observing = observing
         self._standing_by = standing_by
         self._on_deleted = on_deleted
-        self._refused = refused
         self._on_lead = on_lead
         self._plan = Plan(
             clock=clock,
@@ -86,7 +85,8 @@ class Sweeper:
             observing=observing,
             notice_before=notice_before,
         )
-        self.learn, self.replan, self.look_again = self._plan.learn, self._plan.replan, self._plan.look_again
+        self.learn, self.replan = self._plan.learn, self._plan.replan
+        self.look_at, self.look_again = self._plan.look_at, self._plan.look_again
         self.agenda = self._plan.agenda
         self.memory = self._plan.memory
         self._staying = Staying(
@@ -99,6 +99,7 @@ class Sweeper:
             observing=observing,
             stuck_after=stuck_after,
             put_back=self._put_back,
+            refused=refused,
             look_closer=look_closer,
             notice_before=notice_before,
         )
@@ -190,11 +191,12 @@ class Sweeper:
         if row.deleted_at:
             await self._staying.look_after(row, verdict, now)
             return
-        claim = verdict.claim(now)
-        if claim is None:
+        claim, told = verdict.claim(now), verdict.reported(now)
+        if told is None:
             self._staying.stays(row, verdict, now)
-        elif self._observing:
-            await self._observer.tell(row, claim)
+        elif claim is None or self._observing:
+            await self._observer.tell(row, told)
+            self._plan.after_stay(row, verdict, now)
         elif await self._wait_for_turn():
             await self._send(row, claim)
         else:
@@ -244,7 +246,7 @@ class Sweeper:
             self._staying.look_once_more(row.uid)
         except SkoupaError as error:
             self._gate.failed(row, error)
-            await self._failed(row, claim, error)
+            await self._staying.failed(row, claim, error)
         else:
             self._gate.left(row, outcome.what)
             self._done(outcome)
@@ -263,6 +265,7 @@ class Sweeper:
         self._record.finished(row, outcome.what)
         self._plan.succeeded(row.uid)
         self.memory.overdue.pop(row.uid, None)
+        self.memory.failures.forget(row.uid)
         known = self._store.get(row.uid) is not None
         if outcome.what == "gone":
             if known:
@@ -278,21 +281,6 @@ class Sweeper:
     def _is_due(self, uid: Uid) -> bool:
         now, row = self._clock.now(), self._store.get(uid)
         return row is not None and self._judge.verdict(row, now).claim(now) is not None
-
-    async def _failed(self, row: Row, claim: Claim, error: SkoupaError) -> None:
-        if isinstance(error, LedgerUnavailable):
-            # Nothing was sent. Now a Hold: judged again when the ledger is back.
-            self._staying.judge_again(row)
-            return
-        self._record.failed(row, error)
-        if isinstance(error, Forbidden) and await self._refused(row):
-            # Now a Hold: judged again when rights change.
-            self._staying.judge_again(row)
-            return
-        wait = self._plan.try_again(row.uid)
-        if self._store.get(row.uid) is not None:
-            self.memory.overdue[row.uid] = (claim.due, "failing")
-        self._report.failed(row, claim, at=self._clock.now(), error=error, retry_in=wait)
 
     def statistics(self) -> dict[str, int]:
         return {

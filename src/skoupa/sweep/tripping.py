@@ -21,12 +21,16 @@ _SETTINGS: Final = {"all": "", "namespace": "namespace", "rule": "rule"}
 
 
 class Tripped(msgspec.Struct, frozen=True, kw_only=True):
-    """A Brake that Skoupa pulls itself. `span` is what tripped, in one word; `by` says it with its numbers."""
+    """A Brake that Skoupa pulls itself. `span` is what tripped, in one word; `by` says it with its numbers.
+
+    `count` is how many objects it holds from the beginning, where that is known.
+    """
 
     name: str
     spec: BrakeSpec
     span: str
     by: str
+    count: int = 1
 
 
 def of_ceiling(trip: Trip) -> Tripped:

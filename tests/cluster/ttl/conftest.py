@@ -18,6 +18,7 @@ from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA, Metadata
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.cluster.reaching import connected
+from tests.cluster.ttl.braking import bring_kind, free_all, take_kind_away
 from tests.cluster.ttl.objects import AuditLog, People
 from tests.cluster.ttl.running import Skoupa, Yard, opened_yard
 
@@ -74,6 +75,21 @@ async def home(boss: Client) -> str:
 def yard(plane: ControlPlane, home: str, tmp_path: Path) -> Iterator[Yard]:
     with opened_yard(tmp_path, kubeconfig=plane.kubeconfig, home=home) as opened:
         yield opened
+
+
+@pytest.fixture
+async def kind(boss: Client) -> AsyncIterator[None]:
+    """Other tests of this control plane do without the kind."""
+    await bring_kind(boss)
+    yield
+    await free_all(boss)
+    await take_kind_away(boss)
+
+
+@pytest.fixture
+def running(kind: None, yard: Yard) -> Yard:
+    """Processes that end before the kind is taken away."""
+    return yard
 
 
 @pytest.fixture(scope="module")

@@ -130,13 +130,14 @@ class Yard:
         kubeconfig: Path | None = None,
         enforce: bool = True,
         flags: Sequence[str] = (),
+        program: Sequence[str] = ("-m", "skoupa"),
         **settings: str,
     ) -> Skoupa:
         """`settings` are keys with their dots written as double underscores: `rate__inFlight="4"`."""
         given = {"lease.namespace": self.home, "address": "127.0.0.1:0", "ledger.dsn": str(self.ledger)}
         given |= {key.replace("__", "."): value for key, value in settings.items()}
         config = kubeconfig or self._kubeconfig
-        argv = [sys.executable, "-m", "skoupa", "run", "--kubeconfig", str(config)]
+        argv = [sys.executable, *program, "run", "--kubeconfig", str(config)]
         argv += [*(["--enforce"] if enforce else []), *flags]
         for key, value in given.items():
             argv += ["--set", f"{key}={value}"]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.postgres import PostgresServer
+from skoupa import names
 from skoupa.kube.lists import count
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from skoupa.ledger.opening import store_for
@@ -55,13 +56,16 @@ async def rows(where: str | Path, people: People) -> list[Entry]:
 
 async def test_each_deletion_has_its_row_with_the_reason(people: People, yard: Yard) -> None:
     process = await yard.started(clusterName=NAME)
-    made = await people.make("web", "1s")
+    made = await people.make("web", body={"data": {"colour": "blue"}})
+    patch = {"metadata": {"labels": {names.TTL_LABEL: "1s"}}}
+    await people.client.merge_patch(CONFIG_MAPS, "web", patch, namespace=people.namespace, manager="someone")
     await people.gone("web")
     process.end()
     (entry,) = await rows(yard.ledger, people)
     assert (entry.uid, entry.kind, entry.name) == (made["metadata"]["uid"], "ConfigMap", "web")
     assert (entry.outcome, entry.attempts, entry.mechanism) == ("deleted", 1, "ttl")
     assert entry.rule == "cleanup.kyverno.io/ttl=1s"
+    assert entry.author == "someone", "the program that wrote the label"
     assert entry.told
     assert dict(entry.labels)["cleanup.kyverno.io/ttl"] == "1s"
 

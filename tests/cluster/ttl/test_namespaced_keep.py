@@ -11,6 +11,7 @@ from skoupa.install.rights import own_namespace
 from skoupa.kube.client import Client
 from skoupa.kube.resources import NAMESPACES, Resource
 from tests.cluster.reaching import until
+from tests.cluster.ttl.impatient import IMPATIENT
 from tests.cluster.ttl.objects import RBAC, AuditLog, People, grant
 from tests.cluster.ttl.running import Yard
 
@@ -47,7 +48,9 @@ async def test_a_keep_label_on_a_namespace_counts_for_who_may_get_it_but_not_lis
     await grant_own_namespace(boss, user, people.namespace)
     await people.label(people.namespace, resource=NAMESPACES, keep="true")
     process = await yard.started(
-        kubeconfig=plane.kubeconfig_for(user=user), namespaces=f"{people.namespace},{yard.home}"
+        program=IMPATIENT,
+        kubeconfig=plane.kubeconfig_for(user=user),
+        namespaces=f"{people.namespace},{yard.home}",
     )
     await people.make("web", "1s")
     held = await process.says("held", namespace=people.namespace, name="web")

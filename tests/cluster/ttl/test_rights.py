@@ -10,6 +10,7 @@ import pytest
 from harness.controlplane import ControlPlane
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.cluster.reaching import eventually, until
+from tests.cluster.ttl.impatient import IMPATIENT
 from tests.cluster.ttl.objects import AuditLog, People, grant
 from tests.cluster.ttl.running import Skoupa, Yard
 
@@ -38,7 +39,9 @@ async def test_with_rights_in_some_namespaces_only_it_works_there(
     await grant(boss, user, OWN, namespace=yard.home)
     await grant(boss, user, [ENOUGH, EVENTS], namespace=people.namespace)
     process = await yard.started(
-        kubeconfig=plane.kubeconfig_for(user=user), namespaces=f"{people.namespace},{yard.home}"
+        program=IMPATIENT,
+        kubeconfig=plane.kubeconfig_for(user=user),
+        namespaces=f"{people.namespace},{yard.home}",
     )
     for poorer in ("new kinds are noticed every 5 min", "keep labels on Namespaces are not seen"):
         await until(lambda said=poorer: said in _degraded(process), what=poorer)  # type: ignore[misc]
@@ -94,7 +97,7 @@ async def test_a_right_that_is_lost_is_shown_as_a_hold_and_its_return_lets_go(
     await grant(boss, user, [("list watch", "*", "*"), EVENTS])
     deletes = [("delete", "", "configmaps")]
     right = await grant(boss, user, deletes)
-    process = await yard.started(kubeconfig=plane.kubeconfig_for(user=user))
+    process = await yard.started(program=IMPATIENT, kubeconfig=plane.kubeconfig_for(user=user))
     await people.make("first", "1s")
     await people.gone("first")
 
@@ -125,7 +128,7 @@ async def test_a_right_to_read_that_is_lost_is_told_and_what_was_due_is_still_co
     await grant(boss, user, [("list watch", "", "namespaces"), EVENTS])
     everything = [("list watch delete", "", "configmaps secrets")]
     right = await grant(boss, user, everything)
-    process = await yard.started(kubeconfig=plane.kubeconfig_for(user=user))
+    process = await yard.started(program=IMPATIENT, kubeconfig=plane.kubeconfig_for(user=user))
     assert await process.metric('skoupa_blind_kinds{state="lost"}') == 0
     await people.make("web", "20s")
     await _known(process, 1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from skoupa.kube.access import Access
+from skoupa.kube.login.secret import Secret
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
+from skoupa.kube.reviews import Ask, Caller, may, whose
 from tests.contract.arena import Arena, Grant, Object
 from tests.contract.expecting import document, refused, status_of
 from tests.contract.kinds import DEPLOYMENTS, SECRETS, deployment
@@ -162,3 +164,26 @@ async def a_rules_review_needs_a_namespace(arena: Arena) -> None:
     answer = await arena.ask("POST", path, body={"spec": {}})
     said = status_of(answer, code=400, reason="BadRequest")
     assert said.message == "no namespace on request"
+
+
+@rule(broken_by=always("server.reviews._access", {"allowed": True}))
+async def rights_of_others_can_be_asked_for(arena: Arena) -> None:
+    """A SubjectAccessReview tells what somebody else may do."""
+    user = await arena.as_user(Grant(verbs=("get",), resources=("secrets",)))
+    caller = Caller(username=user.name, groups=("system:authenticated",))
+    for verb, namespace, expected in (
+        ("get", arena.namespace, True),
+        ("get", "", False),
+        ("delete", arena.namespace, False),
+    ):
+        ask = Ask(verb=verb, resource="secrets", namespace=namespace)
+        assert await may(arena.client, caller, ask) is expected, ask
+
+
+@rule(broken_by=always("server.reviews._authentication", {"authenticated": True, "user": {"username": "x"}}))
+async def a_token_that_nobody_issued_is_nobodys(arena: Arena) -> None:
+    """A TokenReview does not know it, and refuses a question without any."""
+    assert await whose(arena.client, Secret("ey.made.up")) is None
+    answer = await arena.ask("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body={"spec": {}})
+    said = status_of(answer, code=400, reason="BadRequest")
+    assert said.message == "token is required for TokenReview in authentication"

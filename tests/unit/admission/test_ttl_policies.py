@@ -13,6 +13,7 @@ from skoupa.admission.delete_right import DELETE_RIGHT_POLICY
 from skoupa.admission.keeping import KEEP_POLICY
 from skoupa.admission.limits import LIMITS_CONFIG_MAP
 from skoupa.admission.misplaced import MISPLACED_POLICY
+from skoupa.admission.refreshing import REFRESH_POLICY
 from skoupa.admission.ttl_policies import LABEL_POLICY, LIMITS_POLICY, ttl_admission
 from skoupa.controller.feeds import SHORT_LIVED
 from skoupa.errors import UsageError
@@ -20,7 +21,14 @@ from skoupa.settings import TtlSettings
 
 pytestmark = pytest.mark.unit
 
-ALL_POLICIES = (LABEL_POLICY, MISPLACED_POLICY, KEEP_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY)
+ALL_POLICIES = (
+    LABEL_POLICY,
+    MISPLACED_POLICY,
+    KEEP_POLICY,
+    REFRESH_POLICY,
+    LIMITS_POLICY,
+    DELETE_RIGHT_POLICY,
+)
 EVERYTHING = TtlSettings(
     refuse=True, minimum="1h", maximum="90d", not_after="2026-12-31", require_delete_right=True
 )
@@ -40,7 +48,7 @@ def binding(settings: TtlSettings, name: str) -> Any:
 
 
 def test_by_default_there_are_only_warnings_which_no_error_turns_into_a_refusal() -> None:
-    warning = (LABEL_POLICY, MISPLACED_POLICY, KEEP_POLICY)
+    warning = (LABEL_POLICY, MISPLACED_POLICY, KEEP_POLICY, REFRESH_POLICY)
     assert set(manifests()) == {
         (f"ValidatingAdmissionPolicy{end}", name) for name in warning for end in ("", "Binding")
     }
@@ -50,7 +58,7 @@ def test_by_default_there_are_only_warnings_which_no_error_turns_into_a_refusal(
         assert binding(TtlSettings(), name) == {"policyName": name, "validationActions": ["Warn"]}
 
 
-@pytest.mark.parametrize("name", [MISPLACED_POLICY, KEEP_POLICY])
+@pytest.mark.parametrize("name", [MISPLACED_POLICY, KEEP_POLICY, REFRESH_POLICY])
 def test_what_only_keeps_too_long_is_never_refused_whatever_the_settings(name: str) -> None:
     assert policy(EVERYTHING, name)["failurePolicy"] == "Ignore"
     assert binding(EVERYTHING, name)["validationActions"] == ["Warn"]

@@ -298,3 +298,11 @@ def test_a_protection_that_protects_nothing_is_told(
     said = town("explain", "configmap/a", "-n", "shop", "--config", str(config))
     assert said.code == 0
     assert "protect.kinds: 'ConfigMapp' protects nothing: there is no such kind; did you mean" in said.err
+
+
+def test_a_refresh_that_is_not_understood_is_shown_as_what_holds_it_with_what_to_write() -> None:
+    odd = {"skoupa.dev/refreshed-at": "2026-05-01 11:00:00"}
+    told = words(explaining(config_map("a", "1h", annotations=odd), target="cm/a"))
+    (held,) = (line for line in told if "held by" in line)
+    assert "skoupa.dev/refreshed-at=2026-05-01 11:00:00 is not an RFC 3339 time" in held
+    assert "write 2026-05-01T11:00:00Z, which is in UTC" in held

@@ -51,6 +51,7 @@ def test_install_takes_its_options(skoupa: Shell, tmp_path: Path) -> None:
     assert settings == {
         "mode": "enforce",
         "clusterName": "prod",
+        "api": {"address": "0.0.0.0:8443"},
         "ledger": {"dsn": "postgresql://skoupa@db/skoupa"},
         "lease": {"namespace": "ops"},
     }
@@ -74,6 +75,7 @@ def test_flags_win_over_the_file_and_the_callers_variables_do_not_count(
     assert settings == {
         "mode": "observe",
         "stuckAfter": "30m",
+        "api": {"address": "0.0.0.0:8443"},
         "ledger": {"dsn": "/var/lib/skoupa/ledger.db"},
         "lease": {"namespace": "ops"},
     }

@@ -448,3 +448,12 @@ def test_a_narrow_screen_wraps_sentences_within_their_columns() -> None:
     wide = render(("NAME", "WHY", "HELD BY"), [line], screen=Screen(), texts=2)
     assert "one two three four five six seven   held by somebody else for good" in wide
     assert "\x1b" not in wide
+
+
+def test_a_refresh_that_is_not_understood_holds_in_a_plan(files: Files) -> None:
+    files.holding(
+        config_map("odd", "1h", annotations={"skoupa.dev/refreshed-at": "1777633200"}),
+        config_map("goes", "1h"),
+    )
+    held = {item["name"]: [hold["reason"]["code"] for hold in item["holds"]] for item in files.items("-A")}
+    assert held == {"odd": ["refresh-unclear"], "goes": []}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import io
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.controller.engine import Engine
+from skoupa.judge.mechanism import Ruling
 from skoupa.kube.client import Client
 from skoupa.kube.events import EventWriter
 from skoupa.kube.flow import Flow
@@ -30,6 +31,7 @@ from skoupa.report.reporter import Reporter
 from skoupa.settings import decode
 from skoupa.sim.clock import START, VirtualClock, run
 from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sweep.record import Record
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 HOME = "skoupa"
@@ -71,7 +73,15 @@ class Wire:
 class Play:
     """One engine and what it told."""
 
-    def __init__(self, stage: Stage, settings: Mapping[str, Any], *, user: str = "") -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        settings: Mapping[str, Any],
+        *,
+        user: str = "",
+        rulings: Sequence[Ruling] = (),
+        record: Record | None = None,
+    ) -> None:
         clock = stage.clock
         self._stage = stage
         self._text = io.StringIO()
@@ -89,6 +99,8 @@ class Play:
             self.client,
             settings=self.settings,
             report=self.reporter,
+            record=record,
+            rulings=rulings,
             standing_by=lambda: self.standing_by,
             skew=lambda: self.meter.skew,
         )
@@ -160,9 +172,16 @@ class Stage:
         self._settings = settings
         self.plays: list[Play] = []
 
-    async def play(self, *, user: str = "", **settings: Any) -> Play:
+    async def play(
+        self,
+        *,
+        user: str = "",
+        rulings: Sequence[Ruling] = (),
+        record: Record | None = None,
+        **settings: Any,
+    ) -> Play:
         """Starts an engine; `settings` come on top of the story's."""
-        play = Play(self, {**self._settings, **settings}, user=user)
+        play = Play(self, {**self._settings, **settings}, user=user, rulings=rulings, record=record)
         self.plays.append(play)
         return await play.start()
 

@@ -365,3 +365,27 @@ async def test_a_brake_of_a_ceiling_that_had_ended_holds_again_with_the_next_tri
     assert "until" not in again["spec"]
     assert again["status"]["active"] is True
     assert again["status"]["held"] == 10
+
+
+@story()
+async def test_a_backlog_is_told_as_a_pulled_brake_once_also_over_a_restart(stage: Stage) -> None:
+    await bring_kind(stage)
+    stage.old(many(150), "1h", age=DAY)
+    play = await stage.play()
+    await stage.later(HOUR)
+    (told,) = play.told("brake pulled")
+    assert (told["name"], told["release"]) == ("first-start", "skoupa brakes release first-start")
+    assert told["why"].startswith("150 objects were overdue")
+    assert play.value("skoupa_trips_total", span="backlog") == 1
+    await play.stop()
+    again = await stage.play()
+    await stage.later(HOUR)
+    assert not again.told("brake pulled")
+
+
+@story()
+async def test_a_backlog_is_told_where_there_is_no_kind_for_its_brake(stage: Stage) -> None:
+    stage.old(many(150), "1h", age=DAY)
+    play = await stage.play()
+    await stage.later(HOUR)
+    assert len(play.told("brake pulled")) == 1

@@ -143,7 +143,7 @@ async def test_a_refresh_from_before_the_creation_ends_nothing_and_is_told(stage
 
 
 @story()
-async def test_a_refresh_that_is_no_time_counts_nothing_and_is_told(stage: Stage) -> None:
+async def test_a_refresh_that_is_no_time_holds_and_is_told(stage: Stage) -> None:
     play = await stage.play()
     await stage.make("web", "10m", annotations={names.REFRESHED_AT_ANNOTATION: "yesterday"})
     await stage.later(2)
@@ -151,7 +151,11 @@ async def test_a_refresh_that_is_no_time_counts_nothing_and_is_told(stage: Stage
     assert "is not an RFC 3339 time" in warned["why"]
     (event,) = stage.events("SkoupaLabelProblem", "web")
     assert event["type"] == "Warning"
-    await stage.until(10 * MINUTE + 0.1)
+    await stage.until(20 * MINUTE)
+    assert stage.there("web")
+    assert play.overdue == {"refresh-unclear": 1}
+    await stage.annotate("web", names.REFRESHED_AT_ANNOTATION, None)
+    await stage.later(2)
     assert not stage.there("web")
 
 

@@ -247,3 +247,39 @@ async def test_what_is_not_overdue_any_more_leaves_the_gauge(stage: Stage) -> No
     )
     await stage.later(1)
     assert play.overdue == {}
+
+
+@story()
+async def test_short_breaks_of_the_watch_of_namespaces_are_no_news_of_every_object_that_is_held(
+    stage: Stage,
+) -> None:
+    play = await stage.play()
+    for number in range(20):
+        await stage.make(f"kept-{number}", "1m", keep="true")
+    await stage.until(2 * MINUTE)
+    assert len(play.told("held")) == 20
+    for _ in range(3):
+        fault = stage.cluster.faults.answer(
+            503, when=lambda request: request.path == "/api/v1/namespaces", times=None
+        )
+        stage.cluster.restart()
+        await stage.later(20)
+        stage.cluster.faults.remove(fault)
+        await stage.later(2 * MINUTE)
+    assert len(play.told("held")) == 20
+
+
+@story()
+async def test_a_refresh_that_is_not_understood_holds_and_is_told_until_it_is_mended(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.make("web", "1h", annotations={names.REFRESHED_AT_ANNOTATION: "2026-01-01 00:30:00"})
+    await stage.later(2)
+    assert len(stage.events("SkoupaLabelProblem", "web")) == 1
+    await stage.until(100 * MINUTE)
+    assert stage.there("web")
+    assert "write 2026-01-01T00:30:00Z" in play.why_held("web")
+    (event,) = stage.events("SkoupaHeld", "web")
+    assert "skoupa.dev/refreshed-at=2026-01-01 00:30:00 is not an RFC 3339 time" in event["note"]
+    await stage.annotate("web", names.REFRESHED_AT_ANNOTATION, "2026-01-01T00:30:00Z")
+    await stage.later(2)
+    assert not stage.there("web")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -60,6 +61,23 @@ def test_an_older_version_from_a_slower_feed_changes_nothing() -> None:
     found = store.get(row(1).uid)
     assert found is not None
     assert found.version == 9
+
+
+def test_a_feed_of_another_version_takes_over_what_it_sees() -> None:
+    store = Store()
+    beta = msgspec.structs.replace(PODS, version="v1beta1")
+    old, new = store.add_feed(beta), store.add_feed(PODS)
+    for number in (1, 2):
+        store.changed(old, msgspec.structs.replace(row(number), resource=beta))
+    store.begin(new)
+    store.listed(new, [row(1)])
+    store.synced(new)
+    store.changed(old, msgspec.structs.replace(row(1, version=2), resource=beta))
+    gone, taken_over = store.remove_feed(old)
+    assert gone.before is not None
+    assert (gone.before.name, gone.after) == ("pod-2", None)
+    assert taken_over.after == row(1, version=2), "it is named by the version that is read now"
+    assert list(store.of_kind(PODS)) == [row(1, version=2)]
 
 
 def test_until_a_new_list_is_complete_the_old_knowledge_stands() -> None:

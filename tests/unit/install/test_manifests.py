@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 import yaml
 
 from skoupa.cli.install import plan
+from skoupa.errors import UsageError
 from skoupa.install.labelling import PART_OF
 from skoupa.install.manifests import Installation, as_json, as_yaml, manifests
 from skoupa.install.roles import AGGREGATE_LABEL
 from skoupa.settings import LeaseSettings, Protect, Settings, TtlSettings, decode
+from skoupa.settings.fields import Api
 
 pytestmark = pytest.mark.unit
 
@@ -59,14 +62,19 @@ def test_the_whole_installation_in_the_order_in_which_it_is_applied() -> None:
         "ClusterRole/skoupa-delete",
         "ClusterRole/skoupa-delete-shipped",
         "ClusterRoleBinding/skoupa-delete",
+        "ClusterRole/skoupa-ask",
+        "ClusterRoleBinding/skoupa-ask",
         "Role/skoupa/skoupa",
         "RoleBinding/skoupa/skoupa",
+        "Role/skoupa/skoupa-history",
         "ValidatingAdmissionPolicy/skoupa-ttl-label",
         "ValidatingAdmissionPolicyBinding/skoupa-ttl-label",
         "ValidatingAdmissionPolicy/skoupa-label-as-annotation",
         "ValidatingAdmissionPolicyBinding/skoupa-label-as-annotation",
         "ValidatingAdmissionPolicy/skoupa-keep-label",
         "ValidatingAdmissionPolicyBinding/skoupa-keep-label",
+        "ValidatingAdmissionPolicy/skoupa-refreshed-at",
+        "ValidatingAdmissionPolicyBinding/skoupa-refreshed-at",
         "ConfigMap/skoupa/skoupa-config",
         "PersistentVolumeClaim/skoupa/skoupa-ledger",
         "Service/skoupa/skoupa",
@@ -204,6 +212,50 @@ def test_without_an_address_there_are_no_probes_and_no_service() -> None:
     assert "Service/skoupa/skoupa" not in called(documents)
 
 
+def test_history_is_served_at_a_port_of_its_own_and_people_are_let_to_just_that() -> None:
+    documents = built()
+    ports = {one["name"]: one["port"] for one in of(documents, "Service")["spec"]["ports"]}
+    assert ports == {"http": 8080, "api": 8443}
+    (container,) = pod_of(documents)["containers"]
+    assert {one["name"]: one["containerPort"] for one in container["ports"]} == ports
+    (rule,) = of(documents, "Role", "skoupa-history")["rules"]
+    assert rule == {
+        "apiGroups": [""],
+        "resources": ["services/proxy"],
+        "verbs": ["get", "create", "delete"],
+        "resourceNames": ["https:skoupa:api", "http:skoupa:api"],
+    }
+    assert "RoleBinding/skoupa/skoupa-history" not in called(documents), (
+        "whom to let in is the operator's choice"
+    )
+
+
+def test_history_that_is_not_served_needs_no_port_and_no_right() -> None:
+    documents = built(Settings(api=Api(address="none")))
+    assert [one["name"] for one in of(documents, "Service")["spec"]["ports"]] == ["http"]
+    assert "Role/skoupa/skoupa-history" not in called(documents)
+    assert "ClusterRole/skoupa-ask" not in called(documents)
+
+
+def test_only_some_namespaces_leaves_out_the_right_to_ask_about_others() -> None:
+    documents = built(namespaces=["shop"], home="ops")
+    assert "Role/ops/skoupa-history" in called(documents)
+    assert not [name for name in called(documents) if "skoupa-ask" in name]
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        (Settings(api=Api(address="127.0.0.1:8443")), "can't be reached by the API server"),
+        (Settings(api=Api(address="8443")), "api.address '8443' has no port"),
+        (Settings(api=Api(address="0.0.0.0:8080")), "address and api.address have the same port, 8080"),
+    ],
+)
+def test_an_address_at_which_nobody_could_ask_is_refused(settings: Settings, part: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(part)):
+        built(settings)
+
+
 def test_selectors_find_the_pods() -> None:
     documents = built()
     spec = of(documents, "Deployment")["spec"]
@@ -243,3 +295,29 @@ def test_yaml_is_for_people_too() -> None:
     text = as_yaml(built())
     assert "  settings.yaml: |\n    mode: observe\n" in text
     assert "&id" not in text
+
+
+def test_keys_of_the_trash_come_from_a_secret(tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text("trash: {keyFile: /etc/skoupa-trash/current}")
+    pod = pod_of(built(config=str(config)))
+    (volume,) = [one for one in pod["volumes"] if one["name"] == "trash-keys"]
+    assert volume["secret"] == {
+        "secretName": "skoupa-trash",
+        "items": [{"key": "keys", "path": "current"}],
+    }
+    (mount,) = [one for one in pod["containers"][0]["volumeMounts"] if one["name"] == "trash-keys"]
+    assert mount == {"name": "trash-keys", "mountPath": "/etc/skoupa-trash", "readOnly": True}
+
+    config.write_text("trash: {keyEnv: TRASH_KEYS}")
+    environment = pod_of(built(config=str(config)))["containers"][0]["env"]
+    source = {"secretKeyRef": {"name": "skoupa-trash", "key": "keys"}}
+    assert {"name": "TRASH_KEYS", "valueFrom": source} in environment
+
+
+@pytest.mark.parametrize("place", ["keys", "/keys", "/etc/skoupa/keys", "/var/lib/skoupa/keys"])
+def test_a_key_file_where_something_else_is_mounted_is_refused(tmp_path: Path, place: str) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text(f"trash: {{keyFile: {place}}}")
+    with pytest.raises(UsageError, match="can't be a file of its own"):
+        built(config=str(config))

@@ -7,7 +7,7 @@ import pytest
 from skoupa import names
 from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
-from skoupa.install.rights import DELETE, HOME, READ, REPORT, Right, rights
+from skoupa.install.rights import ASK, DELETE, HOME, READ, REPORT, Right, rights
 from skoupa.judge.mechanism import Interest
 from skoupa.settings import Features, Settings
 
@@ -36,6 +36,17 @@ def test_on_objects_of_others_there_is_list_watch_and_delete_and_nothing_else() 
     assert {right.resources for right in found if right.role == REPORT} == {("events",)}
 
 
+def test_about_others_it_is_asked_who_they_are_and_what_they_may_and_only_where_history_is_served() -> None:
+    found = [right for right in granted(*TTL) if right.role == ASK]
+    assert {(right.group, right.resources, right.verbs) for right in found} == {
+        ("authentication.k8s.io", ("tokenreviews",), ("create",)),
+        ("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
+    }
+    assert not any(right.namespaced for right in found)
+    without = rights(TTL, kinds=DEFAULT_KINDS, lease="skoupa", serves_history=False)
+    assert not [right for right in without if right.role == ASK]
+
+
 def test_brakes_are_read_made_and_told_about_but_never_deleted() -> None:
     found = [right for right in granted(*TTL) if right.group == names.SKOUPA_GROUP]
     verbs = {plural: set[str]() for right in found for plural in right.resources}
@@ -59,7 +70,7 @@ def test_get_and_writes_are_for_the_own_lease_and_state_only() -> None:
 
 def test_no_right_escalates() -> None:
     dangerous = {"*", "bind", "escalate", "impersonate", "deletecollection"}
-    assert not dangerous & verbs_of(granted(*TTL), READ, REPORT, DELETE, HOME)
+    assert not dangerous & verbs_of(granted(*TTL), READ, REPORT, DELETE, ASK, HOME)
 
 
 def test_an_interest_in_some_kinds_reads_just_these() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,8 +13,9 @@ from skoupa.controller.kept import KeptIndex
 from skoupa.facts.rows import Row
 from skoupa.facts.store import Delta
 from skoupa.judge.cascade import Blind, CascadeGuard, waived
+from skoupa.judge.owning import might_own
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
-from skoupa.model.reasons import reason
+from skoupa.model.reasons import REASONS, reason
 from skoupa.model.verdicts import Claim
 from tests.unit.judge.rows import CREATED, owner_of, row
 
@@ -67,6 +69,50 @@ def test_a_kind_that_can_not_be_read_holds_namespaces_and_its_definition_only() 
     ]
     assert codes(asked, row("gears.shop.example", resource=CUSTOM_RESOURCE_DEFINITIONS)) == []
     assert codes(asked, row("web")) == []
+
+
+def test_a_kind_whose_feed_is_behind_holds_in_silence_and_one_that_is_unread_aloud() -> None:
+    behind = Blind(resource=WIDGETS, why="cut", behind=True)
+    gears = msgspec.structs.replace(WIDGETS, plural="gears", kind="Gear")
+    asked = guard(KeptIndex(), behind, Blind(resource=gears, why="no permission"))
+    assert codes(asked, row("shop", resource=NAMESPACES)) == ["keeps-unknown", "keeps-behind"]
+    assert REASONS["keeps-behind"].passing
+
+
+def kind(name: str) -> Resource:
+    plural, _, group = name.partition(".")
+    return Resource(group=group, version="v1", plural=plural, kind=plural, namespaced=True)
+
+
+@pytest.mark.parametrize(
+    ("owner", "owned", "might"),
+    [
+        ("deployments.apps", "pods", True),
+        ("deployments.apps", "persistentvolumeclaims", True),
+        ("cronjobs.batch", "persistentvolumeclaims", True),
+        ("jobs.batch", "resourceclaims.resource.k8s.io", True),
+        ("replicasets.apps", "replicasets.apps", False),
+        ("configmaps", "secrets", False),
+        ("ingresses.networking.k8s.io", "secrets", False),
+        ("gateways.gateway.networking.k8s.io", "deployments.apps", True),
+        ("widgets.shop.example", "secrets", True),
+    ],
+)
+def test_what_a_kind_takes_along_is_known_all_the_way_down(owner: str, owned: str, *, might: bool) -> None:
+    assert might_own(kind(owner), kind(owned)) is might
+
+
+def test_what_was_seen_kept_holds_until_it_is_seen_again() -> None:
+    deed, other = row("deed", keep="true", resource=WIDGETS), row("other", keep="true", resource=WIDGETS)
+    kept = index(deed, other)
+    place = (WIDGETS.qualified, "")
+    kept.retain(place)
+    kept.learn([Delta(deed, None), Delta(other, None)])
+    assert len(kept) == 2
+    assert kept.release(place, seen={deed.uid: deed}.get)
+    assert [found.row for found in kept] == [deed]
+    kept.learn([Delta(deed, None)])
+    assert len(kept) == 0
 
 
 @pytest.mark.parametrize(

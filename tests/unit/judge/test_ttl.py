@@ -363,3 +363,45 @@ def test_who_will_be_made_again_is_noted() -> None:
     assert [note.code for note in STRICT.answer(child, CREATED).notes] == ["will-return"]
     adopted = row("web-1-b", "1h", owners=(owner_of(parent, controller=False),))
     assert STRICT.answer(adopted, CREATED).notes == ()
+
+
+UNCLEAR = ("2026-11-15 16:04:03", "1763222643", "noon", "2026-11-15", "")
+
+
+@pytest.mark.parametrize("value", UNCLEAR)
+def test_a_refresh_that_is_not_understood_holds_and_says_what_to_write(value: str) -> None:
+    found = row(ttl="1h", annotations={names.REFRESHED_AT_ANNOTATION: value})
+    answer = STRICT.answer(found, CREATED + 2 * HOUR)
+    assert [claim.due for claim in answer.claims] == [CREATED + HOUR]
+    (hold,) = answer.holds
+    assert (hold.reason.code, hold.until) == ("refresh-unclear", None)
+    assert f"skoupa.dev/refreshed-at={value} is not an RFC 3339 time: write " in render(hold.reason)
+    (note,) = answer.notes
+    assert note.code == "refreshed-invalid"
+
+
+def test_a_bad_refresh_of_another_tool_holds_too() -> None:
+    annotations = {
+        names.TTL_CONTROLLER_TTL_ANNOTATION: "1h",
+        names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION: "noon",
+    }
+    (hold,) = TTL_CONTROLLER.answer(row(annotations=annotations), CREATED + 2 * HOUR).holds
+    assert "k8s-ttl-controller.twin.sh/refreshed-at=noon is not an RFC 3339 time" in render(hold.reason)
+
+
+def test_a_refresh_that_nothing_counts_from_holds_nothing_however_it_is_written() -> None:
+    annotations = {names.REFRESHED_AT_ANNOTATION: "noon"}
+    dated = STRICT.answer(row(ttl="2026-01-02", annotations=annotations), CREATED + 3 * DAY)
+    assert dated.claims
+    assert (dated.holds, dated.notes) == ((), ())
+    assert not STRICT.answer(row(annotations=annotations), CREATED + 3 * DAY).holds
+    of_another_tool = {names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION: "noon"}
+    assert not STRICT.answer(row(ttl="1h", annotations=of_another_tool), CREATED + 3 * DAY).holds
+
+
+def test_what_no_refresh_could_put_off_is_not_held_by_one_that_is_not_understood() -> None:
+    limited = TtlMechanism(decode({"ttl": {"maximumLifetime": "10h"}}, source="the test"))
+    found = row(ttl="1h", annotations={names.REFRESHED_AT_ANNOTATION: "noon"})
+    (hold,) = limited.answer(found, CREATED + 2 * HOUR).holds
+    assert hold.until == CREATED + 10 * HOUR
+    assert not limited.answer(found, CREATED + 10 * HOUR).holds

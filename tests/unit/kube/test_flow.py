@@ -96,6 +96,56 @@ def test_retry_after_holds_back_every_request_of_the_client() -> None:
     assert all(moment >= 7 for moment in times[1:])
 
 
+def wait_of_another(first: Response) -> float:
+    """When somebody else's request is sent after one was answered so."""
+
+    async def main(clock: VirtualClock) -> float:
+        flow = Flow(Scripted(clock, first, *(OK,) * 9), clock)
+        task = asyncio.create_task(flow.send(READ))
+        await clock.sleep(0.5)
+        began = clock.monotonic()
+        await flow.send(READ)
+        waited = clock.monotonic() - began
+        await task
+        return waited
+
+    return run(main)
+
+
+def test_no_server_holds_everybody_back_for_longer_than_half_a_minute() -> None:
+    patient = Response(status=429, headers={"retry-after": "3600"})
+    assert 29 <= wait_of_another(patient) <= 30
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response(status=503, headers={"retry-after": "300"}),
+        Response(status=500, headers={"retry-after": "3"}),
+        Response(
+            status=429,
+            headers={"retry-after": "300"},
+            body=b'{"message": "admission webhook \\"slow.example\\" denied the request"}',
+        ),
+    ],
+)
+def test_what_hangs_on_one_request_holds_nobody_else_back(answer: Response) -> None:
+    assert wait_of_another(answer) == 0
+
+
+def test_a_failure_that_asks_for_much_patience_is_told_to_who_asked() -> None:
+    answer, times, _ = flowing(Response(status=503, headers={"retry-after": "300"}), OK)
+    assert isinstance(answer, Response)
+    assert answer.status == 503
+    assert len(times) == 1
+
+
+def test_a_failure_that_asks_for_a_moment_gets_it() -> None:
+    answer, times, _ = flowing(Response(status=503, headers={"retry-after": "3"}), OK)
+    assert answer == OK
+    assert times[1] - times[0] == pytest.approx(3, abs=0.01)
+
+
 def test_a_429_without_retry_after_is_tried_again_after_a_growing_wait() -> None:
     answer, times, _ = flowing(Response(status=429), Response(status=429), OK, request=CREATE)
     assert answer == OK

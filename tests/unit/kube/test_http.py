@@ -27,7 +27,15 @@ from skoupa.clock import SystemClock
 from skoupa.errors import BadReply, Disconnected, SkoupaError, TimedOut, Unauthorized, Unreachable
 from skoupa.kube.client import Client
 from skoupa.kube.http import HttpTransport
-from skoupa.kube.login.connection import Connection, Pem, TlsSettings, TokenAuth, TokenFileAuth
+from skoupa.kube.login.connection import (
+    BasicAuth,
+    Connection,
+    NoAuth,
+    Pem,
+    TlsSettings,
+    TokenAuth,
+    TokenFileAuth,
+)
 from skoupa.kube.login.secret import Secret
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import PODS
@@ -257,3 +265,19 @@ async def test_without_a_time_limit_an_answer_is_waited_for(proxy: FaultProxy) -
     proxy.script(Rule(Slow(delay=0.2), answer=Answer(200, BODY)))
     async with wire(to(proxy)) as transport:
         assert (await transport.send(msgspec.structs.replace(READ, timeout=None))).status == 200
+
+
+async def test_the_token_that_requests_carry_can_be_shown_elsewhere_and_other_proofs_are_none(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("from-a-file\n")
+    server = Connection(server="https://127.0.0.1:1")
+    for auth, expected in (
+        (TokenAuth(token=Secret("given")), "given"),
+        (TokenFileAuth(path=str(file)), "from-a-file"),
+        (BasicAuth(username="ann", password=Secret("pw")), ""),
+        (NoAuth(), ""),
+    ):
+        async with wire(msgspec.structs.replace(server, auth=auth)) as transport:
+            assert (await transport.bearer()).reveal() == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 import msgspec
@@ -178,6 +179,56 @@ class StoreRules:
         row = await store.get(ids["a"])
         assert row is not None
         assert row.kept == -1
+
+    async def test_the_trash_forgets_by_age_and_the_rows_stay_and_say_when(self, store: Store) -> None:
+        body = (Body(form="json", data=b"x" * 10), Body(part="a", form="json", data=b"y"))
+        ids = await store.write([intent(f"u{at}", at=float(at), bodies=body) for at in range(10)])
+        await store.write([finish(f"u{at}") for at in range(1, 10)])
+        assert await store.purge(ids["u1"])
+        assert await store.forget_bodies(before=5.0, most_bytes=10_000, now=7000.5) == 3
+        kept = {row.uid: row.kept for row in await store.find()}
+        assert kept == {
+            "u0": 11,
+            "u1": -1,
+            **dict.fromkeys(("u2", "u3", "u4"), -7000),
+            **dict.fromkeys(("u5", "u6", "u7", "u8", "u9"), 11),
+        }
+        row = await store.get(ids["u2"])
+        assert row is not None
+        assert row.forgotten_at == 7000.0
+        assert await store.body(ids["u2"]) == ()
+        assert await store.body(ids["u5"]) == body
+        assert await store.forget_bodies(before=5.0, most_bytes=10_000, now=8000.0) == 0
+
+    async def test_the_trash_forgets_the_oldest_until_the_rest_is_small_enough(self, store: Store) -> None:
+        body = (Body(form="json", data=b"x" * 100),)
+        uids = [f"u{at:04}" for at in range(1200)]
+        ids = await store.write([intent(uid, at=float(at), bodies=body) for at, uid in enumerate(uids)])
+        await store.write([finish(uid) for uid in uids])
+        assert await store.forget_bodies(before=0.0, most_bytes=50_000, now=5000.0) == 700
+        assert await store.body(ids["u0699"]) == ()
+        assert await store.body(ids["u0700"]) == body
+        assert len(await store.find(limit=5000)) == 1200
+        assert await store.forget_bodies(before=0.0, most_bytes=50_000, now=5000.0) == 0
+
+    async def test_many_bodies_are_read_in_a_time_that_grows_with_their_number_alone(
+        self, store: Store
+    ) -> None:
+        async def seconds_for(first: int, last: int) -> float:
+            uids = [f"u{number:05}" for number in range(first, last)]
+            body = (Body(form="json", data=b"x" * 300), Body(part="a", form="json", data=b"y"))
+            ids: dict[str, str] = {}
+            for start in range(0, len(uids), 500):
+                ids.update(await store.write([intent(uid, bodies=body) for uid in uids[start : start + 500]]))
+            began = time.process_time()
+            found = await store.bodies(list(ids.values()))
+            assert len(found) == len(uids)
+            return time.process_time() - began
+
+        few = await seconds_for(0, 500)
+        # Among twelve times as many, the same number takes about as long: were all of them looked at, twelve times as long.
+        await seconds_for(500, 5500)
+        assert await seconds_for(5500, 6000) < 6 * few + 0.05
 
     async def test_pruning_by_age_spares_open_rows_and_what_brakes_count(self, store: Store) -> None:
         body = (Body(form="json", data=b"x"),)

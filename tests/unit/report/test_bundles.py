@@ -10,7 +10,7 @@ from skoupa.clock import SystemClock
 from skoupa.kube.events import NOTE_LIMIT, Event
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim
-from skoupa.report.bundles import FEW, WAITING_LIMIT, Bundles, events_of
+from skoupa.report.bundles import FEW, REFUSALS_A_ROUND, WAITING_LIMIT, Bundles, events_of, refusals_of
 from tests.unit.judge.rows import owner_of, row
 
 pytestmark = pytest.mark.unit
@@ -119,3 +119,49 @@ def test_what_the_writer_has_no_room_for_waits() -> None:
     assert sorted(name for event in desk.told for name in names_in(event)) == [
         f"object-{number:03}" for number in range(500)
     ]
+
+
+WORDS = "admission webhook denied the request: ask first"
+
+
+@settings(deadline=None)
+@given(st.lists(NAMES, min_size=FEW + 1, max_size=200, unique=True), st.text(max_size=2000))
+def test_no_name_of_many_refused_is_lost_and_no_note_is_too_long(names: list[str], words: str) -> None:
+    events = refusals_of([(row(name), words, 1.0) for name in names], shared=words)
+    told = [name for event in events for name in event.note.rpartition("): ")[2].split(", ")]
+    assert told == names
+    assert all(len(event.note.encode()) <= NOTE_LIMIT for event in events)
+    assert {(event.reason, event.type) for event in events} == {("SkoupaFailed", "Warning")}
+
+
+def test_many_that_are_refused_alike_share_events_that_name_them_and_the_words() -> None:
+    desk = Desk(places=1000)
+    bundles = Bundles(desk, SystemClock())  # type: ignore[arg-type]  # all that it needs of a writer
+    for number in range(300):
+        bundles.add_refusal(row(f"web-{number}"), words=f"web-{number}: {WORDS}", shared=WORDS, at=1.0)
+    bundles.add_refusal(row("other"), words="another", shared="another", at=1.0)
+    bundles.flush()
+    assert len(bundles) == 0
+    *many, single = desk.told
+    assert len(many) < 10
+    assert all(
+        event.note.startswith(f"could not delete configmaps, tried again ({WORDS}): ") for event in many
+    )
+    assert single.note == "could not be deleted, and is tried again: another"
+
+
+def test_refusals_wait_for_deletions_and_do_not_fill_the_queue() -> None:
+    desk = Desk(places=3)
+    bundles = Bundles(desk, SystemClock())  # type: ignore[arg-type]  # all that it needs of a writer
+    for number in range(2 * REFUSALS_A_ROUND):
+        bundles.add_refusal(row(namespace=f"team-{number}"), words=WORDS, shared=WORDS, at=1.0)
+    for number in range(3):
+        bundles.add(row(f"gone-{number}"), CLAIM, 1.0)
+    bundles.flush()
+    assert [event.reason for event in desk.told] == ["SkoupaDeleted"] * 3
+    desk.places = 1000
+    bundles.flush()
+    assert len(desk.told) == 3 + REFUSALS_A_ROUND
+    bundles.flush()
+    assert len(desk.told) == 3 + 2 * REFUSALS_A_ROUND
+    assert len(bundles) == 0

@@ -9,16 +9,28 @@ import msgspec
 import pytest
 
 from skoupa.clock import SystemClock
-from skoupa.errors import Forbidden, Status
+from skoupa.errors import (
+    ApiError,
+    Forbidden,
+    SkoupaError,
+    Status,
+    TimedOut,
+    Unreachable,
+    api_error,
+)
 from skoupa.kinds.brake import BrakeSpec, Scope
 from skoupa.kube.events import Event, event_name
+from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
+from skoupa.report.notices import Notifier
 from skoupa.report.reporter import EVENT_REASONS, Reporter
+from skoupa.settings.notices import EVENTS
 from skoupa.sweep.tripping import Tripped
 from tests.unit.judge.rows import CREATED, row
+from tests.unit.report.notices.telling import Inbox, opened, route, running
 
 pytestmark = pytest.mark.unit
 
@@ -37,7 +49,7 @@ class Desk:
 
 
 class Told:
-    def __init__(self, *, observing: bool = False) -> None:
+    def __init__(self, *, observing: bool = False, notices: Notifier | None = None) -> None:
         self._text = io.StringIO()
         self.desk = Desk()
         clock = SystemClock()
@@ -47,6 +59,7 @@ class Told:
             log=Log(clock, stream=self._text),
             metrics=self.metrics,
             events=None if observing else self.desk,  # type: ignore[arg-type]  # all it needs
+            notices=notices,
         )
 
     def everything(self) -> None:
@@ -58,7 +71,12 @@ class Told:
         tell.held(row("d"), Verdict(claims=(CLAIM,), holds=holds), at=CREATED + 61.0, holds=holds)
         status = Status(code=403, reason="Forbidden", message="no")
         tell.failed(
-            row("e"), CLAIM, at=CREATED + 61.0, error=Forbidden("delete: no", status=status), retry_in=0.5
+            row("e"),
+            CLAIM,
+            at=CREATED + 61.0,
+            error=Forbidden("delete: no", status=status),
+            retry_in=0.5,
+            news=True,
         )
         tell.notice(row("f"), CLAIM, at=float(CREATED))
         tell.remark(row("g"), [reason("ttl-annotation", key="k", command="c")], at=float(CREATED))
@@ -115,6 +133,28 @@ def test_brakes_are_told_with_their_numbers_and_how_to_release_them() -> None:
     assert last.note == "released by kim; the 7 objects that it held are judged anew"
 
 
+async def test_every_thing_that_routes_may_hear_of_is_told_to_them() -> None:
+    clock = SystemClock()
+    inbox = Inbox(clock)
+    notifier = Notifier(clock, opened(route()), default="ops", post=inbox)
+    told = Told(notices=notifier)
+    told.everything()
+    told.about_brakes()
+    async with running(notifier):
+        await notifier.drain()
+    (body,) = inbox.bodies()
+    assert body["counts"] == dict.fromkeys(EVENTS, 1)
+    (group,) = body["namespaces"]
+    assert group["items"][0] == {
+        "what": "braked",
+        "kind": "brakes.skoupa.dev",
+        "name": "stop",
+        "why": "too many",
+        "at": whole_seconds(CREATED),
+        "release": "skoupa brakes release stop",
+    }
+
+
 def test_an_observer_writes_no_event() -> None:
     told = Told(observing=True)
     told.everything()
@@ -169,3 +209,55 @@ def test_what_only_the_operator_can_end_is_a_warning(held_by: Reason, level: str
     holds = (Hold(reason=reason("kept", value="true")), Hold(reason=held_by))
     told.reporter.held(row("a"), Verdict(claims=(CLAIM,), holds=holds), at=CREATED + 61.0, holds=holds)
     assert [line["level"] for line in told.lines] == [level]
+
+
+def failing(told: Told, error: SkoupaError, *, name: str = "a", news: bool = True) -> None:
+    told.reporter.failed(row(name), CLAIM, at=CREATED + 61.0, error=error, retry_in=0.5, news=news)
+    assert told.reporter.bundles is not None
+    told.reporter.bundles.flush()
+
+
+def refusal(code: int, message: str = "ask first") -> ApiError:
+    return api_error(Status(code=code, message=message), doing="delete configmaps/a in shop")
+
+
+@pytest.mark.parametrize("code", [400, 403, 405, 422])
+def test_a_delete_that_is_refused_is_told_on_the_object_in_the_words_of_who_refused(code: int) -> None:
+    told = Told()
+    failing(told, refusal(code))
+    (event,) = told.desk.told
+    assert (event.reason, event.type, event.regarding.name) == ("SkoupaFailed", "Warning", "a")
+    assert event.note == "could not be deleted, and is tried again: ask first"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [*map(refusal, (401, 429, 500, 503)), Unreachable("no route"), TimedOut("no answer")],
+    ids=lambda error: type(error).__name__,
+)
+def test_trouble_of_the_server_is_no_news_of_the_object(error: SkoupaError) -> None:
+    told = Told()
+    failing(told, error)
+    assert not told.desk.told
+    assert len(told.lines) == 1
+
+
+def test_a_failure_that_is_no_news_is_counted_and_nothing_else() -> None:
+    told = Told()
+    failing(told, refusal(403), news=False)
+    assert not told.desk.told
+    assert not told.lines
+    counted = told.metrics.registry.get_sample_value(
+        "skoupa_delete_failures_total", {"kind": "configmaps", "error": "Forbidden"}
+    )
+    assert counted == 1
+
+
+def test_the_same_refusal_is_the_same_event_and_another_one_is_another() -> None:
+    first, second = Told(), Told()
+    failing(first, refusal(403))
+    failing(second, refusal(403))
+    failing(second, refusal(403, "not on a Friday"))
+    names = [event_name(event) for event in (*first.desk.told, *second.desk.told)]
+    assert len(names) == 3
+    assert len(set(names)) == 2

@@ -74,13 +74,19 @@ class Shop:
 
     def __init__(self, cluster: EmbeddedCluster, clock: VirtualClock, discovery: Discovery) -> None:
         self.cluster = cluster
+        self.clock = clock
         self.wire = Counting(cluster)
         self.client = Client(self.wire, clock)
         self.discovery = discovery
 
-    def keeper(self, *keys: Key, **keeping: Any) -> Keeper:
-        seal = Seal(cluster="east", keys=keys)
-        return Keeper(self.client, seal=seal, discovery=lambda: self.discovery, keeping=Keeping(**keeping))
+    def keeper(self, *keys: Key, named: Callable[[Row], bool] = lambda _: False, **keeping: Any) -> Keeper:
+        return Keeper(
+            self.client,
+            seal=Seal(cluster="east", keys=keys),
+            discovery=lambda: self.discovery,
+            keeping=Keeping(**keeping),
+            named=named,
+        )
 
     def kind(self, qualified: str) -> Resource:
         return next(one for one in self.discovery.resources if one.qualified == qualified)

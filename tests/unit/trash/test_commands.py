@@ -13,7 +13,7 @@ import pytest
 from skoupa.cli import explain
 from skoupa.cli.options import Connecting
 from skoupa.errors import UsageError
-from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
+from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
 from skoupa.ledger.sqlite import SqliteStore
 from skoupa.ledger.trash.sealing import Key
 from tests.unit.cli.worlds import KEEP, TTL, config_map, obj
@@ -181,9 +181,10 @@ def test_with_ids_the_namespace_is_where_it_goes_and_with_filters_where_it_was(m
 
 def test_what_went_along_comes_back_only_when_asked_and_finds_its_new_owner(memory: Memory) -> None:
     uid = "00000000-0000-0000-0000-000000000001"
-    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}
-    memory.holding(config_map("owner", "1h", uid=uid), config_map("child", owners=[owner]))
-    entry_id = memory.delete("configmaps", "owner")
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "owner", "uid": uid}
+    pod = obj("Pod", "owner", namespace="shop", labels={TTL: "1h"}, uid=uid, spec={"containers": []})
+    memory.holding(pod, config_map("child", owners=[owner]))
+    entry_id = memory.delete("pods", "owner")
     child = memory.find(CONFIG_MAPS, "child")
     assert child is not None
     # The cluster stands still, so its collector does not run.
@@ -195,7 +196,9 @@ def test_what_went_along_comes_back_only_when_asked_and_finds_its_new_owner(memo
         "child": "restored",
     }
     [link] = memory.metadata("child")["ownerReferences"]
-    assert link["uid"] == memory.metadata("owner")["uid"] != uid
+    came = memory.find(PODS, "owner")
+    assert came is not None
+    assert link["uid"] == came["metadata"]["uid"] != uid
 
 
 def test_without_its_owner_it_comes_back_alone_and_says_so(memory: Memory) -> None:
@@ -306,10 +309,32 @@ def test_explain_of_what_is_gone_answers_from_the_ledger(
             tz="UTC",
             form="text",
             config=None,
-            ledger=str(memory.path),
+            ledger={"ledger": str(memory.path)},
         )
 
     ask("a")
     assert "Deleted" in capsys.readouterr().out
     with pytest.raises(UsageError, match="not by Skoupa, as far as is known here"):
         ask("never")
+
+
+def test_what_was_forgotten_says_until_when_it_was_kept_and_does_not_come_back(memory: Memory) -> None:
+    memory.holding(config_map("a", "1h"))
+    entry_id = memory.delete("configmaps", "a")
+
+    async def forget() -> None:
+        store = SqliteStore(memory.path, cluster="east")
+        try:
+            assert await store.forget_bodies(before=2e9, most_bytes=1, now=1_790_000_000.5) == 1
+        finally:
+            await store.close()
+
+    asyncio.run(forget())
+    [item] = items(memory, "history", "-A")
+    assert item["trash"] == {"state": "forgotten", "bytes": 0, "until": "2026-09-21T14:13:20Z"}
+    shown = memory("history", "show", entry_id)
+    assert "nothing any more, it was kept until 2026-09-21T14:13:20Z" in shown.out
+    [item] = restored(memory, entry_id, code=LEFTOVERS)
+    assert item["outcome"]["what"] == "not-kept"
+    assert "until 2026-09-21T14:13:20Z" in item["outcome"]["text"]
+    assert "forgotten already" in memory("trash", "purge", entry_id).out

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.kube.kinds import Discovery, Gap
+from skoupa.kube.resources import CONFIG_MAPS, PODS
 from skoupa.ledger.rows import Body
 from skoupa.ledger.trash.bulk import MANY
 from skoupa.model.verdicts import Hold
@@ -196,11 +197,17 @@ def test_an_object_that_is_too_large_is_held_and_the_setting_is_named() -> None:
     in_shop(work, config_map("a", data={"a": "x" * 200}))
 
 
-OWNER = config_map("owner", uid="00000000-0000-0000-0000-000000000001")
+OWNER = obj(
+    "Pod",
+    "owner",
+    namespace="shop",
+    uid="00000000-0000-0000-0000-000000000001",
+    spec={"containers": []},
+)
 CHILD = config_map(
     "child",
     uid="00000000-0000-0000-0000-000000000002",
-    owners=[owned_by("ConfigMap", "owner", "00000000-0000-0000-0000-000000000001")],
+    owners=[owned_by("Pod", "owner", "00000000-0000-0000-0000-000000000001")],
 )
 GRANDCHILD = obj(
     "Secret",
@@ -212,15 +219,15 @@ GRANDCHILD = obj(
 SHARED = config_map(
     "shared",
     owners=[
-        owned_by("ConfigMap", "owner", "00000000-0000-0000-0000-000000000001"),
-        owned_by("ConfigMap", "other", "00000000-0000-0000-0000-000000000009"),
+        owned_by("Pod", "owner", "00000000-0000-0000-0000-000000000001"),
+        owned_by("Pod", "other", "00000000-0000-0000-0000-000000000009"),
     ],
 )
 
 
 def test_what_is_owned_is_kept_along_down_the_chain_but_not_what_another_owner_keeps() -> None:
     async def work(shop: Shop) -> None:
-        row = await shop.row("configmaps", "owner")
+        row = await shop.row("pods", "owner")
         bodies = await shop.keeper().keep(row, claim())
         assert isinstance(bodies, tuple)
         assert {body.part for body in bodies} == {
@@ -234,28 +241,174 @@ def test_what_is_owned_is_kept_along_down_the_chain_but_not_what_another_owner_k
     in_shop(work, OWNER, CHILD, GRANDCHILD, SHARED)
 
 
+JOB_UID, POD_UID = "00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"
+
+
+def test_what_hangs_on_something_that_is_made_again_is_kept_and_that_itself_is_not() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("jobs.batch", "build")
+        bodies = await shop.keeper().keep(row, claim())
+        assert isinstance(bodies, tuple)
+        assert {body.part for body in bodies} == {"", "configmaps/shop/settings"}
+
+    in_shop(
+        work,
+        obj("Job", "build", namespace="shop", api="batch/v1", uid=JOB_UID, spec={}),
+        obj(
+            "Pod",
+            "build-x",
+            namespace="shop",
+            uid=POD_UID,
+            spec={"containers": []},
+            owners=[owned_by("Job", "build", JOB_UID, api="batch/v1", controller=True)],
+        ),
+        config_map("settings", owners=[owned_by("Pod", "build-x", POD_UID)]),
+    )
+
+
+def test_nobody_looks_for_what_hangs_on_a_config_map_unless_something_is_known_to() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("configmaps", "owner")
+        shop.wire.asked.clear()
+        assert len(opened(await shop.keeper().keep(row, claim()), row)) == 1
+        assert shop.wire.asked == {("get", "configmaps"): 1}
+        keeper = shop.keeper(named=lambda one: one.uid == row.uid)
+        assert [kept.name for kept in opened(await keeper.keep(row, claim()), row)] == ["owner", "child"]
+
+    uid = "00000000-0000-0000-0000-000000000001"
+    child = config_map("child", owners=[owned_by("ConfigMap", "owner", uid)])
+    in_shop(work, config_map("owner", uid=uid), child)
+
+
+def pods(number: int) -> list[dict[str, Any]]:
+    return [obj("Pod", f"p{one}", namespace="shop", spec={"containers": []}) for one in range(number)]
+
+
 def test_one_look_around_serves_many_deletions_in_a_namespace() -> None:
     async def work(shop: Shop) -> None:
-        rows = [await shop.row("configmaps", f"c{number}") for number in range(5)]
+        rows = [await shop.row("pods", f"p{number}") for number in range(5)]
         keeper = shop.keeper()
         shop.wire.asked.clear()
         for row in rows:
             await keeper.keep(row, claim())
         assert shop.wire.asked["list", "services"] == 1
 
-    in_shop(work, *(config_map(f"c{number}") for number in range(5)))
+    in_shop(work, *pods(5))
 
 
-def test_kinds_that_can_not_be_read_hold_where_they_have_data_and_are_named_where_not() -> None:
+def test_a_look_from_before_an_object_was_made_does_not_count_for_it() -> None:
     async def work(shop: Shop) -> None:
-        row = await shop.row("configmaps", "owner")
-        shop.wire.refuse["list", "services"] = 403
-        [kept, *_] = opened(await shop.keeper().keep(row, claim()), row)
-        assert any("services" in what for what in kept.unknown)
-        shop.wire.refuse["list", "secrets"] = 403
-        assert isinstance(await shop.keeper().keep(row, claim()), Hold)
+        keeper = shop.keeper()
+        await keeper.keep(await shop.row("pods", "p0"), claim())
+        await shop.clock.sleep(3)
+        made = await shop.client.create(
+            PODS, {"metadata": {"name": "new"}, "spec": {"containers": []}}, namespace="shop"
+        )
+        await shop.clock.sleep(2)
+        child = config_map("child", owners=[owned_by("Pod", "new", made["metadata"]["uid"])])
+        await shop.client.create(CONFIG_MAPS, child, namespace="shop")
+        row = await shop.row("pods", "new")
+        assert [kept.name for kept in opened(await keeper.keep(row, claim()), row)] == ["new", "child"]
 
-    in_shop(work, OWNER)
+    in_shop(work, *pods(1))
+
+
+def test_what_goes_along_and_can_not_be_read_is_named_and_holds_nothing() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("pods", "owner")
+        for kind in ("secrets", "services"):
+            shop.wire.refuse["list", kind] = 403
+        shop.wire.refuse["list", "ingresses.networking.k8s.io"] = 500
+        keeper = shop.keeper(on_failure="hold")
+        [kept, child] = opened(await keeper.keep(row, claim()), row)
+        assert child.name == "child"
+        refused, broken = sorted(kept.unknown, reverse=True)
+        assert refused == "secrets, services that may go along: no permission to list them"
+        assert broken.startswith("ingresses.networking.k8s.io that may go along: ")
+        # Who has no right is not asked again at once, whatever else is read anew.
+        await shop.clock.sleep(60)
+        shop.wire.asked.clear()
+        [again, *_] = opened(await keeper.keep(row, claim()), row)
+        assert again.unknown == kept.unknown
+        assert shop.wire.asked["list", "configmaps"] == 1
+        assert shop.wire.asked["list", "secrets"] == 0
+
+    in_shop(work, OWNER, CHILD)
+
+
+def test_an_owner_in_no_namespace_is_kept_with_what_it_owns_anywhere() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("stacks.shop.example", "one")
+        bodies = await shop.keeper().keep(row, claim())
+        assert isinstance(bodies, tuple)
+        assert {body.part for body in bodies} == {
+            "",
+            "configmaps/shop/a",
+            "configmaps/lab/b",
+            "clusterroles.rbac.authorization.k8s.io/c",
+        }
+
+    link = owned_by("Stack", "one", "00000000-0000-0000-0000-0000000000aa", api="shop.example/v1")
+    in_shop(
+        work,
+        STACKS,
+        obj("Stack", "one", api="shop.example/v1", uid="00000000-0000-0000-0000-0000000000aa"),
+        config_map("a", owners=[link]),
+        config_map("b", namespace="lab", owners=[link]),
+        obj("ClusterRole", "c", api="rbac.authorization.k8s.io/v1", owners=[link], rules=[]),
+    )
+
+
+STACKS = obj(
+    "CustomResourceDefinition",
+    "stacks.shop.example",
+    api="apiextensions.k8s.io/v1",
+    spec={
+        "group": "shop.example",
+        "scope": "Cluster",
+        "names": {"kind": "Stack", "plural": "stacks", "singular": "stack"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+                },
+            }
+        ],
+    },
+)
+
+
+def test_what_was_read_ahead_and_did_not_go_is_let_go_of_after_a_minute() -> None:
+    async def work(shop: Shop) -> None:
+        rows = [await shop.row("configmaps", f"c{number}") for number in range(MANY)]
+        keeper = shop.keeper()
+        await keeper.prepare(rows)
+        await shop.clock.sleep(90)
+        await keeper.prepare([])
+        shop.wire.asked.clear()
+        await keeper.keep(rows[0], claim())
+        assert shop.wire.asked == {("get", "configmaps"): 1}
+
+    in_shop(work, *(config_map(f"c{number}") for number in range(MANY)))
+
+
+def test_a_namespace_goes_although_some_of_it_can_not_be_read_and_says_what() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("namespaces", "shop")
+        shop.wire.refuse["list", "secrets"] = 403
+        gap = Gap(group="metrics.example", version="v1", why="the service is down")
+        shop.discovery = Discovery(resources=shop.discovery.resources, gaps=(gap,))
+        [kept, *rest] = opened(await shop.keeper().keep(row, claim()), row)
+        assert [one.name for one in rest] == ["a"]
+        assert set(kept.unknown) == {
+            "secrets that may go along: no permission to list them",
+            "kinds of metrics.example/v1 that may go along: the service is down",
+        }
+
+    in_shop(work, obj("Namespace", "shop"), config_map("a"), secret())
 
 
 def test_a_namespace_is_kept_with_what_is_in_it_but_for_what_comes_back_by_itself() -> None:
@@ -279,10 +432,10 @@ def test_a_namespace_is_kept_with_what_is_in_it_but_for_what_comes_back_by_itsel
 def test_more_than_is_kept_of_one_deletion_holds_it() -> None:
     async def work(shop: Shop) -> None:
         row = await shop.row("namespaces", "shop")
-        for limit in ({"parts": 2}, {"together_bytes": 300}):
-            held = await shop.keeper(**limit).keep(row, claim())
+        for keeper in (shop.keeper(parts=2), shop.keeper(together_bytes=300)):
+            held = await keeper.keep(row, claim())
             assert isinstance(held, Hold)
-            assert "trash.maxBytes" in dict(held.reason.facts)["why"]
+            assert "trash.maxObjects, trash.maxBytes" in dict(held.reason.facts)["why"]
         some = opened(await shop.keeper(parts=2, on_failure="continue").keep(row, claim()), row)
         assert len(some) == 3
         assert "more goes along" in some[0].unknown[0]

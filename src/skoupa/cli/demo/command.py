@@ -24,7 +24,7 @@ from skoupa.sim.content import manifests
 HOURS_WITHOUT_TERMINAL: Final = 24.0
 FRAMES_PER_SECOND: Final = 8
 # Just often enough that a quiet watch does not count as dead; most of an idle cluster's work is bookmarks.
-BOOKMARK_SECONDS: Final = 170.0
+BOOKMARK_SECONDS: Final = 110.0
 
 
 def run(*, source: str | None, hours: float | None, speed: float, seed: int) -> None:

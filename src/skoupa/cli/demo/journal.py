@@ -67,8 +67,18 @@ class Journal:
             self._held[row.uid] = why
             self._say("held", f"{called(row)}: {why}")
 
-    def failed(self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float) -> None:  # noqa: ARG002
-        self._say("failed", f"{called(row)}: {error.message}; trying again")
+    def failed(
+        self,
+        row: Row,
+        claim: Claim,  # noqa: ARG002
+        *,
+        at: float,  # noqa: ARG002
+        error: SkoupaError,
+        retry_in: float,  # noqa: ARG002
+        news: bool,
+    ) -> None:
+        if news:
+            self._say("failed", f"{called(row)}: {error.message}; trying again")
 
     def notice(self, row: Row, claim: Claim, *, at: float) -> None:  # noqa: ARG002
         self._say("noticed", f"{called(row)}: it will go soon")

@@ -1,7 +1,8 @@
 """Whole objects, read before they go: one by one, or in pages where many of one kind and namespace are about to go.
 
-What was read in pages counts only for the very state that was read (uid and resourceVersion); what changed meanwhile,
-or was not found in the pages, is read alone. Memory is bounded, and a list that brings mostly others is given up.
+What was read in pages counts only for the very state that was read (uid and resourceVersion), and for a minute; what
+changed meanwhile, or was not found in the pages, is read alone. Memory is bounded, and a list that brings mostly others
+is given up.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from typing import Any, Final
 
-from skoupa.errors import ApiError, BadReply, Forbidden, MethodNotAllowed, NotFound, SkoupaError, TimedOut
+from skoupa.errors import ApiError, BadReply, Forbidden, MethodNotAllowed, NotFound, SkoupaError
 from skoupa.facts.rows import Row, uid_text
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, pages
@@ -21,10 +22,13 @@ Pack = Callable[[Resource, dict[str, Any]], bytes]
 
 # Below this a GET for each is quicker than a page of which most is not wanted.
 MANY: Final = 10
-_MOST_WAITING_BYTES: Final = 64 << 20
+_MOST_WAITING_BYTES: Final = 32 << 20
+# What was held meanwhile is not waited for.
+_LONGEST_WAIT_SECONDS: Final = 60.0
 # So many objects may be read for one that is wanted.
 _WASTE: Final = 5
-_PAGE: Final = 500
+# Whole objects may have a megabyte each, and a page is in memory at once.
+PAGE: Final = 50
 
 
 class Alone:
@@ -32,17 +36,16 @@ class Alone:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        # Where get was refused: it is not asked for again.
-        self._only_listed: set[tuple[str, str]] = set()
+        # Kinds of which get was refused: it is not asked for again.
+        self._only_listed: set[str] = set()
 
     async def read(self, resource: Resource, name: str, *, namespace: str) -> dict[str, Any]:
-        place = (resource.qualified, namespace)
         found: dict[str, Any] | None = None
-        if place not in self._only_listed:
+        if resource.qualified not in self._only_listed:
             try:
                 found = await self._client.get(resource, name, namespace=namespace, view=WHOLE)
             except (Forbidden, MethodNotAllowed):
-                self._only_listed.add(place)
+                self._only_listed.add(resource.qualified)
         if found is None:
             found = await self._client.find(resource, name, namespace=namespace, view=WHOLE)
         if not (found.get("metadata") or {}).get("uid"):
@@ -57,11 +60,14 @@ class Reader:
         self._client = client
         self._alone = alone
         self._pack = pack
-        self._ready: dict[tuple[str, str], bytes] = {}
+        self._clock = client.clock
+        # With the time until which it is waited for.
+        self._ready: dict[tuple[str, str], tuple[bytes, float]] = {}
         self._waiting_bytes = 0
 
     async def prepare(self, rows: Iterable[Row], *, labels: str = "") -> int:
         """Reads ahead; how many were found. `labels` selects at least these rows. Fails silently: each is read later."""
+        self._drop_old()
         groups: dict[tuple[Resource, str], list[Row]] = {}
         for row in rows:
             groups.setdefault((row.resource, row.namespace), []).append(row)
@@ -70,21 +76,15 @@ class Reader:
             if len(wanted) >= MANY:
                 try:
                     await self._read_pages(resource, Scope(namespace=namespace, labels=labels), wanted)
-                except (ApiError, BadReply, TimedOut):
+                except SkoupaError:
                     continue
         return len(self._ready) - before
-
-    def forget(self) -> None:
-        """What was read ahead for a run that is over."""
-        self._ready.clear()
-        self._waiting_bytes = 0
 
     async def read(self, row: Row) -> bytes | None:
         """None: it is gone, or another one has its name by now."""
         uid = uid_text(row.uid)
-        ready = self._ready.pop((uid, row.resource_version), None)
+        ready = self._take((uid, row.resource_version))
         if ready is not None:
-            self._waiting_bytes -= len(ready)
             return ready
         try:
             found = await self._alone.read(row.resource, row.name, namespace=row.namespace)
@@ -95,7 +95,7 @@ class Reader:
     async def _read_pages(self, resource: Resource, scope: Scope, rows: list[Row]) -> None:
         wanted = {(uid_text(row.uid), row.resource_version) for row in rows}
         seen = 0
-        async with aclosing(pages(self._client, resource, WHOLE, scope=scope, page_size=_PAGE)) as listing:
+        async with aclosing(pages(self._client, resource, WHOLE, scope=scope, page_size=PAGE)) as listing:
             async for page in listing:
                 seen += len(page.items)
                 for found in page.items:
@@ -105,12 +105,24 @@ class Reader:
                         wanted.discard(state)
                         self._put(state, self._pack(resource, found))
                 full = self._waiting_bytes >= _MOST_WAITING_BYTES
-                if not wanted or full or seen > _PAGE + _WASTE * len(rows):
+                if not wanted or full or seen > PAGE + _WASTE * len(rows):
                     return
 
     def _put(self, state: tuple[str, str], packed: bytes) -> None:
-        self._waiting_bytes += len(packed) - len(self._ready.get(state, b""))
-        self._ready[state] = packed
+        self._take(state)
+        self._waiting_bytes += len(packed)
+        self._ready[state] = (packed, self._clock.monotonic() + _LONGEST_WAIT_SECONDS)
+
+    def _take(self, state: tuple[str, str]) -> bytes | None:
+        packed, _ = self._ready.pop(state, (None, 0.0))
+        if packed is not None:
+            self._waiting_bytes -= len(packed)
+        return packed
+
+    def _drop_old(self) -> None:
+        now = self._clock.monotonic()
+        for state in [state for state, (_, until) in self._ready.items() if until < now]:
+            self._take(state)
 
 
 def why_not(error: SkoupaError) -> str:

@@ -1,8 +1,8 @@
 """Reads what is about to go and makes it ready for the trash; the caller writes it together with the intent.
 
-Either everything that is to be kept is, or the answer is a Hold and nothing may be deleted, or, where the settings say
-so, what could not be kept is named in what is. Secret values are kept only where bodies are encrypted; that they are
-missing is no failure. Bodies are never logged.
+An object that can't be kept, or not with all that goes along because that is too much, is held or goes, as the settings
+say. What goes along and can't be read never holds: it is named in what is kept. Secret values are kept only where bodies
+are encrypted; that they are missing is no failure. Bodies are never logged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from skoupa.errors import ApiError, BadReply, TimedOut, Unreachable
+from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, uid_text
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
@@ -22,6 +22,7 @@ from skoupa.ledger.rows import Body
 from skoupa.ledger.trash.bulk import Alone, Reader, why_not
 from skoupa.ledger.trash.contents import Kept, kept_of, packed, unpacked
 from skoupa.ledger.trash.dependents import Dependents, Unread
+from skoupa.ledger.trash.kinds import has_data
 from skoupa.ledger.trash.sealing import Seal
 from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import Claim, Hold
@@ -30,16 +31,6 @@ OnFailure = Literal["hold-data", "hold", "continue"]
 
 NOT_IN_TRASH: Final = "not-in-trash"
 _TRY_AGAIN_SECONDS: Final = 45.0
-_DATA: Final = frozenset(
-    {
-        "configmaps",
-        "secrets",
-        "persistentvolumeclaims",
-        "persistentvolumes",
-        "namespaces",
-        "customresourcedefinitions.apiextensions.k8s.io",
-    }
-)
 
 
 class Keeping(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,12 +42,12 @@ class Keeping(msgspec.Struct, frozen=True, kw_only=True):
     off: frozenset[str] = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
     object_bytes: int = 2 << 20
     together_bytes: int = 32 << 20
-    parts: int = 2000
+    parts: int = 10_000
     on_failure: OnFailure = "hold-data"
 
 
 class Keeper:
-    """`discovery` gives the kinds of the server as they are known now."""
+    """`discovery` gives the kinds of the server as they are known now, `named` whether an object is known to own others."""
 
     def __init__(
         self,
@@ -65,21 +56,18 @@ class Keeper:
         seal: Seal,
         discovery: Callable[[], Discovery],
         keeping: Keeping | None = None,
+        named: Callable[[Row], bool] = lambda _: False,
     ) -> None:
         self._clock = client.clock
         self._seal = seal
         self._keeping = keeping or Keeping()
         alone = Alone(client)
         self._reader = Reader(client, alone=alone, pack=self._pack)
-        self._dependents = Dependents(client, alone=alone, discovery=discovery, clock=client.clock)
+        self._dependents = Dependents(client, alone=alone, discovery=discovery, named=named)
 
     async def prepare(self, rows: Iterable[Row], *, labels: str = "") -> None:
         """Reads ahead in pages where many of a kind and namespace are about to go; `labels` selects at least these."""
         await self._reader.prepare((row for row in rows if self._keeps(row.resource)), labels=labels)
-
-    def forget(self) -> None:
-        """What was read ahead and did not go."""
-        self._reader.forget()
 
     async def keep(self, row: Row, claim: Claim) -> tuple[Body, ...] | Hold:
         """What to write with the intent; empty: its kind is not kept, or it is gone already."""
@@ -92,47 +80,38 @@ class Keeper:
             if len(own) > self._keeping.object_bytes:
                 return self._failed(row, _too_large(own, self._keeping.object_bytes))
             return await self._with_dependents(row, claim, own)
-        except _Stopped as stopped:
-            return self._hold(stopped.why)
-        except (ApiError, BadReply, TimedOut, Unreachable) as error:
+        except SkoupaError as error:
             return self._failed(row, why_not(error))
 
-    async def _with_dependents(self, row: Row, claim: Claim, own: bytes) -> tuple[Body, ...]:
+    async def _with_dependents(self, row: Row, claim: Claim, own: bytes) -> tuple[Body, ...] | Hold:
         uid = uid_text(row.uid)
-        parts: dict[str, bytes] = {}
+        parts: dict[str, Body] = {}
         unknown: list[str] = []
         room = self._keeping.together_bytes - len(own)
         async with aclosing(self._dependents.of(row, claim)) as going:
             async for one in going:
                 if isinstance(one, Unread):
-                    self._could_not(
-                        one.resource, f"{one.resource.qualified} that go along: {one.why}", unknown
-                    )
+                    unknown.append(f"{one.what} that may go along: {one.why}")
                     continue
                 if not self._keeps(one.resource):
                     continue
                 kept = kept_of(one.found, one.resource, with_values=self._seal.encrypts)
                 data = packed(kept)
                 if len(data) > self._keeping.object_bytes:
-                    why = f"{kept.part} goes along: {_too_large(data, self._keeping.object_bytes)}"
-                    self._could_not(one.resource, why, unknown)
+                    unknown.append(f"{kept.part} goes along: {_too_large(data, self._keeping.object_bytes)}")
                 elif len(data) > room or len(parts) >= self._keeping.parts:
                     why = f"more goes along than is kept of one deletion: {_most(self._keeping)}"
-                    self._could_not(row.resource, why, unknown)
+                    if self._holds(row.resource):
+                        return self._hold(why)
+                    unknown.append(why)
                     break
                 else:
                     room -= len(data)
-                    parts[kept.part] = data
+                    # Closed at once: compressed it takes a fraction of the memory.
+                    parts[kept.part] = self._seal.close(data, uid=uid, part=kept.part)
         if unknown:
             own = packed(msgspec.structs.replace(unpacked(own), unknown=tuple(unknown)))
-        bodies = [self._seal.close(own, uid=uid)]
-        bodies += (self._seal.close(data, uid=uid, part=part) for part, data in parts.items())
-        return tuple(bodies)
-
-    def _could_not(self, resource: Resource, why: str, unknown: list[str]) -> None:
-        if self._holds(resource):
-            raise _Stopped(why)
-        unknown.append(why)
+        return (self._seal.close(own, uid=uid), *parts.values())
 
     def _failed(self, row: Row, why: str) -> tuple[Body, ...] | Hold:
         if self._holds(row.resource):
@@ -166,24 +145,9 @@ class Keeper:
         return packed(kept_of(found, resource, with_values=self._seal.encrypts))
 
 
-class _Stopped(Exception):
-    """Something that goes along can't be kept, and the settings say that nothing goes then."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-
-def has_data(resource: Resource) -> bool:
-    """Whether losing it loses more than what a controller or a manifest somewhere brings back."""
-    group = resource.group
-    custom = "." in group and not group.endswith(".k8s.io")
-    return custom or resource.qualified in _DATA
-
-
 def _too_large(data: bytes, most: int) -> str:
     return f"it has {len(data)} bytes, and no more than {most} are kept (trash.maxObjectBytes)"
 
 
 def _most(keeping: Keeping) -> str:
-    return f"{keeping.parts} objects, {keeping.together_bytes} bytes (trash.maxBytes)"
+    return f"{keeping.parts} objects, {keeping.together_bytes} bytes (trash.maxObjects, trash.maxBytes)"

@@ -134,4 +134,5 @@ def _presentable(notice: Notice) -> Notice:
         name=plain(notice.name, limit=NAME_LIMIT),
         why=plain(notice.why),
         keep=plain(notice.keep, limit=2 * NAME_LIMIT),
+        release=plain(notice.release, limit=2 * NAME_LIMIT),
     )

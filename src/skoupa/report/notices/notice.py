@@ -23,7 +23,8 @@ _SAFE_NAME: Final = re.compile(r"[\w./:@%+=-]+")
 class Notice(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """`at` and `due` are seconds since the epoch; `count` is how many objects it stands for (a Brake holds many).
 
-    `notify` is what the object's own annotation says about the route; "" where it has none.
+    `keep` and `release` are the commands that keep it, or let go what it holds. `notify` is what the object's own
+    annotation says about the route; "" where it has none.
     """
 
     what: What
@@ -36,6 +37,7 @@ class Notice(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     count: int = 1
     due: float | None = None
     keep: str = ""
+    release: str = ""
     notify: str = ""
 
 

@@ -1,7 +1,7 @@
 """Which Notices say nothing new: a delete that fails is tried for hours, and people want to hear of it once.
 
 Remembers what was told for a while, a bounded number of things. What happens to an object only once (it goes, it is
-announced for a time) is not looked at.
+announced for a time) is not looked at, nor is a Brake, which is pulled once until somebody releases it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from skoupa.report.notices.notice import Notice
 
 REMEMBERED_SECONDS: Final = 6 * 3600.0
 REMEMBERED: Final = 20_000
-_REPEATING: Final = frozenset({"failed", "held", "stuck", "braked", "would-delete"})
+_REPEATING: Final = frozenset({"failed", "held", "stuck", "would-delete"})
 
 Key = tuple[str, str, str, str, str, str]
 

@@ -38,6 +38,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: str
     due: str = ""
     keep: str = ""
+    release: str = ""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +114,7 @@ def _item(notice: Notice) -> Item:
         at=whole_seconds(notice.at),
         due=whole_seconds(notice.due) if notice.due is not None else "",
         keep=notice.keep,
+        release=notice.release,
     )
 
 

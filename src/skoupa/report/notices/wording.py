@@ -32,7 +32,7 @@ def place(group: Group) -> str:
 
 def sentence(notice: Notice) -> str:
     said = f"{notice.kind}/{notice.name}" if notice.kind else notice.name
-    said += f" {EVENTS[notice.what]}"
+    said = f"Brake {notice.name} was pulled" if notice.what == "braked" else f"{said} {EVENTS[notice.what]}"
     if notice.due is not None and notice.what == "notice":
         said += f" at {whole_seconds(notice.due)}"
     elif notice.due is not None and notice.what == "held":
@@ -40,7 +40,8 @@ def sentence(notice: Notice) -> str:
     if notice.count > 1:
         said += f" ({notice.count} objects)"
     said += f": {notice.why}" if notice.why else ""
-    return f"{said}. To keep it: {notice.keep}" if notice.keep else said
+    said += f". To keep it: {notice.keep}" if notice.keep else ""
+    return f"{said}. To let go: {notice.release}" if notice.release else said
 
 
 def lines(group: Group) -> list[Line]:

@@ -71,8 +71,11 @@ class Collector:
             self._work.add_later(node, RETRY)
 
     def _judge_owned(self, node: Node, row: Row, metadata: dict[str, Any]) -> None:
-        shelf = node[0]
-        served = self._plane.catalogue.of_shelf(shelf)
+        served = self._plane.catalogue.find_of_shelf(node[0])
+        if served is None:
+            # Its definition serves no version: the native collector does not see it either, until one is served.
+            self._unresolved[node] = None
+            return
         references = metadata["ownerReferences"]
         standings = [self._standing(row, reference) for reference in references]
         if "unknown" in standings:

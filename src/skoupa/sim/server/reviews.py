@@ -42,7 +42,7 @@ def respond(plane: Plane, call: Call) -> Response:
         case "SelfSubjectReview":
             status = {"userInfo": {"username": call.user.name, "groups": list(call.user.groups)}}
         case _:
-            status = {"authenticated": False}
+            status = _authentication(plane, spec)
     answer: Body = {
         "kind": resource.kind,
         "apiVersion": resource.api_version,
@@ -53,6 +53,16 @@ def respond(plane: Plane, call: Call) -> Response:
     return Response(
         status=201, headers={"content-type": "application/json"}, body=msgspec.json.encode(answer)
     )
+
+
+def _authentication(plane: Plane, spec: Body) -> Body:
+    token = spec.get("token")
+    if not token:
+        raise bad_request("token is required for TokenReview in authentication")
+    user = plane.access.tokens.get(str(token))
+    if user is None:
+        return {"user": {}, "error": "invalid bearer token"}
+    return {"authenticated": True, "user": {"username": user.name, "groups": list(user.groups)}}
 
 
 def _access(plane: Plane, call: Call, user: User, spec: Body) -> Body:

@@ -52,6 +52,8 @@ class Access:
         self._catalogue = catalogue
         self._denials: list[tuple[str, Rule]] = []
         self._grants: dict[str, tuple[Rule, ...]] = {}
+        # Whom a TokenReview finds; requests themselves come without tokens.
+        self.tokens: dict[str, User] = {}
 
     def deny(self, user: str, rule: Rule) -> None:
         self._denials.append((user, rule))

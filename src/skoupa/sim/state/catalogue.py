@@ -139,6 +139,10 @@ class Catalogue:
         """The served form that controllers use for what lies on a shelf."""
         return self._of_shelf[shelf]
 
+    def find_of_shelf(self, shelf: Shelf) -> Served | None:
+        """The same; None where no version is served."""
+        return self._of_shelf.get(shelf)
+
     def _changed(self) -> None:
         self._of_kind.clear()
         self._of_shelf.clear()

@@ -321,6 +321,8 @@ def test_what_still_holds_after_a_while_or_for_another_reason_is_told_again() ->
     assert repeats.is_new(notice(what="held", why="kept", at=AT + REMEMBERED_SECONDS))
     assert repeats.is_new(notice())
     assert repeats.is_new(notice())
+    assert repeats.is_new(notice(what="braked"))
+    assert repeats.is_new(notice(what="braked")), "somebody released it, and it was pulled again"
     assert repeats.suppressed == 1
 
 

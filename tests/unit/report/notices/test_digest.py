@@ -48,12 +48,20 @@ def test_namespaces_are_grouped_and_beyond_a_number_only_counted() -> None:
 
 def test_a_brake_counts_for_all_that_it_holds() -> None:
     braked = notice(
-        "surge", what="braked", kind="brakes.skoupa.dev", namespace="", count=1234, why="too many"
+        "surge",
+        what="braked",
+        kind="brakes.skoupa.dev",
+        namespace="",
+        count=1234,
+        why="too many",
+        release="skoupa brakes release surge",
     )
     found = digest(braked)
     assert found.total == 1234
     assert found.groups[0].more == 0
-    assert wording.sentence(braked) == "brakes.skoupa.dev/surge stopped by a brake (1234 objects): too many"
+    assert wording.sentence(braked) == (
+        "Brake surge was pulled (1234 objects): too many. To let go: skoupa brakes release surge"
+    )
     assert "the cluster itself: 1234 stopped by a brake" in wording.text(found, limit=1000)
 
 

@@ -1,0 +1,53 @@
+"""What every figure has in common: what it says, and what it is given to measure with."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import msgspec
+
+from harness.bench.arena import Arena
+from harness.bench.subject import Running, Subject, running
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """`bar` is what it has to reach; None: it is only shown."""
+
+    name: str
+    value: float
+    unit: str
+    bar: float | None = None
+    at_least: bool = False
+    counts: str
+
+    @property
+    def met(self) -> bool:
+        if self.bar is None:
+            return True
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
+
+
+class Course:
+    """The arena, whom to measure, and where it logs."""
+
+    def __init__(self, arena: Arena, subject: Subject, *, log: Path) -> None:
+        self.arena = arena
+        self.subject = subject
+        self.log = log
+        self._rounds = 0
+
+    def running(self, subject: Subject | None = None) -> AbstractAsyncContextManager[Running]:
+        """The subject, or the same one with other settings."""
+        return running(subject or self.subject, self.arena.access, port=_free_port(), log=self.log)
+
+    async def namespace(self, what: str) -> str:
+        self._rounds += 1
+        return await self.arena.namespace(f"bench-{what}-{self.subject.name}-{self._rounds}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

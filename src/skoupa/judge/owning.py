@@ -1,0 +1,93 @@
+"""Which kinds own which by themselves: what a delete may take along although nobody can read it.
+
+Only asked about kinds whose kept objects can't be read; where they can, each says itself on whom it hangs. People may
+write an owner reference from anything to anything: for built-in owners that is not reckoned with here, because an install
+that may read few kinds could delete nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from skoupa.kube.resources import Resource
+
+# Kinds of Kubernetes itself whose objects own others, and what they own directly. The rest of the built-in kinds own
+# nothing by themselves; custom kinds may own anything.
+_OWNED: Final[dict[str, frozenset[str]]] = {
+    "deployments.apps": frozenset({"replicasets.apps"}),
+    "replicasets.apps": frozenset({"pods"}),
+    "replicationcontrollers": frozenset({"pods"}),
+    "statefulsets.apps": frozenset({"pods", "controllerrevisions.apps", "persistentvolumeclaims"}),
+    "daemonsets.apps": frozenset({"pods", "controllerrevisions.apps"}),
+    "jobs.batch": frozenset({"pods"}),
+    "cronjobs.batch": frozenset({"jobs.batch"}),
+    "pods": frozenset(
+        {
+            "persistentvolumeclaims",
+            "podcertificaterequests.certificates.k8s.io",
+            "resourceclaims.resource.k8s.io",
+        }
+    ),
+    "endpoints": frozenset({"endpointslices.discovery.k8s.io"}),
+    "services": frozenset({"endpointslices.discovery.k8s.io"}),
+    "nodes": frozenset(
+        {
+            "csinodes.storage.k8s.io",
+            "leases.coordination.k8s.io",
+            "pods",
+            "resourceslices.resource.k8s.io",
+        }
+    ),
+}
+# By name: `gateway.networking.k8s.io` and others that sound alike are definitions somebody installed.
+_BUILT_IN_GROUPS: Final = frozenset(
+    {
+        "",
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "apps",
+        "authentication.k8s.io",
+        "authorization.k8s.io",
+        "autoscaling",
+        "batch",
+        "certificates.k8s.io",
+        "coordination.k8s.io",
+        "discovery.k8s.io",
+        "events.k8s.io",
+        "extensions",
+        "flowcontrol.apiserver.k8s.io",
+        "internal.apiserver.k8s.io",
+        "networking.k8s.io",
+        "node.k8s.io",
+        "policy",
+        "rbac.authorization.k8s.io",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io",
+        "storagemigration.k8s.io",
+    }
+)
+
+
+def _all_owned(kind: str) -> frozenset[str]:
+    """Also what hangs on what it owns."""
+    found: set[str] = set()
+    ahead = [kind]
+    while ahead:
+        further = _OWNED.get(ahead.pop(), frozenset()) - found
+        found |= further
+        ahead += further
+    return frozenset(found)
+
+
+_TAKEN_ALONG: Final = {kind: _all_owned(kind) for kind in _OWNED}
+
+
+def might_own(owner: Resource, owned: Resource) -> bool:
+    """Whether deleting an object of one kind may take along objects of the other, however far down its owners go."""
+    known = _TAKEN_ALONG.get(owner.qualified)
+    if known is not None:
+        return owned.qualified in known
+    # An owner lives in the same namespace, or in none.
+    return owner.group not in _BUILT_IN_GROUPS and (owned.namespaced or not owner.namespaced)

@@ -1,0 +1,71 @@
+"""The trash in a SQLite file: what is read from it, forgotten and erased.
+
+A query never leaves it to SQLite where to begin: without statistics it takes the bodies first, and looks at all of them
+for each row.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from skoupa.ledger import bodies
+from skoupa.ledger.connecting import Connection
+from skoupa.ledger.rows import Body
+
+_AT_ONCE: Final = 500
+
+
+def read(connection: Connection, entry_ids: Sequence[str]) -> dict[str, tuple[Body, ...]]:
+    rows = connection.raw.execute(
+        "SELECT e.id, b.part, b.form, b.data FROM json_each(?) AS wanted"
+        " CROSS JOIN skoupa_entries AS e CROSS JOIN skoupa_bodies AS b"
+        " WHERE e.cluster = ? AND e.id = wanted.value AND b.cluster = e.cluster AND b.uid = e.uid",
+        (json.dumps(list(dict.fromkeys(entry_ids))), connection.number),
+    )
+    return bodies.by_entry(rows)
+
+
+def before_limit(connection: Connection, *, most_bytes: int) -> float:
+    """The time before which everything has to go, so that the rest takes no more than that."""
+    assert connection.number is not None
+    query = bodies.newest_too_many_query(connection.number, most_bytes=most_bytes)
+    (at,) = connection.raw.execute(*query).fetchone()
+    return -math.inf if at is None else math.nextafter(at, math.inf)
+
+
+def forget(connection: Connection, *, before: float, now: float) -> int:
+    """A piece of it, so that nobody who writes waits long."""
+    assert connection.number is not None
+    with connection.transaction() as cursor:
+        query = bodies.old_query(connection.number, before=before, limit=_AT_ONCE)
+        keys = cursor.execute(*query).fetchall()
+        cursor.executemany("DELETE FROM skoupa_bodies WHERE cluster = ? AND uid = ?", keys)
+        when = bodies.forgotten(now)
+        cursor.executemany(
+            "UPDATE skoupa_entries SET kept = ? WHERE cluster = ? AND uid = ?", [(when, *key) for key in keys]
+        )
+    return len(keys)
+
+
+def purge(connection: Connection, entry_id: str) -> bool:
+    """Overwritten in the file, and gone from the WAL as well: somebody has a right to that."""
+    raw = connection.raw
+    raw.execute("PRAGMA secure_delete = ON").fetchall()
+    try:
+        with connection.transaction() as cursor:
+            key = (connection.number, entry_id)
+            cursor.execute(
+                "DELETE FROM skoupa_bodies WHERE cluster = ?1 AND uid IN"
+                " (SELECT uid FROM skoupa_entries WHERE cluster = ?1 AND id = ?2)",
+                key,
+            )
+            there = cursor.rowcount > 0
+            if there:
+                cursor.execute("UPDATE skoupa_entries SET kept = -1 WHERE cluster = ? AND id = ?", key)
+    finally:
+        raw.execute("PRAGMA secure_delete = OFF").fetchall()
+    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return there

@@ -1,0 +1,65 @@
+"""Deletes that failed and are tried again: what the last try of each object said, so that it is told once.
+
+The same refusal comes back with every try, for hours. It is news the first time, and again after another one came in
+between. Words that change from try to try (a request's id, a time) do not make it another one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from skoupa.errors import ApiError, SkoupaError
+from skoupa.facts.rows import Row, Uid
+
+_WITH_DIGITS: Final = re.compile(r"\S*\d\S*")
+# These say something about the server, or about us, and nothing about the object.
+_NOT_THE_OBJECTS: Final = frozenset({401, 404, 408, 409, 429})
+
+
+class Failure(msgspec.Struct, frozen=True, gc=False):
+    """`words` are those of all objects alike; `gist` is what has to change to make it another failure."""
+
+    code: int
+    words: str
+    gist: str
+
+
+class Failures:
+    def __init__(self) -> None:
+        self._last: dict[Uid, Failure] = {}
+
+    def note(self, row: Row, error: SkoupaError) -> bool:
+        """Whether it is another failure than that of the last try."""
+        code = error.code if isinstance(error, ApiError) else 0
+        words = shared_words(row, error)
+        failure = Failure(code, words, _WITH_DIGITS.sub("", words))
+        before = self._last.get(row.uid)
+        self._last[row.uid] = failure
+        return before is None or (before.code, before.gist) != (failure.code, failure.gist)
+
+    def forget(self, uid: Uid) -> None:
+        self._last.pop(uid, None)
+
+    def most_frequent(self, counts: Callable[[Uid], bool]) -> tuple[int, str]:
+        """How many of those that `counts` have failed, and the words of most of them."""
+        found = Counter(failure.words for uid, failure in self._last.items() if counts(uid))
+        return found.total(), found.most_common(1)[0][0] if found else ""
+
+
+def refused(error: SkoupaError) -> bool:
+    """Whether somebody decided that this very object must not go; a server in trouble decides nothing."""
+    return isinstance(error, ApiError) and 400 <= error.code < 500 and error.code not in _NOT_THE_OBJECTS
+
+
+def server_words(error: SkoupaError) -> str:
+    return (isinstance(error, ApiError) and error.status.message) or error.message
+
+
+def shared_words(row: Row, error: SkoupaError) -> str:
+    """What the server said, without the name, which would make each one different."""
+    return server_words(error).replace(f'"{row.name}"', "…").replace(f"{row.resource.plural}/{row.name}", "…")

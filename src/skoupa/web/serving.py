@@ -1,0 +1,199 @@
+"""The listener of `skoupa run` for people: every question is bounded, and nobody is answered without a token.
+
+It has an address of its own, apart from /metrics and the probes: those are asked in the clear and by anybody, this one
+speaks TLS where it can and carries tokens. A client that is slow, or sends much, ends by a time limit and holds up
+nobody else; when too many ask, the rest is told to come back. No header is ever logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from skoupa import names
+from skoupa.clock import Clock
+from skoupa.errors import SkoupaError, Status
+from skoupa.install.history import is_served
+from skoupa.kube.client import Client
+from skoupa.kube.reviews import Caller
+from skoupa.ledger.nowhere import NoStore
+from skoupa.ledger.store import Store
+from skoupa.ledger.trash.sealing import Seal, read_keys
+from skoupa.report.endpoints import listening
+from skoupa.report.log import Log
+from skoupa.settings import Settings
+from skoupa.web.certificate import own_context
+from skoupa.web.history import HistoryApi
+from skoupa.web.identities import Identities
+from skoupa.web.permissions import Permissions
+from skoupa.web.refusing import Refused, status_of
+from skoupa.web.shapes import BODIES, HISTORY, RESTORED, CameBack, Document, Line, question_of, status_body
+
+MOST_AT_ONCE: Final = 16
+_ANSWER_SECONDS: Final = 25.0
+_WRITE_SECONDS: Final = 30.0
+_MOST_SENT: Final = 256 * 1024
+# Tokens of large organisations list all groups of a person.
+_LONGEST_HEADER: Final = 64 * 1024
+_NO_LEDGER: Final = "this controller keeps no history: its setting ledger.dsn is none"
+
+_encoder: Final = msgspec.json.Encoder()
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@asynccontextmanager
+async def history_served(client: Client, store: Store, *, settings: Settings, log: Log) -> AsyncIterator[str]:
+    """Serves while the block runs, where `api.address` says, and gives the address in use."""
+    if not is_served(settings):
+        yield ""
+        return
+    context = own_context(client.clock.now())
+    if context is None:
+        log(
+            "history is served without TLS",
+            level="warning",
+            why="tokens cross the cluster's network in the clear: install 'skoupa[encryption]'",
+        )
+    app = Desk(client, store, settings=settings, log=log).application()
+    async with listening(
+        app,
+        settings.api.address,
+        setting="api.address",
+        ssl_context=context,
+        longest_header=_LONGEST_HEADER,
+    ) as address:
+        log("history is served", address=address, tls="yes" if context else "no")
+        yield address
+
+
+class Desk:
+    def __init__(self, client: Client, store: Store, *, settings: Settings, log: Log) -> None:
+        self._clock: Clock = client.clock
+        self._log = log
+        self._identities = Identities(client)
+        self._kept = not isinstance(store, NoStore)
+        self._under_way = 0
+        self._told = False
+        trash = settings.trash
+
+        def seal() -> Seal:
+            return Seal(cluster=store.cluster, keys=read_keys(file=trash.key_file, variable=trash.key_env))
+
+        self._api = HistoryApi(store, Permissions(client), seal=seal)
+
+    def application(self) -> web.Application:
+        app = web.Application(client_max_size=_MOST_SENT, middlewares=[self._guarded])
+        app.add_routes(
+            [
+                web.get(HISTORY, self._find),
+                web.get(f"{HISTORY}/{{id}}", self._get),
+                web.get(BODIES, self._bodies),
+                web.delete(f"{BODIES}/{{id}}", self._purge),
+                web.post(RESTORED, self._came_back),
+            ]
+        )
+        app.on_response_prepare.append(_without_date)
+        return app
+
+    @web.middleware
+    async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if self._under_way >= MOST_AT_ONCE:
+            busy = Refused(429, "TooManyRequests", "the controller answers too many others; ask again")
+            return _refusing(busy.status)
+        self._under_way += 1
+        try:
+            return await handler(request)
+        except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
+            unknown = "this controller does not know such a question"
+            return _refusing(Refused(404, "UnknownPath", unknown).status)
+        except web.HTTPRequestEntityTooLarge:
+            return _refusing(Refused(413, "BadRequest", "that is too much at once").status)
+        except ConnectionError:
+            # Whoever asked is gone.
+            raise
+        except Exception as error:  # noqa: BLE001 - the boundary
+            status = status_of(error)
+            if status.code == 500:
+                self._log("failed to answer", level="error", path=request.path, error=type(error).__name__)
+            elif (status.code, status.reason) == (403, "CannotAsk") and not self._told:
+                self._told = True
+                self._log("degraded", level="warning", why=f"nobody is shown any history: {status.message}")
+            return _refusing(status)
+        finally:
+            self._under_way -= 1
+
+    async def _caller(self, request: web.Request) -> Caller:
+        caller = await self._identities.caller(request.headers.get(names.CALLER_HEADER, ""))
+        if not self._kept:
+            raise Refused(404, "NoLedger", _NO_LEDGER)
+        return caller
+
+    async def _find(self, request: web.Request) -> web.Response:
+        async with self._clock.timeout(_ANSWER_SECONDS):
+            caller = await self._caller(request)
+            return _answer(await self._api.find(caller, question_of(request.query.items())))
+
+    async def _get(self, request: web.Request) -> web.Response:
+        async with self._clock.timeout(_ANSWER_SECONDS):
+            caller = await self._caller(request)
+            return _answer(await self._api.get(caller, request.match_info["id"]))
+
+    async def _purge(self, request: web.Request) -> web.Response:
+        async with self._clock.timeout(_ANSWER_SECONDS):
+            caller = await self._caller(request)
+            done = await self._api.purge(caller, request.match_info["id"])
+        if done.number:
+            self._log("purged from the trash", id=request.match_info["id"], by=caller.username)
+        return _answer(done)
+
+    async def _came_back(self, request: web.Request) -> web.Response:
+        async with self._clock.timeout(_ANSWER_SECONDS):
+            caller = await self._caller(request)
+            news = msgspec.json.decode(await request.read(), type=CameBack)
+            done = await self._api.came_back(caller, news)
+        self._log("noted what came back", objects=done.number, by=caller.username)
+        return _answer(done)
+
+    async def _bodies(self, request: web.Request) -> web.StreamResponse:
+        async with self._clock.timeout(_ANSWER_SECONDS):
+            caller = await self._caller(request)
+            lines = await self._api.bodies(caller, request.query.getall("id", []))
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        await response.prepare(request)
+        async with aclosing(lines):
+            try:
+                async for line in lines:
+                    await self._write(response, line)
+            except SkoupaError as error:
+                # Too late for a status code: the last line says why there are no more.
+                await self._write(response, Line(refusal=status_of(error)))
+        await response.write_eof()
+        return response
+
+    async def _write(self, response: web.StreamResponse, line: Line) -> None:
+        try:
+            async with self._clock.timeout(_WRITE_SECONDS):
+                await response.write(_encoder.encode(line) + b"\n")
+        except TimeoutError:
+            raise ConnectionResetError("whoever asked does not read the answer") from None
+
+
+async def _without_date(_: web.Request, response: web.StreamResponse) -> None:
+    """Times are read off the API server's answers; it puts its own in where there is none."""
+    response.headers.pop("Date", None)
+
+
+def _answer(document: Document) -> web.Response:
+    return web.Response(body=_encoder.encode(document), content_type="application/json")
+
+
+def _refusing(status: Status) -> web.Response:
+    headers = {"Retry-After": "1"} if status.code == 429 else None
+    return web.Response(
+        body=status_body(status), status=status.code, content_type="application/json", headers=headers
+    )

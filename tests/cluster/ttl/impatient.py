@@ -1,0 +1,31 @@
+"""`skoupa run` that asks every few seconds for what it else asks for once a minute: rights, Namespaces, Kyverno.
+
+A script, started where `python -m skoupa` would be: the same program, with these pauses shorter and nothing else.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Final
+from unittest.mock import patch
+
+from skoupa.__main__ import main
+
+IMPATIENT: Final = ("-P", __file__)
+_PAUSES: Final = (
+    "skoupa.controller.outlook.RIGHTS_SECONDS",
+    "skoupa.controller.namespaces.POLL_SECONDS",
+    "skoupa.controller.beside_kyverno.LOOK_SECONDS",
+)
+_SECONDS: Final = 4.0
+
+
+def run() -> None:
+    with ExitStack() as stack:
+        for pause in _PAUSES:
+            stack.enter_context(patch(pause, _SECONDS))
+        main()
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,61 @@
+"""`skoupa run` for which time goes otherwise: its clock is wrong by what a file says, or its pauses are shorter.
+
+A script, started where `python -m skoupa` would be: the same program with another `Clock` handed in. What never jumps
+(the monotonic clock, sleeps, time-outs) stays true, as on a machine whose clock somebody sets. Shorter are the pauses
+that have jitter: those after a failure, and between two renewals of the Lease. So 200 tries fit into a minute, and each
+of them takes as long as it takes.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+from skoupa.__main__ import main
+from skoupa.clock import SystemClock
+
+
+class OtherTime:
+    """For tests: what to start, and the hand on its clock."""
+
+    def __init__(self, directory: Path, *, shorter: float = 1.0) -> None:
+        self._file = directory / "wrong-by"
+        self._shorter = shorter
+        self.be_wrong_by(0.0)
+
+    @property
+    def program(self) -> tuple[str, ...]:
+        # Not the directory of the script: nothing of the tests is to be found by the process.
+        return ("-P", __file__, str(self._file), str(self._shorter))
+
+    def be_wrong_by(self, seconds: float) -> None:
+        """From now on; positive is ahead. A process never reads half of it."""
+        new = self._file.with_suffix(".new")
+        new.write_text(str(seconds))
+        new.replace(self._file)
+
+
+class WrongClock(SystemClock):
+    def __init__(self, file: Path, *, shorter: float) -> None:
+        super().__init__()
+        self._file = file
+        self._shorter = shorter
+
+    def now(self) -> float:
+        return super().now() + float(self._file.read_text())
+
+    def jitter(self, seconds: float) -> float:
+        return super().jitter(seconds) / self._shorter
+
+
+def run() -> None:
+    program, file, shorter, *words = sys.argv
+    sys.argv = [program, *words]
+    clock = WrongClock(Path(file), shorter=float(shorter))
+    with patch("skoupa.cli.run.SystemClock", return_value=clock):
+        main()
+
+
+if __name__ == "__main__":
+    run()

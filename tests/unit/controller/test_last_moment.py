@@ -1,0 +1,113 @@
+"""What comes to be known while a delete is on its way: it is judged once more as it leaves, each time it leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from skoupa.kube.resources import NAMESPACES
+from skoupa.sim.faults import asking
+from tests.unit.controller.stage import APPS, DEPLOYMENTS, HOUR, MINUTE, SHOP, Stage, story
+
+pytestmark = pytest.mark.unit
+
+DELETES = asking(method="DELETE")
+
+
+@story()
+async def test_a_keep_label_on_what_is_inside_counts_while_the_namespace_is_looked_into(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.namespace("team")
+    await stage.make("precious", namespace="team")
+    slow = asking(verb="list", path="/api/v1/namespaces/team/configmaps")
+    # Once to count what goes along, once to look for what is kept.
+    stage.cluster.faults.delay(6.0, when=slow, times=2)
+    await stage.label("team", resource=NAMESPACES, ttl="5s")
+    await stage.later(14)
+    assert not play.sent("DELETE")
+    await stage.label("precious", namespace="team", keep="true")
+    await stage.later(HOUR)
+    assert "team" in stage.found(NAMESPACES)
+    assert stage.there("precious", namespace="team")
+    assert "precious" in play.why_held("team")
+
+
+@story()
+async def test_a_keep_label_on_its_namespace_counts_while_a_busy_server_makes_it_wait(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.make("web", "1m")
+    stage.cluster.faults.answer(429, when=DELETES, times=1, retry_after=6)
+    await stage.until(62)
+    assert play.sent("DELETE", path="configmaps")
+    await stage.label(SHOP, resource=NAMESPACES, keep="true")
+    await stage.later(HOUR)
+    assert stage.there("web")
+    assert len(play.sent("DELETE", path="configmaps")) == 1
+    assert play.why_held("web").startswith("kept: its Namespace has the label")
+
+
+@story(also=APPS)
+async def test_a_keep_label_on_a_dependent_counts_while_its_owner_is_tried_again(stage: Stage) -> None:
+    await stage.play()
+    owner = await stage.make("web", "1m", resource=DEPLOYMENTS)
+    await stage.make("dependent", owner=owner)
+    stage.cluster.faults.answer(503, when=DELETES, times=1, retry_after=4)
+    await stage.until(62)
+    await stage.label("dependent", keep="true")
+    await stage.later(HOUR)
+    assert stage.there("web", DEPLOYMENTS)
+    assert stage.there("dependent")
+
+
+@story()
+async def test_a_label_that_is_taken_off_counts_while_a_busy_server_makes_it_wait(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.make("web", "1m")
+    stage.cluster.faults.answer(429, when=DELETES, times=1, retry_after=6)
+    await stage.until(62)
+    await stage.label("web", ttl=None)
+    await stage.later(HOUR)
+    assert stage.there("web")
+    # That it was labelled no more may also mean that it is gone: the server knows, by the state that was judged.
+    assert all(b"resourceVersion" in request.body for _, request in play.sent("DELETE", path="configmaps"))
+
+
+@story()
+async def test_a_label_that_is_taken_off_saves_what_would_have_gone_by_its_uid_alone(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.make("web", "1m")
+    stage.cluster.faults.answer(409, when=DELETES, times=2)
+    stage.cluster.faults.answer(429, when=DELETES, times=1, retry_after=6)
+    await stage.until(62)
+    assert len(play.sent("DELETE", path="configmaps")) == 3
+    await stage.label("web", ttl=None)
+    await stage.later(HOUR)
+    assert stage.there("web")
+    assert len(play.sent("DELETE", path="configmaps")) == 3
+
+
+@story()
+async def test_a_namespace_that_is_written_to_all_the_time_never_goes_by_its_uid_alone(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.namespace("team")
+    stage.cluster.faults.answer(409, when=DELETES, times=20)
+    await stage.label("team", resource=NAMESPACES, ttl="1m")
+    await stage.later(HOUR)
+    assert "team" not in stage.found(NAMESPACES)
+    sent = play.sent("DELETE", path="/namespaces/team")
+    assert len(sent) == 21
+    assert all(b"resourceVersion" in request.body for _, request in sent)
+
+
+@story()
+async def test_conflicts_without_end_are_told_and_tried_with_pauses(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.make("web", "1m", annotations={"cleanup.kyverno.io/propagation-policy": "Foreground"})
+    stage.cluster.faults.answer(409, when=DELETES, times=None, seconds=HOUR)
+    await stage.later(10 * MINUTE)
+    assert stage.there("web")
+    assert play.told("delete failed", "web")
+    assert play.overdue == {"failing": 1}
+    # Nine minutes with pauses of up to 45 s, six requests each.
+    assert len(play.sent("DELETE", path="configmaps")) < 6 * 40
+    await stage.later(HOUR)
+    assert not stage.there("web")

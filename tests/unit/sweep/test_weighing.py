@@ -1,0 +1,142 @@
+"""The scales: which runs of a rule are too much, by the numbers alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skoupa.facts.rows import Uid, pack_uid
+from skoupa.judge.mechanism import Run
+from skoupa.settings import BrakeSettings
+from skoupa.sim.clock import VirtualClock, run
+from skoupa.sweep.ceilings import Ceiling, Ceilings, Going
+from skoupa.sweep.tripping import Tripped
+from skoupa.sweep.weighing import Load, Part, Scales
+
+pytestmark = pytest.mark.unit
+
+RULE = "ClusterCleanupPolicy/old"
+
+
+def uid(number: int) -> Uid:
+    return pack_uid(f"00000000-0000-0000-0000-{number:012}")
+
+
+def parts(count: int, kind: str = "configmaps", **more: Any) -> list[Part]:
+    return [Part(kind=kind, namespace="shop", **more) for _ in range(count)]
+
+
+def weigh(
+    claimed: list[Part],
+    *,
+    gone: list[Part] | None = None,
+    totals: dict[str, int] | None = None,
+    largest: int | None = None,
+    most: int | None = None,
+    ceilings: tuple[Ceiling, ...] = (),
+    before: int = 0,
+    allowed: int = 0,
+    **settings: Any,
+) -> Tripped | None:
+    async def main(clock: VirtualClock) -> Tripped | None:
+        bounds = Ceilings(clock, ceilings)
+        for _ in range(before):
+            bounds.reserve(Going(namespace="shop", rule="another"))
+        if allowed:
+            bounds.allow(("rule", RULE), allowed)
+        named = Run(mechanism="policies", rule=RULE, name="1", most=most)
+        load = Load(
+            run=named,
+            claimed={uid(number): part for number, part in enumerate(claimed)},
+            gone=tuple(gone or ()),
+        )
+        scales = Scales(BrakeSettings(**settings), bounds)
+        known = totals or {}
+        there = {kind: known.get(kind, 10**6) for kind in scales.doubtful(load)}
+        return scales.weigh(load, totals=there, largest=largest)
+
+    return run(main)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "total", "stopped"),
+    [(20, 20, False), (21, 21, True), (30, 100, False), (31, 100, True), (21, 70, False), (21, 69, True)],
+)
+def test_a_share_is_too_large_over_twenty_objects_and_thirty_percent(
+    claimed: int, total: int, *, stopped: bool
+) -> None:
+    assert (weigh(parts(claimed), totals={"configmaps": total}) is not None) is stopped
+
+
+def test_the_share_counts_what_went_before_on_both_sides() -> None:
+    assert weigh(parts(10), gone=parts(20), totals={"configmaps": 80}) is None
+    found = weigh(parts(11), gone=parts(20), totals={"configmaps": 80})
+    assert found is not None
+    assert "claims 31 of all 100 configmaps (31 %)" in found.by
+    assert "20 went before" in found.by
+
+
+def test_a_run_is_over_the_maximum_with_what_it_takes_along() -> None:
+    along = (("pods", 1000),)
+    assert weigh(parts(1, "widgets", along=along), max_per_run=1001) is None
+    found = weigh(parts(1, "widgets", along=along), max_per_run=1000)
+    assert found is not None
+    assert found.span == "max-per-run"
+
+
+def test_parents_are_counted_by_kind() -> None:
+    assert weigh([*parts(3, "namespaces"), *parts(3, "persistentvolumeclaims")]) is None
+    found = weigh(parts(4, "persistentvolumeclaims"))
+    assert found is not None
+    assert found.span == "parents"
+
+
+@pytest.mark.parametrize(
+    ("claimed", "largest", "stopped"),
+    [(51, None, False), (50, 0, False), (51, 0, True), (100, 10, False), (101, 10, True)],
+)
+def test_a_surge_is_more_than_fifty_and_ten_times_the_largest_run(
+    claimed: int, largest: int | None, *, stopped: bool
+) -> None:
+    assert (weigh(parts(claimed), largest=largest) is not None) is stopped
+
+
+def test_a_ceiling_needs_room_for_all_of_it_at_once() -> None:
+    shop = Ceiling(span="namespace", seconds=60, most=30)
+    assert weigh(parts(20), ceilings=(shop,), before=10) is None
+    found = weigh(parts(21), ceilings=(shop,), before=10)
+    assert found is not None
+    assert found.spec.scope.policy == RULE
+    assert "brakes.namespacePerMinute" in found.by
+
+
+def test_an_allowance_lets_as_much_pass_as_was_released_and_not_one_more() -> None:
+    everything: dict[str, Any] = {"totals": {"configmaps": 50}, "largest": 0, "max_per_run": 10}
+    assert weigh(parts(50), allowed=50, **everything) is None
+    assert weigh(parts(51), allowed=50, **everything) is not None
+
+
+@given(
+    claimed=st.lists(st.sampled_from(["configmaps", "pods", "namespaces"]), max_size=60),
+    totals=st.fixed_dictionaries(
+        {kind: st.integers(0, 300) for kind in ("configmaps", "pods", "namespaces")}
+    ),
+    largest=st.none() | st.integers(0, 10),
+)
+def test_what_passes_is_within_every_limit(
+    claimed: list[str], totals: dict[str, int], largest: int | None
+) -> None:
+    found = weigh([Part(kind=kind, namespace="shop") for kind in claimed], totals=totals, largest=largest)
+    if found is not None:
+        assert found.by.startswith(RULE)
+        assert msgspec.to_builtins(found.spec.scope) == {"policy": RULE}
+        return
+    assert claimed.count("namespaces") <= 3
+    for kind in set(claimed):
+        number = claimed.count(kind)
+        assert number <= 20 or number <= 0.3 * max(number, totals[kind])
+    assert len(claimed) <= 50 or largest is None or len(claimed) <= 10 * largest
