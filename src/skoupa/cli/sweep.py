@@ -148,6 +148,7 @@ class Sweeping:
             look_around=Surroundings(world.client, survey.knowledge).look,
             intend=record.intend,
             known=survey.knowledge.store.get,
+            keep_changes=lambda: survey.knowledge.keep_changes,
         )
         use_trash(record, world.client, knowledge=survey.knowledge)
         rate = RateCeiling(clock, per_second=self._settings.rate.deletions_per_second)

@@ -128,6 +128,7 @@ class Engine:
                 look_around=surroundings.look,
                 intend=self.record.intend,
                 known=self.knowledge.store.get,
+                keep_changes=lambda: self.knowledge.keep_changes,
                 epoch=lambda: self.braking.brakes.epoch,
             ),
             gate=self.braking.gate,

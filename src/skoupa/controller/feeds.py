@@ -85,6 +85,8 @@ class Feeds:
         self._on_health = on_health
         self._on_release = on_release
         self._open: dict[Key, tuple[Feed, asyncio.Task[None]]] = {}
+        # None: to be looked up among those that are open.
+        self._of_namespaces: list[Feed] | None = None
         # Open although nobody wants them: until another feed has taken over.
         self._leaving: set[Key] = set()
         self._verification = Verification(client, knowledge=knowledge, rights=rights)
@@ -120,6 +122,7 @@ class Feeds:
                     on_health=self._on_health,
                 )
                 self._open[key] = (feed, self._group.create_task(feed.run()))
+                self._of_namespaces = None
         self._leaving = self._open.keys() - set(wanted)
         self._close_left()
         self._hold_where_unseen()
@@ -138,6 +141,7 @@ class Feeds:
             if key.sees_kept and not taken_over:
                 self._knowledge.kept.retain((key.resource.qualified, key.namespace))
             self._open.pop(key)[1].cancel()
+            self._of_namespaces = None
 
     def _release(self) -> None:
         """What is kept is seen again where a feed has read its list."""
@@ -242,14 +246,19 @@ class Feeds:
 
     def namespaces_heard_at(self) -> float:
         """When the watch of all Namespaces last showed that it is alive, by the clock that never jumps."""
+        if self._of_namespaces is None:
+            # Asked before every delete, and there are many feeds.
+            self._of_namespaces = [
+                feed
+                for key, (feed, _) in self._open.items()
+                if key.resource.qualified == NAMESPACES.qualified and not key.labels
+            ]
+        heard = (feed.health for feed in self._of_namespaces)
         return max(
             (
-                feed.health.heard_at
-                for key, (feed, _) in self._open.items()
-                if key.resource.qualified == NAMESPACES.qualified
-                and not key.labels
-                and feed.health.heard_at is not None
-                and feed.health.behind_since is None
+                health.heard_at
+                for health in heard
+                if health.heard_at is not None and health.behind_since is None
             ),
             default=float("-inf"),
         )

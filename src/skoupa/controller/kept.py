@@ -153,8 +153,10 @@ class KeptIndex:
         self, row: Row, *, client: Client, discovery: Discovery, now: float
     ) -> Hold | None:
         """Reads the chains that may lead to this object once more: somebody may have adopted its dependents."""
-        climber = _Climber(client, discovery)
-        for kept in [found for found in self if found.row.owners and _near(found.row, row)]:
+        near = [found for found in self if found.row.owners and _near(found.row, row)] if len(self) else ()
+        climber = _Climber(client, discovery) if near else None
+        for kept in near:
+            assert climber is not None
             until = kept_until(kept.row.label(names.KEEP_LABEL), now)
             if until is None or kept.row.uid == row.uid:
                 continue

@@ -71,6 +71,8 @@ class Knowledge:
         self.namespace_doubt: Callable[[str], str] | None = None
         # Before something in one of them goes: makes sure that what is known of it is fresh, or says what holds.
         self.freshen_namespace: Callable[[str], Awaitable[Hold | None]] | None = None
+        # How often something that others hang on changed: who judged can tell whether that still counts.
+        self.keep_changes = 0
         self.brakes: Pulled = NO_BRAKES
         self.brake_guard = BrakeGuard(lambda: self.brakes)
         self.protection = Protection(
@@ -105,6 +107,7 @@ class Knowledge:
                 self.renoticed.add(row.name)
             route = after.annotation(names.NOTIFY_ANNOTATION) if after else None
             _note(self._namespace_routes, row, route)
+        self.keep_changes += changed
         return changed
 
     def notice_in(self, namespace: str) -> str | None:

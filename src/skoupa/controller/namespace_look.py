@@ -58,11 +58,14 @@ class NamespaceLook:
 
     async def freshen(self, name: str) -> Hold | None:
         """Afterwards what is known of it is fresh, or there is a Hold."""
+        answer = self._answers.get(name)
+        if answer is not None and self._is_fresh(answer.read_at):
+            return self._hold(answer)
         feeds = self._feeds()
         # Without the right: told and nothing else where it was never there, and a Hold already where it is lost.
         if feeds is None or feeds.denied(NAMESPACES) or self._is_fresh(feeds.namespaces_heard_at()):
             return None
-        answer = self._answers.setdefault(name, _Answer())
+        answer = answer or self._answers.setdefault(name, _Answer())
         async with answer.lock:
             if not self._is_fresh(answer.read_at):
                 await self._read(name, answer)

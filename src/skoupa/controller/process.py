@@ -51,6 +51,7 @@ from skoupa.settings import Settings
 from skoupa.sweep.record import Record
 
 LAST_WORDS_SECONDS: Final = 10.0
+YOUNG_OBJECTS: Final = 20_000
 TRIES_IN_A_LEASE: Final = 5
 
 
@@ -212,9 +213,11 @@ class Process:
             watches=len(feeds) if feeds is not None else 0,
             unreadable=unreadable(feeds, blind=self.engine.knowledge.blind) if feeds is not None else "",
         )
-        # What was read at the start mostly stays: the collector need not walk it again and again.
+        # What was read at the start mostly stays, and what a delete leaves behind is no circle: the collector need not walk
+        # it again and again.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
 
     async def _tell_leads(self) -> None:
         assert self.election is not None

@@ -7,6 +7,7 @@ hangs on. Where kept objects of a kind can't be read, everything that might take
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Final
 
 import msgspec
 
@@ -17,6 +18,9 @@ from skoupa.judge.protection import finite, kept_until
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from skoupa.model.reasons import Reason, reason
 from skoupa.model.verdicts import Claim, Hold
+
+_DEFINITION: Final = CUSTOM_RESOURCE_DEFINITIONS.kind
+_DEFINITION_GROUP: Final = CUSTOM_RESOURCE_DEFINITIONS.group
 
 
 class Ancestry(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +80,8 @@ class CascadeGuard:
             for found in self._blind()
             if _might_contain(row, found.resource) or (cascades and might_own(row.resource, found.resource))
         ]
+        if not blind:
+            return
         for code, behind in (("keeps-unknown", False), ("keeps-behind", True)):
             some = [found for found in blind if found.behind == behind]
             if some:
@@ -131,7 +137,7 @@ def is_namespace(row: Row) -> bool:
 
 
 def is_definition(row: Row) -> bool:
-    return row.resource.qualified == CUSTOM_RESOURCE_DEFINITIONS.qualified
+    return row.resource.kind == _DEFINITION and row.resource.group == _DEFINITION_GROUP
 
 
 def called(row: Row) -> str:

@@ -159,7 +159,7 @@ class TtlMechanism:
             propagation=wish if wish in _PROPAGATIONS else "Background",  # type: ignore[arg-type]
             author=row.labelled_by if lifetime is not None and lifetime.key == names.TTL_LABEL else "",
             # An annotation is easily written anew, as CI does with every use: the delete has to name what was judged.
-            on_labels_alone=all(row.annotation(key) is None for key in self._deciding),
+            on_labels_alone=not row.annotations or all(row.annotation(key) is None for key in self._deciding),
         )
 
     def _holds(self, row: Row, written: tuple[Written, ...], now: float) -> Iterator[Hold]:
@@ -184,8 +184,13 @@ class TtlMechanism:
             return reason("lifetime-over", limit=self._longest_text)
         if isinstance(lifetime.reading, At):
             return reason("ttl-date", key=lifetime.key, value=lifetime.value)
-        since = whole_seconds(_since(row, lifetime))
-        return reason("ttl-expired", key=lifetime.key, value=lifetime.value, since=since)
+        return _expired(lifetime.key, lifetime.value, _since(row, lifetime))
+
+
+@lru_cache(4096)
+def _expired(key: str, value: str, since: int) -> Reason:
+    """Objects come in masses, and those of one moment share their reason."""
+    return reason("ttl-expired", key=key, value=value, since=whole_seconds(since))
 
 
 def _since(row: Row, lifetime: Written) -> int:
@@ -212,7 +217,8 @@ def _remarks(row: Row, written: tuple[Written, ...], now: float) -> Iterator[Rea
         elif not isinstance(reading, Never):
             for warning in reading.warnings:
                 yield reason("ttl-short", key=key, value=value, what=warning.text)
-    for key in dict.fromkeys(lifetime.refresh_key for lifetime in written if lifetime.refresh_key):
+    refreshing = (lifetime.refresh_key for lifetime in written if lifetime.refresh_key)
+    for key in dict.fromkeys(refreshing) if row.annotations else ():
         # A date is not moved by a refresh, however it is written.
         dated = all(isinstance(found.reading, At) for found in written if found.refresh_key == key)
         yield from _of_refresh(row, key, now, counts=not dated)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -184,5 +185,6 @@ def problems(told: Iterable[Reason]) -> tuple[Reason, ...]:
     return tuple(one for one in told if REASONS[one.code].role == "problem")
 
 
+@lru_cache(4096)
 def render(told: Reason) -> str:
     return REASONS[told.code].text.format(**dict(told.facts))

@@ -68,16 +68,16 @@ class Reporter:
         kind = row.resource.qualified
         self._metrics.count("skoupa_deletions_total", kind, claim.mechanism)
         self._metrics.lag(claim.mechanism, at - claim.due)
-        again = will_return(row)
+        again, why = will_return(row), render(claim.reason)
         self._say(
             "deleted",
             row,
-            why=render(claim.reason),
+            why=why,
             lag=f"{at - claim.due:.3f}",
             terminating=terminating,
             note=render(again) if again else "",
         )
-        self._notify(row, "deleted", why=render(claim.reason), at=at)
+        self._notify(row, "deleted", why=why, at=at)
         if self.bundles is not None:
             self.bundles.add(row, claim, at)
 

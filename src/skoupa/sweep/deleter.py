@@ -3,7 +3,8 @@
 A delete names the very state that was judged (uid and resourceVersion). On a conflict the fresh object is judged anew.
 A Claim that rests on labels alone, judged the same three times in a row, then goes with the uid only: an object that is
 written to all the time must not escape, and nothing that matters for the Claim has changed. What takes all that is in it
-along never goes so. Before anything is sent the intent is on record, and all is judged once more as the bytes leave.
+along never goes so. Before anything is sent the intent is on record, and what was not judged just now is judged once more
+as the bytes leave.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from skoupa.kube.objects import METADATA, Partial
 from skoupa.model.verdicts import Claim, Hold, Verdict
 
 EQUAL_VERDICTS: Final = 3
+# A verdict that young is not asked for again: news takes longer to arrive.
+_YOUNG_SECONDS: Final = 0.05
 # An object that changes with every look is not worth following for ever within one attempt.
 _MOST_LOOKS: Final = 6
 
@@ -41,7 +44,8 @@ class Deleter:
 
     `intend` writes down what is about to be sent; what it raises keeps the object. A delete that waited (for a look around,
     its turn, a server that asked for patience) is judged again on what is `known` by then, before each try, and withdrawn
-    where something holds it. `epoch` grows with every Brake but those of our own ceilings: under these it has its place.
+    where something holds it; one that did not wait only where `keep_changes` says that it may be kept now. `epoch` grows
+    with every Brake but those of our own ceilings: under these it has its place.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Deleter:
         look_around: Callable[[Row, Claim], Awaitable[Verdict | None]],
         intend: Callable[[Row, Claim], Awaitable[Hold | None]],
         known: Callable[[Uid], Row | None],
+        keep_changes: Callable[[], int],
         epoch: Callable[[], int] = lambda: 0,
     ) -> None:
         self._client = client
@@ -64,6 +69,7 @@ class Deleter:
         self._look_around = look_around
         self._intend = intend
         self._known = known
+        self._keep_changes = keep_changes
         self._epoch = epoch
 
     async def delete(self, row: Row, claim: Claim) -> Outcome:
@@ -72,7 +78,7 @@ class Deleter:
         An object that changed again and again while it was judged is a Conflict: it is tried again later.
         """
         equal = 1
-        epoch = self._epoch()
+        judged, epoch = self._judged(), self._epoch()
         intended: tuple[Claim, str] | None = None
         for left in range(_MOST_LOOKS - 1, -1, -1):
             around = await self._look_around(row, claim)
@@ -95,7 +101,9 @@ class Deleter:
                     resource_version="" if by_uid_alone else row.resource_version,
                     propagation=claim.propagation,
                     rule=f"{claim.mechanism}; {claim.rule}",
-                    still_wanted=self._still_wanted(row, claim, epoch, by_uid_alone=by_uid_alone),
+                    still_wanted=self._still_wanted(
+                        row, claim, judged=judged, epoch=epoch, by_uid_alone=by_uid_alone
+                    ),
                 )
             except NotFound:
                 return Outcome(what="gone", row=row, claim=claim)
@@ -106,7 +114,7 @@ class Deleter:
                 if fresh is None or fresh.uid != row.uid:
                     return Outcome(what="gone", row=row, claim=claim)
                 self._on_fresh(fresh)
-                now, epoch = self._clock.now(), self._epoch()
+                now, judged, epoch = self._clock.now(), self._judged(), self._epoch()
                 verdict = self._judge(fresh, now)
                 again = verdict.claim(now)
                 if again is None:
@@ -117,18 +125,32 @@ class Deleter:
             return Outcome(what="deleted" if deleted.gone else "terminating", row=row, claim=claim)
         raise AssertionError("the last look returns or raises")
 
+    def _judged(self) -> tuple[float, int]:
+        """When it was, and on which state of what is kept."""
+        return self._clock.monotonic(), self._keep_changes()
+
     async def around(self, row: Row, claim: Claim) -> Verdict | None:
         """The fresh look by itself, for who only observes: the verdict that keeps it, or None."""
         return await self._look_around(row, claim)
 
-    def _still_wanted(self, row: Row, claim: Claim, epoch: int, *, by_uid_alone: bool) -> Callable[[], bool]:
+    def _still_wanted(
+        self, row: Row, claim: Claim, *, judged: tuple[float, int], epoch: int, by_uid_alone: bool
+    ) -> Callable[[], bool]:
         def still() -> bool:
-            now, newest = self._clock.now(), self._known(row.uid)
+            now = self._clock.now()
+            if claim.due > now:
+                # The clock was wrong, and is right again.
+                return False
+            at, keep_changes = judged
+            young = self._clock.monotonic() - at <= _YOUNG_SECONDS and self._keep_changes() == keep_changes
+            if young and self._epoch() == epoch and not by_uid_alone:
+                return True
+            newest = self._known(row.uid)
             if newest is None and by_uid_alone:
                 # Gone, or without its label: by the state that was judged the server can tell, by the uid it can't.
                 return False
             verdict = self._judge(newest or row, now)
-            if not verdict.claims or verdict.claims[0] != claim or claim.due > now:
+            if not verdict.claims or verdict.claims[0] != claim:
                 return False
             if self._epoch() != epoch:
                 return not verdict.holds
