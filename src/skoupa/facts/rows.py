@@ -60,8 +60,8 @@ class Owner(msgspec.Struct, frozen=True, gc=False):
 class Row(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Times are whole seconds since the epoch; `deleted_at` is 0 while nobody has asked for its deletion.
 
-    `labelled_at` is when its TTL label was written, where that was a good while after its creation, else 0;
-    `NOBODY_KNOWS` where the server does not tell. `labelled_by` is the program by which it was written last.
+    `labelled` is when its TTL label was written, where that was a good while after its creation, else 0, and the program by
+    which it was written last; `NOBODY_KNOWS` where the server does not tell.
     `annotations` are those worth remembering, and under `REFRESH_WRITTEN` when the refresh was written.
     """
 
@@ -76,8 +76,16 @@ class Row(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     annotations: Pairs
     owners: tuple[Owner, ...]
     finalizers: tuple[str, ...] = ()
-    labelled_at: int = 0
-    labelled_by: str = ""
+    # One field for both, since most rows share it: a field more makes every row larger.
+    labelled: tuple[int, str] = (0, "")
+
+    @property
+    def labelled_at(self) -> int:
+        return self.labelled[0]
+
+    @property
+    def labelled_by(self) -> str:
+        return self.labelled[1]
 
     @property
     def resource_version(self) -> str:
@@ -144,7 +152,7 @@ class Extraction:
     def row(self, resource: Resource, found: Partial) -> Row:
         meta = found.metadata
         version = meta.resource_version
-        written, by = _labelled(meta) if meta.labels and names.TTL_LABEL in meta.labels else (0, "")
+        labelled = _labelled(meta) if meta.labels and names.TTL_LABEL in meta.labels else (0, "")
         return Row(
             resource=resource,
             namespace=self._strings.one(meta.namespace),
@@ -157,8 +165,7 @@ class Extraction:
             annotations=self._wanted(meta),
             owners=self._owners(meta.owner_references) if meta.owner_references else (),
             finalizers=self._sets.one(tuple(meta.finalizers)) if meta.finalizers else (),
-            labelled_at=written,
-            labelled_by=self._strings.one(by),
+            labelled=self._sets.one(labelled),
         )
 
     def prune(self, rows: Iterable[Row]) -> None:
@@ -169,8 +176,8 @@ class Extraction:
         pairs: set[Hashable] = set()
         texts: set[Hashable] = set()
         for row in rows:
-            used.update((row.labels, row.annotations, row.finalizers, row.owners, *row.owners))
-            texts.update((row.namespace, row.labelled_by))
+            used.update((row.labels, row.annotations, row.finalizers, row.owners, row.labelled, *row.owners))
+            texts.add(row.namespace)
             pairs.update((*row.labels, *row.annotations))
             texts.update(text for pair in (*row.labels, *row.annotations) for text in pair)
         self._sets.keep_only(used)
