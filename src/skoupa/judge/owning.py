@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 
 # Kinds of Kubernetes itself whose objects own others, and what they own directly. The rest of the built-in kinds own
 # nothing by themselves; custom kinds may own anything.
@@ -39,35 +39,6 @@ _OWNED: Final[dict[str, frozenset[str]]] = {
         }
     ),
 }
-# By name: `gateway.networking.k8s.io` and others that sound alike are definitions somebody installed.
-_BUILT_IN_GROUPS: Final = frozenset(
-    {
-        "",
-        "admissionregistration.k8s.io",
-        "apiextensions.k8s.io",
-        "apiregistration.k8s.io",
-        "apps",
-        "authentication.k8s.io",
-        "authorization.k8s.io",
-        "autoscaling",
-        "batch",
-        "certificates.k8s.io",
-        "coordination.k8s.io",
-        "discovery.k8s.io",
-        "events.k8s.io",
-        "extensions",
-        "flowcontrol.apiserver.k8s.io",
-        "internal.apiserver.k8s.io",
-        "networking.k8s.io",
-        "node.k8s.io",
-        "policy",
-        "rbac.authorization.k8s.io",
-        "resource.k8s.io",
-        "scheduling.k8s.io",
-        "storage.k8s.io",
-        "storagemigration.k8s.io",
-    }
-)
 
 
 def _all_owned(kind: str) -> frozenset[str]:
@@ -90,4 +61,4 @@ def might_own(owner: Resource, owned: Resource) -> bool:
     if known is not None:
         return owned.qualified in known
     # An owner lives in the same namespace, or in none.
-    return owner.group not in _BUILT_IN_GROUPS and (owned.namespaced or not owner.namespaced)
+    return owner.group not in BUILT_IN_GROUPS and (owned.namespaced or not owner.namespaced)

@@ -6,6 +6,7 @@ the same kind, and it can be a key.
 
 from __future__ import annotations
 
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
@@ -63,4 +64,35 @@ CUSTOM_RESOURCE_DEFINITIONS = Resource(
 )
 API_SERVICES = Resource(
     group="apiregistration.k8s.io", version="v1", plural="apiservices", kind="APIService", namespaced=False
+)
+
+# Groups of Kubernetes itself, by name: `gateway.networking.k8s.io` and others that sound alike are definitions that somebody
+# installed.
+BUILT_IN_GROUPS: Final = frozenset(
+    {
+        "",
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "apps",
+        "authentication.k8s.io",
+        "authorization.k8s.io",
+        "autoscaling",
+        "batch",
+        "certificates.k8s.io",
+        "coordination.k8s.io",
+        "discovery.k8s.io",
+        "events.k8s.io",
+        "extensions",
+        "flowcontrol.apiserver.k8s.io",
+        "internal.apiserver.k8s.io",
+        "networking.k8s.io",
+        "node.k8s.io",
+        "policy",
+        "rbac.authorization.k8s.io",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io",
+        "storagemigration.k8s.io",
+    }
 )

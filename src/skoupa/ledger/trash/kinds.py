@@ -7,37 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 
-# By their exact names: `snapshot.storage.k8s.io` or `gateway.networking.k8s.io` are custom kinds like any other.
-_BUILT_IN_GROUPS: Final = frozenset(
-    {
-        "",
-        "admissionregistration.k8s.io",
-        "apiextensions.k8s.io",
-        "apiregistration.k8s.io",
-        "apps",
-        "authentication.k8s.io",
-        "authorization.k8s.io",
-        "autoscaling",
-        "batch",
-        "certificates.k8s.io",
-        "coordination.k8s.io",
-        "discovery.k8s.io",
-        "events.k8s.io",
-        "extensions",
-        "flowcontrol.apiserver.k8s.io",
-        "internal.apiserver.k8s.io",
-        "networking.k8s.io",
-        "node.k8s.io",
-        "policy",
-        "rbac.authorization.k8s.io",
-        "resource.k8s.io",
-        "scheduling.k8s.io",
-        "storage.k8s.io",
-        "storagemigration.k8s.io",
-    }
-)
 # On these Kubernetes, well-known controllers and people hang others: what a CI runner makes for its Pod, the Secret of a
 # Job, the ConfigMap of a Deployment, the certificate of an Ingress, earlier revisions, finished Jobs, claims.
 _OWNERS: Final = frozenset(
@@ -66,7 +37,7 @@ _DATA: Final = frozenset(
 
 
 def is_custom(resource: Resource) -> bool:
-    return resource.group not in _BUILT_IN_GROUPS
+    return resource.group not in BUILT_IN_GROUPS
 
 
 def may_own(resource: Resource) -> bool:
