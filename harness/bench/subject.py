@@ -9,7 +9,7 @@ import shlex
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -71,8 +71,12 @@ class Running:
 
     def connections(self) -> int:
         """Open sockets, the one it listens on aside."""
-        folder = Path(f"/proc/{self._process.pid}/fd")
-        return sum(str(link.readlink()).startswith("socket:") for link in folder.iterdir()) - 1
+        found = 0
+        for link in Path(f"/proc/{self._process.pid}/fd").iterdir():
+            # One that is closed while we look counts no more.
+            with suppress(FileNotFoundError):
+                found += str(link.readlink()).startswith("socket:")
+        return found - 1
 
     async def until_ready(self) -> None:
         """Skoupa says so; of a peer nothing is known, so it is given time to settle."""

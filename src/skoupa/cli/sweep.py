@@ -41,6 +41,7 @@ from skoupa.model.reasons import render
 from skoupa.model.verdicts import Verdict
 from skoupa.settings import Settings
 from skoupa.sweep.deleter import Deleter
+from skoupa.sweep.hanging import Hanging
 from skoupa.sweep.record import Record
 
 AT_A_TIME: Final = 16
@@ -149,6 +150,7 @@ class Sweeping:
             intend=record.intend,
             known=survey.knowledge.store.get,
             keep_changes=lambda: survey.knowledge.keep_changes,
+            hanging=Hanging(most=AT_A_TIME),
         )
         use_trash(record, world.client, knowledge=survey.knowledge)
         rate = RateCeiling(clock, per_second=self._settings.rate.deletions_per_second)

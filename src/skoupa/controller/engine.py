@@ -42,6 +42,7 @@ from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.rows import Tally
 from skoupa.settings import Settings, seconds
 from skoupa.sweep.deleter import Deleter
+from skoupa.sweep.hanging import Hanging
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
 from skoupa.sweep.sweeper import STANDBY_SECONDS, Sweeper
@@ -116,6 +117,7 @@ class Engine:
         )
         rate = settings.rate.deletions_per_second
         surroundings = Surroundings(client, self.knowledge, on_kinds=self._doubt_kinds)
+        hanging = Hanging(most=settings.rate.in_flight // 2)
         self.sweeper = Sweeper(
             clock=client.clock,
             store=self.knowledge.store,
@@ -129,9 +131,11 @@ class Engine:
                 intend=self.record.intend,
                 known=self.knowledge.store.get,
                 keep_changes=lambda: self.knowledge.keep_changes,
+                hanging=hanging,
                 epoch=lambda: self.braking.brakes.epoch,
             ),
             gate=self.braking.gate,
+            hanging=hanging,
             record=self.record,
             report=report,
             rate=RateCeiling(client.clock, per_second=rate if math.isfinite(rate) else None),
@@ -271,6 +275,7 @@ class Engine:
         self.braking.learn(deltas)
         mass = self.backlog.learn(deltas, self._clock.now())
         self.sweeper.learn(deltas)
+        self.sweeper.hanging.learn(deltas)
         if mass:
             self.braking.brakes.changed.set()
         if others or mass:

@@ -1,7 +1,7 @@
 """Lanes to one server, each with flow control of its own: deletes, the Lease, and everything else.
 
-Deletes that hang (a webhook that does not answer) make their lane as narrow as one request at a time. Were there only
-one lane, the Lease would wait behind them and be lost, and watches could not be opened again.
+Deletes may hang (a webhook that does not answer). Were there only one lane, the Lease would wait behind them and be lost,
+and watches could not be opened again. In their own lane a delete that hangs lets others pass after a while.
 """
 
 from __future__ import annotations
@@ -18,12 +18,18 @@ from skoupa.kube.transport import Request, Response, Stream, Transport
 LEASE_IN_FLIGHT: Final = 2
 # Due times are whole seconds, so deletes come in bursts; a lane that widens slowly would make the last ones late.
 DELETES_AT_FIRST: Final = 32
+# As long as a busy server may take; who is out for longer waits for somebody behind it.
+DELETE_TURN_SECONDS: Final = 3.0
 
 
 class Lanes:
     def __init__(self, inner: Transport, clock: Clock, *, in_flight: int) -> None:
         self._inner = inner
-        self._deletes = Flow(inner, clock, limits=Limits(in_flight=in_flight, at_first=DELETES_AT_FIRST))
+        self._deletes = Flow(
+            inner,
+            clock,
+            limits=Limits(in_flight=in_flight, at_first=DELETES_AT_FIRST, turn_seconds=DELETE_TURN_SECONDS),
+        )
         self._lease = Flow(inner, clock, limits=Limits(in_flight=LEASE_IN_FLIGHT))
         self._others = Flow(inner, clock, limits=Limits(in_flight=in_flight))
 

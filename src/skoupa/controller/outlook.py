@@ -9,31 +9,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import aclosing
 from typing import Any, Final
 
 from skoupa.clock import Clock
 from skoupa.controller.feeds import Feeds, watchable
+from skoupa.controller.kind_news import POLL_SECONDS, KindNews
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.namespace_look import NamespaceLook
 from skoupa.controller.namespaces import NO_SUCH, NamespacePoll
 from skoupa.controller.rights import Rights, place_of
 from skoupa.controller.setting_doubts import doubts_of_kinds, doubts_of_namespaces
-from skoupa.errors import Forbidden, NotFound, SkoupaError
+from skoupa.errors import SkoupaError
 from skoupa.facts.store import Delta
 from skoupa.judge.protected_kinds import Doubt, doubts
-from skoupa.kube import watch
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
-from skoupa.kube.objects import METADATA
-from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from skoupa.model.verdicts import Hold
 
 RIGHTS_SECONDS: Final = 60.0
 # Discovery shows a new definition a moment after it is established, and an API service once it answers.
 DISCOVERY_ECHOES: Final[tuple[float, ...]] = (0.3, 1.0, 4.0)
-KINDS_POLL_SECONDS: Final = 300.0
 DOUBT_SECONDS: Final = 10.0
 
 
@@ -62,7 +59,9 @@ class Outlook:
         self._on_look = on_look
         self.feeds: Feeds | None = None
         self.ready = asyncio.Event()
-        self.last_error: SkoupaError | None = None
+        # Of the last look at kinds, and at rights.
+        self._kinds_error: SkoupaError | None = None
+        self._rights_error: SkoupaError | None = None
         # What is done in a poorer way for lack of rights, in words.
         self.degraded: set[str] = set()
         # What the settings protect and may not mean; a new list after each change of the kinds.
@@ -85,6 +84,10 @@ class Outlook:
         )
         knowledge.freshen_namespace = self._freshen_namespace
 
+    @property
+    def last_error(self) -> SkoupaError | None:
+        return self._kinds_error or self._rights_error
+
     async def open(self, group: asyncio.TaskGroup) -> None:
         """The first look; feeds become tasks of the group. Raises what stands in the way."""
         self.feeds = Feeds(
@@ -101,8 +104,12 @@ class Outlook:
     def follow(self) -> list[Coroutine[Any, Any, None]]:
         return [
             self._follow_kinds(),
-            self._notice_kinds(CUSTOM_RESOURCE_DEFINITIONS),
-            self._notice_kinds(API_SERVICES),
+            *(
+                KindNews(
+                    self._client, resource, changed=self._kinds_changed.set, poorer=self.degraded
+                ).follow()
+                for resource in (CUSTOM_RESOURCE_DEFINITIONS, API_SERVICES)
+            ),
             self._follow_rights(),
             self._follow_health(),
             self._namespaces.run(),
@@ -174,7 +181,7 @@ class Outlook:
         while True:
             waits = DISCOVERY_ECHOES
             try:
-                async with self._clock.timeout(KINDS_POLL_SECONDS):
+                async with self._clock.timeout(POLL_SECONDS):
                     await self._kinds_changed.wait()
             except TimeoutError:
                 waits = DISCOVERY_ECHOES[:1]
@@ -184,34 +191,12 @@ class Outlook:
                 try:
                     await self._look_at_kinds()
                 except SkoupaError as error:
-                    self.last_error = error
+                    self._kinds_error = error
                     self._kinds_changed.set()
                     await self._clock.sleep(backoff.next())
                     break
+                self._kinds_error = None
                 backoff.reset()
-
-    async def _notice_kinds(self, resource: Resource) -> None:
-        """Definitions and API services that come and go are the hint; where they can't be watched, polling is left."""
-        synced = False
-        events = watch.watch(self._client, resource, METADATA)
-        async with aclosing(events):
-            async for event in events:
-                match event:
-                    case watch.Synced():
-                        if synced:
-                            self._kinds_changed.set()
-                        synced = True
-                    case watch.Changed():
-                        self._kinds_changed.set()
-                    case watch.Interrupted(error, _) if isinstance(error, Forbidden):
-                        minutes = f"{KINDS_POLL_SECONDS / 60:.0f}"
-                        self.degraded.add(
-                            f"no permission to watch {resource.qualified}: new kinds are noticed every {minutes} min"
-                        )
-                        return
-                    case watch.Interrupted(error, _) if isinstance(error, NotFound):
-                        # A server without definitions or aggregation has no kinds that come and go that way.
-                        return
 
     async def _follow_rights(self) -> None:
         while True:
@@ -219,7 +204,9 @@ class Outlook:
             try:
                 await self._look_at_rights()
             except SkoupaError as error:
-                self.last_error = error
+                self._rights_error = error
+            else:
+                self._rights_error = None
 
     async def _follow_health(self) -> None:
         """A kind that became unreadable holds from now on; one that can be read again lets go."""

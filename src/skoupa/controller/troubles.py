@@ -20,6 +20,8 @@ LOOK_SECONDS: Final = 1.0
 # How often at most it is said how many deletes fail; and how often while nothing about it changes.
 FAILING_SECONDS: Final = 60.0
 FAILING_REMINDER_SECONDS: Final = 3600.0
+HANGING_REMINDER_SECONDS: Final = 3600.0
+NAMED_PLACES: Final = 20
 
 
 class Troubles:
@@ -54,6 +56,9 @@ class Troubles:
         self._failing_told_at = 0.0
         self._failing_at = clock.monotonic() + FAILING_SECONDS
         self._failed_before = False
+        # Where deletes hang, and when that was told.
+        self._hung: dict[str, float] = {}
+        self._hanging_at = 0.0
 
     async def run(self) -> None:
         while True:
@@ -65,6 +70,7 @@ class Troubles:
             for event, facts in self._engine.braking.beside_kyverno.news():
                 self._log(event, level="warning" if self._settings.mode == "enforce" else "info", **facts)
             self._tell_doubts()
+            self._tell_hanging()
             self._tell_failing()
 
     def _tell_errors(self) -> None:
@@ -80,9 +86,12 @@ class Troubles:
             self._told[what] = said
 
     def _tell_degraded(self) -> None:
-        for said in self._engine.outlook.degraded - self._degraded:
+        degraded = set(self._engine.outlook.degraded)
+        for said in sorted(degraded - self._degraded):
             self._log("degraded", level="warning", why=said)
-            self._degraded.add(said)
+        for said in sorted(self._degraded - degraded):
+            self._log("not degraded any more", was=said)
+        self._degraded = degraded
 
     def _tell_doubts(self) -> None:
         named = set(self._engine.outlook.setting_doubts)
@@ -93,6 +102,24 @@ class Troubles:
             self._protection = self._engine.outlook.doubts
             for doubt in self._protection:
                 self._log("protection in doubt", level="warning", why=doubt)
+
+    def _tell_hanging(self) -> None:
+        """Marks come and go while some answers are quick: a place is named once an hour, and all that are new in one line."""
+        now = self._clock.monotonic()
+        self._hung = {place: at for place, at in self._hung.items() if now - at < HANGING_REMINDER_SECONDS}
+        news = [place for place in self._engine.sweeper.hanging.places if place not in self._hung]
+        if not news or now < self._hanging_at:
+            return
+        self._hanging_at = now + FAILING_SECONDS
+        self._hung |= dict.fromkeys(news, now)
+        more = f" and {len(news) - NAMED_PLACES} more" if len(news) > NAMED_PLACES else ""
+        self._log(
+            "deletes hang",
+            level="warning",
+            where=", ".join(news[:NAMED_PLACES]) + more,
+            so="only a few at a time are tried there until one is answered quickly; everything else goes on",
+            advice="look for an admission webhook or an API service that does not answer",
+        )
 
     def _tell_failing(self) -> None:
         """Each object said it once: this says that there are still some, and how many."""

@@ -30,12 +30,17 @@ _BY_WEBHOOK: Final = b"admission webhook"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests a second (None: no ceiling), requests in flight at most and at first, and tries of one request."""
+    """Requests a second (None: no ceiling), requests in flight at most and at first, and tries of one request.
+
+    One that is out for longer than `turn_seconds` gives up its turn to others, says nothing about how busy the server is,
+    and is not repeated: its caller knows better when.
+    """
 
     per_second: float | None = None
     in_flight: int = 64
     at_first: int = 8
     tries: int = 4
+    turn_seconds: float | None = None
 
 
 class Flow:
@@ -57,24 +62,26 @@ class Flow:
         # What the try before came to: only who never sent anything may say that nothing was sent.
         before: Response | SkoupaError | None = None
         for left in range(self._limits.tries - 1, -1, -1):
+            turn = _Turn(self._width, self._limits.turn_seconds)
             try:
                 await self._width.enter()
                 try:
                     await self._pass()
                     if request.still_wanted is not None and not request.still_wanted():
                         break
-                    response = await self._timed(request)
+                    turn.begin()
+                    response = await self._timed(request, turn)
                 finally:
-                    self._width.leave()
+                    turn.end()
             except SkoupaError as error:
-                if not left or not _may_repeat_after(error, request):
+                if not left or turn.over or not _may_repeat_after(error, request):
                     raise
                 before = error
                 await self._clock.sleep(backoff.next())
                 continue
             asked = _patience(response)
             too_long = asked > LONGEST_PATIENCE_FOR_ONE_SECONDS and not _concerns_all(response)
-            if not left or too_long or not _may_repeat(response, request):
+            if not left or too_long or turn.over or not _may_repeat(response, request):
                 return response
             before = response
             # Zero seconds is no time to wait, and hammering would be no answer to it.
@@ -84,16 +91,18 @@ class Flow:
                 await self._clock.sleep(asked)
         return _given_up(request, before)
 
-    async def _timed(self, request: Request) -> Response:
+    async def _timed(self, request: Request, turn: _Turn) -> Response:
         started = self._clock.monotonic()
         try:
             response = await self._inner.send(request)
         except SkoupaError as error:
             self.requests[request.verb, request.kind, type(error).__name__] += 1
-            self._width.shrink(started)
+            if not turn.over:
+                self._width.shrink(started)
             raise
         self.requests[request.verb, request.kind, str(response.status)] += 1
-        self._learn(response, started)
+        if not turn.over:
+            self._learn(response, started)
         return response
 
     def _learn(self, response: Response | Stream, started: float) -> None:
@@ -141,6 +150,30 @@ class Flow:
     async def _held_back(self) -> None:
         while (wait := self._held_back_until - self._clock.monotonic()) > 0:
             await self._clock.sleep(wait)
+
+
+class _Turn:
+    """A place in the width for as long as the request is out, or until it has been out for so long that others may go."""
+
+    def __init__(self, width: AdaptiveWidth, seconds: float | None) -> None:
+        self._width = width
+        self._seconds = seconds
+        self._timer: asyncio.TimerHandle | None = None
+        self.over = False
+
+    def begin(self) -> None:
+        if self._seconds is not None:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._give_up)
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self.over:
+            self._width.leave()
+
+    def _give_up(self) -> None:
+        self.over = True
+        self._width.leave()
 
 
 def _given_up(request: Request, before: Response | SkoupaError | None) -> Response:

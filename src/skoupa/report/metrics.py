@@ -76,7 +76,7 @@ METRICS: Final[dict[str, Described]] = {
     "skoupa_holds": Described(
         "gauge",
         "Due objects that stay, by the reason that holds them; beside the codes of reasons: `observing`, `failing` (tried "
-        "again), `terminating`, `unseen` (known before the right to read them was lost).",
+        "again), `hanging` (waits while deletes of its kind and namespace hang), `terminating`, `unseen` (known before the right to read them was lost).",
         ("reason",),
     ),
     "skoupa_oldest_overdue_seconds": Described(

@@ -9,6 +9,7 @@ as the bytes leave.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Final, Literal
 
@@ -19,9 +20,10 @@ from skoupa.errors import Conflict, Forbidden, NotFound
 from skoupa.facts.rows import Extraction, Row, Uid, pack_uid, uid_text
 from skoupa.judge.brakes import is_brake
 from skoupa.judge.cascade import is_definition, is_namespace
-from skoupa.kube.client import Client
+from skoupa.kube.client import Client, Deleted
 from skoupa.kube.objects import METADATA, Partial
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.hanging import Hanging
 
 EQUAL_VERDICTS: Final = 3
 # A verdict that young is not asked for again: news takes longer to arrive.
@@ -45,7 +47,7 @@ class Deleter:
     `intend` writes down what is about to be sent; what it raises keeps the object. A delete that waited (for a look around,
     its turn, a server that asked for patience) is judged again on what is `known` by then, before each try, and withdrawn
     where something holds it; one that did not wait only where `keep_changes` says that it may be kept now. `epoch` grows
-    with every Brake but those of our own ceilings: under these it has its place.
+    with every Brake but those of our own ceilings: under these it has its place. `hanging` hears how long each took.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Deleter:
         intend: Callable[[Row, Claim], Awaitable[Hold | None]],
         known: Callable[[Uid], Row | None],
         keep_changes: Callable[[], int],
+        hanging: Hanging,
         epoch: Callable[[], int] = lambda: 0,
     ) -> None:
         self._client = client
@@ -70,6 +73,7 @@ class Deleter:
         self._intend = intend
         self._known = known
         self._keep_changes = keep_changes
+        self._hanging = hanging
         self._epoch = epoch
 
     async def delete(self, row: Row, claim: Claim) -> Outcome:
@@ -92,19 +96,11 @@ class Deleter:
                 intended = (claim, row.resource_version)
             takes_all = is_namespace(row) or is_definition(row)
             by_uid_alone = claim.on_labels_alone and equal >= EQUAL_VERDICTS and not takes_all
+            still_wanted = self._still_wanted(
+                row, claim, judged=judged, epoch=epoch, by_uid_alone=by_uid_alone
+            )
             try:
-                deleted = await self._client.delete(
-                    row.resource,
-                    row.name,
-                    namespace=row.namespace,
-                    uid=uid_text(row.uid),
-                    resource_version="" if by_uid_alone else row.resource_version,
-                    propagation=claim.propagation,
-                    rule=f"{claim.mechanism}; {claim.rule}",
-                    still_wanted=self._still_wanted(
-                        row, claim, judged=judged, epoch=epoch, by_uid_alone=by_uid_alone
-                    ),
-                )
+                deleted = await self._sent(row, claim, by_uid_alone=by_uid_alone, still_wanted=still_wanted)
             except NotFound:
                 return Outcome(what="gone", row=row, claim=claim)
             except Conflict:
@@ -124,6 +120,32 @@ class Deleter:
                 continue
             return Outcome(what="deleted" if deleted.gone else "terminating", row=row, claim=claim)
         raise AssertionError("the last look returns or raises")
+
+    async def _sent(
+        self, row: Row, claim: Claim, *, by_uid_alone: bool, still_wanted: Callable[[], bool]
+    ) -> Deleted:
+        left_at = math.inf
+
+        def leaves() -> bool:
+            nonlocal left_at
+            wanted = still_wanted()
+            left_at = self._clock.monotonic() if wanted else math.inf
+            return wanted
+
+        try:
+            return await self._client.delete(
+                row.resource,
+                row.name,
+                namespace=row.namespace,
+                uid=uid_text(row.uid),
+                resource_version="" if by_uid_alone else row.resource_version,
+                propagation=claim.propagation,
+                rule=f"{claim.mechanism}; {claim.rule}",
+                still_wanted=leaves,
+            )
+        finally:
+            if left_at < math.inf:
+                self._hanging.answered(row, self._clock.monotonic() - left_at)
 
     def _judged(self) -> tuple[float, int]:
         """When it was, and on which state of what is kept."""

@@ -16,6 +16,8 @@ from skoupa.sweep.failures import Failures
 
 # In the place of a reason's code: nothing holds it, but its deletes fail.
 FAILING: Final = "failing"
+# Nor does anything hold this one: it waits for others that hang.
+HANGING: Final = "hanging"
 
 
 class Memory:
@@ -40,6 +42,11 @@ class Memory:
         brakes = tuple(name for hold in verdict.holds if (name := holding(hold)))
         if brakes:
             self.braked[uid] = brakes
+
+    def waits(self, uid: Uid, due: float) -> None:
+        """It is overdue, and may not be tried now because others hang; one that failed itself is still failing."""
+        if self.overdue.get(uid, (due, ""))[1] != FAILING:
+            self.overdue[uid] = (due, HANGING)
 
     def fails(self) -> tuple[int, str]:
         """How many are overdue because their deletes fail, and what most of these are told."""

@@ -22,6 +22,7 @@ from skoupa.model.reasons import render
 from skoupa.model.verdicts import Claim
 from skoupa.sweep.deleter import Deleter, Outcome
 from skoupa.sweep.gate import Gate
+from skoupa.sweep.hanging import WAIT_SECONDS, Hanging
 from skoupa.sweep.observing import Observing
 from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
@@ -51,6 +52,7 @@ class Sweeper:
         judge: Judge,
         deleter: Deleter,
         gate: Gate,
+        hanging: Hanging,
         record: Record,
         report: Report,
         rate: RateCeiling,
@@ -69,6 +71,7 @@ class Sweeper:
         self._judge = judge
         self._deleter = deleter
         self._gate = gate
+        self.hanging = hanging
         self._record = record
         self._report = report
         self._rate = rate
@@ -197,7 +200,17 @@ class Sweeper:
         elif claim is None or self._observing:
             await self._observer.tell(row, told)
             self._plan.after_stay(row, verdict, now)
-        elif await self._wait_for_turn():
+        elif not self.hanging.enter(row):
+            self.memory.waits(row.uid, claim.due)
+            self._plan.postpone(row.uid, self._clock.jitter(WAIT_SECONDS))
+        else:
+            try:
+                await self._send_in_turn(row, claim)
+            finally:
+                self.hanging.leave(row)
+
+    async def _send_in_turn(self, row: Row, claim: Claim) -> None:
+        if await self._wait_for_turn():
             await self._send(row, claim)
         else:
             # It had to wait, and knowledge goes on meanwhile.

@@ -21,7 +21,6 @@ from tests.cluster.ttl.running import START_SECONDS, Skoupa, Yard
 
 SERVICES = Resource(version="v1", plural="services", kind="Service", namespaced=True)
 ENDPOINTS = Resource(version="v1", plural="endpoints", kind="Endpoints", namespaced=True)
-SECRETS = Resource(version="v1", plural="secrets", kind="Secret", namespaced=True)
 ROLES = Resource(group=RBAC, version="v1", plural="roles", kind="Role", namespaced=True)
 ROLE_BINDINGS = Resource(group=RBAC, version="v1", plural="rolebindings", kind="RoleBinding", namespaced=True)
 

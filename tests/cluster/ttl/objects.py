@@ -25,6 +25,7 @@ CLUSTER_ROLE_BINDINGS = Resource(
 PRIORITY_CLASSES = Resource(
     group="scheduling.k8s.io", version="v1", plural="priorityclasses", kind="PriorityClass", namespaced=False
 )
+SECRETS = Resource(version="v1", plural="secrets", kind="Secret", namespaced=True)
 CORE_EVENTS = Resource(version="v1", plural="events", kind="Event", namespaced=True)
 
 

@@ -17,8 +17,8 @@ from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from skoupa.ledger.trash.sealing import Key
 from tests.cluster import commands
-from tests.cluster.ttl.asking import SECRETS, Street, served
-from tests.cluster.ttl.objects import People
+from tests.cluster.ttl.asking import Street, served
+from tests.cluster.ttl.objects import SECRETS, People
 from tests.cluster.ttl.running import Skoupa, Yard
 
 pytestmark = pytest.mark.cluster

@@ -14,7 +14,7 @@ from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, Resource
 from tests.cluster.reaching import eventually
 from tests.cluster.ttl.impatient import IMPATIENT
-from tests.cluster.ttl.objects import People, grant
+from tests.cluster.ttl.objects import SECRETS, People, grant
 from tests.cluster.ttl.running import Skoupa, Yard
 from tests.cluster.ttl.test_rights import EVENTS, OWN
 from tests.unit.controller.stage import definition, owned_by
@@ -22,7 +22,6 @@ from tests.unit.controller.stage import definition, owned_by
 pytestmark = pytest.mark.cluster
 
 KEPT = {names.KEEP_LABEL: "true"}
-SECRETS = Resource(version="v1", plural="secrets", kind="Secret", namespaced=True)
 
 
 def widgets(people: People, version: str) -> Resource:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.reaching import eventually, until
-from tests.cluster.ttl.objects import AuditLog, People
+from tests.cluster.ttl.objects import SECRETS, AuditLog, People
 from tests.cluster.ttl.refusing import Doorman, doorman
 from tests.cluster.ttl.running import Skoupa, Yard
 
@@ -93,3 +93,31 @@ async def test_a_webhook_that_never_answers_holds_up_nobody_else(
         for name in stubborn:
             await people.gone(name, seconds=60)
         await failing(process, 0)
+
+
+async def test_more_deletes_that_hang_than_may_be_in_flight_make_only_each_other_wait(
+    people: People, yard: Yard, tmp_path: Path
+) -> None:
+    async with doorman(people, tmp_path, seconds=4) as door:
+        process = await yard.started(rate__inFlight="4")
+        stubborn = [f"stubborn-{number}" for number in range(12)]
+        for name in stubborn:
+            door.hang(name)
+            await people.make(name, "1s")
+        hanging = await process.says("deletes hang")
+        assert hanging["where"] == f"configmaps in {people.namespace}"
+        assert "admission webhook" in hanging["advice"]
+        for number in range(20):
+            await people.make(f"other-{number}", "1s", resource=SECRETS)
+        for number in range(20):
+            await people.gone(f"other-{number}", resource=SECRETS, seconds=10)
+
+        async def all_are_shown() -> bool:
+            waiting = await process.metric('skoupa_holds{reason="hanging"}')
+            return waiting + await process.metric('skoupa_holds{reason="failing"}') == len(stubborn)
+
+        await eventually(all_are_shown, what="all that hang or wait for them to be counted")
+        for name in stubborn:
+            door.let_go(name)
+        for name in stubborn:
+            await people.gone(name, seconds=60)

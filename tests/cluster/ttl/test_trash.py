@@ -22,7 +22,7 @@ from skoupa.ledger.store import Wish
 from skoupa.ledger.trash.manifests import stripped
 from tests.cluster.commands import Said, skoupa
 from tests.cluster.reaching import eventually
-from tests.cluster.ttl.objects import People, grant
+from tests.cluster.ttl.objects import SECRETS, People, grant
 from tests.cluster.ttl.running import Skoupa, Yard
 
 pytestmark = pytest.mark.cluster
@@ -31,7 +31,6 @@ DONE, USAGE, LEFTOVERS = 0, 2, 4
 NAME = "test"
 VALUE = "a-value-that-is-searched-for"
 ENCODED = base64.b64encode(VALUE.encode()).decode()
-SECRETS = Resource(version="v1", plural="secrets", kind="Secret", namespaced=True)
 SERVICES = Resource(
     version="v1", plural="services", kind="Service", namespaced=True, subresources=("status",)
 )

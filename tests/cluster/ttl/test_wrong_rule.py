@@ -19,12 +19,12 @@ from skoupa import names
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA, WHOLE
-from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from skoupa.sweep.tripping import brake_name
 from tests.cluster.commands import skoupa
 from tests.cluster.reaching import eventually
 from tests.cluster.ttl.braking import brake
-from tests.cluster.ttl.objects import AuditLog, People
+from tests.cluster.ttl.objects import SECRETS, AuditLog, People
 from tests.cluster.ttl.ruled import with_rule
 from tests.cluster.ttl.running import Skoupa, Yard
 from tests.standing_rule import Spec
@@ -32,7 +32,6 @@ from tests.unit.report.notices.receiver import receiving
 
 pytestmark = pytest.mark.cluster
 
-SECRETS = Resource(version="v1", plural="secrets", kind="Secret", namespaced=True)
 NAMESPACES_WANTED = 50
 EACH = 3
 RULE = "Rule/all-of-it"

@@ -330,3 +330,26 @@ def test_who_never_got_through_says_that_nothing_was_sent() -> None:
             await Flow(wire, clock).send(asking)
 
     run(work)
+
+
+def test_a_request_that_is_out_for_long_lets_others_pass_and_is_not_repeated() -> None:
+    async def main(clock: VirtualClock) -> None:
+        slow = Scripted(clock, Response(status=500), seconds=10)
+        flow = Flow(slow, clock, limits=Limits(in_flight=2, at_first=2, turn_seconds=3))
+        answers = await asyncio.gather(*(flow.send(READ) for _ in range(4)))
+        assert [answer.status for answer in answers] == [500] * 4
+        begun = slow.times[0]
+        assert [at - begun for at in slow.times] == [0, 0, 3, 3]
+
+    run(main)
+
+
+def test_failures_of_what_was_out_for_long_do_not_narrow_the_way_of_others() -> None:
+    async def main(clock: VirtualClock) -> None:
+        slow = Scripted(clock, Response(status=500), seconds=10)
+        flow = Flow(slow, clock, limits=Limits(in_flight=8, at_first=8, turn_seconds=3))
+        for _ in range(10):
+            await asyncio.gather(*(flow.send(READ) for _ in range(8)))
+        assert slow.most == 8
+
+    run(main)
