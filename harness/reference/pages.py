@@ -11,7 +11,7 @@ from harness.reference.commands import commands_page
 from harness.reference.labels import labels_page
 from harness.reference.markdown import code, page, table
 from skoupa import errors
-from skoupa.cli.install import plan
+from skoupa.cli.installing.install import plan
 from skoupa.install.kinds import DEFAULT_KINDS
 from skoupa.install.rights import own_namespace, rights
 from skoupa.model.reasons import REASONS

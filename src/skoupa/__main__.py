@@ -26,7 +26,7 @@ _UNWRITABLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.E
 
 def main() -> None:
     try:
-        from skoupa.cli.termination import termination_interrupts  # noqa: PLC0415
+        from skoupa.cli.terminal.termination import termination_interrupts  # noqa: PLC0415
 
         with termination_interrupts():
             _run()
@@ -55,7 +55,7 @@ def _run() -> None:
     from skoupa.cli.app import app  # noqa: PLC0415
 
     if COMPLETING in os.environ:
-        from skoupa.cli.completion import prepare  # noqa: PLC0415
+        from skoupa.cli.running.completion import prepare  # noqa: PLC0415
 
         prepare()
     try:

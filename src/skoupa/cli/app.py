@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from skoupa.cli.acting import extend, keep, refresh, sweep
-from skoupa.cli.braking import PAUSE_HELP, brakes_app, pause
+from skoupa.cli.acting.declared import extend, keep, refresh, sweep
+from skoupa.cli.braking.declared import PAUSE_HELP, brakes_app, pause
 from skoupa.cli.dispatch import dispatch
-from skoupa.cli.installing import install, uninstall
-from skoupa.cli.looking import PLAN_HELP, completion, explain, plan
+from skoupa.cli.installing.declared import install, uninstall
+from skoupa.cli.looking.declared import PLAN_HELP, completion, explain, plan
 from skoupa.cli.options import AllNamespaces, Connecting, Context, Kubeconfig, Ledger, Namespace, each_kind
-from skoupa.cli.remembering import history, restore, trash
+from skoupa.cli.remembering.declared import history, restore, trash
 
 app = typer.Typer(
     name="skoupa",
@@ -26,7 +26,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - Typer hands it over so
     if wanted:
-        dispatch("version", connecting=Connecting(), client_only=True, output="text")
+        dispatch("running.version", connecting=Connecting(), client_only=True, output="text")
         raise typer.Exit
 
 
@@ -71,7 +71,7 @@ def version(
     Example: skoupa version --context staging
     """
     connecting = Connecting(kubeconfig=kubeconfig, context=context)
-    dispatch("version", connecting=connecting, client_only=client, output=output)
+    dispatch("running.version", connecting=connecting, client_only=client, output=output)
 
 
 @app.command()
@@ -98,7 +98,7 @@ def snapshot(
     """
     connecting = Connecting(kubeconfig=kubeconfig, context=context, namespace=namespace)
     dispatch(
-        "snapshot",
+        "looking.snapshot",
         connecting=connecting,
         kinds=each_kind(kinds),
         all_namespaces=all_namespaces,
@@ -135,7 +135,7 @@ def run(
     """
     connecting = Connecting(kubeconfig=kubeconfig, context=context)
     dispatch(
-        "run",
+        "running.run",
         connecting=connecting,
         config=config,
         enforce=enforce,

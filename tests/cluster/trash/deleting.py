@@ -32,7 +32,7 @@ CLAIM = Claim(mechanism="ttl", rule=f"{TTL}=1h", due=1.0, reason=reason("ttl-dat
 
 # The commands are there whether or not the program has them already.
 _PROGRAM = """
-from skoupa.cli import remembering
+from skoupa.cli.remembering import declared as remembering
 from skoupa.cli.app import app
 there = {info.name or info.callback.__name__ for info in app.registered_commands}
 for command in (remembering.history, remembering.restore, remembering.trash):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from harness.controlplane import ControlPlane
-from skoupa.cli.install import plan
+from skoupa.cli.installing.install import plan
 from skoupa.install.manifests import manifests
 from skoupa.kube.client import Client
 from skoupa.kube.resources import PODS, Resource

@@ -53,7 +53,7 @@ def run() -> None:
     program, file, shorter, *words = sys.argv
     sys.argv = [program, *words]
     clock = WrongClock(Path(file), shorter=float(shorter))
-    with patch("skoupa.cli.run.SystemClock", return_value=clock):
+    with patch("skoupa.cli.running.run.SystemClock", return_value=clock):
         main()
 
 

@@ -30,5 +30,5 @@ def run() -> None:
     _, spec, *words = sys.argv
     sys.argv = ["skoupa", *words]
     rule = StandingRule(msgspec.json.decode(spec, type=Spec))
-    with patch("skoupa.cli.run.run_process", partial(run_process, rulings=[rule])):
+    with patch("skoupa.cli.running.run.run_process", partial(run_process, rulings=[rule])):
         main()

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from skoupa.cli import brakes, pause, release
-from skoupa.cli.pause import read_scope
+from skoupa.cli.braking import brakes, pause, release
+from skoupa.cli.braking.pause import read_scope
 from skoupa.errors import UsageError
 from skoupa.kinds import definitions
 from skoupa.kinds.brake import BRAKES, EVERYTHING, BrakeSpec, Scope, manifest

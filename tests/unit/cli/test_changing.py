@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
-from skoupa.cli.keep import keep_value
+from skoupa.cli.acting.keep import keep_value
 from skoupa.errors import UsageError
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS

@@ -11,8 +11,8 @@ import pytest
 import typer.main
 
 from skoupa import __version__
-from skoupa.cli import version
 from skoupa.cli.app import app
+from skoupa.cli.running import version
 from tests.unit.cli.saying import Shell
 
 pytestmark = pytest.mark.unit

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from skoupa.cli.explain import Explanation, explain, in_words
-from skoupa.cli.items import Parent
-from skoupa.cli.targets import Target, read_targets
+from skoupa.cli.looking.explain import Explanation, explain, in_words
+from skoupa.cli.terminal.items import Parent
+from skoupa.cli.terminal.targets import Target, read_targets
 from skoupa.cli.worlds import World
 from skoupa.errors import UsageError
 from skoupa.settings import Settings

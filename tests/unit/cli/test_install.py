@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from skoupa.cli.tables import Screen
-from skoupa.cli.uninstall import text
+from skoupa.cli.installing.uninstall import text
+from skoupa.cli.terminal.tables import Screen
 from skoupa.install.presence import Found, Presence
 from tests.unit.cli.saying import Shell
 

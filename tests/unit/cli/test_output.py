@@ -14,8 +14,8 @@ import msgspec
 import pytest
 import yaml
 
-from skoupa.cli import items
-from skoupa.cli.times import distance, read_time, short_time, zone_of
+from skoupa.cli.terminal import items
+from skoupa.cli.terminal.times import distance, read_time, short_time, zone_of
 from skoupa.errors import UsageError
 from tests.unit.cli.saying import Shell
 from tests.unit.cli.worlds import KEEP, NOON, config_map

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from skoupa.cli.tables import Line, Screen, render
+from skoupa.cli.terminal.tables import Line, Screen, render
 from tests.unit.cli.saying import Said, Shell
 from tests.unit.cli.worlds import KEEP, TTL, config_map, obj
 

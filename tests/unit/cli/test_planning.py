@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from skoupa.cli.items import Document
-from skoupa.cli.planning import MOST_WEIGHED, Plan, Wishes, make_plan
+from skoupa.cli.looking.planning import MOST_WEIGHED, Plan, Wishes, make_plan
+from skoupa.cli.terminal.items import Document
 from skoupa.cli.worlds import World
 from skoupa.errors import Forbidden, KindUnreadable
 from skoupa.settings import Settings

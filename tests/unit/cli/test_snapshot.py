@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from skoupa.cli import snapshot
+from skoupa.cli.looking import snapshot
 from skoupa.cli.options import Connecting
 from skoupa.kube.client import Client
 from skoupa.kube.login.connection import Connection

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from skoupa.cli import changing, explain, plan, sweep
+from skoupa.cli.acting import changing, sweep
+from skoupa.cli.looking import explain, plan
 from skoupa.cli.options import Connecting
 from skoupa.cli.worlds import World
 from skoupa.kube.client import Client

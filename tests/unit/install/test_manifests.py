@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from skoupa.cli.install import plan
+from skoupa.cli.installing.install import plan
 from skoupa.errors import UsageError
 from skoupa.install.labelling import PART_OF
 from skoupa.install.manifests import Installation, as_json, as_yaml, manifests

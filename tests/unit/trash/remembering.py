@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from skoupa.cli import remembering, restore
 from skoupa.cli.app import app
+from skoupa.cli.remembering import declared as remembering
+from skoupa.cli.restoring import restore
 from skoupa.facts.rows import Extraction, uid_text
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from skoupa.cli import explain
+from skoupa.cli.looking import explain
 from skoupa.cli.options import Connecting
 from skoupa.errors import UsageError
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS

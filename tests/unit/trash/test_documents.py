@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 import pytest
 
-from skoupa.cli.remembered import HistoryDocument, RestoreDocument
+from skoupa.cli.remembering.remembered import HistoryDocument, RestoreDocument
 
 pytestmark = pytest.mark.unit
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from skoupa.cli.restoring import Piece, Restoring
+from skoupa.cli.restoring.restoring import Piece, Restoring
 from skoupa.errors import Disconnected, SkoupaError
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS

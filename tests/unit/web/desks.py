@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from skoupa.cli.asking import ControllerSource
+from skoupa.cli.remembering.asking import ControllerSource
 from skoupa.clock import SystemClock
 from skoupa.errors import Status
 from skoupa.kube.client import Client

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from skoupa.cli.asking import ControllerSource
-from skoupa.cli.ledgers import LedgerChoice, LedgerSource, opened
 from skoupa.cli.options import Connecting
+from skoupa.cli.remembering.asking import ControllerSource
+from skoupa.cli.remembering.ledgers import LedgerChoice, LedgerSource, opened
 from skoupa.cli.worlds import World
 from skoupa.errors import UsageError
 from skoupa.kube.client import Client

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from skoupa import names
-from skoupa.cli import asking
+from skoupa.cli.remembering import asking
 from skoupa.errors import (
     Forbidden,
     LedgerUnavailable,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from skoupa.cli.demo.journal import Journal, Line
 from skoupa.cli.demo.story import HOUR, Life, opening
-from skoupa.cli.termination import was_terminated
+from skoupa.cli.terminal.termination import was_terminated
 from skoupa.controller.engine import Engine
 from skoupa.errors import UsageError
 from skoupa.kube.client import Client

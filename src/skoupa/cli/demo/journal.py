@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from skoupa.cli.waiting import awaited
+from skoupa.cli.looking.waiting import awaited
 from skoupa.clock import Clock
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid

@@ -17,8 +17,8 @@ from rich.text import Text
 
 from skoupa import names
 from skoupa.cli.demo.journal import Journal
-from skoupa.cli.tables import printable
-from skoupa.cli.times import distance, full_time
+from skoupa.cli.terminal.tables import printable
+from skoupa.cli.terminal.times import distance, full_time
 from skoupa.controller.knowledge import Knowledge
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import called

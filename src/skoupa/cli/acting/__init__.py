@@ -1,0 +1,1 @@
+"""Commands that change objects or let them go: `keep`, `extend`, `refresh`, `sweep`."""

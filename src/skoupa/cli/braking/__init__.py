@@ -1,0 +1,1 @@
+"""Commands that stop deletions and let them go on: `pause`, `brakes`."""

@@ -1,0 +1,186 @@
+"""`skoupa pause`: an emergency stop that works at once, with the caller's own rights, without touching configuration."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.cli.options import Connecting, TextForm
+from skoupa.cli.terminal import output
+from skoupa.cli.terminal.saying import say
+from skoupa.cli.terminal.tables import printable
+from skoupa.cli.terminal.times import full_time, read_time, zone_of
+from skoupa.cli.worlds import World, in_cluster
+from skoupa.controller.brake_list import explained
+from skoupa.errors import AlreadyExists, NotFound, SkoupaError, UsageError
+from skoupa.expr.durations import parse_duration
+from skoupa.kinds.brake import BRAKES, EVERYTHING, BrakeSpec, Scope, manifest
+from skoupa.kinds.brake_effect import scope_text
+from skoupa.kinds.brake_reading import parse_brake, read_brake
+from skoupa.kinds.naming import defines, is_wild, means
+from skoupa.kube.discovery import discover
+from skoupa.kube.objects import METADATA, WHOLE
+from skoupa.kube.resources import NAMESPACES
+from skoupa.sweep.tripping import brake_name
+
+_PARTS: Final = {
+    "ns": "namespace",
+    "namespace": "namespace",
+    "policy": "policy",
+    "kind": "kind",
+    "mechanism": "mechanism",
+}
+_SAY: Final = "write all, or some of ns/NAME, policy/NAME, kind/KIND, mechanism/ttl"
+_TRIES: Final = 9
+# A controller says so in the status; one that only observes, or none, does not.
+_WAITS: Final = 15
+_WAIT_SECONDS: Final = 0.2
+
+
+def run(
+    *,
+    connecting: Connecting,
+    words: tuple[str, ...],
+    reason: str | None,
+    until: str | None,
+    duration: str | None,
+    tz: str | None,
+    form: TextForm,
+) -> None:
+    scope = read_scope(words)
+    zone = zone_of(tz)
+    if until is not None and duration is not None:
+        raise UsageError("--until and --for can't go together", advice="give one of them")
+
+    async def work(world: World) -> tuple[dict[str, Any], bool, list[str]]:
+        end = _end(until, duration, now=world.now(), tz=tz)
+        spec = BrakeSpec(scope=scope, reason=reason, until=end)
+        made = await _pull(world, spec)
+        obeyed = await _obeyed(world, made)
+        return made, obeyed, await _doubts(world, scope)
+
+    made, obeyed, doubts = in_cluster(work, connecting=connecting)
+    name = str(made["metadata"]["name"])
+    if form == "text":
+        brake = read_brake(made)
+        end = f" until {full_time(brake.until, zone)}" if brake.until is not None else ""
+        what = "Nothing" if scope.all else f"Nothing of {scope_text(scope)}"
+        sys.stdout.write(f"{printable(what)} goes any more{end}: Brake {name}\n")
+        sys.stdout.write(f"To release it: skoupa brakes release {name}\n")
+    else:
+        output.write(shown(made), form)
+    if not obeyed:
+        say("no controller has answered yet: one that is down, or observes, does not; see `skoupa brakes`")
+    for doubt in doubts:
+        say(doubt)
+
+
+def read_scope(words: tuple[str, ...]) -> Scope:
+    """`all`, or parts that narrow it down."""
+    if words in {(), ("all",)}:
+        return EVERYTHING
+    parts: dict[str, str] = {}
+    for word in words:
+        kind, slash, value = word.partition("/")
+        field = _PARTS.get(kind.lower())
+        if field is None or not slash or not value:
+            raise UsageError(f'"{word}" is no scope', advice=_SAY)
+        if field in parts:
+            raise UsageError(f"{kind} is given twice", advice="make two Brakes: run it once for each")
+        parts[field] = value
+    body = {"metadata": {"name": "scope"}, "spec": {"scope": parts}}
+    return parse_brake(body).scope
+
+
+def shown(found: dict[str, Any]) -> dict[str, Any]:
+    """As people want to see it: without who wrote which field."""
+    metadata = {key: value for key, value in found["metadata"].items() if key != "managedFields"}
+    return {**found, "metadata": metadata}
+
+
+def _end(until: str | None, duration: str | None, *, now: float, tz: str | None) -> datetime | None:
+    if duration is not None:
+        seconds = parse_duration(duration)
+        if not isinstance(seconds, int) or seconds <= 0:
+            advice = "give more than nothing, such as 2h" if isinstance(seconds, int) else seconds.instead
+            raise UsageError(f"--for: {duration!r} is no duration to wait", advice=advice)
+        return datetime.fromtimestamp(int(now) + seconds, UTC)
+    if until is None:
+        return None
+    moment = read_time(until, option="--until", now=now, zone=zone_of(tz))
+    if moment <= now:
+        raise UsageError(f"--until {until} is past", advice="give a time to come, such as 'monday 08:00'")
+    return datetime.fromtimestamp(moment, UTC)
+
+
+async def _pull(world: World, spec: BrakeSpec) -> dict[str, Any]:
+    words = scope_text(spec.scope).replace("/", "-").split()
+    name = brake_name("pause", *words)
+    for number in range(1, _TRIES + 1):
+        called = name if number == 1 else f"{name}-{number}"
+        body = manifest(called, spec)
+        parse_brake(body)
+        try:
+            return await world.client.create(BRAKES, body)
+        except AlreadyExists:
+            changed = await _changed(world, called, spec)
+            if changed is not None:
+                return changed
+        except SkoupaError as error:
+            raise explained(error, "create") from error
+    raise UsageError(f"there are {_TRIES} Brakes of that name already", advice="`skoupa brakes` shows them")
+
+
+async def _changed(world: World, name: str, spec: BrakeSpec) -> dict[str, Any] | None:
+    """The Brake of that name with this end and reason; None where it is another's, or is going."""
+    try:
+        found = await world.client.get(BRAKES, name, view=WHOLE)
+        brake = read_brake(found)
+        if found["metadata"].get("deletionTimestamp") or brake.scope != spec.scope:
+            return None
+        wanted = msgspec.to_builtins(spec)
+        patch: dict[str, Any] = {"until": wanted.get("until"), "schedule": None}
+        if spec.reason is not None:
+            patch["reason"] = spec.reason
+        return await world.client.merge_patch(BRAKES, name, {"spec": patch})
+    except NotFound:
+        return None
+    except SkoupaError as error:
+        raise explained(error, "get and patch", name=name) from error
+
+
+async def _obeyed(world: World, made: dict[str, Any]) -> bool:
+    """Whether a controller has said within a moment that it holds."""
+    found = made
+    for _ in range(_WAITS):
+        status = found.get("status") or {}
+        generation = found["metadata"].get("generation", 0)
+        if status.get("active") and status.get("observedGeneration", 0) >= generation:
+            return True
+        await world.client.clock.sleep(_WAIT_SECONDS)
+        try:
+            found = await world.client.get(BRAKES, str(made["metadata"]["name"]), view=WHOLE)
+        except SkoupaError:
+            return False
+    return False
+
+
+async def _doubts(world: World, scope: Scope) -> list[str]:
+    """A stop that stops nothing must not look like one. What can't be looked up is not doubted."""
+    told: list[str] = []
+    try:
+        if scope.kind is not None and not is_wild(scope.kind):
+            kinds = (await discover(world.client)).resources
+            known = any(means(scope.kind, one) or defines(scope.kind, one.qualified) for one in kinds)
+            if not known:
+                told.append(f"there is no kind {scope.kind} in this cluster, so the Brake holds nothing now")
+        if scope.namespace is not None:
+            await world.client.get(NAMESPACES, scope.namespace, view=METADATA)
+    except NotFound:
+        told.append(f"there is no namespace {scope.namespace} now, so the Brake holds nothing yet")
+    except SkoupaError:
+        return told
+    return told

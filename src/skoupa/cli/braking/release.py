@@ -1,0 +1,127 @@
+"""`skoupa brakes release`: deletes Brakes with the caller's rights, and leaves word of who did it.
+
+The controller counts what a Brake holds before it lets it go, so this waits a moment for that.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Final
+
+import typer
+
+from skoupa import names as keys
+from skoupa.cli import exits
+from skoupa.cli.options import Connecting
+from skoupa.cli.terminal.saying import say
+from skoupa.cli.terminal.tables import printable
+from skoupa.cli.worlds import World, in_cluster
+from skoupa.controller.brake_list import explained
+from skoupa.errors import Forbidden, NotFound, SkoupaError, TimedOut
+from skoupa.kinds.brake import BRAKES
+from skoupa.kinds.brake_effect import scope_text
+from skoupa.kinds.brake_reading import read_brake, read_status
+from skoupa.kube.objects import METADATA, WHOLE
+from skoupa.kube.resources import Resource
+
+_SELF: Final = Resource(
+    group="authentication.k8s.io",
+    version="v1",
+    plural="selfsubjectreviews",
+    kind="SelfSubjectReview",
+    namespaced=False,
+)
+_WAITS: Final = 50
+_WAIT_SECONDS: Final = 0.2
+
+
+def run(*, connecting: Connecting, names: tuple[str, ...], yes: bool) -> None:
+    wanted = tuple(dict.fromkeys(name.rpartition("/")[2] for name in names))
+
+    async def look(world: World) -> list[dict[str, Any]]:
+        return [await _found(world, name) for name in wanted]
+
+    for found in in_cluster(look, connecting=connecting):
+        sys.stdout.write(f"{printable(_described(found))}\n")
+    sys.stdout.flush()
+    if not yes:
+        _ask(len(wanted))
+    in_cluster(lambda world: _release(world, wanted), connecting=connecting)
+
+
+async def _release(world: World, wanted: tuple[str, ...]) -> None:
+    who = await _myself(world)
+    for name in wanted:
+        found = await _found(world, name)
+        uid = str(found["metadata"]["uid"])
+        try:
+            if who:
+                patch = {"metadata": {"uid": uid, "annotations": {keys.RELEASED_BY_ANNOTATION: who}}}
+                await world.client.merge_patch(BRAKES, name, patch)
+        except Forbidden:
+            say(f"you may not patch brakes.skoupa.dev, so it is not written down who released {name}")
+        except NotFound:
+            continue
+        try:
+            await world.client.delete(BRAKES, name, uid=uid, propagation="Background", rule="release")
+        except NotFound:
+            continue
+        except SkoupaError as error:
+            raise explained(error, "delete", name=name) from error
+    for name in wanted:
+        await _until_gone(world, name)
+        sys.stdout.write(f"released {name}\n")
+
+
+async def _until_gone(world: World, name: str) -> None:
+    for _ in range(_WAITS):
+        try:
+            found = await world.client.get(BRAKES, name, view=METADATA)
+        except NotFound:
+            return
+        if found.metadata.deletion_timestamp is None:
+            # Another of that name by now.
+            return
+        await world.client.clock.sleep(_WAIT_SECONDS)
+    patch = '{"metadata":{"finalizers":null}}'
+    raise TimedOut(
+        f"the Brake {name} is deleted, but no controller has let it go",
+        advice="it goes as soon as one enforces; without a controller run "
+        f"kubectl patch brake {name} --type=merge -p '{patch}'",
+    )
+
+
+async def _found(world: World, name: str) -> dict[str, Any]:
+    try:
+        return await world.client.get(BRAKES, name, view=WHOLE)
+    except SkoupaError as error:
+        raise explained(error, "get", name=name) from error
+
+
+async def _myself(world: World) -> str:
+    """As the server knows the caller; as the machine does where the server does not tell."""
+    body = {"apiVersion": _SELF.api_version, "kind": _SELF.kind}
+    try:
+        found = await world.client.create(_SELF, body)
+        return str(found["status"]["userInfo"]["username"])
+    except (SkoupaError, KeyError, TypeError):
+        return os.environ.get("USER", "")
+
+
+def _described(found: dict[str, Any]) -> str:
+    brake, status = read_brake(found), read_status(found)
+    held = f", holds {status.held}" if status.held is not None else ""
+    why = f": {brake.reason}" if brake.reason else ""
+    return f"{brake.name} ({scope_text(brake.scope)}{held}){why}"
+
+
+def _ask(number: int) -> None:
+    if not sys.stdin.isatty():
+        say("nothing was released: without a terminal to ask on, release needs --yes")
+        raise typer.Exit(exits.REFUSED)
+    sys.stdout.write(f"Release {'it' if number == 1 else f'all {number}'}? [y/N] ")
+    sys.stdout.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        say("nothing was released")
+        raise typer.Exit(exits.REFUSED)

@@ -1,0 +1,198 @@
+"""`skoupa install`: prints the manifests, or applies them with the caller's rights."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from skoupa import names
+from skoupa import settings as configuration
+from skoupa.admission.ttl_policies import LIMITS_POLICY, limits_admission, ttl_admission
+from skoupa.cli.connect import connected, run_async
+from skoupa.cli.options import Connecting
+from skoupa.cli.terminal.saying import say
+from skoupa.controller.knowledge import KEPT, mechanisms_of
+from skoupa.errors import NotFound, UsageError
+from skoupa.install import history, ledger
+from skoupa.install.apply import Applied, apply
+from skoupa.install.guards import BINDING_KIND, guards, remove_others
+from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind, parse_kinds
+from skoupa.install.labelling import Manifest
+from skoupa.install.manifests import DEFAULT_IMAGE, Installation, as_json, as_yaml, manifests
+from skoupa.install.presence import Found, look, removal_order
+from skoupa.kube.client import Client
+from skoupa.kube.discovery import discover
+from skoupa.kube.kinds import Discovery
+from skoupa.settings import Settings
+from skoupa.sim.state.kinds import BUILT_IN
+
+
+def run(
+    *,
+    connecting: Connecting,
+    image: str | None,
+    replicas: int | None,
+    mode: str | None,
+    config: str | None,
+    namespaces: str,
+    kinds: str,
+    output: str,
+    applying: bool,
+    dry_run: bool,
+    force: bool,
+) -> None:
+    if not applying and (dry_run or force):
+        raise UsageError(
+            "--dry-run and --force-conflicts say how to apply, and nothing is applied",
+            advice="add --apply, or pipe the manifests to kubectl apply",
+        )
+    installation = plan(
+        home=connecting.namespace,
+        image=image,
+        replicas=replicas,
+        mode=mode,
+        config=config,
+        namespaces=_words(namespaces),
+        kinds=_words(kinds),
+    )
+    documents = manifests(installation)
+    _advise(installation)
+    if applying:
+        run_async(_apply(connecting, installation, dry_run=dry_run, force=force))
+    else:
+        sys.stdout.write(as_json(documents) if output == "json" else as_yaml(documents))
+
+
+def plan(
+    *,
+    home: str | None = None,
+    image: str | None = None,
+    replicas: int | None = None,
+    mode: str | None = None,
+    config: str | None = None,
+    namespaces: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+) -> Installation:
+    """From what was asked for to values. Flags win over the file; the caller's SKOUPA_* variables do not count here."""
+    flags: dict[str, Any] = {"mode": mode, "lease.namespace": home, "namespaces": list(namespaces)}
+    settings = configuration.load(
+        config, environ={}, flags={key: value for key, value in flags.items() if value}
+    )
+    settings = history.placed(ledger.placed(settings))
+    return Installation(
+        settings=settings,
+        interests=(*(one for mechanism in mechanisms_of(settings) for one in mechanism.interests()), KEPT),
+        admission=_admission(settings),
+        kinds=_kinds(kinds),
+        image=image or DEFAULT_IMAGE,
+        replicas=ledger.replicas_of(settings, replicas),
+    )
+
+
+def _admission(settings: Settings, *, had_limits: bool = False) -> tuple[Manifest, ...]:
+    """`had_limits` says that the policy of the limits is in the cluster already, where it then has to stay."""
+    home, kyverno_readings = settings.lease.namespace, settings.compat.kyverno_ttl
+    if settings.features.ttl:
+        return tuple(
+            ttl_admission(
+                settings.ttl, namespace=home, kyverno_readings=kyverno_readings, had_limits=had_limits
+            )
+        )
+    lifted = limits_admission({}, namespace=home, kyverno_readings=kyverno_readings)
+    return tuple(lifted) if had_limits else ()
+
+
+def _kinds(names: Sequence[str]) -> tuple[DeletableKind, ...]:
+    return parse_kinds(names, known=Discovery(resources=BUILT_IN)) if names else DEFAULT_KINDS
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _advise(installation: Installation) -> None:
+    """On standard error, so that the manifests can be piped."""
+    settings = installation.settings
+    if settings.mode == "observe":
+        say("it will observe and write nothing; --mode enforce lets it act")
+    kinds = ", ".join(kind.qualified for kind in installation.kinds)
+    say(f"it may delete {kinds}; anything else that is due is held and shown (docs/install.md adds kinds)")
+    if settings.namespaces:
+        say(
+            f"for {', '.join(settings.namespaces)} only: the namespace {installation.namespace} has to exist, and "
+            "admission policies are left out, since they count in the whole cluster"
+        )
+        if history.is_served(settings):
+            say(
+                "`skoupa history` needs one right that no Role can grant; who may, grants it: kubectl create "
+                f"clusterrolebinding skoupa-ask-{installation.namespace} --clusterrole=system:auth-delegator "
+                f"--serviceaccount={installation.namespace}:{names.COMPONENT}"
+            )
+        clustered = [kind.qualified for kind in installation.kinds if not kind.namespaced]
+        if clustered:
+            say(f"left out, since no Role can grant it: delete {', '.join(clustered)}")
+
+
+async def _apply(
+    connecting: Connecting,
+    installation: Installation,
+    *,
+    dry_run: bool,
+    force: bool,
+) -> None:
+    home, settings = installation.namespace, installation.settings
+    async with connected(connecting) as (client, _):
+        discovery = await discover(client)
+        # Who installs for some namespaces may have no rights in the whole cluster, where policies count.
+        present = [] if settings.namespaces else await guards(client, discovery=discovery, instance=home)
+        had_limits = any(one.resource.kind == BINDING_KIND and one.name == LIMITS_POLICY for one in present)
+        installation = msgspec.structs.replace(
+            installation, admission=_admission(settings, had_limits=had_limits)
+        )
+        documents = manifests(installation)
+        try:
+            async for done in apply(client, documents, discovery=discovery, dry_run=dry_run, force=force):
+                _tell(done, dry_run=dry_run)
+        except NotFound as error:
+            raise NotFound(
+                error.message,
+                status=error.status,
+                advice=f"make the namespace first: {installation.namespace}",
+            ) from error
+        removed = set()
+        async for done in remove_others(client, present, documents, dry_run=dry_run):
+            _tell(done, dry_run=dry_run)
+            removed.add((done.resource.qualified, done.name))
+        for left in await _left_over(client, installation, documents, discovery=discovery):
+            if (left.resource, left.name) not in removed:
+                say(f"not part of this installation any more: {left.meaning}. To remove it: {left.command}")
+
+
+def _tell(done: Applied, *, dry_run: bool) -> None:
+    sys.stdout.write(f"{done} {done.outcome}{' (dry run)' if dry_run else ''}\n")
+    sys.stdout.flush()
+
+
+async def _left_over(
+    client: Client, installation: Installation, documents: Sequence[Manifest], *, discovery: Discovery
+) -> list[Found]:
+    """What the same installation with other options had: rights that nobody wants any more would stay unseen."""
+    wanted = {
+        (body["apiVersion"], body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"])
+        for body in documents
+    }
+    home = installation.namespace
+    presence = await look(client, discovery=discovery, home=home)
+    found = {*presence.found}
+    if presence.gaps:
+        own = {home, *installation.settings.namespaces}
+        found.update((await look(client, discovery=discovery, home=home, namespaces=sorted(own))).found)
+    return [
+        one
+        for one in removal_order(found)
+        if (one.api_version, one.kind, one.namespace, one.name) not in wanted
+        if one.instance == home
+    ]

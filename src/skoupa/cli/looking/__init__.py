@@ -1,0 +1,1 @@
+"""Commands that change nothing: `plan`, `explain`, `snapshot`."""

@@ -1,0 +1,248 @@
+"""`skoupa explain`: everything that is known about the fate of single objects, in words.
+
+Each object is told by itself; those of one namespace share what was read around them. One that is not there does not
+keep the others from being told, but it decides the exit code.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import tzinfo
+from typing import Any
+
+import msgspec
+import typer
+
+from skoupa import settings as configuration
+from skoupa.cli.looking.backlogs import held_backlogs
+from skoupa.cli.looking.parents import parents_of
+from skoupa.cli.looking.planning import surrounded
+from skoupa.cli.options import Connecting, TextForm
+from skoupa.cli.terminal import output
+from skoupa.cli.terminal.items import Document, Item, Parent, gap_of, item_of
+from skoupa.cli.terminal.saying import progress, say
+from skoupa.cli.terminal.tables import printable
+from skoupa.cli.terminal.targets import Target, find, read_targets
+from skoupa.cli.terminal.times import distance, full_time, zone_of
+from skoupa.cli.worlds import World, in_cluster
+from skoupa.controller.surroundings import Surroundings
+from skoupa.controller.survey import Finding, Survey
+from skoupa.controller.weight import weigh
+from skoupa.errors import NotFound, UsageError
+from skoupa.expr.instants import parse_rfc3339
+from skoupa.facts.rows import Row
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.settings import Settings
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    now: float
+    found: Finding
+    item: Item
+    parents: list[Parent]
+    survey: Survey
+
+
+def run(
+    *,
+    connecting: Connecting,
+    targets: tuple[str, ...],
+    tz: str | None,
+    form: TextForm,
+    config: str | None,
+    ledger: Mapping[str, Any],
+) -> None:
+    zone = zone_of(tz)
+    settings = configuration.load(config)
+    found, missing = in_cluster(
+        lambda world: explain(world, targets, settings=settings), connecting=connecting
+    )
+    if found and form != "text":
+        output.write(_document(found), form)
+    elif found:
+        texts = ["".join(f"{printable(line)}\n" for line in in_words(told, zone)) for told in found]
+        sys.stdout.write("\n".join(texts))
+    for doubt in _doubts(found):
+        say(doubt)
+    _tell_missing(missing, ledger=ledger, connecting=connecting, zone=zone, form=form, alone=not found)
+
+
+def _tell_missing(
+    missing: list[tuple[Target, UsageError]],
+    *,
+    ledger: Mapping[str, Any],
+    connecting: Connecting,
+    zone: tzinfo,
+    form: TextForm,
+    alone: bool,
+) -> None:
+    """What is not there may have gone by Skoupa, which the history knows."""
+    if alone and len(missing) == 1:
+        target, error = missing[0]
+        # The history is not needed by who asks about what is there.
+        from skoupa.cli.looking.gone import look_back, tell_gone  # noqa: PLC0415
+
+        entry = in_cluster(
+            lambda world: look_back(
+                error, str(target), world=world, ledger=ledger, connecting=connecting, zone=zone
+            ),
+            connecting=connecting,
+        )
+        tell_gone(entry, zone=zone, form=form)
+        return
+    for _, error in missing:
+        say(str(error))
+    if missing:
+        raise typer.Exit(UsageError.exit_code)
+
+
+def _doubts(found: list[Explanation]) -> Iterator[str]:
+    """Each once."""
+    told: dict[str, None] = {}
+    for survey in {id(one.survey): one.survey for one in found}.values():
+        told |= dict.fromkeys(f"not read: {gap.what} ({gap.why})" for gap in survey.gaps)
+        told |= dict.fromkeys(survey.doubts)
+    yield from told
+
+
+async def explain(
+    world: World, targets: tuple[str, ...], *, settings: Settings
+) -> tuple[list[Explanation], list[tuple[Target, UsageError]]]:
+    """Those that are there, in the order in which they were named, and those that are not."""
+    found: dict[int, Explanation] = {}
+    missing: list[tuple[Target, UsageError]] = []
+    wanted: dict[str, list[tuple[int, Target]]] = {}
+    for number, target in enumerate(read_targets(targets)):
+        wanted.setdefault(target.namespace or world.namespace, []).append((number, target))
+    for namespace, named in wanted.items():
+        survey = Survey(world.client, settings, namespaces=(namespace,), inside_only=True, progress=progress)
+        await survey.discover()
+        rows: dict[int, Row] = {}
+        for number, target in named:
+            try:
+                rows[number] = await find(survey, target, namespace=namespace)
+            except UsageError as error:
+                if not isinstance(error.__cause__, NotFound):
+                    raise
+                missing.append((target, error))
+        if not rows:
+            continue
+        # What could hold an object in no namespace is read everywhere, which is enough for the others.
+        widest = min(rows.values(), key=lambda row: row.resource.namespaced)
+        await survey.read_surroundings(widest)
+        told = {number: await _explain(world, row, survey) for number, row in rows.items()}
+        if any(_overdue(one) for one in told.values()):
+            survey.doubts += await held_backlogs(world.client, survey, world.now())
+        found |= told
+    progress("")
+    return [found[number] for number in sorted(found)], missing
+
+
+def _overdue(told: Explanation) -> bool:
+    due = told.found.verdict.due
+    return due is not None and due <= told.now
+
+
+async def _explain(world: World, row: Row, survey: Survey) -> Explanation:
+    now = world.now()
+    verdict = survey.knowledge.verdict(row, now)
+    if verdict.claims:
+        await survey.learn_rights([row])
+        verdict = survey.knowledge.verdict(row, now)
+    else:
+        verdict = msgspec.structs.replace(verdict, holds=tuple(_would_hold(survey, row, now)))
+    weights = (
+        await weigh([row], client=world.client, discovery=survey.knowledge.discovery)
+        if verdict.claims
+        else {}
+    )
+    found = await surrounded(Finding(row, verdict), Surroundings(world.client, survey.knowledge))
+    return Explanation(
+        now=now,
+        found=found,
+        item=item_of(found, weight=weights.get(row.uid)),
+        parents=await parents_of(row, survey, now),
+        survey=survey,
+    )
+
+
+def _would_hold(survey: Survey, row: Row, now: float) -> list[Hold]:
+    """What stands against any Claim, also while there is none."""
+    supposed = Claim(mechanism="", rule="", due=now, reason=reason("ttl-date", key="", value=""))
+    return survey.knowledge.judge.holds(row, supposed, now)
+
+
+def _document(found: list[Explanation]) -> Document:
+    gaps = dict.fromkeys(gap for told in found for gap in told.survey.gaps)
+    return Document(
+        kind="Explanation",
+        now=whole_seconds(found[0].now),
+        items=tuple(msgspec.structs.replace(told.item, parents=tuple(told.parents)) for told in found),
+        gaps=tuple(gap_of(gap) for gap in gaps),
+        warnings=tuple(dict.fromkeys(doubt for told in found for doubt in told.survey.doubts)),
+    )
+
+
+def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
+    item = told.item
+    yield f"{item.kind} {_place(item.namespace, item.name)}"
+    going = told.found.row.deleted_at
+    if going:
+        yield f"  Is being deleted since {full_time(going, zone)}, {distance(going, told.now)}."
+    else:
+        yield f"  {fate(told.found.verdict, told.now, zone)}"
+    yield from (f"  {line}" for line in _along(told, zone))
+    for claim in item.claims:
+        yield f"  why: {claim.reason.text}"
+        yield f"       {claim.mechanism}, due {claim.due}, propagation {claim.propagation}"
+    held = "held by" if item.claims else "would be held by"
+    for hold in item.holds:
+        until = f" (until {hold.until})" if hold.until else ""
+        yield f"  {held}: {hold.reason.text}{until}"
+    for parent in told.parents:
+        if parent.relation == "owner":
+            why = f" ({parent.why})" if parent.why else ""
+            yield f"  owner: {parent.kind} {_place(parent.namespace, parent.name)}, {_STATES[parent.state]}{why}"
+    yield from (f"  note: {note.text}" for note in item.notes)
+
+
+_STATES = {
+    "lives": "lives",
+    "terminating": "is being deleted",
+    "gone": "is gone",
+    "unreadable": "can't be read",
+}
+
+
+def fate(verdict: Verdict, now: float, zone: tzinfo) -> str:
+    """When it goes, in a sentence."""
+    if verdict.due is None:
+        return "Nothing wants it to go."
+    due = f"{full_time(verdict.due, zone)}, {distance(verdict.due, now)}"
+    if not verdict.holds:
+        return f"Goes {due}." if verdict.due > now else f"Due since {due}: it goes as soon as Skoupa acts."
+    if verdict.goes is None:
+        return f"Due {due}, but held: it stays."
+    return f"Due {due}, but held: it goes {full_time(verdict.goes, zone)}, {distance(verdict.goes, now)}."
+
+
+def _along(told: Explanation, zone: tzinfo) -> Iterator[str]:
+    """Who takes it along before its own time, or though it has none."""
+    own = told.found.verdict.goes
+    for parent in told.parents:
+        called = f"its {parent.kind} {parent.name}"
+        if parent.relation == "owner":
+            called = f"its owner {parent.kind} {_place(parent.namespace, parent.name)}"
+        if parent.state == "terminating":
+            yield f"Goes along with {called}, which is being deleted."
+        elif parent.goes_at is not None:
+            goes = parse_rfc3339(parent.goes_at)
+            if isinstance(goes, int) and (own is None or goes < own):
+                yield f"Goes along with {called}: {full_time(goes, zone)}, {distance(goes, told.now)}."
+
+
+def _place(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else name

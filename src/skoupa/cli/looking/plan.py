@@ -1,0 +1,237 @@
+"""`skoupa plan`: what will go, when and why, what it takes along, and what holds it.
+
+Decides nothing. Gaps are told on standard error and change the exit code, so that a list that may lack something never
+looks complete.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from datetime import tzinfo
+from typing import Final
+
+import msgspec
+import typer
+
+from skoupa import settings as configuration
+from skoupa.cli import exits
+from skoupa.cli.looking.planning import Plan, Wishes, make_plan
+from skoupa.cli.options import Connecting, TableForm
+from skoupa.cli.terminal import output
+from skoupa.cli.terminal.items import Item
+from skoupa.cli.terminal.saying import progress, say
+from skoupa.cli.terminal.tables import Line, Paint, Screen, printable, render, screen_of
+from skoupa.cli.terminal.times import distance, full_time, read_time, short_time, zone_of
+from skoupa.cli.worlds import World, in_cluster, in_files
+from skoupa.controller.survey import Finding
+from skoupa.errors import UsageError
+from skoupa.expr.comparisons import Comparison, read_comparison
+from skoupa.expr.windows import Window, read_window
+from skoupa.facts.rows import Row
+from skoupa.model.reasons import render as say_reason
+
+TITLES: Final = ("DUE", "", "KIND", "NAMESPACE", "NAME", "WHY", "HELD BY")
+WIDE_TITLES: Final = (*TITLES, "RULE", "UID", "PROPAGATION", "NOTES")
+# Notes that belong to the decision itself, and are shown without asking for more.
+_WEIGHTY: Final = frozenset(
+    {
+        "takes-along",
+        "data-goes",
+        "data-unknown",
+        "never-in-trash",
+        "values-go",
+        "ttl-annotation",
+        "keep-annotation",
+        "keep-unclear",
+        "refreshed-before",
+        "will-return",
+    }
+)
+_REFUSED: Final = "no permission to list them"
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What the options of `plan` say."""
+
+    kinds: tuple[str, ...] = ()
+    all_namespaces: bool = False
+    within: str | None = None
+    by: str | None = None
+    between: str | None = None
+    during: str | None = None
+    ttl: str | None = None
+    tz: str | None = None
+    sources: tuple[str, ...] = ()
+    now: str | None = None
+    fail_over: int | None = None
+    detailed_exitcode: bool = False
+
+
+def run(
+    *,
+    connecting: Connecting,
+    question: dict[str, object],
+    config: str | None,
+    form: TableForm,
+    no_color: bool,
+) -> None:
+    asked = Question(**question)  # type: ignore[arg-type] # the names are those of the options
+    zone = zone_of(asked.tz)
+    lifetime = read_comparison(asked.ttl) if asked.ttl is not None else None
+    plan = _ask(asked, connecting=connecting, config=config, zone=zone, lifetime=lifetime)
+    if form in {"json", "yaml"}:
+        output.write(plan.document("Plan"), form)
+    elif form == "name":
+        everywhere = not plan.namespace
+        output.write_lines(name_of(found.row, with_namespace=everywhere) for found in plan.findings)
+    else:
+        screen = screen_of(no_color=no_color)
+        sys.stdout.write(f"{heading(plan, lifetime, zone)}\n")
+        sys.stdout.write(table(plan, zone=zone, screen=screen, wide=form == "wide"))
+    tell_limits(plan)
+    _leave(plan, asked)
+
+
+def _ask(
+    asked: Question,
+    *,
+    connecting: Connecting,
+    config: str | None,
+    zone: tzinfo,
+    lifetime: Comparison | None,
+) -> Plan:
+    settings = configuration.load(config)
+
+    def window(now: float) -> Window | None:
+        return read_window(
+            within=asked.within,
+            by=asked.by,
+            between=asked.between,
+            during=asked.during,
+            now=now,
+            zone=zone,
+        )
+
+    async def work(world: World) -> Plan:
+        namespace = "" if asked.all_namespaces else world.namespace
+        wishes = Wishes(kinds=asked.kinds, namespace=namespace, lifetime=lifetime)
+        return await make_plan(
+            world,
+            settings=settings,
+            wishes=wishes,
+            window=window,
+            progress=progress,
+            # Without its file nobody here knows what the controller keeps.
+            trash_known=config is not None,
+        )
+
+    if asked.sources:
+        here = time.time()
+        now = read_time(asked.now, option="--now", now=here, zone=zone) if asked.now else here
+        return in_files(work, sources=asked.sources, now=now, namespace=connecting.namespace or "")
+    if asked.now is not None:
+        raise UsageError(
+            "--now needs --from", advice="a cluster has its own clock; --between looks elsewhere"
+        )
+    return in_cluster(work, connecting=connecting)
+
+
+def heading(plan: Plan, lifetime: Comparison | None, zone: tzinfo) -> str:
+    """The window that was understood, for people to check."""
+    with_ttl = f", with a ttl {lifetime.text}" if lifetime is not None else ""
+    if plan.window is not None:
+        return f"Due {plan.window.text}{with_ttl}"
+    return f"Due at any time{with_ttl}; it is {full_time(plan.now, zone)} now"
+
+
+def table(plan: Plan, *, zone: tzinfo, screen: Screen, wide: bool = False) -> str:
+    lines = [_line(plan.item(found), found, plan.now, zone=zone, wide=wide) for found in plan.findings]
+    parts: list[str] = []
+    if lines:
+        titles = WIDE_TITLES if wide else TITLES
+        parts.append(
+            render(titles, lines, screen=screen if not wide else Screen(colours=screen.colours), texts=2)
+        )
+    else:
+        where = f" in the namespace {plan.namespace}; -A looks into all" if plan.namespace else ""
+        parts.append(f"Nothing{where}.\n")
+    if plan.remarks:
+        parts.append("\nNothing goes by these:\n")
+        parts += (f"  {printable(text)}\n" for found in plan.remarks for text in _remarks(found))
+    if lines:
+        parts.append(f"\n{_summary(plan)}\n")
+    return "".join(parts)
+
+
+def _summary(plan: Plan) -> str:
+    going = plan.going()
+    later = sum(bool(found.verdict.holds) for found in going)
+    held = len(plan.findings) - len(going)
+    text = f"{len(plan.findings)} due: {len(going)} will go"
+    if later:
+        text += f" ({later} of them when what holds them ends)"
+    return f"{text}, {held} held." if held else f"{text}."
+
+
+def _line(item: Item, found: Finding, now: float, *, zone: tzinfo, wide: bool) -> Line:
+    due = found.verdict.due
+    assert due is not None
+    held = "; ".join(hold.reason.text for hold in item.holds)
+    cells = (
+        short_time(due, zone),
+        distance(due, now),
+        item.kind,
+        item.namespace,
+        item.name,
+        "; ".join(claim.reason.text for claim in item.claims),
+        held,
+    )
+    paint: Paint = "yellow" if held else "red" if due <= now else ""
+    if wide:
+        notes = "; ".join(note.text for note in item.notes)
+        rules = "; ".join(claim.rule for claim in item.claims)
+        return Line(cells=(*cells, rules, item.uid, item.claims[0].propagation, notes), paint=paint)
+    below = tuple(note.text for note in item.notes if note.code in _WEIGHTY)
+    return Line(cells=cells, paint=paint, below=below)
+
+
+def _remarks(found: Finding) -> Iterator[str]:
+    row = found.row
+    where = f"{row.namespace}/" if row.namespace else ""
+    for note in found.verdict.notes:
+        yield f"{row.resource.kind} {where}{row.name}: {say_reason(note)}"
+
+
+def name_of(row: Row, *, with_namespace: bool) -> str:
+    """As `kubectl -o name` writes it, or with its namespace in between; `explain`, `keep` and others take both."""
+    kind = row.resource.singular or row.resource.kind.lower()
+    group = f".{row.resource.group}" if row.resource.group else ""
+    namespace = f"{row.namespace}/" if with_namespace and row.namespace else ""
+    return f"{kind}{group}/{namespace}{row.name}"
+
+
+def tell_limits(plan: Plan) -> None:
+    """What could not be read, grouped by the reason, and other doubts."""
+    by_reason: dict[str, list[str]] = {}
+    for gap in plan.gaps:
+        # The server names kind and user in each refusal; the right that is missing is the same.
+        why = _REFUSED if "is forbidden" in gap.why else gap.why
+        by_reason.setdefault(why, []).append(gap.what)
+    for why, what in by_reason.items():
+        instead = "; -n NAMESPACE looks into one" if why == _REFUSED and not plan.namespace else ""
+        say(f"not read, so objects may be missing here: {', '.join(sorted(what))} ({why}{instead})")
+    for warning in plan.warnings:
+        say(warning)
+
+
+def _leave(plan: Plan, asked: Question) -> None:
+    going = len(plan.going())
+    if asked.fail_over is not None and going > asked.fail_over:
+        say(f"{going} objects would go, more than --fail-over {asked.fail_over}")
+        raise typer.Exit(exits.REFUSED)
+    if plan.gaps:
+        raise typer.Exit(exits.LEFTOVERS)
+    if asked.detailed_exitcode and going:
+        raise typer.Exit(exits.WORK)

@@ -1,0 +1,231 @@
+"""What will go, when and why: the answer behind `plan` and `sweep`, before anybody renders it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+import msgspec
+
+from skoupa.cli.looking.backlogs import held_backlogs
+from skoupa.cli.looking.unkept import nothing_is_kept, with_losses
+from skoupa.cli.terminal.items import Document, Item, gap_of, item_of, window_of
+from skoupa.cli.worlds import World
+from skoupa.controller.surroundings import Surroundings
+from skoupa.controller.survey import Finding, Gap, Survey
+from skoupa.controller.weight import Weight, weigh
+from skoupa.errors import Forbidden, SkoupaError, UsageError
+from skoupa.expr.comparisons import Comparison
+from skoupa.expr.windows import Window
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.cascade import is_definition, is_namespace
+from skoupa.judge.circumstances import SKEW_SECONDS
+from skoupa.judge.ttl import TtlMechanism
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.settings import Settings
+
+# Counting what goes along costs a request per kind and Namespace.
+MOST_WEIGHED: Final = 50
+CONTROLLER: Final = "system:serviceaccount:skoupa:skoupa"
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for. `namespace` empty: all of them."""
+
+    kinds: tuple[str, ...] = ()
+    namespace: str = ""
+    lifetime: Comparison | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """`findings` are sorted by time; `remarks` are objects that only have something to be told, such as a bad label."""
+
+    now: float
+    namespace: str
+    window: Window | None
+    findings: list[Finding]
+    remarks: list[Finding]
+    weights: dict[Uid, Weight]
+    gaps: list[Gap]
+    warnings: list[str]
+    given: frozenset[str] | None
+    survey: Survey
+
+    def going(self) -> list[Finding]:
+        """What goes within the window if nothing changes."""
+        return [
+            found
+            for found in self.findings
+            if found.verdict.goes is not None
+            and (self.window is None or self.window.contains(found.verdict.goes))
+        ]
+
+    def item(self, found: Finding) -> Item:
+        item = item_of(found, weight=self.weights.get(found.row.uid))
+        if self.given is not None and item.uid not in self.given:
+            return msgspec.structs.replace(item, uid="")
+        return item
+
+    def document(self, kind: Literal["Plan", "Sweep"]) -> Document:
+        return Document(
+            kind=kind,
+            now=whole_seconds(self.now),
+            window=window_of(self.window) if self.window else None,
+            items=tuple(self.item(found) for found in self.findings),
+            remarks=tuple(self.item(found) for found in self.remarks),
+            gaps=tuple(gap_of(gap) for gap in self.gaps),
+            warnings=tuple(self.warnings),
+        )
+
+
+async def make_plan(
+    world: World,
+    *,
+    settings: Settings,
+    wishes: Wishes,
+    window: Callable[[float], Window | None],
+    progress: Callable[[str], None],
+    acting: bool = False,
+    trash_known: bool = False,
+) -> Plan:
+    """`window` is asked with the server's time; who is `acting` is held by a clock that is off and Brakes unread.
+
+    `trash_known`: what can't come back is told, because the settings are those of who will let it go.
+    """
+    if not settings.features.ttl:
+        raise UsageError("the feature ttl is switched off in the settings", advice="set features.ttl: true")
+    survey = Survey(
+        world.client,
+        settings,
+        namespaces=(wishes.namespace,) if wishes.namespace else (),
+        inside_only=bool(wishes.namespace),
+        # A server would have to send every object; manifests are here.
+        unlabelled=world.given is not None,
+        acting=acting,
+        skew=world.skew if acting else lambda: 0.0,
+        progress=progress,
+    )
+    # Before anything long: a window that can't be meant is told at once.
+    window(world.now())
+    await survey.read(wishes.kinds)
+    if survey.first_error is not None and not survey.saw_something:
+        raise _refusal(survey.first_error, everywhere=not wishes.namespace)
+    now = world.now()
+    within = window(now)
+    rows, silent = _candidates(survey, within, wishes.lifetime, now)
+    await survey.learn_rights(rows)
+    findings: list[Finding] = []
+    remarks = [found for row in silent if (found := survey.finding(row, now)).verdict.notes]
+    for found in (survey.finding(row, now) for row in rows):
+        if not found.verdict.claims:
+            remarks += [found] if found.verdict.notes else []
+        elif within is None or any(
+            moment is not None and within.contains(moment)
+            for moment in (found.verdict.due, found.verdict.goes)
+        ):
+            findings.append(found)
+    around = Surroundings(world.client, survey.knowledge)
+    findings = [await surrounded(found, around) for found in findings]
+    findings.sort(key=_order)
+    heavy = [found.row for found in findings if _is_heavy(found.row)]
+    progress(f"counting what goes along with {len(heavy)} objects" if heavy else "")
+    weights = await weigh(_first_containers(heavy), client=world.client, discovery=survey.knowledge.discovery)
+    trashless = ""
+    if trash_known and findings:
+        findings = [with_losses(found, weights.get(found.row.uid), settings) for found in findings]
+        trashless = nothing_is_kept(settings)
+    backlogs = await held_backlogs(world.client, survey, now) if world.given is None else []
+    progress("")
+    return Plan(
+        now=now,
+        namespace=wishes.namespace,
+        window=within,
+        findings=findings,
+        remarks=sorted(remarks, key=_order),
+        weights=weights,
+        gaps=survey.gaps,
+        warnings=[
+            *survey.doubts,
+            *backlogs,
+            *_warnings(world, findings, heavy),
+            *([f"nothing of it can come back: {trashless}"] if trashless else ()),
+        ],
+        given=world.given,
+        survey=survey,
+    )
+
+
+def _refusal(error: SkoupaError, *, everywhere: bool) -> SkoupaError:
+    """Rights in single namespaces are of no use for lists over all of them."""
+    if not everywhere or not isinstance(error, Forbidden):
+        return error
+    advice = f"look into one namespace with -n NAMESPACE, or {error.advice}"
+    return Forbidden(error.message, status=error.status, advice=advice)
+
+
+def _candidates(
+    survey: Survey, window: Window | None, lifetime: Comparison | None, now: float
+) -> tuple[list[Row], list[Row]]:
+    """Rows that have a time which may lie in the window, and rows that have none."""
+    ttl = next((one for one in survey.knowledge.mechanisms if isinstance(one, TtlMechanism)), None)
+    timed: list[Row] = []
+    silent: list[Row] = []
+    for row in survey.rows():
+        due = survey.knowledge.judge.due(row, now)
+        if due is None:
+            silent.append(row)
+        elif window is not None and due > window.end:
+            # Holds only delay: it can't go before it is due.
+            continue
+        elif lifetime is None:
+            timed.append(row)
+        else:
+            span = ttl.lifetime(row) if ttl else None
+            if span is not None and lifetime.holds(span):
+                timed.append(row)
+    return timed, silent
+
+
+def _order(found: Finding) -> tuple[float, str, str, str]:
+    row, due = found.row, found.verdict.due
+    return (due if due is not None else 0.0, row.namespace, row.resource.kind, row.name)
+
+
+def _is_heavy(row: Row) -> bool:
+    kinds = {"persistentvolumeclaims", "persistentvolumes"}
+    return is_namespace(row) or is_definition(row) or row.resource.qualified in kinds
+
+
+def _first_containers(rows: list[Row]) -> list[Row]:
+    containers = [row for row in rows if is_namespace(row) or is_definition(row)][:MOST_WEIGHED]
+    return containers + [row for row in rows if not (is_namespace(row) or is_definition(row))]
+
+
+def _warnings(world: World, findings: list[Finding], heavy: list[Row]) -> list[str]:
+    told: list[str] = []
+    skew = world.skew()
+    if abs(skew) >= SKEW_SECONDS:
+        told.append(f"the clock here and the server's differ by {skew:+.0f} s; times are the server's")
+    denied = sum(
+        any(hold.reason.code == "no-permission" for hold in found.verdict.holds) for found in findings
+    )
+    if denied:
+        who = f"{world.as_user} may" if world.as_user else "you may"
+        other = f"; the controller may have other rights than you: --as {CONTROLLER} asks with those"
+        told.append(f"{who} not delete {denied} of them{'' if world.as_user else other}")
+    containers = sum(is_namespace(row) or is_definition(row) for row in heavy)
+    if containers > MOST_WEIGHED:
+        told.append(
+            f"what goes along was counted for the first {MOST_WEIGHED} of {containers} Namespaces and definitions; "
+            "`skoupa explain` counts it for one"
+        )
+    return told
+
+
+async def surrounded(found: Finding, around: Surroundings) -> Finding:
+    """What a Namespace or a definition must not take along is found by looking into it, as the controller will."""
+    verdict = found.verdict
+    if not verdict.claims or verdict.holds or not (is_namespace(found.row) or is_definition(found.row)):
+        return found
+    holds = await around.holds(found.row, verdict.claims[0])
+    return Finding(found.row, msgspec.structs.replace(verdict, holds=holds)) if holds else found

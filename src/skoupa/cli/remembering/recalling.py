@@ -1,0 +1,171 @@
+"""Which rows of the history a person means: ids, kinds, objects, spans of time and the other filters.
+
+Kinds are understood without asking a server, which need not know them any more: built-in ones by all their names,
+others as `Widget` or `widgets.shop.example`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import tzinfo
+from typing import Final, get_args
+
+import msgspec
+
+from skoupa.cli.options import Connecting
+from skoupa.cli.remembering.ledgers import HistorySource
+from skoupa.cli.terminal.targets import Target, read_targets
+from skoupa.cli.terminal.times import read_time
+from skoupa.errors import UnknownKind, UsageError
+from skoupa.expr.durations import parse_duration
+from skoupa.expr.moments import read_moment
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.resources import Resource
+from skoupa.ledger.rows import Entry, Result
+from skoupa.ledger.store import Place, Wish
+
+_ID: Final = re.compile("[0-9a-hjkmnp-tv-z]{15}")
+_PAGE: Final = 1000
+_WEEK: Final = 7 * 86400
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """As the options say them. `namespace` empty: all; None: none was named."""
+
+    words: tuple[str, ...] = ()
+    namespace: str | None = None
+    since: str | None = None
+    until: str | None = None
+    by_policy: str | None = None
+    run: str | None = None
+    outcomes: tuple[Result, ...] | None = None
+    limit: int = 100
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(word for word in self.words if is_id(word))
+
+
+def is_id(word: str) -> bool:
+    return _ID.fullmatch(word) is not None
+
+
+def namespace_of(connecting: Connecting, *, all_namespaces: bool) -> str:
+    """As `plan` looks: one namespace, that of -n or of the context, unless all are asked for."""
+    if all_namespaces:
+        return ""
+    if connecting.namespace:
+        return connecting.namespace
+    # Reading a kubeconfig is not needed by who says where to look.
+    from skoupa.kube.login import kubeconfig  # noqa: PLC0415
+
+    return kubeconfig.load(kubeconfig=connecting.kubeconfig, context=connecting.context).namespace
+
+
+def wishes_of(filters: Filters, *, now: float, zone: tzinfo) -> list[Wish]:
+    """One for each kind or object that is named."""
+    since = _moment(filters.since, option="--since", now=now, zone=zone)
+    until = _moment(filters.until, option="--until", now=now, zone=zone)
+    if since is not None and since > now:
+        raise UsageError(f"--since {filters.since} is still to come", advice="give a time that is past")
+    if since is not None and until is not None and until <= since:
+        raise UsageError("--until is not after --since", advice="give the later one as --until")
+    unknown = set(filters.outcomes or ()) - set(get_args(Result))
+    if unknown:
+        raise UsageError(
+            f"there is no outcome {min(unknown)}", advice=f"there are {', '.join(get_args(Result))}"
+        )
+    plain = Wish(since=since, until=until, rule=filters.by_policy, run=filters.run, outcomes=filters.outcomes)
+    wishes = [
+        msgspec.structs.replace(plain, kind=kind, name=name, namespace=namespace)
+        for kind, name, namespace in _named(filters)
+    ]
+    return wishes or [msgspec.structs.replace(plain, namespace=filters.namespace or None)]
+
+
+async def recall(
+    source: HistorySource, filters: Filters, *, now: float, zone: tzinfo
+) -> tuple[list[Entry], bool]:
+    """The newest first, and whether there are more than `limit`; a limit of 0 is none."""
+    if filters.ids:
+        if len(filters.ids) < len(filters.words):
+            other = next(word for word in filters.words if not is_id(word))
+            raise UsageError(f'ids and "{other}" can\'t go together', advice="give ids, or kinds and objects")
+        return [await existing(source, entry_id) for entry_id in dict.fromkeys(filters.ids)], False
+    found: dict[str, Entry] = {}
+    for wish in wishes_of(filters, now=now, zone=zone):
+        async for entry in _pages(source, wish, most=filters.limit + 1 if filters.limit else 0):
+            found[entry.id] = entry
+    entries = sorted(found.values(), key=lambda entry: (entry.at, entry.id), reverse=True)
+    more = bool(filters.limit) and len(entries) > filters.limit
+    return entries[: filters.limit] if more else entries, more
+
+
+async def existing(source: HistorySource, entry_id: str) -> Entry:
+    entry = await source.get(entry_id)
+    if entry is None:
+        raise UsageError(f"there is no {entry_id} in {source.where}", advice="`skoupa history` shows the ids")
+    return entry
+
+
+async def _pages(source: HistorySource, wish: Wish, *, most: int) -> AsyncIterator[Entry]:
+    before: Place | None = None
+    left = most
+    while True:
+        size = min(_PAGE, left) if most else _PAGE
+        page = await source.find(wish, limit=size, before=before)
+        for entry in page:
+            yield entry
+        left -= len(page)
+        if len(page) < size or (most and left <= 0):
+            return
+        before = Place(at=page[-1].at, id=page[-1].id)
+
+
+def _named(filters: Filters) -> Iterator[tuple[str, str | None, str | None]]:
+    if not filters.words:
+        return
+    inside = filters.namespace or None
+    if not any("/" in word for word in filters.words):
+        for word in filters.words:
+            kind, namespaced = _kind(word)
+            yield kind, None, inside if namespaced else None
+        return
+    targets: Sequence[Target] = read_targets([word for word in filters.words if "/" in word])
+    if len(targets) < len(filters.words):
+        raise UsageError("kinds and objects can't go together", advice="give kinds, or KIND/NAME")
+    for target in targets:
+        kind, namespaced = _kind(target.kind)
+        yield kind, target.name, (target.namespace or inside) if namespaced else None
+
+
+def _kind(word: str) -> tuple[str, bool]:
+    """As the ledger has it, and whether its objects may be in a namespace."""
+    # What the cluster in memory knows is what every server knows; nobody else here needs it.
+    from skoupa.sim.state.kinds import BUILT_IN  # noqa: PLC0415
+
+    try:
+        found: Resource = Discovery(resources=BUILT_IN).resolve(word)
+    except UnknownKind as unknown:
+        last = word.rpartition("/")[2]
+        if last[:1].isupper() or "." in last:
+            return last, True
+        raise UsageError(
+            f'"{word}" is no built-in kind',
+            advice="write others as Widget or widgets.shop.example" + (f"; {unknown.advice}"),
+        ) from unknown
+    return found.qualified, found.namespaced
+
+
+def _moment(text: str | None, *, option: str, now: float, zone: tzinfo) -> float | None:
+    """A duration counts back from now, and a weekday is the last one."""
+    if text is None:
+        return None
+    ago = parse_duration(text)
+    if isinstance(ago, int):
+        return now - ago
+    moment = read_time(text, option=option, now=now, zone=zone)
+    if moment > now and read_moment(text).weekday is not None:
+        return read_time(text, option=option, now=now - _WEEK, zone=zone)
+    return moment

@@ -1,0 +1,213 @@
+"""What `history` and `restore` print as `-o json` and `-o yaml`.
+
+Public, as `items` is: `docs/history.md` describes every field, and a test compares. Fields that an item of `plan` has
+too mean the same here.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from skoupa.cli.terminal.items import API_VERSION, ToldClaim, ToldHold, ToldReason, moment
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.ledger.rows import Entry, Result
+from skoupa.ledger.trash.contents import Kept
+from skoupa.model.reasons import REASONS, Reason, render
+from skoupa.model.verdicts import Claim, Hold
+
+RestoreResult = Literal[
+    "restored", "would-restore", "exists", "refused", "not-kept", "skipped", "failed", "not-tried"
+]
+
+
+class _Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A part of the output; keys are written in camelCase."""
+
+
+class DecisionOutcome(_Shape, frozen=True, kw_only=True):
+    """What became of the decision; `text` is the error behind it, where there is one."""
+
+    what: Result
+    text: str = ""
+
+
+class RestoreOutcome(_Shape, frozen=True, kw_only=True):
+    """What became of bringing it back; `text` says why it did not come."""
+
+    what: RestoreResult
+    text: str = ""
+
+
+class TrashState(_Shape, frozen=True, kw_only=True):
+    """Whether it is in the trash, and how many bytes it takes there with all that went along.
+
+    `until` is when it was forgotten, because the trash keeps nothing for so long or no more than so much.
+    """
+
+    state: Literal["none", "kept", "purged", "forgotten"]
+    bytes: int
+    until: str | None = None
+
+
+class TrashPart(_Shape, frozen=True, kw_only=True):
+    """One object in the trash: the deleted one, or one that went along. Manifests are not shown.
+
+    `withheld` are keys of a Secret whose values were not kept, `missing` says why the object is not there at all,
+    `unknown` what else went along that could not be looked at.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    withheld: tuple[str, ...] = ()
+    missing: str = ""
+    unknown: tuple[str, ...] = ()
+
+
+class HistoryItem(_Shape, frozen=True, kw_only=True):
+    """One decision about one object."""
+
+    id: str
+    at: str
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    labels: dict[str, str]
+    due: str | None
+    claims: tuple[ToldClaim, ...]
+    holds: tuple[ToldHold, ...]
+    mechanism: str
+    rule: str
+    author: str
+    run: str
+    propagation: str
+    weight: int
+    attempts: int
+    finished_at: str | None
+    outcome: DecisionOutcome
+    trash: TrashState
+    restored_as: str
+    parts: tuple[TrashPart, ...] | msgspec.UnsetType = msgspec.UNSET
+
+
+class HistoryDocument(_Shape, frozen=True, kw_only=True):
+    """What `history` prints; `more`: there are older ones than `--limit` lets through.
+
+    `hidden` counts rows in between that are not shown, because the caller may not read their kinds there.
+    """
+
+    api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")
+    kind: Literal["History"] = "History"
+    now: str
+    items: tuple[HistoryItem, ...]
+    more: bool = False
+    hidden: int = 0
+
+
+class RestoreItem(_Shape, frozen=True, kw_only=True):
+    """One object to bring back. `id` is the decision that it went by; `went_along`: not by itself.
+
+    `namespace` is where it comes back to, `new_uid` the uid that it has now, `differs` what is not as before.
+    """
+
+    id: str
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    went_along: bool
+    outcome: RestoreOutcome
+    new_uid: str = ""
+    differs: tuple[str, ...] = ()
+
+
+class RestoreDocument(_Shape, frozen=True, kw_only=True):
+    """What `restore` prints."""
+
+    api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")
+    kind: Literal["Restore"] = "Restore"
+    now: str
+    dry_run: bool
+    items: tuple[RestoreItem, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def said(reason: Reason) -> str:
+    """In words; a row may be older, or newer, than the table of reasons here."""
+    if reason.code in REASONS:
+        return render(reason)
+    return ", ".join((reason.code, *(f"{name} {fact}" for name, fact in reason.facts)))
+
+
+def _reason(reason: Reason) -> ToldReason:
+    return ToldReason(code=reason.code, facts=dict(reason.facts), text=said(reason))
+
+
+def _claim(claim: Claim) -> ToldClaim:
+    return ToldClaim(
+        mechanism=claim.mechanism,
+        rule=claim.rule,
+        due=whole_seconds(claim.due),
+        propagation=claim.propagation,
+        reason=_reason(claim.reason),
+    )
+
+
+def _hold(hold: Hold) -> ToldHold:
+    return ToldHold(reason=_reason(hold.reason), until=moment(hold.until))
+
+
+def history_item(entry: Entry, kept: tuple[Kept, ...] | None = None) -> HistoryItem:
+    return HistoryItem(
+        id=entry.id,
+        at=whole_seconds(entry.at),
+        api_version=entry.api_version,
+        kind=entry.kind,
+        namespace=entry.namespace,
+        name=entry.name,
+        uid=entry.uid,
+        labels=dict(entry.labels),
+        due=moment(entry.due or None),
+        claims=tuple(_claim(claim) for claim in entry.claims),
+        holds=tuple(_hold(hold) for hold in entry.holds),
+        mechanism=entry.mechanism,
+        rule=entry.rule,
+        author=entry.author,
+        run=entry.run,
+        propagation=entry.propagation,
+        weight=entry.weight,
+        attempts=entry.attempts,
+        finished_at=moment(entry.finished_at),
+        outcome=DecisionOutcome(what=entry.outcome, text=entry.error),
+        trash=trash_state(entry),
+        restored_as=entry.restored_as,
+        parts=msgspec.UNSET if kept is None else tuple(trash_part(one) for one in kept),
+    )
+
+
+def trash_state(entry: Entry) -> TrashState:
+    if entry.forgotten_at is not None:
+        return TrashState(state="forgotten", bytes=0, until=moment(entry.forgotten_at))
+    if entry.kept < 0:
+        return TrashState(state="purged", bytes=0)
+    return TrashState(state="kept" if entry.kept else "none", bytes=entry.kept)
+
+
+def trash_part(kept: Kept) -> TrashPart:
+    return TrashPart(
+        api_version=kept.api_version,
+        kind=kept.kind,
+        namespace=kept.namespace,
+        name=kept.name,
+        uid=kept.uid,
+        withheld=kept.withheld,
+        missing=kept.missing,
+        unknown=kept.unknown,
+    )

@@ -1,0 +1,1 @@
+"""Commands that bring back or erase what is in the trash: `restore`, `trash`."""

@@ -1,0 +1,278 @@
+"""`skoupa restore`: shows what would come back and what will differ, asks, then creates it with the caller's rights.
+
+The controller has no part in it. What is there is never overwritten, and what does not come back is told with its
+reason: the exit code is then 4. What came back is written to the ledger.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import tzinfo
+from typing import Any, Final
+
+import msgspec
+import typer
+
+from skoupa.cli import exits
+from skoupa.cli.options import Connecting, SweepForm
+from skoupa.cli.remembering.ledgers import HistorySource, LedgerChoice, opened
+from skoupa.cli.remembering.recalling import Filters, namespace_of, recall
+from skoupa.cli.remembering.remembered import RestoreDocument, RestoreItem
+from skoupa.cli.restoring.restoring import Piece, Restoring
+from skoupa.cli.restoring.selecting import WENT, Choice, Selection, select
+from skoupa.cli.terminal import output
+from skoupa.cli.terminal.orderly_end import stop_on_signal
+from skoupa.cli.terminal.saying import progress, say
+from skoupa.cli.terminal.tables import Line, Paint, Screen, render, screen_of
+from skoupa.cli.terminal.times import read_time, zone_of
+from skoupa.cli.worlds import World, in_cluster
+from skoupa.errors import SkoupaError, UsageError
+from skoupa.expr.instants import render_label_time
+from skoupa.kube.discovery import discover
+from skoupa.kube.timestamps import whole_seconds
+
+TITLES: Final = ("KIND", "NAMESPACE", "NAME", "OUTCOME", "WHY")
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the options of `restore` say, beside the filters."""
+
+    with_dependents: bool = False
+    dry_run: bool = False
+    into: str | None = None
+    keep_for: str | None = None
+    yes: bool = False
+
+
+class Restored(msgspec.Struct, kw_only=True):
+    now: float
+    selection: Selection
+    warnings: list[str] = msgspec.field(default_factory=list)
+    interrupted: bool = False
+    unwritten: bool = False
+
+    @property
+    def pieces(self) -> list[Piece]:
+        return self.selection.pieces
+
+
+def run(
+    *,
+    connecting: Connecting,
+    ledger: dict[str, Any],
+    filters: dict[str, Any],
+    wishes: dict[str, Any],
+    all_namespaces: bool,
+    tz: str | None,
+    form: SweepForm,
+    no_color: bool,
+) -> None:
+    zone = zone_of(tz)
+    asked, wished = Filters(**filters), Wishes(**wishes)
+    into = wished.into
+    if asked.ids:
+        # With ids there is nothing to filter: -n says where to.
+        into = into or connecting.namespace
+    else:
+        where = namespace_of(connecting, all_namespaces=all_namespaces)
+        asked = msgspec.structs.replace(asked, namespace=where)
+        if not (asked.words or asked.since or asked.by_policy or asked.run):
+            raise UsageError(
+                "restore has to be told what to bring back",
+                advice="give ids, KIND/NAME, a kind, --since, --by-policy or --run; `skoupa history` shows them",
+            )
+    asked = msgspec.structs.replace(asked, outcomes=asked.outcomes or WENT)
+    job = _Job(LedgerChoice(**ledger), asked, wished, connecting=connecting, into=into or "", zone=zone)
+    found = in_cluster(job.plan, connecting=connecting)
+    screen = screen_of(no_color=no_color)
+    possible = sum(piece.possible for piece in found.pieces)
+    refused = bool(found.selection.by_rule)
+    if wished.dry_run or not possible or refused:
+        _end(found, form=form, screen=screen, dry_run=wished.dry_run)
+        if refused:
+            _tell_rules(found.selection)
+            raise typer.Exit(exits.REFUSED)
+        _leave(found)
+        return
+    if not wished.yes:
+        if form == "table":
+            sys.stdout.write(_table(found.pieces, screen))
+        _ask(possible, len(found.pieces), form=form)
+    found = in_cluster(lambda world: job.act(world, found), connecting=connecting)
+    _end(found, form=form, screen=screen, dry_run=False)
+    _leave(found)
+
+
+class _Job:
+    """The same question asked before and after the answer of a person: what was checked is not checked again."""
+
+    def __init__(
+        self,
+        ledger: LedgerChoice,
+        filters: Filters,
+        wishes: Wishes,
+        *,
+        connecting: Connecting,
+        into: str,
+        zone: tzinfo,
+    ) -> None:
+        self._ledger = ledger
+        self._filters = filters
+        self._wishes = wishes
+        self._connecting = connecting
+        self._into = into
+        self._zone = zone
+
+    async def plan(self, world: World) -> Restored:
+        now = world.now()
+        async with opened(self._ledger, connecting=self._connecting, world=world) as source:
+            entries, more = await recall(source, self._filters, now=now, zone=self._zone)
+            in_trash = [entry for entry in entries if entry.kept > 0]
+            trash = await source.kept(in_trash)
+            left_out = source.left_out.remarks()
+        choice = Choice(
+            with_dependents=self._wishes.with_dependents,
+            into=self._into,
+            keep=self._keep(now),
+            now=now,
+        )
+        found = Restored(now=now, selection=select(entries, trash, choice=choice))
+        whose = entries[0].cluster if entries else ""
+        # Rows carry the server's address where the cluster has no name.
+        if "://" in whose and whose != world.cluster:
+            found.warnings.append(f"these objects were of {whose}; they come back to {world.cluster}")
+        found.warnings += _remarks(found.selection, more=more, limit=self._filters.limit)
+        found.warnings += left_out
+        restoring = Restoring(
+            world.client, discovery=await discover(world.client), remember=_nobody, progress=progress
+        )
+        await restoring.check([piece for piece in found.pieces if piece.possible])
+        return found
+
+    async def act(self, world: World, found: Restored) -> Restored:
+        there = opened(self._ledger, connecting=self._connecting, world=world, writable=True)
+        async with there as source, stop_on_signal() as stop:
+            restoring = Restoring(
+                world.client,
+                discovery=await discover(world.client),
+                remember=lambda uids: _remember(source, uids, found),
+                progress=progress,
+                stop=stop,
+            )
+            await restoring.create(found.pieces)
+            found.interrupted = stop.is_set()
+        return found
+
+    def _keep(self, now: float) -> str:
+        if self._wishes.keep_for is None:
+            return ""
+        until = read_time(self._wishes.keep_for, option="--keep-for", now=now, zone=self._zone)
+        if until <= now:
+            raise UsageError(
+                f"--keep-for {self._wishes.keep_for} is past", advice="give a time to come, such as 7d"
+            )
+        return render_label_time(until)
+
+
+async def _nobody(uids: dict[str, str]) -> None:
+    """A check brings nothing back."""
+
+
+async def _remember(source: HistorySource, uids: dict[str, str], found: Restored) -> None:
+    try:
+        await source.restored(uids)
+    except SkoupaError as error:
+        found.unwritten = True
+        found.warnings.append(f"that {len(uids)} came back is not written down: {error}")
+
+
+def _remarks(selection: Selection, *, more: bool, limit: int) -> Iterator[str]:
+    if not selection.pieces:
+        yield "the history has nothing that went and fits; `skoupa history` shows also what stayed or would have gone"
+    if more:
+        yield f"only the newest {limit} are looked at; --limit 0 takes all"
+    if selection.older:
+        yield f"{selection.older} older ones of the same names are left out; restore them by their ids"
+    if selection.left_along:
+        yield f"{selection.left_along} objects that went along are kept too; --with-dependents brings them back"
+
+
+def _tell_rules(selection: Selection) -> None:
+    for rule in sorted({f"{entry.mechanism} {entry.rule}" for entry in selection.by_rule}):
+        say(f"nothing was restored: {rule} may take it again at once; give --keep-for, such as --keep-for 7d")
+
+
+def _ask(possible: int, number: int, *, form: SweepForm) -> None:
+    """Outside of the event loop, where Ctrl-C ends the question at once."""
+    if not sys.stdin.isatty():
+        say("nothing was restored: without a terminal to ask on, restore needs --yes")
+        raise typer.Exit(exits.REFUSED)
+    out = sys.stdout if form == "table" else sys.stderr
+    out.write(f"Restore {possible} of {number} object{'s' * (number != 1)}? [y/N] ")
+    out.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        say("nothing was restored")
+        raise typer.Exit(exits.REFUSED)
+
+
+def _end(found: Restored, *, form: SweepForm, screen: Screen, dry_run: bool) -> None:
+    if form == "table":
+        sys.stdout.write(_table(found.pieces, screen))
+        sys.stdout.write(f"{_summary(found.pieces, dry_run=dry_run)}\n")
+    else:
+        document = RestoreDocument(
+            now=whole_seconds(found.now),
+            dry_run=dry_run,
+            items=tuple(_item(piece) for piece in found.pieces),
+            warnings=tuple(found.warnings),
+        )
+        output.write(msgspec.to_builtins(document), form)
+    sys.stdout.flush()
+    for warning in found.warnings:
+        say(warning)
+
+
+def _table(pieces: Iterable[Piece], screen: Screen) -> str:
+    lines = [_line(piece) for piece in pieces]
+    return render(TITLES, lines, screen=screen, texts=1) if lines else "Nothing.\n"
+
+
+def _line(piece: Piece) -> Line:
+    what = piece.outcome.what
+    paint: Paint = "green" if what == "restored" else "" if what == "would-restore" else "yellow"
+    cells = (piece.kept.kind, piece.namespace, piece.kept.name, what, piece.outcome.text)
+    return Line(cells=cells, paint=paint, below=piece.differs if piece.possible or what == "restored" else ())
+
+
+def _summary(pieces: list[Piece], *, dry_run: bool) -> str:
+    if dry_run:
+        possible = sum(piece.possible for piece in pieces)
+        return f"{possible} of {len(pieces)} would come back. Nothing was restored: this is a dry run."
+    came = sum(piece.outcome.what == "restored" for piece in pieces)
+    return f"{came} of {len(pieces)} restored."
+
+
+def _item(piece: Piece) -> RestoreItem:
+    return RestoreItem(
+        id=piece.entry.id,
+        api_version=piece.kept.api_version,
+        kind=piece.kept.kind,
+        namespace=piece.namespace,
+        name=piece.kept.name,
+        uid=piece.kept.uid,
+        went_along=piece.went_along,
+        outcome=piece.outcome,
+        new_uid=piece.uid if piece.outcome.what == "restored" else "",
+        differs=piece.differs,
+    )
+
+
+def _leave(found: Restored) -> None:
+    left = [piece for piece in found.pieces if piece.outcome.what not in {"restored", "would-restore"}]
+    if found.interrupted:
+        raise typer.Exit(exits.INTERRUPTED)
+    if left and all(piece.denied for piece in found.pieces):
+        raise typer.Exit(exits.DENIED)
+    if left or found.unwritten:
+        raise typer.Exit(exits.LEFTOVERS)

@@ -1,0 +1,284 @@
+"""Brings objects back from the trash: checks all of them with the server first, then creates them wave by wave.
+
+Nothing is overwritten: who has the name keeps it. What can't be checked before its Namespace or definition is back is
+checked right after that, before anything else is created. An object whose owner did not come back does not come
+either. What was created is remembered wave by wave, whatever happens next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.cli.remembering.remembered import RestoreOutcome
+from skoupa.cli.restoring.obstacles import Obstacle, obstacle_of
+from skoupa.cli.restoring.readiness import furnished, served
+from skoupa.cli.restoring.surviving import Owners, with_volume
+from skoupa.errors import AlreadyExists, Disconnected, Invalid, SkoupaError, TimedOut
+from skoupa.kube.client import Client
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import Resource
+from skoupa.ledger.rows import Entry
+from skoupa.ledger.trash.contents import Kept
+from skoupa.ledger.trash.manifests import Manifest, without_addresses
+from skoupa.ledger.trash.ordering import DEFINITIONS, NAMESPACES, waves
+from skoupa.ledger.trash.returning import relinked
+
+AT_A_TIME: Final = 64
+_POSSIBLE: Final = RestoreOutcome(what="would-restore")
+_RULE: Final = "restore"
+_NEW_ADDRESSES: Final = "its addresses or ports are others: somebody has got the old ones"
+
+
+class Piece(msgspec.Struct, kw_only=True):
+    """One object on its way back, and how far it got. `entry` is the decision that took it; `went_along`: not by itself.
+
+    `checked`: the server would take it. `uid` is its new one, or that of who has its name.
+    """
+
+    entry: Entry
+    kept: Kept
+    manifest: Manifest
+    went_along: bool = False
+    differs: tuple[str, ...] = ()
+    outcome: RestoreOutcome = _POSSIBLE
+    checked: bool = False
+    denied: bool = False
+    uid: str = ""
+
+    @property
+    def namespace(self) -> str:
+        return str(self.manifest["metadata"].get("namespace", "")) if self.kept.namespaced else ""
+
+    @property
+    def possible(self) -> bool:
+        return self.outcome.what == "would-restore"
+
+    @property
+    def is_ground(self) -> bool:
+        """Whether others live in it."""
+        return self.kept.resource in {NAMESPACES, DEFINITIONS}
+
+
+class Restoring:
+    """`remember` is told what came back, old uid and new; `stop` ends it before the next object."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        discovery: Discovery,
+        remember: Callable[[dict[str, str]], Awaitable[None]],
+        progress: Callable[[str], None] = lambda _: None,
+        stop: asyncio.Event | None = None,
+    ) -> None:
+        self._client = client
+        self._discovery = discovery
+        self._remember = remember
+        self._progress = progress
+        self._stop = stop or asyncio.Event()
+        self._owners = Owners(client)
+        self._coming: frozenset[str] = frozenset()
+        self._new_namespaces: set[str] = set()
+
+    async def check(self, pieces: Sequence[Piece]) -> None:
+        """By server-side dry runs. First what others live in: whether those can be checked depends on it."""
+        grounds = [piece for piece in pieces if piece.is_ground]
+        await self._each(grounds, self._dry_run, "checked")
+        coming = {(piece.kept.resource, piece.kept.name) for piece in grounds if piece.possible}
+
+        async def look(piece: Piece) -> None:
+            later = _waits_for(piece, coming)
+            if later:
+                text = f"not checked yet: {later} comes back first"
+                piece.outcome = RestoreOutcome(what="would-restore", text=text)
+            else:
+                await self._dry_run(piece)
+
+        await self._each([piece for piece in pieces if not piece.is_ground], look, "checked")
+
+    async def create(self, pieces: Sequence[Piece]) -> None:
+        """Those that were found to be possible."""
+        self._coming = frozenset(piece.kept.uid for piece in pieces)
+        for piece in pieces:
+            if piece.outcome.what == "exists" and piece.uid:
+                self._owners.learn(piece.kept.uid, piece.uid)
+        await self._waves([piece for piece in pieces if piece.is_ground and piece.possible])
+        came = [piece.kept for piece in pieces if piece.is_ground and piece.outcome.what == "restored"]
+        if came and not self._stop.is_set():
+            definitions = [kept.name for kept in came if kept.resource == DEFINITIONS]
+            self._discovery = await served(self._client, definitions, self._discovery)
+            self._new_namespaces = {kept.name for kept in came if kept.resource == NAMESPACES}
+            await furnished(self._client, self._new_namespaces)
+        rest = [piece for piece in pieces if piece.possible and not piece.is_ground]
+        await self._each([piece for piece in rest if not piece.checked], self._dry_run, "checked")
+        await self._waves([piece for piece in rest if piece.possible])
+
+    async def _waves(self, pieces: Sequence[Piece]) -> None:
+        by_kept = {id(piece.kept): piece for piece in pieces}
+        for wave in waves([piece.kept for piece in pieces]):
+            some = [by_kept[id(kept)] for kept in wave]
+            try:
+                await self._each(some, self._create, "restored")
+            finally:
+                came = {
+                    piece.entry.uid: piece.uid
+                    for piece in some
+                    if piece.outcome.what == "restored" and not piece.went_along
+                }
+                if came:
+                    await asyncio.shield(self._remember(came))
+
+    async def _each(
+        self, pieces: Sequence[Piece], work: Callable[[Piece], Awaitable[None]], what: str
+    ) -> None:
+        ahead = iter(pieces)
+        count = 0
+
+        async def worker() -> None:
+            nonlocal count
+            for piece in ahead:
+                if self._stop.is_set():
+                    piece.outcome = RestoreOutcome(what="not-tried", text="interrupted before its turn")
+                    continue
+                await work(piece)
+                count += 1
+                self._progress(f"{count} of {len(pieces)} {what}")
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(AT_A_TIME, len(pieces))):
+                group.create_task(worker())
+        self._progress("")
+
+    async def _dry_run(self, piece: Piece) -> None:
+        resource = self._resource(piece)
+        if isinstance(resource, Obstacle):
+            _meets(piece, resource)
+            return
+        if piece.kept.resource == "persistentvolumeclaims":
+            piece.manifest, said = await with_volume(self._client, piece.manifest)
+            piece.differs += (said,) if said else ()
+        try:
+            await self._send(piece, resource, piece.manifest, dry_run=True)
+        except AlreadyExists as error:
+            if not self._is_furniture(piece):
+                await self._refused(piece, resource, error)
+        except SkoupaError as error:
+            await self._refused(piece, resource, error)
+        if piece.possible:
+            piece.outcome, piece.checked = _POSSIBLE, True
+
+    async def _send(
+        self, piece: Piece, resource: Resource, manifest: Manifest, *, dry_run: bool = False
+    ) -> dict[str, Any]:
+        """With its old addresses, and where somebody has got those, with new ones.
+
+        A dry run does not always tell: addresses are given out only when it is meant.
+        """
+        # The version that it was read in may not be served any more.
+        body = {**manifest, "apiVersion": resource.api_version}
+        create = partial(
+            self._client.create, resource, namespace=piece.namespace, dry_run=dry_run, rule=_RULE
+        )
+        try:
+            return await create(body)
+        except Invalid:
+            other = without_addresses(body, piece.kept.resource)
+            if other == body:
+                raise
+            made = await create(other)
+        piece.manifest = without_addresses(piece.manifest, piece.kept.resource)
+        piece.differs += (_NEW_ADDRESSES,)
+        return made
+
+    async def _create(self, piece: Piece) -> None:
+        resource = self._resource(piece)
+        if isinstance(resource, Obstacle):
+            _meets(piece, resource)
+            return
+        owners = await self._owners.of(piece.manifest, namespace=piece.namespace, discovery=self._discovery)
+        if any(new is None and old in self._coming for old, new in owners.items()):
+            piece.outcome = RestoreOutcome(what="skipped", text="its owner did not come back")
+            return
+        manifest, ownerless = relinked(piece.manifest, owners)
+        if ownerless:
+            piece.differs += (f"without its owner {', '.join(ownerless)}, which is not there any more",)
+        try:
+            uid = str((await self._send(piece, resource, manifest))["metadata"]["uid"])
+        except AlreadyExists as error:
+            if not self._is_furniture(piece):
+                await self._refused(piece, resource, error)
+                return
+            uid = await self._furnish(piece, resource, manifest)
+        except (Disconnected, TimedOut) as error:
+            uid = await self._after_all(piece, resource)
+            if not uid:
+                await self._refused(piece, resource, error)
+                return
+        except SkoupaError as error:
+            await self._refused(piece, resource, error)
+            return
+        if uid:
+            piece.uid = uid
+            piece.outcome = RestoreOutcome(what="restored")
+            self._owners.learn(piece.kept.uid, uid)
+
+    def _is_furniture(self, piece: Piece) -> bool:
+        """Made by a controller in every new Namespace; what was written on the old one is written on it."""
+        account = (piece.kept.resource, piece.kept.name) == ("serviceaccounts", "default")
+        return account and piece.namespace in self._new_namespaces
+
+    async def _furnish(self, piece: Piece, resource: Resource, manifest: Manifest) -> str:
+        try:
+            made = await self._client.merge_patch(
+                resource, piece.kept.name, manifest, namespace=piece.namespace, rule=_RULE
+            )
+        except SkoupaError as error:
+            await self._refused(piece, resource, error)
+            return ""
+        return str(made["metadata"]["uid"])
+
+    async def _after_all(self, piece: Piece, resource: Resource) -> str:
+        """No answer came: whether it is there all the same. A moment ago the name was free."""
+        try:
+            found = await self._client.get(
+                resource, piece.kept.name, namespace=piece.namespace, view=METADATA
+            )
+        except SkoupaError:
+            return ""
+        return found.metadata.uid
+
+    def _resource(self, piece: Piece) -> Resource | Obstacle:
+        group, _, version = piece.kept.api_version.rpartition("/")
+        find = self._discovery.find
+        found = find(group, piece.kept.kind, version) or find(group, piece.kept.kind)
+        if found is not None:
+            return found
+        gap = self._discovery.unreadable(group)
+        if gap is not None:
+            return Obstacle(what="failed", text=f"the kinds of {gap.where} can't be read: {gap.why}")
+        text = f"the server has no kind {piece.kept.kind} of {group or 'the core group'} any more"
+        return Obstacle(what="refused", text=text)
+
+    async def _refused(self, piece: Piece, resource: Resource, error: SkoupaError) -> None:
+        namespace = piece.namespace
+        _meets(
+            piece, await obstacle_of(error, piece.kept, resource, client=self._client, namespace=namespace)
+        )
+
+
+def _meets(piece: Piece, obstacle: Obstacle) -> None:
+    piece.outcome = RestoreOutcome(what=obstacle.what, text=obstacle.text)
+    piece.uid = obstacle.uid
+    piece.denied = obstacle.denied
+
+
+def _waits_for(piece: Piece, coming: set[tuple[str, str]]) -> str:
+    if (DEFINITIONS, piece.kept.resource) in coming:
+        return f"the definition {piece.kept.resource}"
+    return f"the Namespace {piece.namespace}" if (NAMESPACES, piece.namespace) in coming else ""

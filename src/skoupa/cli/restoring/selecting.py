@@ -1,0 +1,118 @@
+"""From rows of the history to the objects that are to come back, and those of them that can't.
+
+Of several deletions of one name the newest counts. A rule that is no label on the object may take it again at once:
+such an object needs a time to be kept for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from skoupa.cli.remembering.remembered import RestoreOutcome
+from skoupa.cli.restoring.restoring import Piece
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.ledger.rows import Entry, Result
+from skoupa.ledger.trash.contents import Kept
+from skoupa.ledger.trash.manifests import comes_back
+from skoupa.ledger.trash.returning import made_ready
+
+# What is worth bringing back: it went, or may have gone, by us.
+WENT: Final[tuple[Result, ...]] = ("deleted", "terminating", "gone-by-unknown", "intended")
+_BY_LABEL: Final = "ttl"
+_DID_NOT_GO: Final[dict[Result, str]] = {
+    "would-delete": "it did not go: Skoupa only observed",
+    "braked": "it did not go: a Brake held it",
+    "failed": "it did not go: its deletion failed",
+    "still-there": "it did not go: it was still there after a crash",
+}
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """How to bring them back; `keep` is the value of the label that holds them, empty: none."""
+
+    with_dependents: bool = False
+    into: str = ""
+    keep: str = ""
+    now: float = 0.0
+
+
+class Selection(msgspec.Struct, kw_only=True):
+    """`left_along` counts what went along and was not asked for."""
+
+    pieces: list[Piece] = msgspec.field(default_factory=list)
+    left_along: int = 0
+    older: int = 0
+    by_rule: list[Entry] = msgspec.field(default_factory=list)
+
+
+def select(entries: Iterable[Entry], trash: Mapping[str, tuple[Kept, ...]], *, choice: Choice) -> Selection:
+    """`entries` are the newest first."""
+    selection = Selection()
+    taken: set[tuple[str, str, str]] = set()
+    mine = [entry for entry in entries if _is_first(entry, taken, selection)]
+    for entry in mine:
+        if entry.mechanism != _BY_LABEL and not choice.keep:
+            selection.by_rule.append(entry)
+        own, *along = trash.get(entry.id, ()) or (_nothing(entry),)
+        selection.pieces.append(_piece(entry, own, choice=choice, went_along=False))
+        for kept in _wanted(along, taken):
+            if choice.with_dependents:
+                taken.add((kept.resource, kept.namespace, kept.name))
+                selection.pieces.append(_piece(entry, kept, choice=choice, went_along=True))
+            else:
+                selection.left_along += 1
+    return selection
+
+
+def _is_first(entry: Entry, taken: set[tuple[str, str, str]], selection: Selection) -> bool:
+    key = (entry.resource, entry.namespace, entry.name)
+    if key in taken:
+        selection.older += 1
+        return False
+    taken.add(key)
+    return True
+
+
+def _wanted(along: Iterable[Kept], taken: set[tuple[str, str, str]]) -> Iterator[Kept]:
+    for kept in along:
+        if (kept.resource, kept.namespace, kept.name) in taken:
+            continue
+        if kept.manifest is None or not comes_back(kept.manifest, kept.resource):
+            yield kept
+
+
+def _piece(entry: Entry, kept: Kept, *, choice: Choice, went_along: bool) -> Piece:
+    if kept.manifest is None:
+        outcome = RestoreOutcome(what="not-kept", text=kept.missing)
+        where = {"namespace": kept.namespace} if kept.namespaced else {}
+        manifest = {"metadata": {"name": kept.name, **where}}
+        return Piece(entry=entry, kept=kept, manifest=manifest, went_along=went_along, outcome=outcome)
+    claims = () if went_along else entry.claims
+    ready = made_ready(kept, claims=claims, into=choice.into, keep=choice.keep, now=choice.now)
+    differs = (*ready.differs, *(f"not known: {what}" for what in kept.unknown))
+    return Piece(entry=entry, kept=kept, manifest=ready.manifest, went_along=went_along, differs=differs)
+
+
+def _nothing(entry: Entry) -> Kept:
+    return Kept(
+        api_version=entry.api_version,
+        kind=entry.kind,
+        resource=entry.resource,
+        namespaced=bool(entry.namespace),
+        name=entry.name,
+        namespace=entry.namespace,
+        uid=entry.uid,
+        missing=_why_nothing(entry),
+    )
+
+
+def _why_nothing(entry: Entry) -> str:
+    if entry.outcome in _DID_NOT_GO:
+        return _DID_NOT_GO[entry.outcome]
+    if entry.forgotten_at is not None:
+        until = whole_seconds(entry.forgotten_at)
+        return f"it was in the trash until {until}, and is forgotten since (trash.keepDays, trash.keepBytes)"
+    return "it was purged from the trash" if entry.kept < 0 else "it was not put into the trash"
