@@ -1,0 +1,159 @@
+"""What goes is written down, before and after: whoever dies, and whatever becomes of the database."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.postgres import PostgresServer
+from skoupa import names
+from skoupa.kube.lists import count
+from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
+from skoupa.ledger.opening import store_for
+from skoupa.ledger.rows import Entry
+from skoupa.ledger.store import Wish
+from tests.cluster.controller.objects import People
+from tests.cluster.controller.running import Yard
+from tests.cluster.reaching import eventually
+
+pytestmark = pytest.mark.cluster
+
+MANY = 1200
+NAME = "test"
+
+
+async def make_many(people: People, number: int) -> set[str]:
+    """All of them wait until the Namespace is not kept any more."""
+    await people.label(people.namespace, resource=NAMESPACES, keep="true")
+    numbers = iter(range(number))
+    uids: set[str] = set()
+
+    async def work() -> None:
+        for index in numbers:
+            made = await people.make(f"web-{index}", "1s")
+            uids.add(made["metadata"]["uid"])
+
+    await asyncio.gather(*(work() for _ in range(16)))
+    return uids
+
+
+async def left(people: People) -> int:
+    return await count(people.client, CONFIG_MAPS, namespace=people.namespace) - 1
+
+
+async def rows(where: str | Path, people: People) -> list[Entry]:
+    store = store_for(str(where), cluster=NAME, writable=False)
+    await store.open()
+    try:
+        return await store.find(Wish(namespace=people.namespace), limit=10 * MANY)
+    finally:
+        await store.close()
+
+
+async def test_each_deletion_has_its_row_with_the_reason(people: People, yard: Yard) -> None:
+    process = await yard.started(clusterName=NAME)
+    made = await people.make("web", body={"data": {"colour": "blue"}})
+    patch = {"metadata": {"labels": {names.TTL_LABEL: "1s"}}}
+    await people.client.merge_patch(CONFIG_MAPS, "web", patch, namespace=people.namespace, manager="someone")
+    await people.gone("web")
+    process.end()
+    (entry,) = await rows(yard.ledger, people)
+    assert (entry.uid, entry.kind, entry.name) == (made["metadata"]["uid"], "ConfigMap", "web")
+    assert (entry.outcome, entry.attempts, entry.mechanism) == ("deleted", 1, "ttl")
+    assert entry.rule == "cleanup.kyverno.io/ttl=1s"
+    assert entry.author == "someone", "the program that wrote the label"
+    assert entry.told
+    assert dict(entry.labels)["cleanup.kyverno.io/ttl"] == "1s"
+
+
+async def test_killed_again_and_again_every_deletion_has_exactly_one_completed_row(
+    people: People, yard: Yard
+) -> None:
+    uids = await make_many(people, MANY)
+    chance = random.Random(7)
+    settings = {"clusterName": NAME, "rate__deletionsPerSecond": "600", "lease__seconds": "3"}
+    process = await yard.started(**settings)
+    await people.label(people.namespace, resource=NAMESPACES, keep=None)
+    for _ in range(3):
+        so_far = await left(people)
+        goal = so_far - chance.randint(50, 300)
+
+        async def some_went(goal: int = goal) -> bool:
+            return await left(people) <= goal
+
+        await eventually(some_went, what="some to go", seconds=60)
+        process.kill()
+        process = await yard.started(**settings)
+
+    async def all_gone() -> bool:
+        return await left(people) == 0
+
+    await eventually(all_gone, what="all to go", seconds=90)
+    process.end()
+    found = await rows(yard.ledger, people)
+    assert {entry.uid for entry in found} == uids
+    assert len(found) == len(uids)
+    outcomes = Counter(entry.outcome for entry in found)
+    # What was under way at a kill is gone; that it was us nobody can prove any more.
+    assert set(outcomes) <= {"deleted", "gone-by-unknown"}
+    assert outcomes["gone-by-unknown"] <= 3 * 64
+    assert all(entry.finished_at for entry in found)
+
+
+async def test_without_its_database_nothing_goes_and_with_it_everything_does(
+    people: People, yard: Yard
+) -> None:
+    with PostgresServer() as server:
+        uids = await make_many(people, 600)
+        process = await yard.started(clusterName=NAME, ledger__dsn=server.dsn, rate__deletionsPerSecond="150")
+        await people.label(people.namespace, resource=NAMESPACES, keep=None)
+
+        async def some_went() -> bool:
+            return await left(people) < 500
+
+        await eventually(some_went, what="some to go", seconds=60)
+        server.kill()
+        held = await process.says("held", namespace=people.namespace)
+        assert held["why"].startswith("what goes can't be written down: ")
+        server.start()
+
+        async def all_gone() -> bool:
+            return await left(people) == 0
+
+        await eventually(all_gone, what="all to go", seconds=90)
+        process.end()
+        found = await rows(server.dsn, people)
+    assert {entry.uid for entry in found} == uids
+    assert {entry.outcome for entry in found} <= {"deleted", "gone-by-unknown"}
+
+
+async def test_without_a_ledger_it_works_and_says_so(people: People, yard: Yard) -> None:
+    process = await yard.started(ledger__dsn="none")
+    assert process.said("no ledger")
+    await people.make("web", "1s")
+    await people.gone("web")
+    assert not yard.ledger.exists()
+
+
+async def test_a_ledger_that_can_never_be_written_ends_the_process_with_advice(yard: Yard) -> None:
+    process = yard.start(ledger__dsn="/proc/nowhere/ledger.db")
+
+    async def ended() -> bool:
+        return not process.running
+
+    await eventually(ended, what="it to end", seconds=30)
+    assert process.exit_code() == 6
+
+
+async def test_an_observer_writes_down_what_would_have_gone(people: People, yard: Yard) -> None:
+    process = await yard.started(enforce=False, clusterName=NAME)
+    await people.make("web", "1s")
+    await process.says("would delete", name="web")
+    process.end()
+    (entry,) = await rows(yard.ledger, people)
+    assert entry.outcome == "would-delete"
+    assert await people.there("web")
