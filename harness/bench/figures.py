@@ -12,7 +12,7 @@ from harness.bench.arena import Arena
 from harness.bench.course import Course, Figure
 from harness.bench.cpu import python_cpu
 from harness.bench.rates import best_in_flight, chosen, raw_rate, subject_rate, until_left
-from skoupa.kube import watch
+from skoupa.kube import watch, watched
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
@@ -103,7 +103,7 @@ async def _lateness(arena: Arena, namespace: str, objects: int, late: list[float
     ) as events:
         async for event in events:
             now = time.time()
-            if not isinstance(event, watch.Changed):
+            if not isinstance(event, watched.Changed):
                 continue
             for change in event.changes:
                 meta = change.object.metadata

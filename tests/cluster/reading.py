@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from contextlib import aclosing
 
 from skoupa.errors import SkoupaError
-from skoupa.kube import watch
+from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope
 from skoupa.kube.objects import METADATA, Partial
@@ -47,15 +47,15 @@ class Reader:
             async for event in events:
                 self.take(event)
 
-    def take(self, event: watch.WatchEvent[Partial]) -> None:
+    def take(self, event: watched.WatchEvent[Partial]) -> None:
         match event:
-            case watch.Begun():
+            case watched.Begun():
                 self._arriving = {}
-            case watch.Listed(objects, undecodable):
+            case watched.Listed(objects, undecodable):
                 self._check(self._arriving is not None, "objects were listed outside of a list")
                 self._check(not undecodable, f"unreadable: {undecodable}")
                 self._arriving = {**(self._arriving or {}), **picture_of(objects)}
-            case watch.Synced(version):
+            case watched.Synced(version):
                 self._check(self._arriving is not None, "a list ended that never began")
                 self._check(int(version) >= self.version, f"a list of {version} after {self.version}")
                 self.picture, self._arriving = self._arriving or {}, None
@@ -63,15 +63,15 @@ class Reader:
                 self.gaps.append((self.version, int(version)))
                 self.version = int(version)
                 self.lists += 1
-            case watch.Changed(changes, undecodable):
+            case watched.Changed(changes, undecodable):
                 self._check(self._arriving is None and self.lists > 0, "a change came inside of a list")
                 self._check(not undecodable, f"unreadable: {undecodable}")
                 for change in changes:
                     self._change(change.object, deleted=change.deleted)
-            case watch.Progressed(version):
+            case watched.Progressed(version):
                 self._check(int(version) >= self.version, f"a bookmark of {version} after {self.version}")
                 self.version = int(version)
-            case watch.Interrupted(error, _):
+            case watched.Interrupted(error, _):
                 self.errors.append(error)
 
     def _change(self, found: Partial, *, deleted: bool) -> None:

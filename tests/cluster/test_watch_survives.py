@@ -56,7 +56,8 @@ from skoupa.kube.lines import INITIAL_EVENTS_END
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
-from skoupa.kube.watch import Begun, Changed, Interrupted, Listed, Patience, Resumed, Synced, watch
+from skoupa.kube.watch import Patience, watch
+from skoupa.kube.watched import Begun, Changed, Interrupted, Listed, Resumed, Synced
 from tests.cluster.reaching import Hasty, connected, eventually, faulty, new_namespace, until
 from tests.cluster.reading import Picture, Reader, picture_of
 from tests.cluster.writing import SELECTOR, Writer

@@ -15,7 +15,7 @@ from skoupa import names
 from skoupa.clock import Clock
 from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
 from skoupa.kinds.brake import BRAKES
-from skoupa.kube import watch
+from skoupa.kube import watch, watched
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
@@ -103,20 +103,20 @@ class BrakeFeed:
             self._on_change()
         return stands
 
-    def _take(self, event: watch.WatchEvent[Found]) -> None:
+    def _take(self, event: watched.WatchEvent[Found]) -> None:
         match event:
-            case watch.Begun():
+            case watched.Begun():
                 self._listed, self._unreadable = {}, 0
-            case watch.Listed(objects, undecodable):
+            case watched.Listed(objects, undecodable):
                 self._listed |= {_uid(found): found for found in objects}
                 self._unreadable += len(undecodable)
-            case watch.Synced():
+            case watched.Synced():
                 self._lose(uid for uid in self._objects if uid not in self._listed)
                 self._objects, self._listed = self._listed, {}
                 self.synced, self.behind = True, ""
                 if self.definition_going:
                     self._check_wanted.set()
-            case watch.Changed(changes, undecodable):
+            case watched.Changed(changes, undecodable):
                 self.behind = ""
                 self._unreadable += len(undecodable)
                 for change in changes:
@@ -125,9 +125,9 @@ class BrakeFeed:
                         self._lose((uid,))
                     else:
                         self._objects[uid] = change.object
-            case watch.Interrupted(error, _):
+            case watched.Interrupted(error, _):
                 self.behind = error.status.message if isinstance(error, ApiError) else error.message
-            case watch.Progressed() | watch.Resumed():
+            case watched.Progressed() | watched.Resumed():
                 self.behind = ""
 
     def _lose(self, uids: Iterable[str]) -> None:

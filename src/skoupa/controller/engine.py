@@ -12,13 +12,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-import msgspec
-
 from skoupa.clock import Clock
 from skoupa.controller.agreeing import Agreeing
 from skoupa.controller.announcing import Announcing
 from skoupa.controller.backlog import Backlog
 from skoupa.controller.braking import Braking
+from skoupa.controller.chains import Chains
 from skoupa.controller.feeds import Feeds
 from skoupa.controller.first_look import FirstLook
 from skoupa.controller.history import History
@@ -26,7 +25,7 @@ from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.outlook import Outlook
 from skoupa.controller.recreation import Recreations
 from skoupa.controller.rights import Rights
-from skoupa.controller.state import MASS_LABELLINGS, State
+from skoupa.controller.state import State
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.trash import use_trash
 from skoupa.controller.weighing import Weighing
@@ -35,7 +34,6 @@ from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.judge.mechanism import Ruling
 from skoupa.kube.access import Access
-from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.flow import RateCeiling
 from skoupa.ledger.nowhere import NoStore
@@ -179,7 +177,14 @@ class Engine:
             accept=self.braking.accept_backlog,
         )
         self.ready = self.outlook.ready
-        self._chains_wanted = asyncio.Event()
+        self._chains = Chains(
+            client,
+            knowledge=self.knowledge,
+            backlog=self.backlog,
+            first_look=self.first_look,
+            acting=self._acting,
+            look_again=self.sweeper.look_again,
+        )
 
     @property
     def feeds(self) -> Feeds | None:
@@ -202,7 +207,7 @@ class Engine:
             await self.outlook.open(group)
             work = (
                 *self.outlook.follow(),
-                self._follow_chains(),
+                self._chains.follow(),
                 self._agreeing.follow(),
                 self._announcing.follow(),
                 self.history.follow(),
@@ -279,7 +284,7 @@ class Engine:
         if mass:
             self.braking.brakes.changed.set()
         if others or mass:
-            self._chains_wanted.set()
+            self._chains.wanted.set()
             self.sweeper.look_again()
 
     def _learn_fresh(self, row: Row) -> None:
@@ -287,27 +292,6 @@ class Engine:
         delta = self.knowledge.store.refresh(row)
         if delta is not None:
             self._learn([delta])
-
-    async def _follow_chains(self) -> None:
-        """Reads whom kept objects hang on, and writes down mass labellings, so that a restart does not forget them."""
-        backoff = Backoff(self._clock)
-        written = b"[]"
-        while True:
-            await self._chains_wanted.wait()
-            self._chains_wanted.clear()
-            if await self.knowledge.kept.read_chains(self._client, self.knowledge.discovery):
-                self.sweeper.look_again()
-            masses = msgspec.json.encode(self.backlog.masses)
-            if masses != written and self._acting():
-                if await self.first_look.put(MASS_LABELLINGS, self.backlog.masses):
-                    written = masses
-                else:
-                    self._chains_wanted.set()
-            if self.knowledge.kept.unread or self._chains_wanted.is_set():
-                self._chains_wanted.set()
-                await self._clock.sleep(backoff.next())
-            else:
-                backoff.reset()
 
     def _acting(self) -> bool:
         return self._settings.mode == "enforce" and not self._standing_by()

@@ -19,28 +19,17 @@ from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.retained import Verification
 from skoupa.controller.rights import Rights
 from skoupa.controller.unseen import Place, Unseen
+from skoupa.controller.watchable import watchable
 from skoupa.errors import ApiError, Forbidden, NotFound
 from skoupa.facts.feeds import Feed
 from skoupa.facts.store import Delta
 from skoupa.judge.cascade import Blind
 from skoupa.judge.mechanism import Interest
-from skoupa.kinds.naming import means
 from skoupa.kube.client import Client
-from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope
 from skoupa.kube.resources import NAMESPACES, Resource
 
 _NO_RIGHT: Final = "no permission: list and watch"
-# They come and go by the second and are worth nothing by themselves; `watchAlso` brings them back.
-SHORT_LIVED: Final = frozenset(
-    {
-        "events",
-        "events.events.k8s.io",
-        "leases.coordination.k8s.io",
-        "endpoints",
-        "endpointslices.discovery.k8s.io",
-    }
-)
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -300,18 +289,6 @@ class Feeds:
     def read_once(self) -> bool:
         """Whether every open feed has read its list, or has a reason why it can't."""
         return all(feed.health.synced_at is not None or feed.health.error is not None for feed in self)
-
-
-def watchable(discovery: Discovery, *, also: Sequence[str]) -> Iterator[Resource]:
-    """The kinds that objects with a label can be of."""
-    for resource in discovery.preferred():
-        if resource.may("list", "watch", "delete") and not left_out(resource, also=also):
-            yield resource
-
-
-def left_out(resource: Resource, *, also: Sequence[str]) -> bool:
-    """Whether nobody watches it unless `watchAlso` names it."""
-    return resource.qualified in SHORT_LIVED and not any(means(name, resource) for name in also)
 
 
 def _sees_all(feed: Feed) -> bool:

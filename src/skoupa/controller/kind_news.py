@@ -12,7 +12,7 @@ from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
-from skoupa.kube import watch
+from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
@@ -49,22 +49,22 @@ class KindNews:
         async with aclosing(events):
             async for event in events:
                 match event:
-                    case watch.Interrupted(error, _) if isinstance(error, NotFound):
+                    case watched.Interrupted(error, _) if isinstance(error, NotFound):
                         # A server without definitions or aggregation has no kinds that come and go that way.
                         return True
-                    case watch.Interrupted(error, _):
+                    case watched.Interrupted(error, _):
                         self._note(error)
                         if isinstance(error, Forbidden):
                             return False
-                    case watch.Synced():
+                    case watched.Synced():
                         self._well()
                         if self._synced:
                             self._changed()
                         self._synced = True
-                    case watch.Changed():
+                    case watched.Changed():
                         self._well()
                         self._changed()
-                    case watch.Progressed() | watch.Resumed():
+                    case watched.Progressed() | watched.Resumed():
                         self._well()
                     case _:
                         pass

@@ -12,13 +12,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final
 
 from skoupa.clock import Clock
-from skoupa.controller.feeds import Feeds, watchable
+from skoupa.controller.feeds import Feeds
 from skoupa.controller.kind_news import POLL_SECONDS, KindNews
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.namespace_look import NamespaceLook
 from skoupa.controller.namespaces import NO_SUCH, NamespacePoll
 from skoupa.controller.rights import Rights, place_of
 from skoupa.controller.setting_doubts import doubts_of_kinds, doubts_of_namespaces
+from skoupa.controller.watchable import watchable
 from skoupa.errors import SkoupaError
 from skoupa.facts.store import Delta
 from skoupa.judge.protected_kinds import Doubt, doubts

@@ -13,11 +13,11 @@ from contextlib import suppress
 import msgspec
 
 from skoupa.controller.brake_list import pulled
-from skoupa.controller.feeds import left_out, watchable
 from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.readings import Job, Readings
 from skoupa.controller.rights import Rights, place_of
 from skoupa.controller.setting_doubts import doubts_of_kinds
+from skoupa.controller.watchable import left_out, watchable
 from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.facts.rows import Row
 from skoupa.judge.brakes import NO_BRAKES

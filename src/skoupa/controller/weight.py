@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from skoupa.controller.feeds import SHORT_LIVED
+from skoupa.controller.watchable import SHORT_LIVED
 from skoupa.errors import ApiError, BadReply, SkoupaError, TimedOut
 from skoupa.facts.rows import Row, Uid, pack_uid
 from skoupa.judge.cascade import is_definition, is_namespace

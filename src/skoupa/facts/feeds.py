@@ -15,7 +15,7 @@ import msgspec
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Extraction, pack_uid
 from skoupa.facts.store import Delta, FeedView, Store
-from skoupa.kube import watch
+from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
 from skoupa.kube.decoding import Undecodable
 from skoupa.kube.lines import Change
@@ -80,16 +80,16 @@ class Feed:
             if lost:
                 self._on_change(lost)
 
-    def _take(self, event: watch.WatchEvent[Partial], view: FeedView) -> list[Delta]:
+    def _take(self, event: watched.WatchEvent[Partial], view: FeedView) -> list[Delta]:
         store = self._store
         match event:
-            case watch.Begun():
+            case watched.Begun():
                 self.health.unreadable.clear()
                 return store.begin(view)
-            case watch.Listed(objects, undecodable):
+            case watched.Listed(objects, undecodable):
                 self._note(undecodable)
                 return store.listed(view, (self._extraction.row(self.resource, found) for found in objects))
-            case watch.Synced(version):
+            case watched.Synced(version):
                 now = self._client.clock.now()
                 self._caught_up(version)
                 self.health.synced_at = now
@@ -98,16 +98,16 @@ class Feed:
                 deltas = store.synced(view)
                 self._extraction.prune(store)
                 return deltas
-            case watch.Changed(changes, undecodable):
+            case watched.Changed(changes, undecodable):
                 self._note(undecodable)
                 self._heard("")
                 self.health.changes += len(changes)
                 return [delta for change in changes if (delta := self._apply(change, view))]
-            case watch.Progressed(version):
+            case watched.Progressed(version):
                 self._heard(version)
-            case watch.Resumed():
+            case watched.Resumed():
                 self._caught_up("")
-            case watch.Interrupted(error, _):
+            case watched.Interrupted(error, _):
                 self.health.error = error
                 self.health.behind_since = self.health.behind_since or self._client.clock.now()
                 self._on_health()

@@ -29,12 +29,12 @@ from skoupa.errors import (
 )
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client, describe, refusal
-from skoupa.kube.decoding import Undecodable
-from skoupa.kube.lines import Batch, Change, LineReader
+from skoupa.kube.lines import Batch, LineReader
 from skoupa.kube.lists import EVERYWHERE, PAGE_SIZE, Scope, pages
 from skoupa.kube.objects import View
 from skoupa.kube.resources import Resource
 from skoupa.kube.transport import Request, Stream
+from skoupa.kube.watched import Begun, Changed, Interrupted, Listed, Progressed, Resumed, Synced, WatchEvent
 
 T = TypeVar("T")
 
@@ -59,46 +59,6 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PATIENCE: Final = Patience()
-
-
-class Begun(msgspec.Struct, frozen=True):
-    """A list begins: objects up to `Synced` replace all that was known."""
-
-
-class Listed(msgspec.Struct, Generic[T], frozen=True):
-    objects: list[T]
-    undecodable: tuple[Undecodable, ...] = ()
-
-
-class Synced(msgspec.Struct, frozen=True):
-    resource_version: str
-
-
-class Changed(msgspec.Struct, Generic[T], frozen=True):
-    """Changes in the server's order; objects that could not be read are told beside them."""
-
-    changes: list[Change[T]]
-    undecodable: tuple[Undecodable, ...] = ()
-
-
-class Progressed(msgspec.Struct, frozen=True):
-    """A bookmark: nothing changed up to this resourceVersion."""
-
-    resource_version: str
-
-
-class Resumed(msgspec.Struct, frozen=True):
-    """After `Interrupted`: the connection stands again and brought nothing, so what is known is true again."""
-
-
-class Interrupted(msgspec.Struct, frozen=True):
-    """The feed is behind because of `error`; the next try is in `wait` seconds."""
-
-    error: SkoupaError
-    wait: float
-
-
-WatchEvent = Begun | Listed[T] | Synced | Changed[T] | Progressed | Resumed | Interrupted
 
 
 async def watch(

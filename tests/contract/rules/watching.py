@@ -8,7 +8,8 @@ from skoupa.errors import Gone
 from skoupa.kube.lines import INITIAL_EVENTS_END
 from skoupa.kube.lists import Scope
 from skoupa.kube.objects import METADATA
-from skoupa.kube.watch import Begun, Changed, Interrupted, Listed, Synced, watch
+from skoupa.kube.watch import watch
+from skoupa.kube.watched import Begun, Changed, Interrupted, Listed, Synced
 from skoupa.sim.server.watching import at_version
 from tests.contract.arena import Arena, Object
 from tests.contract.expecting import causes_of, status_of
