@@ -71,6 +71,16 @@ HONOURED: Final = {
     ),
 }
 
+# Read and checked with a policy.
+ON_A_POLICY: Final = {
+    names.TIME_ZONE_ANNOTATION: "The time zone of its schedule (`Europe/Athens`); UTC without it.",
+    names.SUSPEND_ANNOTATION: "`true`: it does not run.",
+    names.MISSED_RUNS_ANNOTATION: "`Once` (one run makes up for those that were missed) or `Skip`.",
+    names.MAX_DELETIONS_ANNOTATION: "How many objects one run may take at most.",
+    names.OBSERVE_ANNOTATION: "For that long (`24h`) it only reports.",
+    names.SERVICE_ACCOUNT_ANNOTATION: "It deletes only where this account of its own namespace may delete too.",
+}
+
 OF_THE_INSTALLATION: Final = {
     names.PART_OF_LABEL: "`skoupa` on everything that belongs to Skoupa: it never goes by a label, and `skoupa uninstall --check` "
     "finds it by this.",
@@ -101,7 +111,7 @@ def reserved() -> dict[str, str]:
     """Keys that nothing honours yet -> their form."""
     found = {}
     for constant, key in every_name().items():
-        if key not in HONOURED and key not in OF_THE_INSTALLATION:
+        if key not in HONOURED and key not in OF_THE_INSTALLATION and key not in ON_A_POLICY:
             found[key] = constant.rpartition("_")[2].lower()
     return found
 
@@ -109,6 +119,7 @@ def reserved() -> dict[str, str]:
 def labels_page() -> str:
     honoured = [(code(key), one.form, one.writer, one.text) for key, one in HONOURED.items()]
     own = [(code(key), text) for key, text in OF_THE_INSTALLATION.items()]
+    of_policies = [(code(key), text) for key, text in ON_A_POLICY.items()]
     later = [(code(key), form) for key, form in reserved().items() if not _of_kubernetes(key)]
     return page(
         "Labels and annotations",
@@ -118,6 +129,9 @@ def labels_page() -> str:
         "A label that is written as an annotation by mistake does nothing and is told so ([ttl](ttl.md)).",
         "## On Skoupa's own objects",
         table(("key", "meaning"), own),
+        "## On a policy",
+        "Annotations. Policies are read and checked, but do not run in this version.",
+        table(("key", "meaning"), of_policies),
         "## Reserved",
         "These names are settled but do nothing yet. Skoupa sets no finalizer on anything but Brakes.",
         table(("key", "form"), later),

@@ -4,7 +4,11 @@
     ├── UsageError                  2  the caller asked for something that can't be meant
     │   ├── KubeconfigError            a kubeconfig that can't be used: names file and field
     │   ├── ManifestError              a file of manifests that can't be read: names file and document
-    │   └── UnknownKind                no kind of that name; near names are suggested
+    │   ├── UnknownKind                no kind of that name; near names are suggested
+    │   └── ExpressionError            an expression without an answer: names it and says what to write
+    │       ├── BadExpression             it does not parse or can't be meant, whatever it is asked about
+    │       ├── Unresolved                it looks at something that is not there
+    │       └── TooCostly                 it takes more steps, output or time than its limits allow
     ├── KindUnreadable              6  discovery of that group failed: whether the kind exists is not known
     ├── TimedOut                    3  no answer in time; safe to repeat
     ├── Unreachable                 6  no connection, or a broken one
@@ -77,6 +81,28 @@ class UnknownKind(UsageError):
     pass
 
 
+class ExpressionError(UsageError):
+    """`reason` is what is wrong without the expression, for places that show that themselves."""
+
+    def __init__(self, reason: str, *, expression: str, advice: str = "") -> None:
+        shown = expression if len(expression) <= 200 else f"{expression[:197]}..."
+        super().__init__(f"{shown}: {reason}", advice=advice)
+        self.reason = reason
+        self.expression = expression
+
+
+class BadExpression(ExpressionError):
+    pass
+
+
+class Unresolved(ExpressionError):
+    pass
+
+
+class TooCostly(ExpressionError):
+    pass
+
+
 class KindUnreadable(SkoupaError):
     exit_code = 6
 
@@ -118,9 +144,13 @@ class NoController(LedgerUnavailable):
 
 
 class ApiError(SkoupaError):
-    """A refusal; `status` is what the server said and `retry_after` the seconds it asked to wait."""
+    """A refusal; `status` is what the server said and `retry_after` the seconds it asked to wait.
+
+    `after_silence`: the same request was sent before, and nobody knows what came of that.
+    """
 
     repeatable: ClassVar[bool] = False
+    after_silence: bool = False
 
     def __init__(
         self, message: str, *, status: Status, retry_after: float | None = None, advice: str = ""

@@ -12,7 +12,7 @@ import pytest
 
 from harness.reference import PAGES
 from harness.reference.commands import command_group
-from harness.reference.labels import HONOURED, OF_THE_INSTALLATION, every_name, reserved
+from harness.reference.labels import HONOURED, OF_THE_INSTALLATION, ON_A_POLICY, every_name, reserved
 from harness.reference.pages import every_error
 from skoupa import settings
 from skoupa.cli import exits
@@ -123,7 +123,7 @@ def test_every_label_and_annotation_that_is_honoured_is_described() -> None:
         if constant.endswith("_FINALIZER"):
             continue
         if constant in used:
-            assert key in {**HONOURED, **OF_THE_INSTALLATION}, (
+            assert key in {**HONOURED, **OF_THE_INSTALLATION, **ON_A_POLICY}, (
                 f"{constant} is used: describe it in harness/reference/labels.py"
             )
         else:

@@ -3,8 +3,9 @@
 Where clocks change, Debian's rule holds. An expression that names its minute and its hour fires once for each time that
 it names: at the first of two in autumn, and when the clocks have jumped if they jumped over it in spring. One whose
 minute or hour begins with a star fires whenever the wall shows a fitting time: twice in autumn, not at all in the gap.
-`following` and `latest` are two views of one set of moments. Seconds, `@every`, `@reboot` and `TZ=` are refused: each
-reader of such things reads them differently.
+A day fits when either the day of the month or that of the week does, where neither is `*` (Kubernetes reads it so).
+Seconds, years, `W`, `@every` and `@reboot` are refused, since each reader of such things reads them differently, and so is
+`TZ=` here: `schedules` reads that. `following` and `latest` are two views of one set of moments.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ _FIELDS: Final = (
 )
 # Sixty minutes written one by one fit; what is longer is no expression that somebody wrote.
 LONGEST: Final = 250
-_ZONE_PREFIX: Final = re.compile(r"(?:CRON_)?TZ=\S*\s*", re.IGNORECASE)
+ZONE_PREFIX: Final = re.compile(r"(?:CRON_)?TZ=(\S*)\s*", re.IGNORECASE)
+_EVERY: Final = re.compile(r"@every\s+([1-9][0-9]*)([mhd])0*[ms]?")
+_DAY_RANGES: Final = {2: "1-31", 4: "0-6"}
 _SOME_LEAP_YEAR: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - a time on the wall
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
@@ -68,7 +71,7 @@ def parse_cron(text: str) -> Cron | Problem:
     if len(text) > LONGEST:
         what = f"{quoted(text)} is longer than {LONGEST} characters"
         return _problem(ProblemCode.TOO_LONG, what, "write ranges and steps: 0-59, */5")
-    prefix = _ZONE_PREFIX.match(stripped)
+    prefix = ZONE_PREFIX.match(stripped)
     if prefix:
         rest = stripped[prefix.end() :]
         what = f"{quoted(text)} names its time zone"
@@ -113,6 +116,17 @@ def latest(cron: Cron, moment: float, *, zone: tzinfo) -> float | None:
         if earlier and end is None:
             end = wall - (shown[-1] - shown[0])
     return None if best is None else _seconds(best)
+
+
+def walls(cron: Cron) -> Iterator[datetime]:
+    """Its times on the wall, from the beginning of some leap year on."""
+    return _walls(cron, _SOME_LEAP_YEAR, back=False)
+
+
+def minutes_of_day(cron: Cron) -> list[int]:
+    """The minutes, counted from midnight, at which it comes on a day that fits."""
+    fields = CronSim(cron.fields, _SOME_LEAP_YEAR)
+    return sorted(60 * hour + minute for hour in fields.hours for minute in fields.minutes)
 
 
 def _walls(cron: Cron, start: datetime, *, back: bool) -> Iterator[datetime]:
@@ -167,7 +181,8 @@ def _named(text: str, name: str) -> Cron | Problem:
     if name in NAMES:
         return Cron(text, NAMES[name])
     if name.startswith("@every"):
-        instead = 'write a step, such as "*/5 * * * *" for every five minutes'
+        step = _as_step(name)
+        instead = f'write "{step}"' if step else 'write a step, such as "*/5 * * * *" for every five minutes'
         what = f"{quoted(text)} counts from a start that nobody knows"
         return _problem(ProblemCode.NOT_UNDERSTOOD, what, instead)
     what = f"{quoted(text)} is no name of a cron expression"
@@ -178,9 +193,14 @@ def _five_fields(text: str, parts: list[str]) -> Cron | Problem:
     if len(parts) != 5:
         what = f"{quoted(text)} has {len(parts)} field{'s' * (len(parts) != 1)}, not five"
         instead = f"write minute, hour, day of the month, month and day of the week: {EXAMPLES}"
-        if len(parts) == 6:
-            instead = "leave out the seconds, or the year: " + instead
+        if len(parts) in {6, 7}:
+            instead = f"leave out {'the seconds, or the year' if len(parts) == 6 else 'seconds and year'}: {instead}"
         return _problem(ProblemCode.NOT_UNDERSTOOD, what, instead)
+    if "W" in parts[2].upper():
+        what = f"{quoted(parts[2])} means the working day nearest to a day, which is not known here"
+        instead = 'name the days of the week instead: "0 3 * * 1#1" is the first Monday of a month'
+        return _problem(ProblemCode.NOT_UNDERSTOOD, what, instead)
+    parts = [_plain_days(part, place) for place, part in enumerate(parts)]
     for place, (name, values) in enumerate(_FIELDS):
         alone = ["*"] * 5
         alone[place] = parts[place]
@@ -190,10 +210,34 @@ def _five_fields(text: str, parts: list[str]) -> Cron | Problem:
             instead = f"write {values}; also *, lists (1,2), ranges (1-5) and steps (*/2)"
             return _problem(ProblemCode.OUT_OF_RANGE, what, f"{instead}, in {quoted(text)}")
     cron = Cron(text, " ".join(parts))
-    if not _accepted(parts) or next(_walls(cron, _SOME_LEAP_YEAR, back=False), None) is None:
+    if not _accepted(parts) or next(walls(cron), None) is None:
         what = f"{quoted(text)} never comes: there is no such day"
         return _problem(ProblemCode.NO_SUCH_TIME, what, "check the day and the month")
     return cron
+
+
+def _plain_days(part: str, place: int) -> str:
+    """A field of days without `?`, which is a star, and with steps as ranges: they narrow, as any list of days does."""
+    whole = _DAY_RANGES.get(place)
+    if whole is None:
+        return part
+    terms = ["*" if term == "?" else term for term in part.split(",")]
+    if "*" in terms or "*/1" in terms:
+        return "*"
+    return ",".join(whole + term[1:] if term.startswith("*/") else term for term in terms)
+
+
+def _as_step(every: str) -> str:
+    """What comes as often, where the clock can say it."""
+    match = _EVERY.fullmatch(every)
+    if match is None:
+        return ""
+    number, unit = int(match[1]), match[2]
+    if unit == "m" and 60 % number == 0:
+        return f"*/{number} * * * *" if number < 60 else "0 * * * *"
+    if unit == "h" and 24 % number == 0:
+        return "@hourly" if number == 1 else f"0 */{number} * * *" if number < 24 else "@daily"
+    return "@daily" if unit == "d" and number == 1 else ""
 
 
 def _accepted(parts: list[str]) -> bool:

@@ -1,6 +1,6 @@
 """How programs written in Go read lifetimes: durations with decimals, Kyverno's scan for `<digits><unit>`, its layouts.
 
-Only for the compat switches and for telling users how Kyverno would read a value. Read from the behaviour of Go's time
+For the compat switches, for telling users how Kyverno would read a value, and for conditions of policies. Read from the behaviour of Go's time
 package, of kube-openapi's strfmt and of Kyverno 1.19. Differences, on purpose: less than a second is rounded up
 to one, all times before 1970 are one time, and a sum that would wrap around in Go is TOO_LONG.
 """
@@ -90,6 +90,23 @@ def go_duration(text: str, units: Mapping[str, int] = GO_UNITS) -> int | Overflo
     return sign * total if rest else None
 
 
+def duration_text(nanoseconds: int) -> str:
+    """As Go prints a Duration: `1h30m0s`, `1.5s`, `20ms`, `0s`; what can be read back exactly."""
+    sign, rest = "-" if nanoseconds < 0 else "", abs(nanoseconds)
+    if rest < _SECOND:
+        for unit, size in (("ms", 1_000_000), ("\u00b5s", 1_000), ("ns", 1)):
+            if rest >= size:
+                return f"{sign}{_decimal(rest, size)}{unit}"
+        return "0s"
+    minutes, seconds = divmod(rest, 60 * _SECOND)
+    text = f"{_decimal(seconds, _SECOND)}s"
+    if minutes:
+        text = f"{minutes % 60}m{text}"
+    if minutes >= 60:
+        text = f"{minutes // 60}h{text}"
+    return sign + text
+
+
 def kyverno_reading(text: str) -> After | At | Overflow | None:
     """What Kyverno 1.19 makes of `cleanup.kyverno.io/ttl`; None: an error there."""
     found = go_duration(text)
@@ -131,6 +148,12 @@ def _layout(text: str) -> At | None:
     # What is past is past: kept within the years that all of Skoupa can write.
     round_up = bool(fraction and fraction[:9].strip("0"))
     return At(min(LAST_SECOND, calendar.timegm(when.timetuple()) + round_up) if year >= 1970 else 0)
+
+
+def _decimal(number: int, size: int) -> str:
+    whole, part = divmod(number, size)
+    digits = f"{part:0{len(str(size)) - 1}}".rstrip("0") if part else ""
+    return f"{whole}.{digits}" if digits else str(whole)
 
 
 def _integer(digits: str) -> int | None:

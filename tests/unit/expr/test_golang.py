@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skoupa.expr.golang import GO_UNITS_AND_DAYS, TOO_LONG, go_duration, kyverno_reading
+from skoupa.expr.golang import GO_UNITS_AND_DAYS, TOO_LONG, duration_text, go_duration, kyverno_reading
 from skoupa.expr.readings import After, At
 
 pytestmark = pytest.mark.unit
@@ -130,3 +130,29 @@ def test_go_durations_with_days_and_weeks(text: str, nanoseconds: int | None) ->
 def test_no_text_raises(text: str, around: str) -> None:
     kyverno_reading(around + text)
     go_duration(text + around, GO_UNITS_AND_DAYS)
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        # the table of Go's time package
+        (0, "0s"),
+        (1, "1ns"),
+        (1_100, "1.1\u00b5s"),
+        (2_200_000, "2.2ms"),
+        (3_300_000_000, "3.3s"),
+        (245_000_000_000, "4m5s"),
+        (245_001_000_000, "4m5.001s"),
+        (18_367_001_000_000, "5h6m7.001s"),
+        (480_000_000_001, "8m0.000000001s"),
+        (2**63 - 1, "2562047h47m16.854775807s"),
+        (-(2**63), "-2562047h47m16.854775808s"),
+    ],
+)
+def test_a_duration_is_written_as_go_writes_it(nanoseconds: int, text: str) -> None:
+    assert duration_text(nanoseconds) == text
+
+
+@given(st.integers(-(2**63) + 1, 2**63 - 1))
+def test_a_written_duration_is_read_back(nanoseconds: int) -> None:
+    assert go_duration(duration_text(nanoseconds)) == nanoseconds

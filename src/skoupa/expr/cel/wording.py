@@ -1,0 +1,169 @@
+"""The engine's messages in the words of users: what is wrong, where, and what to write.
+
+Nothing is hidden: a message that is not known here is passed on as it is.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from skoupa.expr.cel.messages import Named, Problem
+from skoupa.expr.cel.refused import BY_NAME
+
+_COMPLAINT: Final = re.compile(r"ERROR: <input>:(-?[0-9]+):(-?[0-9]+): (.*)$", re.MULTILINE)
+_UNDECLARED: Final = re.compile(r"undeclared reference to '([^']+)'")
+_NO_OVERLOAD: Final = re.compile(r"found no matching overload for '([^']+)' applied to '\((.*)\)'")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*")
+_CALLED: Final = re.compile(r"\s*\(")
+_MACROS: Final = frozenset({"all", "exists", "exists_one", "map", "filter"})
+_OPERATORS: Final = re.compile(r"_?(\S+?)_?")
+_STATUS: Final = re.compile(r"^(?:[A-Z_]+: )(.*)$", re.DOTALL)
+_KEY: Final = re.compile(r'Key not found in map : "(.*)"')
+NO_MEMORY: Final = "needs more memory than it may have: look at fewer or smaller values"
+
+_REFUSED: Final = "can't be used here: "
+_UNKNOWN: Final = "there is no "
+_NO_MATCH: Final = re.compile(r"^No matching overloads? found(?: : (.*))?")
+_RUN_TIME: Final = (
+    (
+        re.compile(r"^Applying SELECT to non-message type"),
+        "looks into a value that is no map (null, a text or a number)",
+        "ask for it first, or write .?name",
+    ),
+    (
+        re.compile(r"Iteration budget exceeded|exceeded.*iteration", re.IGNORECASE),
+        "takes more than 10,000 steps",
+        "look at fewer elements, or filter them first",
+    ),
+    (re.compile(r"^divide by zero|^modulus by zero"), "divides by zero", "ask for zero first"),
+    (
+        re.compile(r"^Index error: index=(\S+) size=(\S+)"),
+        "asks for an element that the list does not have",
+        "ask size() first, or write [?0]",
+    ),
+    (
+        re.compile(r"^String to Timestamp conversion failed"),
+        "reads a text as a timestamp that is none",
+        "write it like timestamp('2026-01-31T12:00:00Z')",
+    ),
+    (
+        re.compile(r"^String to Duration conversion failed"),
+        "reads a text as a duration that is none",
+        "write it like duration('36h')",
+    ),
+    (
+        re.compile(r"^optional\.none\(\) dereference"),
+        "takes the value of an optional that has none",
+        "write orValue(...)",
+    ),
+)
+
+
+def problems(source: Named, *, where: str, said: str, known: Iterable[str]) -> tuple[Problem, ...]:
+    """What the checker said about one expression; `known` are the names that it may use."""
+    complaints = _COMPLAINT.findall(said)
+    if not complaints:
+        reason = said.split("\n", 1)[0].removesuffix(" [INVALID_ARGUMENT]")
+        reason = reason.removeprefix("INVALID_ARGUMENT: ")
+        return (Problem(where=where, expression=source.expression, reason=reason),)
+    names = set(known)
+    undeclared = {match[1] for _, _, text in complaints if (match := _UNDECLARED.search(text))}
+    if undeclared & _MACROS:
+        line, column, _ = complaints[0]
+        return (
+            Problem(
+                where=where,
+                expression=source.expression,
+                reason="comprehensions take one variable and an expression",
+                advice="write list.all(x, x > 0); comprehensions with two variables are not available",
+                line=int(line),
+                column=int(column),
+            ),
+        )
+    found = [
+        _problem(source, where=where, line=int(line), column=int(column), text=text, known=names)
+        for line, column, text in complaints
+    ]
+    # One unknown name makes the checker complain about what stands around it, too: the one that explains most wins.
+    refused = [problem for problem in found if problem.reason.startswith(_REFUSED)]
+    named = [problem for problem in found if problem.reason.startswith(_UNKNOWN)]
+    return tuple(refused[:1] or named[:1] or found)
+
+
+def _problem(source: Named, *, where: str, line: int, column: int, text: str, known: set[str]) -> Problem:
+    reason, advice = text, ""
+    if _UNDECLARED.search(text):
+        reason, advice = _unknown(_name_at(source.expression, line, column, text), known)
+    elif match := _NO_OVERLOAD.search(text):
+        operator = _OPERATORS.fullmatch(match[1]) if "_" in match[1] and not match[1].isidentifier() else None
+        name = operator[1] if operator else match[1]
+        reason = f"{name} can't be used on ({match[2]})"
+        advice = "convert one side, for instance with string(), int() or dyn()" if operator else ""
+    elif text.startswith("Syntax error"):
+        reason = "it is not written as CEL: " + text.removeprefix("Syntax error: ").split(" expecting ", 1)[0]
+        advice = "look for a missing operator, quote or bracket before this place"
+    elif "recursion depth" in text:
+        reason, advice = "it is nested more than 32 deep", "split it into variables"
+    return Problem(
+        where=where,
+        expression=source.expression,
+        reason=reason,
+        advice=advice,
+        line=max(line, 0),
+        column=max(column, 0),
+    )
+
+
+def _name_at(expression: str, line: int, column: int, text: str) -> str:
+    """The dotted name that the complaint is about: it points at its beginning, or at the dot within."""
+    lines = expression.split("\n")
+    row = lines[line - 1] if line <= len(lines) else ""
+    position = column - 1
+    for match in _NAME.finditer(row):
+        if match.start() <= position < match.end() or match.end() == position:
+            called = _CALLED.match(row, match.end())
+            return re.sub(r"\s", "", match[0]) + ("()" if called else "")
+    declared = _UNDECLARED.search(text)
+    return declared[1] if declared else ""
+
+
+def _unknown(written: str, known: set[str]) -> tuple[str, str]:
+    name = written.removesuffix("()")
+    parts = name.split(".")
+    for candidate in (name, parts[-1], parts[0]):
+        if refusal := BY_NAME.get(candidate):
+            return f"{_REFUSED}{candidate}: {refusal.reason}", refusal.instead
+    if written.endswith("()") and (name in known or parts[-1] in known):
+        return f"{parts[-1]} can't be used with so many or so few arguments", ""
+    near = difflib.get_close_matches(name, known, n=1) or difflib.get_close_matches(parts[-1], known, n=1)
+    what = "function" if written.endswith("()") else "variable"
+    if parts[0] == "variables" and len(parts) > 1:
+        what, name = "variable", ".".join(parts[:2])
+    advice = (
+        f"did you mean {near[0]}?"
+        if near and near[0] != name
+        else "conditions know object, namespaceObject, images and variables.<name>"
+    )
+    return f"{_UNKNOWN}{what} {name}", advice
+
+
+def run_time(said: str) -> str:
+    """An error of evaluating, as a sentence that goes on after the name of the condition."""
+    match = _STATUS.match(said)
+    text = match[1] if match else said
+    if said.startswith("RESOURCE_EXHAUSTED") and not text.strip():
+        return NO_MEMORY
+    if key := _KEY.search(text):
+        return f"looks at {key[1]!r}, which is not there: ask has(...) first, or write .?{key[1]}"
+    if overload := _NO_MATCH.search(text):
+        if overload[1] == "orValue":
+            return "uses orValue on a value that is no optional: write it like object.?spec.?x.orValue(1)"
+        used = (overload[1] or "a function").replace("<jump_condition>", "?:").replace("_", "")
+        return f"uses {used} on values that it does not take: convert them first"
+    for pattern, reason, advice in _RUN_TIME:
+        if pattern.search(text):
+            return f"{reason}: {advice}"
+    return f"fails: {text or said}"

@@ -1,0 +1,77 @@
+"""What a policy that can run may yet not mean: told to its writer, never refused (seed 004, open question 1 among them)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from skoupa.expr.readings import quoted
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.resources import PODS
+from skoupa.policy.constraints import ALL, Constraints
+from skoupa.policy.expansion import also_called, expand
+from skoupa.policy.filters import Filters
+from skoupa.policy.match import Subject, names_kind
+from skoupa.policy.policies import Clauses
+from skoupa.policy.problems import Problem
+
+_MATCH: Final = "spec.match"
+_CONSTRAINTS: Final = "spec.matchConstraints"
+
+
+def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) -> Iterator[Problem]:
+    path = _MATCH if isinstance(subject.match, Filters) else _CONSTRAINTS
+    if subject.exclude is not None and not subject.exclude.filters:
+        what = "it is empty, which excludes everything, so that nothing goes"
+        yield Problem(path="spec.exclude", what=what, instead="leave it out")
+    if clauses.empty and subject.exclude is None and _is_everything(subject.match):
+        where = f"in {subject.namespace}" if subject.namespace else "in the cluster"
+        what = f"nothing narrows it, so that everything {where} goes which a wildcard reaches"
+        yield Problem(
+            path=path, what=what, instead="if this is not meant, name kinds, namespaces or conditions"
+        )
+    if names_kind(subject.match, PODS) and not _looks_at_owners(clauses):
+        what = "Pods match whether something owns them or not, and their owners make them again"
+        instead = "delete the owners, or let a condition look at metadata.ownerReferences"
+        yield Problem(path=path, what=what, instead=instead)
+    if discovery is not None:
+        yield from _unknown_kinds(subject, discovery, path)
+
+
+def _unknown_kinds(subject: Subject, discovery: Discovery, path: str) -> Iterator[Problem]:
+    for missing in expand(subject, discovery).missing:
+        yield Problem(path=path, what=missing.what, instead=missing.instead)
+    if isinstance(subject.match, Constraints):
+        return
+    for pattern in subject.match.patterns:
+        others = also_called(pattern, discovery)
+        if others:
+            names = ", ".join(f"{row.api_version}/{row.kind}" for row in others)
+            what = f"{quoted(pattern.text)} means one kind, and there are others of that name"
+            yield Problem(path=path, what=what, instead=f"write {names} as well if those are meant")
+
+
+def _is_everything(match: Filters | Constraints) -> bool:
+    if isinstance(match, Constraints):
+        return (
+            match.labels.empty
+            and match.namespace_labels.empty
+            and not match.excluded
+            and any(ALL in rule.groups and ALL in rule.plurals and not rule.names for rule in match.rules)
+        )
+    unnarrowed = [
+        any(pattern.kind == ALL and pattern.group == ALL for pattern in one.kinds)
+        and one.names is None
+        and one.namespaces is None
+        and not one.annotations
+        and one.labels is None
+        and one.namespace_labels is None
+        for one in match.filters
+    ]
+    return bool(unnarrowed) and (any(unnarrowed) if match.mode == "any" else all(unnarrowed))
+
+
+def _looks_at_owners(clauses: Clauses) -> bool:
+    return b"ownerReferences" in msgspec.json.encode(clauses)

@@ -1,0 +1,99 @@
+"""Kinds that a policy writes and the server has not: what to say of them, with the nearest that it has.
+
+A kind whose group could not be read is not called unknown: it may exist there.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from skoupa.expr.readings import quoted
+from skoupa.expr.wildcards import has_wildcard, matches
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.resources import Resource
+from skoupa.policy.constraints import ALL, Rule
+from skoupa.policy.kind_patterns import KindPattern
+
+_LIST: Final = "`kubectl api-resources` lists the kinds"
+
+
+class Missing(msgspec.Struct, frozen=True, kw_only=True):
+    """Something written that means no kind; `unreadable`: it may exist, in a group that could not be read."""
+
+    text: str
+    what: str
+    instead: str
+    unreadable: bool = False
+
+
+def missing_kind(pattern: KindPattern, discovery: Discovery) -> Missing | None:
+    """Of a pattern that means no kind, or of a wildcard; one that reaches none is no mistake."""
+    gap = next((gap for gap in discovery.gaps if matches(pattern.group, gap.group)), None)
+    if gap is not None:
+        return _unreadable(pattern.text, gap.where, gap.why)
+    if pattern.wild:
+        return None
+    same = next((row for row in discovery.resources if row.kind == pattern.kind), None)
+    if same is not None:
+        what = f"there is no {quoted(pattern.text)}"
+        return Missing(text=pattern.text, what=what, instead=f"write {same.api_version}/{same.kind}")
+    return _unknown(pattern.text, _nearest(pattern.kind, discovery.resources, answer=lambda row: row.kind))
+
+
+def missing_plural(group: str, plural: str, *, rule: Rule, discovery: Discovery) -> Missing | None:
+    """Of a group and a plural of a rule that mean no kind."""
+    text = f"{plural}.{group}" if group not in {"", ALL} else plural
+    gap = next((gap for gap in discovery.gaps if group in {ALL, gap.group}), None)
+    if gap is not None:
+        return _unreadable(text, gap.where, gap.why)
+    if plural == ALL:
+        return None
+    same = [row for row in discovery.resources if row.plural == plural]
+    here = [row for row in same if group in {ALL, row.group}]
+    if here:
+        return _elsewhere(text, rule, here)
+    if same:
+        instead = f'write apiGroups: ["{same[0].group}"]'
+        return Missing(text=text, what=f"there is no {quoted(text)}", instead=instead)
+    if has_wildcard(plural):
+        instead = 'only "*" alone is a wildcard here'
+        return Missing(text=text, what=f"there is no {quoted(text)}", instead=instead)
+    return _unknown(text, _nearest(plural, discovery.resources, answer=lambda row: row.plural))
+
+
+def _elsewhere(text: str, rule: Rule, here: list[Resource]) -> Missing:
+    """It exists, but not as the rule wants it."""
+    scope = "Namespaced" if here[0].namespaced else "Cluster"
+    if rule.scope not in {ALL, scope}:
+        what = f"{text} are not of scope {rule.scope}"
+        return Missing(text=text, what=what, instead=f"write scope: {scope}, or leave it out")
+    versions = ", ".join(dict.fromkeys(f'"{row.version}"' for row in here))
+    what = f"there is no {text} in version {', '.join(rule.versions) or 'none'}"
+    return Missing(text=text, what=what, instead=f"write apiVersions: [{versions}]")
+
+
+def _unknown(text: str, near: str) -> Missing:
+    instead = f"did you mean {near}?" if near else _LIST
+    return Missing(text=text, what=f"there is no kind {quoted(text)}", instead=instead)
+
+
+def _unreadable(text: str, where: str, why: str) -> Missing:
+    unknown = (
+        f"all that {quoted(text)} means" if has_wildcard(text) else f"whether there is a kind {quoted(text)}"
+    )
+    what = f"{unknown} is not known, for the kinds of {where} could not be read"
+    return Missing(text=text, what=what, instead=f"mend the API service first ({why})", unreadable=True)
+
+
+def _nearest(wanted: str, rows: Iterable[Resource], *, answer: Callable[[Resource], str]) -> str:
+    """By any of its names, in any case: `pod`, `po` and `pods` all mean Pod."""
+    known: dict[str, str] = {}
+    for row in rows:
+        for alias in (row.kind.lower(), row.plural, row.singular, *row.short_names):
+            known.setdefault(alias, answer(row))
+    near = difflib.get_close_matches(wanted.lower(), known, n=1)
+    return known.get(wanted.lower()) or (known[near[0]] if near else "")

@@ -1,0 +1,47 @@
+"""What a policy of a namespace names and can't have: kinds that are in no namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skoupa.expr.readings import quoted
+from skoupa.kinds.policies import constraints, filters
+from skoupa.kube.kinds import Discovery
+from skoupa.policy.expansion import meant
+from skoupa.policy.kind_patterns import kind_pattern
+from skoupa.policy.problems import Problem
+
+
+def cluster_wide(
+    match: filters.Filters | constraints.Constraints, discovery: Discovery, *, path: str
+) -> Iterator[Problem]:
+    """A wildcard only means those that are in namespaces, and is no mistake."""
+    if isinstance(match, filters.Filters):
+        yield from _of_filters(match, discovery, path)
+        return
+    for index, rule in enumerate(match.resource_rules):
+        for at, plural in enumerate(rule.resources):
+            rows = [
+                row
+                for row in discovery.preferred()
+                if row.plural == plural and (row.group in rule.api_groups or "*" in rule.api_groups)
+            ]
+            if rows and not any(row.namespaced for row in rows):
+                place = f"{path}.resourceRules[{index}].resources[{at}]"
+                yield _problem(plural, place, instead="leave it out, or write a DeletingPolicy")
+
+
+def _of_filters(match: filters.Filters, discovery: Discovery, path: str) -> Iterator[Problem]:
+    for mode, many in (("any", match.any), ("all", match.all)):
+        for index, one in enumerate(many):
+            for at, kind in enumerate(one.resources.kinds if one.resources else ()):
+                pattern = kind_pattern(kind)
+                rows = [] if pattern.wild else meant(pattern, discovery)
+                if rows and not any(row.namespaced for row in rows):
+                    place = f"{path}.{mode}[{index}].resources.kinds[{at}]"
+                    yield _problem(kind, place, instead="leave it out, or write a ClusterCleanupPolicy")
+
+
+def _problem(kind: str, path: str, *, instead: str) -> Problem:
+    what = f"{quoted(kind)} is in no namespace, and a policy of a namespace is about nothing outside of it"
+    return Problem(path=path, what=what, instead=instead)
