@@ -4,7 +4,8 @@ First start: a cluster that Skoupa never swept may be full of forgotten labels. 
 into `commonLabels` makes everything old due at once. What became due through a label that was written late waits until
 no more such labels arrive, so that the first of many is not gone before the others are seen. Where the server does not
 tell when a label was written, it counts as written when it was first seen here. Accepting the backlog releases what is
-there then; labels that are written later are counted anew. `backlog_brakes` makes both visible as Brakes.
+there then; labels that are written later are counted anew. `backlog_brakes` makes both visible as Brakes, and
+`first_readings` finds what is a first start of a single kind.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ LABELLING_SECONDS: Final = 600
 RETROACTIVE_LIMIT: Final = 50
 SETTLE_SECONDS: Final = 10
 MOST_MASSES: Final = 10
+MOST_READINGS: Final = 300
 # Labels of objects that are gone count as long as they can be part of a labelling that still goes on.
 _FORGET_SECONDS: Final = 2 * LABELLING_SECONDS
 
@@ -40,6 +42,15 @@ class Mass(msgspec.Struct, kw_only=True, rename="camel"):
     end: int
     count: int
     brake: str = ""
+
+
+class FirstReading(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Of a kind that was never read before, in a namespace or (empty) in all: what was overdue `before` is held."""
+
+    kind: str
+    namespace: str
+    before: float
+    count: int
 
 
 class Backlog:
@@ -59,6 +70,7 @@ class Backlog:
         self._may_go = may_go
         self._starting = starting
         self._first_start: tuple[float, int] | None = None
+        self._first_readings: dict[tuple[str, str], FirstReading] = {}
         # Labels written up to then were accepted.
         self._accepted_at = -math.inf
         self.masses: list[Mass] = []
@@ -78,11 +90,29 @@ class Backlog:
 
     @property
     def first_start(self) -> int:
-        """How many are held because this cluster was never swept."""
-        return self._first_start[1] if self._first_start is not None else 0
+        """How many are held because this cluster was never swept, or some kind of it never read."""
+        count = self._first_start[1] if self._first_start is not None else 0
+        return count + sum(one.count for one in self._first_readings.values())
 
     def accept_first_start(self) -> None:
         self._first_start = None
+        self._first_readings = {}
+
+    @property
+    def first_readings(self) -> list[FirstReading]:
+        return list(self._first_readings.values())
+
+    def hold_first_readings(self, readings: Iterable[FirstReading], *, instead: bool = False) -> None:
+        """These too, or `instead` of those that are held."""
+        known = {} if instead else self._first_readings
+        held = {**known, **{(one.kind, one.namespace): one for one in readings}}
+        if len(held) > MOST_READINGS:
+            # What was overdue in other namespaces then is held as well.
+            whole: dict[str, list[FirstReading]] = {}
+            for one in held.values():
+                whole.setdefault(one.kind, []).append(one)
+            held = {(kind, ""): _together(kind, some) for kind, some in whole.items()}
+        self._first_readings = held
 
     def accepting(self, mass: Mass, at: float) -> list[tuple[int, int]]:
         """What `accepted` is to be so that this one labelling goes and others stay held.
@@ -132,17 +162,17 @@ class Backlog:
             return 0
         held = self._first_start
         before = held[0] if held is not None else now - OVERDUE_SECONDS
-        # Whatever holds some of them now: a right that is granted later must not let a thousand go at once.
-        overdue = sum(
-            1
-            for row in rows
-            if (due := self._due(row, now)) is not None and due < before and self._may_go(row, now)
-        )
+        overdue = self.overdue(rows, before, now)
         if not overdue or (held is None and overdue <= FIRST_START_LIMIT):
             self._first_start = None
             return 0
         self._first_start = (before, held[1] if held is not None else overdue)
         return overdue
+
+    def overdue(self, rows: Iterable[Row], before: float, now: float) -> int:
+        """How many, whatever else holds them now: a right that is granted later must not let a thousand go at once."""
+        dues = ((row, self._due(row, now)) for row in rows)
+        return sum(due is not None and due < before and self._may_go(row, now) for row, due in dues)
 
     def learn(self, deltas: Iterable[Delta], now: float) -> bool:
         """Whether a new labelling of many was found, a known one grew, or one is over."""
@@ -239,22 +269,44 @@ class Backlog:
             self._take_out(uid)
 
     def hold(self, row: Row, now: float) -> Hold | None:
+        moment, seen = self._written.get(row.uid, (0, 0.0))
+        held = self._hold_as_found(row, now, moment=moment)
+        if held is not None or not moment or self._is_accepted(moment):
+            return held
+        settled = min(max(self._newest_seen, moment), seen + LABELLING_SECONDS) + SETTLE_SECONDS
+        if settled > now:
+            return Hold(reason=reason("just-labelled", seconds=SETTLE_SECONDS), until=settled)
+        return None
+
+    def hold_as_told(self, row: Row, now: float) -> Hold | None:
+        """For who did not watch and has found nothing itself: what is remembered holds what it did, and no more."""
+        moment = int(now) if row.labelled_at == NOBODY_KNOWS else row.labelled_at
+        late = bool(moment) and self._is_retroactive(row, moment, now)
+        return self._hold_as_found(row, now, moment=moment if late else 0)
+
+    def _hold_as_found(self, row: Row, now: float, *, moment: int) -> Hold | None:
+        """By a backlog that was found; `moment` is when a late label made it due, 0: none did."""
         if self._first_start is not None:
             before, count = self._first_start
             due = self._due(row, now)
             if due is not None and due < before:
                 return Hold(reason=reason("first-start-backlog", count=count))
-        moment, seen = self._written.get(row.uid, (0, 0.0))
+        if self._first_readings:
+            kind, places = row.resource.qualified, self._first_readings
+            held = places.get((kind, row.namespace)) or places.get((kind, ""))
+            due = self._due(row, now) if held is not None else None
+            if held is not None and due is not None and due < held.before:
+                return Hold(reason=reason("first-start-backlog", count=self.first_start))
         if not moment or self._is_accepted(moment):
             return None
-        for mass in self.masses:
-            # No upper end: a manager that writes again after a restart gives old labels a newer time.
-            if mass.start <= moment:
-                return Hold(reason=reason("retroactive-label", count=mass.count))
-        settled = min(max(self._newest_seen, moment), seen + LABELLING_SECONDS) + SETTLE_SECONDS
-        if settled > now:
-            return Hold(reason=reason("just-labelled", seconds=SETTLE_SECONDS), until=settled)
-        return None
+        # No upper end: a manager that writes again after a restart gives old labels a newer time.
+        found = next((mass for mass in self.masses if mass.start <= moment), None)
+        return Hold(reason=reason("retroactive-label", count=found.count)) if found is not None else None
+
+
+def _together(kind: str, some: list[FirstReading]) -> FirstReading:
+    before, count = max(one.before for one in some), sum(one.count for one in some)
+    return FirstReading(kind=kind, namespace="", before=before, count=count)
 
 
 def _touch(one: Mass, other: Mass) -> bool:

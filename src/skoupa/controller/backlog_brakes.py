@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from skoupa.clock import Clock
 from skoupa.controller.backlog import Backlog, Mass
-from skoupa.controller.state import FIRST_SWEEP, MASS_LABELLINGS, MASSES_ACCEPTED
+from skoupa.controller.state import FIRST_SWEEP, MASS_LABELLINGS, MASSES_ACCEPTED, READINGS_HELD
 from skoupa.kinds.brake import BrakeSpec, Scope
 from skoupa.kinds.brake_reading import Brake
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.sweep.tripping import Tripped
 
 FIRST_START: Final = "first-start"
+NAMED_KINDS: Final = 5
 
 
 class BacklogBrakes:
@@ -32,7 +33,9 @@ class BacklogBrakes:
     def wanted(self) -> Iterator[Tripped]:
         count = self._backlog.first_start
         if count:
-            why = f"{count} objects were overdue when Skoupa first looked at this cluster"
+            kinds = ", ".join(sorted({one.kind for one in self._backlog.first_readings})[:NAMED_KINDS])
+            what = f"at {kinds}" if kinds else "at this cluster"
+            why = f"{count} objects were overdue when Skoupa first looked {what}"
             yield _handle(FIRST_START, why, count=count)
         for mass in self._backlog.masses:
             since = whole_seconds(mass.start)
@@ -45,8 +48,7 @@ class BacklogBrakes:
         return "retroactive-label" if self._mass(name) is not None else ""
 
     def is_over(self, brake: Brake) -> bool:
-        stands_for = brake.scope == _scope(brake.name)
-        return stands_for and brake.until is None and not self.code(brake.name)
+        return stands_for_backlog(brake) and brake.until is None and not self.code(brake.name)
 
     async def accept(self, name: str) -> None:
         now = self._clock.now()
@@ -58,10 +60,17 @@ class BacklogBrakes:
             await self._put(MASS_LABELLINGS, self._backlog.masses)
         elif name == FIRST_START:
             await self._put(FIRST_SWEEP, int(now))
+            if self._backlog.first_readings:
+                await self._put(READINGS_HELD, [])
             self._backlog.accept_first_start()
 
     def _mass(self, name: str) -> Mass | None:
         return next((mass for mass in self._backlog.masses if mass.brake == name), None)
+
+
+def stands_for_backlog(brake: Brake) -> bool:
+    """Its scope names itself, and so holds nothing: what is held is decided object by object."""
+    return brake.scope == _scope(brake.name)
 
 
 def _scope(name: str) -> Scope:

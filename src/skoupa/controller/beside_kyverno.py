@@ -27,7 +27,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.resources import LEASES
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.settings import Settings
-from skoupa.sweep.tripping import Tripped
+from skoupa.sweep.tripping import Tripped, is_numbered
 
 BRAKE_NAME: Final = "kyverno-alive"
 LOOK_SECONDS: Final = 60.0
@@ -56,7 +56,7 @@ class BesideKyverno:
         releases: Releases,
         rights: Rights,
         acting: Callable[[], bool],
-        trip: Callable[[Tripped], None],
+        trip: Callable[[Tripped], str],
         note_ends: Callable[[], bool],
         told: Callable[[str], None],
     ) -> None:
@@ -213,7 +213,7 @@ class BesideKyverno:
 
 
 def _is_ours(brake: Brake) -> bool:
-    return brake.name == BRAKE_NAME and brake.scope == EVERYTHING
+    return is_numbered(BRAKE_NAME, brake.name) and brake.scope == EVERYTHING
 
 
 def _tripped(living: Living) -> Tripped:

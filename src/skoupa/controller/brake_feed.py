@@ -1,14 +1,17 @@
 """The Brakes that are in the cluster, followed by a watch, and how far what is known of them can be trusted.
 
 A Brake that vanishes may have gone along with its definition, and then nobody has released it. So it counts until it is
-certain that the definition stands; while that goes, or is gone, nothing is certain.
+certain that the definition stands; while that goes, or is gone, nothing is certain. A Brake that is older than the
+definition that stands now went along with an earlier one: it is lost, and counts until it is there again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing
+from datetime import datetime
 from typing import Any, Final
 
 from skoupa import names
@@ -26,7 +29,7 @@ from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 LONGEST_CHECK_SECONDS: Final = 5.0
 Found = dict[str, Any]
 _NOT_READ: Final = "they are not read yet"
-_GOING: Final = "their definition brakes.skoupa.dev is being deleted; bring it back with `skoupa install`"
+GOING: Final = "their definition brakes.skoupa.dev is being deleted; bring it back with `skoupa install`"
 
 
 class BrakeFeed:
@@ -45,21 +48,39 @@ class BrakeFeed:
         self._unreadable = 0
         # Gone, but perhaps along with their definition.
         self._leaving: dict[str, Found] = {}
+        # Gone along with their definition: nobody has released them.
+        self._lost: dict[str, Found] = {}
         self._check_wanted = asyncio.Event()
 
     def __iter__(self) -> Iterator[Found]:
         """Those that are there."""
         return iter(list(self._objects.values()))
 
-    def counting(self) -> Iterator[Found]:
-        """Those that hold: also who is gone, until that is certain to mean something."""
-        yield from self._leaving.values()
-        yield from self._objects.values()
+    @property
+    def lost(self) -> list[Found]:
+        """Those that went along with their definition, and hold until they are brought back."""
+        return list(self._lost.values())
+
+    @property
+    def leaving(self) -> list[Found]:
+        """Those that are gone, and hold until that is certain to mean something."""
+        return list(self._leaving.values())
+
+    def brought_back(self, found: Found) -> None:
+        self._lost.pop(_uid(found), None)
+
+    def recall(self, known: Iterable[Found]) -> None:
+        """Those that were there before this process began: what became of them is looked into."""
+        for found in known:
+            uid = _uid(found)
+            if uid not in self._objects and uid not in self._lost:
+                self._leaving[uid] = found
+                self._check_wanted.set()
 
     def doubt(self) -> str:
         """Why what is known may not be all; empty: it is."""
         if self.definition_going:
-            return _GOING
+            return GOING
         if self._unreadable:
             return f"{self._unreadable} of them can't be understood"
         return self.behind or ("" if self.synced else _NOT_READ)
@@ -79,24 +100,27 @@ class BrakeFeed:
             self._check_wanted.clear()
             leaving = set(self._leaving)
             try:
-                self.definition_going = not await self._definition_stands()
+                made = await definition_made(self._client)
             except SkoupaError:
                 self._check_wanted.set()
                 await self._clock.sleep(backoff.next())
                 continue
-            if self.definition_going:
+            self.definition_going = made is None
+            if made is None:
                 self._on_change()
                 self._check_wanted.set()
                 await self._clock.sleep(backoff.next())
                 continue
-            for uid in leaving:
-                self._leaving.pop(uid, None)
+            for uid in leaving & self._leaving.keys():
+                found = self._leaving.pop(uid)
+                if made_at(found) < made:
+                    self._lost[uid] = found
             backoff.reset()
             self._on_change()
 
     async def definition_stands(self) -> bool:
         """Asked by who is about to let a Brake go."""
-        stands = await self._definition_stands()
+        stands = await definition_made(self._client) is not None
         if not stands:
             self.definition_going = True
             self._check_wanted.set()
@@ -111,11 +135,8 @@ class BrakeFeed:
                 self._listed |= {_uid(found): found for found in objects}
                 self._unreadable += len(undecodable)
             case watched.Synced():
-                self._lose(uid for uid in self._objects if uid not in self._listed)
-                self._objects, self._listed = self._listed, {}
+                self._swap()
                 self.synced, self.behind = True, ""
-                if self.definition_going:
-                    self._check_wanted.set()
             case watched.Changed(changes, undecodable):
                 self.behind = ""
                 self._unreadable += len(undecodable)
@@ -130,6 +151,15 @@ class BrakeFeed:
             case watched.Progressed() | watched.Resumed():
                 self.behind = ""
 
+    def _swap(self) -> None:
+        """What was listed is all that is there."""
+        self._lose(uid for uid in self._objects if uid not in self._listed)
+        self._objects, self._listed = self._listed, {}
+        for uid in self._objects:
+            self._leaving.pop(uid, None)
+        if self.definition_going:
+            self._check_wanted.set()
+
     def _lose(self, uids: Iterable[str]) -> None:
         for uid in list(uids):
             found = self._objects.pop(uid, None)
@@ -137,18 +167,23 @@ class BrakeFeed:
                 self._leaving[uid] = found
                 self._check_wanted.set()
 
-    async def _definition_stands(self) -> bool:
-        try:
-            found = await self._client.find(
-                CUSTOM_RESOURCE_DEFINITIONS, f"{BRAKES.plural}.{BRAKES.group}", view=METADATA
-            )
-        except NotFound:
-            return False
-        except Forbidden:
-            # While a definition goes, discovery offers no creating any more.
-            kind = kind_in(await discover(self._client))
-            return kind is not None and kind.may("create")
-        return found.metadata.deletion_timestamp is None
+
+async def definition_made(client: Client) -> float | None:
+    """When the definition that stands was made; None: it is gone, or about to go."""
+    try:
+        found = await client.find(
+            CUSTOM_RESOURCE_DEFINITIONS, f"{BRAKES.plural}.{BRAKES.group}", view=METADATA
+        )
+    except NotFound:
+        return None
+    except Forbidden:
+        # While a definition goes, discovery offers no creating any more; when it was made it does not say.
+        kind = kind_in(await discover(client))
+        return -math.inf if kind is not None and kind.may("create") else None
+    if found.metadata.deletion_timestamp is not None:
+        return None
+    created = found.metadata.creation_timestamp
+    return created.timestamp() if created is not None else -math.inf
 
 
 def kind_in(discovery: Discovery) -> Resource | None:
@@ -159,3 +194,10 @@ def kind_in(discovery: Discovery) -> Resource | None:
 
 def _uid(found: Found) -> str:
     return str(found["metadata"].get("uid", ""))
+
+
+def made_at(found: Found) -> float:
+    try:
+        return datetime.fromisoformat(str(found["metadata"].get("creationTimestamp"))).timestamp()
+    except ValueError:
+        return math.inf

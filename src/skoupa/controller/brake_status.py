@@ -18,8 +18,12 @@ def status_of(
     held: int,
     sample: tuple[str, ...],
     tripped_by: str,
+    missing: str = "",
 ) -> BrakeStatus:
-    """`before` is what was said of it last: since when it holds is taken over from there."""
+    """`before` is what was said of it last: since when it holds is taken over from there.
+
+    `missing` says that its scope names a kind that there is not.
+    """
     moment = datetime.fromtimestamp(int(now), UTC)
     since = (before.since or moment) if before.active and active else moment
     return BrakeStatus(
@@ -29,21 +33,24 @@ def status_of(
         tripped_by=tripped_by or before.tripped_by,
         sample=sample,
         observed_generation=brake.generation,
-        conditions=updated(before.conditions, _ready(brake, moment, active=active)),
+        conditions=updated(before.conditions, _ready(brake, moment, active=active, missing=missing)),
     )
 
 
-def _ready(brake: Brake, moment: datetime, *, active: bool) -> Condition:
+def _ready(brake: Brake, moment: datetime, *, active: bool, missing: str) -> Condition:
     """Whether it does what its writer meant."""
-    reason = "NotUnderstood" if brake.problems else "Holding" if active else "Waiting"
+    reason = "Holding" if active else "Waiting"
+    if brake.problems or missing:
+        reason = "NotUnderstood" if brake.problems else "NoSuchKind"
     message = {
         "NotUnderstood": f"it holds all that it could mean: {'; '.join(brake.problems)}",
+        "NoSuchKind": f"it holds nothing now: {missing}",
         "Holding": "nothing of its scope is deleted",
         "Waiting": "its time is over, or its window is not open",
     }[reason]
     return Condition(
         type=READY,
-        status="False" if brake.problems else "True",
+        status="False" if brake.problems or missing else "True",
         reason=reason,
         message=message,
         last_transition_time=moment,

@@ -16,11 +16,13 @@ import msgspec
 from skoupa import names
 from skoupa.clock import Clock
 from skoupa.controller.brake_feed import Found
+from skoupa.controller.brake_memory import BrakeMemory
 from skoupa.controller.brake_status import status_of
 from skoupa.controller.brakes import Brakes
 from skoupa.controller.release import Releases
 from skoupa.errors import AlreadyExists, NotFound, SkoupaError
-from skoupa.kinds.brake import BrakeStatus, manifest
+from skoupa.facts.rows import Uid
+from skoupa.kinds.brake import BrakeStatus, Scope, manifest
 from skoupa.kinds.brake_effect import active
 from skoupa.kinds.brake_reading import Brake, read_status
 from skoupa.kube.backoff import Backoff
@@ -50,31 +52,40 @@ class Handles(Protocol):
 
 
 class BrakeUpkeep:
-    """`acting` says that this process leads and enforces; `place` gives the words for a held object."""
+    """`acting` says that this process leads and enforces; `place` gives the words for a held object.
+
+    `missing` says that a scope names a kind that there is not.
+    """
 
     def __init__(
         self,
         client: Client,
         brakes: Brakes,
         *,
+        known: BrakeMemory,
         memory: Memory,
         releases: Releases,
         handles: Handles,
         report: Report,
         acting: Callable[[], bool],
         place: Callable[[Any], str],
+        missing: Callable[[Scope], str],
     ) -> None:
         self._client = client
         self._clock: Clock = client.clock
         self._brakes = brakes
+        self._known = known
         self._memory = memory
         self._releases = releases
         self._handles = handles
         self._report = report
         self._acting = acting
         self._place = place
+        self._missing = missing
         self._tripped_by: dict[str, str] = {}
         self._was_active: dict[str, bool] = {}
+        # What each held at the last look: when its time is over much of it is on its way at once.
+        self._last_held: dict[str, set[Uid]] = {}
         self._written: dict[str, tuple[float, BrakeStatus]] = {}
         # Brakes that stand for Holds of somebody else, as far as it was told that they were pulled.
         self._announced: set[str] = set()
@@ -119,12 +130,13 @@ class BrakeUpkeep:
         elif kind is not None and not self._brakes.feed.doubt():
             # While it is not certain what there is, nothing can be counted, so nothing is told or let go.
             there = {brake.name: brake for _, brake in self._brakes.objects()}
-            wanted = (*self._brakes.trips.values(), *self._handles.wanted())
+            steps.append(partial(self._known.bring_back, self._client, kind, report=self._report))
+            wanted = (*self._brakes.pending(), *self._handles.wanted())
             steps += (partial(self._make, kind, one, there.get(one.name)) for one in wanted)
             steps += (
                 partial(self._look_after, kind, found, brake) for found, brake in self._brakes.objects()
             )
-        steps.append(partial(self._releases.write_down, seen=bool(self._brakes.seen)))
+        steps += (self._known.write_down, self._releases.write_down)
         first: SkoupaError | None = None
         for step in steps:
             try:
@@ -168,6 +180,7 @@ class BrakeUpkeep:
         finalizers = list(metadata.get("finalizers") or ())
         ours = names.BRAKE_FINALIZER in finalizers
         if metadata.get("deletionTimestamp"):
+            self._last_held.pop(brake.uid, None)
             if ours:
                 await self._let_go(kind, found, brake)
             return
@@ -176,32 +189,32 @@ class BrakeUpkeep:
         elif self._handles.is_over(brake):
             until = whole_seconds(self._clock.now())
             await self._client.merge_patch(kind, brake.name, {"spec": {"until": until}})
-        self._note_end(brake)
         now_active = active(brake, self._clock.now())
+        if self._was_active.get(brake.uid) and not now_active:
+            self.note_ends()
         self._was_active[brake.uid] = now_active
+        self._last_held[brake.uid] = self._held_itself(brake) if now_active else set()
         await self._tell(kind, found, brake, now_active=now_active)
 
     def note_ends(self) -> bool:
-        """Whether the time of some Brake is over since the last look; asked before a ceiling trips."""
-        return sum(self._note_end(brake) for _, brake in self._brakes.objects()) > 0
+        """Whether more may go because the time of some Brakes is over since the last look; asked before a ceiling trips.
 
-    def _note_end(self, brake: Brake) -> bool:
-        """As much as it held may go at once, as if somebody had released it."""
-        if not self._was_active.get(brake.uid) or active(brake, self._clock.now()):
-            return False
-        self._was_active[brake.uid] = False
-        told = self._written.get(brake.uid)
-        # What it held is on its way already, so what was last said of it counts too.
-        last = (told[1].held or 0) if told is not None else 0
-        self._releases.ended(brake, held=max(last, sum(1 for _ in self._held(brake.name))))
-        return True
+        As much as they held may go at once, as if somebody had released them.
+        """
+        now = self._clock.now()
+        over: dict[str, tuple[Brake, set[Uid]]] = {}
+        for _, brake in self._brakes.objects():
+            if self._was_active.get(brake.uid) and not active(brake, now):
+                self._was_active[brake.uid] = False
+                over[brake.uid] = brake, self._held_itself(brake) | self._last_held.pop(brake.uid, set())
+        return bool(over) and self._releases.ended(over)
 
     async def _let_go(self, kind: Resource, found: Found, brake: Brake) -> None:
         if await self._brakes.feed.definition_stands():
             code = self._handles.code(brake.name)
             annotations = found["metadata"].get("annotations") or {}
             by = str(annotations.get(names.RELEASED_BY_ANNOTATION, ""))
-            held = await self._releases.release(brake, code=code)
+            held = await self._releases.release(brake, code=code, going=self._brakes.going())
             if held is not None:
                 self._report.brake_released(brake.name, brake.uid, by=by, held=held, at=self._clock.now())
         await self._free(kind, found)
@@ -233,10 +246,12 @@ class BrakeUpkeep:
             held=len(held),
             sample=tuple(self._place(one) for one in held[:_SAMPLED]),
             tripped_by=self._tripped_by.get(brake.name, ""),
+            missing=self._missing(brake.scope),
         )
         urgent = uid not in self._written or status.active != before.active
         generation = status.observed_generation != before.observed_generation
-        if not (urgent or generation or status.held != before.held):
+        ready = status.conditions != before.conditions
+        if not (urgent or generation or ready or status.held != before.held):
             return
         if now - at < PAUSE_SECONDS and not (urgent or generation):
             return
@@ -255,7 +270,11 @@ class BrakeUpkeep:
                 return
         self._written[uid] = (now, status)
 
-    def _held(self, name: str) -> Iterator[Any]:
+    def _held_itself(self, brake: Brake) -> set[Uid]:
+        """One that stands for other Holds holds nothing, and ends none of them when its time is over."""
+        return set() if self._handles.code(brake.name) else set(self._held(brake.name))
+
+    def _held(self, name: str) -> Iterator[Uid]:
         """Uids of the objects that it holds."""
         code = self._handles.code(name)
         if code:

@@ -1,14 +1,15 @@
 """Which Brakes count: those that are in the cluster, and those that were pulled here and are yet to become objects.
 
 What was readable once and is not any more holds everything: a watch that is behind, a right that was lost, a definition
-that is gone. Where the kind never was there are no Brakes, which is told. Nothing is written here; `brake_upkeep` does that.
+that is gone. Where the kind never was there are no Brakes, which is told. Each that counts has a name of its own: an object
+never hides one that was pulled here or lost. Nothing is written here; `brake_upkeep` does that.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal
 
 import msgspec
@@ -23,11 +24,11 @@ from skoupa.kinds.brake_effect import active, next_change
 from skoupa.kinds.brake_reading import Brake, read_brake
 from skoupa.kube.client import Client
 from skoupa.kube.resources import Resource
-from skoupa.sweep.tripping import Tripped
+from skoupa.sweep.tripping import Tripped, is_numbered, numbered
 
 _Kind = Literal["not asked", "absent", "denied", "there"]
 _NOT_READ: Final = "they are not read yet"
-_LOST: Final = (
+LOST: Final = (
     "the kind brakes.skoupa.dev was here and is gone; bring it back with `skoupa install`, or take brakesSeen out of "
     "the ConfigMap skoupa-state and start again"
 )
@@ -61,7 +62,10 @@ class Brakes:
         self.changed = asyncio.Event()
         # Whether Brakes could be read at some time, here or before; None: not known yet.
         self.seen: bool | None = None
-        self.trips: dict[str, Tripped] = {}
+        # Pulled here and no objects yet, by the name that their cause has.
+        self._trips: dict[str, Tripped] = {}
+        # Lost with their definition, by the name under which they hold now.
+        self._lost: dict[str, Found] = {}
         self._epoch = 0
         # When the next of them begins or ends by itself.
         self._next_turn = math.inf
@@ -98,24 +102,40 @@ class Brakes:
         """Those that are in the cluster, whole and as they count."""
         return ((found, read_brake(found)) for found in self.feed)
 
-    def remember(self, *, seen: bool) -> None:
+    def pending(self) -> Iterator[Tripped]:
+        """Those that were pulled here and are to become objects, under the names that are free for them."""
+        return iter(list(self._trips.values()))
+
+    def going(self) -> list[Brake]:
+        """Those that somebody deleted and that still count."""
+        deleted = [found for found in self.feed if found["metadata"].get("deletionTimestamp")]
+        return [read_brake(found) for found in (*deleted, *self.feed.leaving)]
+
+    def lost(self) -> list[tuple[str, Found]]:
+        """Those that went along with their definition, each with the name that is free for it."""
+        return list(self._lost.items())
+
+    def remember(self, *, seen: bool, known: Iterable[Found] = ()) -> None:
         """What was written down before this process began."""
         self.seen = self.seen or seen
+        if seen:
+            self.feed.recall(known)
         self._compose()
 
-    def trip(self, tripped: Tripped) -> bool:
-        """Holds its scope from now on; whether that is news. The object is made as soon as that is possible."""
+    def trip(self, tripped: Tripped) -> tuple[Tripped, bool]:
+        """Holds its scope from now on; under which name, and whether that is news. The object is made when possible."""
         now = self._clock.now()
-        stands = any(
-            brake.name == tripped.name and brake.scope == tripped.spec.scope and active(brake, now)
-            for _, brake in self.objects()
-        )
-        if stands or tripped.name in self.trips:
-            return False
-        self.trips[tripped.name] = tripped
+        for _, brake in self.objects():
+            same = is_numbered(tripped.name, brake.name) and brake.scope == tripped.spec.scope
+            if same and active(brake, now):
+                return msgspec.structs.replace(tripped, name=brake.name), False
+        known = self._trips.get(tripped.name)
+        if known is not None and known.spec.scope == tripped.spec.scope:
+            return known, False
+        self._trips[tripped.name] = tripped
         # What a ceiling had room for goes; only what comes after it is held.
         self._compose(stops_what_waits=False)
-        return True
+        return self._trips.get(tripped.name, tripped), True
 
     def open(self, group: asyncio.TaskGroup) -> None:
         """Following becomes a task of this group; whoever followed in an earlier one has ended with it."""
@@ -170,16 +190,35 @@ class Brakes:
         self._on_change()
 
     def _counting(self) -> list[Brake]:
-        standing = {brake.name: brake for brake in map(read_brake, self.feed.counting())}
-        now = self._clock.now()
-        for name, tripped in list(self.trips.items()):
-            known, scope = standing.get(name), tripped.spec.scope
-            if known is not None and known.scope == scope and active(known, now):
-                # From here on the object counts, and who deletes it releases it.
-                del self.trips[name]
+        standing = {brake.name: brake for brake in map(read_brake, self.feed)}
+        self._lost = {}
+        for found in self.feed.lost:
+            name = _placed(read_brake(found), standing)
+            if name:
+                self._lost[name] = found
             else:
-                standing[name] = Brake(name=name, scope=scope, reason=tripped.spec.reason or "")
+                # From here on the object counts again.
+                self.feed.brought_back(found)
+        for found in self.feed.leaving:
+            _placed(read_brake(found), standing)
+        for cause, tripped in list(self._trips.items()):
+            self._place_trip(cause, tripped, standing)
         return sorted(standing.values(), key=lambda brake: brake.name)
+
+    def _place_trip(self, cause: str, tripped: Tripped, standing: dict[str, Brake]) -> None:
+        now, scope = self._clock.now(), tripped.spec.scope
+        for name in numbered(cause):
+            known = standing.get(name)
+            if known is not None and known.scope != scope:
+                # Somebody else's by now.
+                continue
+            if known is not None and active(known, now):
+                # From here on the object counts, and who deletes it releases it.
+                del self._trips[cause]
+            else:
+                self._trips[cause] = msgspec.structs.replace(tripped, name=name)
+                standing[name] = Brake(name=name, scope=scope, reason=tripped.spec.reason or "")
+            return
 
     def _turn(self, *, grow: bool = True) -> None:
         now = self._clock.now()
@@ -200,7 +239,7 @@ class Brakes:
             case "absent":
                 if self.seen is None:
                     return _NOT_READ
-                return _LOST if self.seen else ""
+                return LOST if self.seen else ""
             case "denied":
                 return "" if self._waived() else _DENIED
             case "there":
@@ -209,6 +248,19 @@ class Brakes:
     def _waived(self) -> bool:
         """An install for some namespaces can't be granted what is in no namespace; that was decided so."""
         return bool(self._knowledge.settings.namespaces) and not self.seen
+
+
+def _placed(brake: Brake, standing: dict[str, Brake]) -> str:
+    """The name under which it holds beside those that stand; empty: one of them holds just the same."""
+    for name in numbered(brake.name):
+        one = msgspec.structs.replace(brake, name=name)
+        known = standing.get(name)
+        if known is None:
+            standing[name] = one
+            return name
+        if _plain(known) == _plain(one):
+            return ""
+    raise AssertionError("there is always a free name")
 
 
 def _plain(brake: Brake) -> Brake:

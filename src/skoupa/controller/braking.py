@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from typing import Any, Final
 
 from skoupa.controller.backlog import Backlog
 from skoupa.controller.backlog_brakes import BacklogBrakes
 from skoupa.controller.beside_kyverno import BesideKyverno
+from skoupa.controller.brake_memory import BrakeMemory
 from skoupa.controller.brake_upkeep import BrakeUpkeep
 from skoupa.controller.brakes import Brakes
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.release import Releases
 from skoupa.controller.rights import Rights
-from skoupa.controller.state import BRAKES_SEEN, FIRST_SWEEP, MASSES_ACCEPTED, State
-from skoupa.controller.weight import count_inside
+from skoupa.controller.state import FIRST_SWEEP, MASSES_ACCEPTED, State
+from skoupa.controller.weight import count_inside, weigh_whole
 from skoupa.errors import LedgerUnavailable, SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
+from skoupa.kinds.brake import Scope
+from skoupa.kinds.brake_effect import missing_kind
+from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.ledger.rows import Tally
 from skoupa.ledger.store import Store as Ledger
@@ -32,6 +36,8 @@ from skoupa.sweep.gate import Gate, rule_of
 from skoupa.sweep.memory import Memory
 from skoupa.sweep.reporting import Report
 from skoupa.sweep.tripping import Tripped, of_ceiling
+
+NOT_COUNTED: Final = "the ledger can't be read: what went within the last hour is not counted, so the ceilings let more go than they say"
 
 
 class Braking:
@@ -52,6 +58,7 @@ class Braking:
         told: Callable[[str], None],
     ) -> None:
         self._client = client
+        self._settings = settings
         self._knowledge = knowledge
         self._backlog = backlog
         self._state = state
@@ -60,6 +67,8 @@ class Braking:
         self.ceilings = Ceilings(client.clock, ceilings_of(settings.brakes))
         self.gate = Gate(self.ceilings, weigh=self._weigh, tripped=self._tripped)
         self.brakes = Brakes(client, knowledge=knowledge, rights=rights, on_change=look_again, told=told)
+        self._known = BrakeMemory(self.brakes, state, clock=client.clock)
+        self._told = told
         handles = BacklogBrakes(backlog, client.clock, put=state.put)
         self.releases = Releases(
             client.clock,
@@ -67,7 +76,7 @@ class Braking:
             ceilings=self.ceilings,
             store=knowledge.store,
             judge=knowledge.judge,
-            weigh=self._weigh,
+            weigh=self._weigh_as_known,
             accept=handles.accept,
             per_second=settings.rate.deletions_per_second,
         )
@@ -86,6 +95,7 @@ class Braking:
         self._handles = handles
         # Who does not know what was granted before must not grant anything.
         self._remembered = False
+        self._ledger_error: SkoupaError | None = None
         self.upkeep: BrakeUpkeep | None = None
 
     def open(self, group: asyncio.TaskGroup) -> None:
@@ -95,12 +105,14 @@ class Braking:
         self.upkeep = BrakeUpkeep(
             self._client,
             self.brakes,
+            known=self._known,
             memory=memory,
             releases=self.releases,
             handles=self._handles,
             report=self._report,
             acting=lambda: self._remembered and self._acting(),
             place=self._place,
+            missing=self._missing,
         )
         return [self.brakes.feed.check(), self.upkeep.run(), self.beside_kyverno.follow()]
 
@@ -115,7 +127,7 @@ class Braking:
     def remember(self) -> None:
         """What the state says; it has to be read."""
         self._remembered = True
-        self.brakes.remember(seen=self._state.get(BRAKES_SEEN, int) is not None)
+        self._known.remember()
         self.releases.remember()
         self.beside_kyverno.remember()
         accepted = self._state.get(MASSES_ACCEPTED, list[tuple[int, int]]) or []
@@ -123,29 +135,54 @@ class Braking:
         self._backlog.remember_accepted(accepted, first_start=swept)
 
     async def rebuild(self, ledger: Ledger) -> list[Tally]:
-        """What went before this process led, as far as that was written down; the ceilings count it."""
-        try:
-            tallies = await ledger.tally(self._client.clock.now() - HOUR)
-        except LedgerUnavailable:
-            return []
-        if tallies:
-            self.ceilings.rebuild((tally.at, _counted(tally)) for tally in tallies)
-        return tallies
+        """What went before this process led, as far as that was written down; the ceilings count it.
+
+        After `remember`: what went by an allowance is told by what was granted. Without knowing nothing goes, so this
+        returns when it is known, when another replica leads, or where `ledger.onFailure` says to go on.
+        """
+        backoff = Backoff(self._client.clock, cap=5.0)
+        while True:
+            hour = self._client.clock.now() - HOUR
+            try:
+                tallies = await ledger.tally(min(hour, self.releases.since()))
+            except LedgerUnavailable as error:
+                self._ledger_error = error
+                if self._settings.ledger.on_failure == "continue":
+                    self._told(NOT_COUNTED)
+                    tallies = []
+                elif self._acting():
+                    await self._client.clock.sleep(backoff.next())
+                    continue
+                else:
+                    return []
+            else:
+                self._ledger_error = None
+            if tallies:
+                # Without a ledger, what was counted here is all that is known.
+                self.releases.replay((tally.at, counted(tally)) for tally in tallies)
+            return [tally for tally in tallies if tally.at >= hour]
 
     async def accept_backlog(self) -> None:
         """All that is overdue now goes, however much it is."""
-        now, judge = self._client.clock.now(), self._knowledge.judge
-        dues = (judge.due(row, now) for row in self._knowledge.store)
-        await self.releases.accepted(sum(due is not None and due <= now for due in dues))
+        now = self._client.clock.now()
+        await self.releases.accepted(sum(self._is_due(row, now) for row in self._knowledge.store))
 
-    def trip(self, tripped: Tripped) -> None:
-        """For whoever finds that something must not go on: holds at once, and makes the Brake."""
-        if self.brakes.trip(tripped):
-            self._report.tripped(tripped, at=self._client.clock.now())
+    def _is_due(self, row: Row, now: float) -> bool:
+        due = self._knowledge.judge.due(row, now)
+        free = due is not None and due <= now and not row.deleted_at
+        return free and next(self._knowledge.protection.reasons(row, now), None) is None
+
+    def trip(self, tripped: Tripped) -> str:
+        """For whoever finds that something must not go on: holds at once, and makes the Brake. Returns its name."""
+        pulled, news = self.brakes.trip(tripped)
+        if news:
+            self._report.tripped(pulled, at=self._client.clock.now())
+        return pulled.name
 
     @property
     def error(self) -> SkoupaError | None:
-        return (self.upkeep.error if self.upkeep is not None else None) or self.beside_kyverno.error
+        upkeep = self.upkeep.error if self.upkeep is not None else None
+        return self._ledger_error or upkeep or self.beside_kyverno.error
 
     def _tripped(self, trip: Trip) -> bool:
         if self._note_ends():
@@ -157,6 +194,15 @@ class Braking:
         return self.upkeep is not None and self.upkeep.note_ends()
 
     async def _weigh(self, row: Row) -> int:
+        return await weigh_whole(
+            row,
+            client=self._client,
+            discovery=self._knowledge.discovery,
+            ignore=self._settings.cascade.ignore_kinds,
+        )
+
+    async def _weigh_as_known(self, row: Row) -> int:
+        """For an allowance, where less is on the side of holding."""
         try:
             weights = await count_inside([row], client=self._client, discovery=self._knowledge.discovery)
         except* SkoupaError as errors:
@@ -165,6 +211,10 @@ class Braking:
             return weights[row.uid].total
         raise first
 
+    def _missing(self, scope: Scope) -> str:
+        known = self._knowledge
+        return missing_kind(scope, known.discovery, defined=known.definitions)
+
     def _place(self, uid: Uid) -> str:
         row = self._knowledge.store.get(uid)
         if row is None:
@@ -172,9 +222,14 @@ class Braking:
         return "/".join(part for part in (row.resource.kind, row.namespace, row.name) if part)
 
 
-def _counted(tally: Tally) -> Going:
+def counted(tally: Tally) -> Going:
+    """One row of the ledger, as the ceilings count it."""
     return Going(
-        namespace=tally.namespace, rule=rule_of(tally.mechanism, tally.rule), weight=max(1, tally.weight)
+        namespace=tally.namespace,
+        rule=rule_of(tally.mechanism, tally.rule),
+        weight=max(1, tally.weight),
+        kind=tally.resource,
+        mechanism=tally.mechanism,
     )
 
 

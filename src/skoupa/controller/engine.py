@@ -8,7 +8,6 @@ A replica that does not lead watches and waits; its agenda is full when it takes
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -18,32 +17,33 @@ from skoupa.controller.announcing import Announcing
 from skoupa.controller.backlog import Backlog
 from skoupa.controller.braking import Braking
 from skoupa.controller.chains import Chains
+from skoupa.controller.ever_read import EverRead
 from skoupa.controller.feeds import Feeds
 from skoupa.controller.first_look import FirstLook
+from skoupa.controller.first_readings import FirstReadings
 from skoupa.controller.history import History
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.outlook import Outlook
 from skoupa.controller.recreation import Recreations
-from skoupa.controller.rights import Rights
+from skoupa.controller.rights import Rights, place_of
 from skoupa.controller.state import State
 from skoupa.controller.surroundings import Surroundings
+from skoupa.controller.sweeping import sweeper_of
 from skoupa.controller.trash import use_trash
 from skoupa.controller.weighing import Weighing
 from skoupa.errors import SkoupaError
-from skoupa.facts.rows import Row, Uid
+from skoupa.facts.rows import Row, Uid, pack_uid
 from skoupa.facts.store import Delta
 from skoupa.judge.mechanism import Ruling
 from skoupa.kube.access import Access
 from skoupa.kube.client import Client
-from skoupa.kube.flow import RateCeiling
 from skoupa.ledger.nowhere import NoStore
-from skoupa.ledger.rows import Tally
-from skoupa.settings import Settings, seconds
-from skoupa.sweep.deleter import Deleter
-from skoupa.sweep.hanging import Hanging
+from skoupa.ledger.rows import Entry, Tally
+from skoupa.model.verdicts import Hold
+from skoupa.settings import Settings
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
-from skoupa.sweep.sweeper import STANDBY_SECONDS, Sweeper
+from skoupa.sweep.sweeper import STANDBY_SECONDS
 
 SHORT_SECONDS: Final = 0.02
 FIRST_LOOK_SECONDS: Final = 300.0
@@ -82,7 +82,13 @@ class Engine:
             settings,
             rulings=rulings,
             skew=self._agreeing.judged,
-            extra=(self.rights.hold, self.backlog.hold, self.recreations.hold, self.record.hold),
+            extra=(
+                self.rights.hold,
+                self.backlog.hold,
+                self._uncounted,
+                self.recreations.hold,
+                self.record.hold,
+            ),
         )
         self.braking = Braking(
             client,
@@ -113,40 +119,23 @@ class Engine:
         self._announcing = Announcing(
             client.clock, settings=settings, knowledge=self.knowledge, replan=self._replan
         )
-        rate = settings.rate.deletions_per_second
         surroundings = Surroundings(client, self.knowledge, on_kinds=self._doubt_kinds)
-        hanging = Hanging(most=settings.rate.in_flight // 2)
-        self.sweeper = Sweeper(
-            clock=client.clock,
-            store=self.knowledge.store,
-            judge=self.knowledge.judge,
-            deleter=Deleter(
-                client,
-                judge=self.knowledge.verdict,
-                extraction=self.knowledge.extraction,
-                on_fresh=self._learn_fresh,
-                look_around=surroundings.look,
-                intend=self.record.intend,
-                known=self.knowledge.store.get,
-                keep_changes=lambda: self.knowledge.keep_changes,
-                hanging=hanging,
-                epoch=lambda: self.braking.brakes.epoch,
-            ),
-            gate=self.braking.gate,
-            hanging=hanging,
+        self.sweeper = sweeper_of(
+            client,
+            settings=settings,
+            knowledge=self.knowledge,
+            braking=self.braking,
+            surroundings=surroundings,
             record=self.record,
             report=report,
-            rate=RateCeiling(client.clock, per_second=rate if math.isfinite(rate) else None),
-            stuck_after=float(seconds(settings.stuck_after)),
-            workers=settings.rate.in_flight,
-            observing=settings.mode != "enforce",
-            standing_by=standing_by,
+            on_fresh=self._learn_fresh,
             on_deleted=self.recreations.deleted,
-            refused=self._refused,
-            look_closer=surroundings.look_closer,
             on_lead=self._take_over,
+            refused=self._refused,
+            standing_by=standing_by,
             notice_before=self._announcing.before,
         )
+        ever = EverRead()
         self.outlook = Outlook(
             client,
             knowledge=self.knowledge,
@@ -154,6 +143,9 @@ class Engine:
             on_change=self._learn,
             look_again=self.sweeper.look_again,
             on_look=self.braking.arrange,
+            waiting=self._waiting_for_rights,
+            ever=ever,
+            first_readings=lambda: self.first_readings,
         )
         use_trash(self.record, client, knowledge=self.knowledge)
         self.history = History(
@@ -163,6 +155,7 @@ class Engine:
             discovery=lambda: self.knowledge.discovery,
             standing_by=standing_by,
             retell=report.retell,
+            adopt=self._adopt,
             on_return=self.sweeper.look_again,
         )
         self.first_look = FirstLook(
@@ -175,6 +168,18 @@ class Engine:
             stopping=lambda: self.sweeper.stopping,
             failing=lambda: self.outlook.feeds is not None and self.outlook.feeds.failing(),
             accept=self.braking.accept_backlog,
+        )
+        self.first_readings = FirstReadings(
+            self.state,
+            self.backlog,
+            clock=client.clock,
+            knowledge=self.knowledge,
+            ever=ever,
+            feeds=lambda: self.outlook.feeds,
+            acting=self._acting,
+            standing_by=standing_by,
+            on_held=self.braking.brakes.changed.set,
+            look_again=self.sweeper.look_again,
         )
         self.ready = self.outlook.ready
         self._chains = Chains(
@@ -194,6 +199,7 @@ class Engine:
     def last_error(self) -> SkoupaError | None:
         return (
             self.first_look.error
+            or self.first_readings.error
             or self.outlook.last_error
             or self.history.error
             or self.braking.error
@@ -210,14 +216,15 @@ class Engine:
                 self._chains.follow(),
                 self._agreeing.follow(),
                 self._announcing.follow(),
+                self.first_readings.follow(),
                 self.history.follow(),
+                self.sweeper.unanswered.follow(),
                 self.weighing.follow(),
                 *self.braking.work(self.sweeper.memory),
             )
             tasks = [group.create_task(task) for task in work]
             await self._until_leading()
-            if await self.first_look.read_state():
-                self.braking.remember()
+            if await self._read_state():
                 await self.first_look.assess()
             self.braking.brakes.changed.set()
             await self.sweeper.run()
@@ -230,12 +237,19 @@ class Engine:
         tallies: list[Tally] = []
         if self._settings.mode == "enforce":
             await self.history.take_over()
-            tallies = await self.braking.rebuild(self.record.store)
             # Another replica may have led meanwhile.
-            if await self.first_look.read_state():
-                self.braking.remember()
+            await self._read_state()
+            tallies = await self.braking.rebuild(self.record.store)
             await self.braking.beside_kyverno.before_acting()
         self.weighing.take_over(tallies)
+
+    async def _read_state(self) -> bool:
+        async with self.first_readings.writing:
+            if not await self.first_look.read_state():
+                return False
+            self.braking.remember()
+            self.first_readings.remember()
+        return True
 
     async def _until_leading(self) -> None:
         while not (self.ready.is_set() and self.braking.brakes.settled) and not self.sweeper.stopping:
@@ -255,6 +269,17 @@ class Engine:
     def _look_at(self, uids: Iterable[Uid]) -> None:
         self.sweeper.look_at(uids)
 
+    def _adopt(self, entry: Entry) -> bool:
+        row = self.knowledge.store.get(pack_uid(entry.uid))
+        if row is not None:
+            self.sweeper.unanswered.answered(row, terminating=True)
+        return row is not None
+
+    def _waiting_for_rights(self) -> set[str]:
+        """Namespaces in which something is overdue and may not be deleted."""
+        held = (uid for uid, (_, code) in self.sweeper.memory.overdue.items() if code == "no-permission")
+        return {place_of(row) for uid in held if (row := self.knowledge.store.get(uid)) is not None}
+
     def _behind(self, ruling: Ruling) -> str:
         feeds = self.outlook.feeds
         return feeds.behind(ruling.interests()) if feeds is not None else "nothing was read yet"
@@ -264,6 +289,9 @@ class Engine:
 
     def _tell_poorer(self, said: str) -> None:
         self.outlook.degraded.add(said)
+
+    def _uncounted(self, row: Row, now: float) -> Hold | None:
+        return self.first_readings.hold(row, now)
 
     def _due(self, row: Row, now: float) -> float | None:
         """By what is written on it: what rules choose is weighed instead."""
@@ -280,7 +308,6 @@ class Engine:
         self.braking.learn(deltas)
         mass = self.backlog.learn(deltas, self._clock.now())
         self.sweeper.learn(deltas)
-        self.sweeper.hanging.learn(deltas)
         if mass:
             self.braking.brakes.changed.set()
         if others or mass:

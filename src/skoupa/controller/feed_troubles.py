@@ -15,8 +15,8 @@ import msgspec
 
 from skoupa import names
 from skoupa.clock import Clock
+from skoupa.controller.ever_read import Place
 from skoupa.controller.feeds import Feeds
-from skoupa.controller.unseen import Place
 from skoupa.errors import ApiError, Forbidden, Gone, NotFound
 from skoupa.facts.feeds import Feed
 from skoupa.kube.resources import NAMESPACES
@@ -188,4 +188,4 @@ def _effects(feeds: Iterable[Feed]) -> Iterable[str]:
     elif timed:
         yield "what changed there since is not seen"
     if any(feed.scope.labels in {"", names.KEEP_LABEL} for feed in feeds):
-        yield "what might take kept ones of them along is held"
+        yield "what might take kept ones of them along is held (cascade.ignoreKinds waives that)"

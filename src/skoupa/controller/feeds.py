@@ -10,26 +10,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
 
 import msgspec
 
 from skoupa import names
+from skoupa.controller.blind_kinds import (
+    NO_RIGHT,
+    NO_RIGHT_ANY_MORE,
+    blind_kinds,
+    first_lists,
+    refused,
+    sees_all,
+    why_blind,
+)
+from skoupa.controller.ever_read import EverRead, Place
 from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.retained import Verification
 from skoupa.controller.rights import Rights
-from skoupa.controller.unseen import Place, Unseen
-from skoupa.controller.watchable import watchable
-from skoupa.errors import ApiError, Forbidden, NotFound
+from skoupa.controller.unseen import Unseen
+from skoupa.controller.watchable import untold, watchable
+from skoupa.errors import Forbidden, NotFound
 from skoupa.facts.feeds import Feed
 from skoupa.facts.store import Delta
-from skoupa.judge.cascade import Blind
 from skoupa.judge.mechanism import Interest
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope
 from skoupa.kube.resources import NAMESPACES, Resource
-
-_NO_RIGHT: Final = "no permission: list and watch"
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -52,7 +58,7 @@ class Key(msgspec.Struct, frozen=True):
 class Feeds:
     """Runs feeds as tasks of the group that it is given; `on_change` gets every change of the store.
 
-    `on_release` hears that kept objects which nobody saw any more hold no longer.
+    `on_release` hears that kept objects which nobody saw any more hold no longer; `expect` of what is going to be read.
     """
 
     def __init__(
@@ -65,6 +71,8 @@ class Feeds:
         on_change: Callable[[Sequence[Delta]], None],
         on_health: Callable[[], None],
         on_release: Callable[[], None],
+        ever: EverRead,
+        expect: Callable[[Iterable[tuple[str, str]]], None],
     ) -> None:
         self._client = client
         self._knowledge = knowledge
@@ -73,19 +81,19 @@ class Feeds:
         self._on_change = on_change
         self._on_health = on_health
         self._on_release = on_release
+        self._ever = ever
+        self._expect = expect
         self._open: dict[Key, tuple[Feed, asyncio.Task[None]]] = {}
         # None: to be looked up among those that are open.
         self._of_namespaces: list[Feed] | None = None
         # Open although nobody wants them: until another feed has taken over.
         self._leaving: set[Key] = set()
         self._verification = Verification(client, knowledge=knowledge, rights=rights)
-        self._denied: dict[str, Blind] = {}
+        self._denied: dict[str, Resource] = {}
         # Where a right is missing, also where a kind can be read in other namespaces.
         self._closed: set[Place] = set()
-        # What could be read once and can't any more.
-        self.unseen = Unseen(knowledge)
-        # Whether Namespaces could be listed at some time.
-        self.saw_namespaces = False
+        self.unseen = Unseen(knowledge, ever=ever)
+        self._saw_namespaces = False
 
     def __iter__(self) -> Iterator[Feed]:
         return (feed for feed, _ in self._open.values())
@@ -96,9 +104,11 @@ class Feeds:
     async def arrange(self) -> None:
         """Opens what is wanted and not open, closes what is open and not wanted."""
         wanted = await self._wanted()
+        self.unseen.note_read(self)
         # Before anything is closed, and before anything new is believed in: what is lost must not be taken for gone.
         self._hold_where_unseen()
         self._remember_lost()
+        self._expect((key.resource.qualified, key.namespace) for key in wanted if key.labels != KEPT.labels)
         for key in wanted:
             if key not in self._open:
                 feed = Feed(
@@ -122,8 +132,8 @@ class Feeds:
         """Closes what is taken over from, or brings nothing any more. What was seen kept and is not any more holds."""
         for key in tuple(self._leaving):
             heirs = [other for other in self._open.keys() - self._leaving if other.takes_over_from(key)]
-            taken_over = any(_sees_all(self._open[heir][0]) for heir in heirs)
-            useless = isinstance(self._open[key][0].health.error, Forbidden | NotFound)
+            taken_over = any(sees_all(self._open[heir][0]) for heir in heirs)
+            useless = refused(self._open[key][0])
             if heirs and not taken_over and not useless:
                 continue
             self._leaving.discard(key)
@@ -140,7 +150,7 @@ class Feeds:
                 key.sees_kept
                 and key.resource.qualified == kind
                 and key.namespace in {"", namespace}
-                and _sees_all(feed)
+                and sees_all(feed)
                 for key, (feed, _) in self._open.items()
                 if key not in self._leaving
             )
@@ -152,16 +162,12 @@ class Feeds:
         self._knowledge.namespaces_unseen = self._namespaces_unseen() or self._knowledge.namespaces_unseen
 
     def _remember_lost(self) -> None:
-        now = self._client.clock.now()
-        gaps = {gap.group for gap in self._knowledge.discovery.gaps}
-        untold = {lost.place for lost in self.unseen if lost.place.resource.group in gaps}
-        self.unseen.forget(but=self._closed | untold)
-        otherwise = self._asked_one_by_one()
-        for key, (feed, _) in self._open.items():
-            place = Place(key.resource, key.namespace)
-            lost = place in self._closed and feed.health.synced_at is not None
-            if lost and key.resource.qualified not in otherwise:
-                self.unseen.note(place, why=_NO_RIGHT, now=now)
+        self.unseen.remember(list(self), closed=self._closed, now=self._client.clock.now())
+
+    def remember(self) -> None:
+        """It is known now what was ever read."""
+        self._remember_lost()
+        self.review()
 
     def _asked_one_by_one(self) -> set[str]:
         """Kinds that can be read without a list: Namespaces that the settings name."""
@@ -176,14 +182,14 @@ class Feeds:
         discovery, settings = self._knowledge.discovery, self._knowledge.settings
         gaps = {gap.group for gap in discovery.gaps}
         wanted = [key for key in self._open if key.resource.group in gaps]
-        denied: dict[str, Blind] = {}
+        denied: dict[str, Resource] = {}
         closed: set[Place] = set()
         for resource in watchable(discovery, also=settings.watch_also):
             if settings.namespaces and not resource.namespaced and resource.qualified != NAMESPACES.qualified:
                 continue
             scopes = await self._rights.scopes(resource, verbs=("list", "watch"))
             if not scopes:
-                denied[resource.qualified] = Blind(resource=resource, why=_NO_RIGHT)
+                denied[resource.qualified] = resource
             places = settings.namespaces if settings.namespaces and resource.namespaced else ("",)
             closed |= {Place(resource, place) for place in places if place not in scopes}
             selectors = {interest.labels for interest in interests if interest.has(resource)}
@@ -197,40 +203,43 @@ class Feeds:
 
     def review(self) -> bool:
         """Brings the list of blind kinds up to date; whether kinds and rights have to be asked for anew."""
+        self.unseen.note_read(self)
         self._close_left()
         self._release()
-        blind = dict(self._denied)
-        doubtful = False
-        for key, (feed, _) in self._open.items():
-            health = feed.health
-            if key in self._leaving:
-                continue
-            refused = isinstance(health.error, Forbidden | NotFound)
-            doubtful = doubtful or refused
-            unread = refused or health.synced_at is None or bool(health.unreadable)
-            known = blind.get(key.resource.qualified)
-            if key.sees_kept and unread:
-                blind[key.resource.qualified] = Blind(resource=key.resource, why=_why_blind(feed))
-            elif key.sees_kept and health.behind_since is not None and known is None:
-                why = _why_blind(feed)
-                blind[key.resource.qualified] = Blind(resource=key.resource, why=why, behind=True)
-        self._knowledge.blind = blind
+        feeds = self._staying()
+        blind = blind_kinds(
+            feeds, denied=self._denied.values(), lost=self.unseen.lost_before(feeds, closed=self._closed)
+        )
+        followed = {key.resource.group for key in self._open}
+        self._knowledge.blind = blind | untold(self._knowledge.discovery, but=followed)
         self._knowledge.namespaces_unseen = self._namespaces_unseen()
-        return doubtful
+        return any(map(refused, feeds))
+
+    def first_lists(self) -> tuple[set[Place], set[Place]]:
+        """Places that were read, and those that are awaited."""
+        return first_lists(self._staying())
+
+    def _staying(self) -> list[Feed]:
+        return [feed for key, (feed, _) in self._open.items() if key not in self._leaving]
+
+    @property
+    def saw_namespaces(self) -> bool:
+        """Whether Namespaces could be listed at some time, by this process or one before."""
+        return self._saw_namespaces or self._ever.has(NAMESPACES.qualified, "")
 
     def _namespaces_unseen(self) -> str:
         """Why keep labels of Namespaces may be out of date. A right that was never there is told instead."""
         if self.saw_namespaces and self.denied(NAMESPACES):
-            return "no permission any more: list and watch"
+            return NO_RIGHT_ANY_MORE
         for key, (feed, _) in self._open.items():
             health = feed.health
             if key.resource.qualified != NAMESPACES.qualified or key.labels not in {"", names.KEEP_LABEL}:
                 continue
-            self.saw_namespaces = self.saw_namespaces or health.synced_at is not None
-            if isinstance(health.error, Forbidden) and health.synced_at is None:
+            self._saw_namespaces = self._saw_namespaces or health.synced_at is not None
+            if isinstance(health.error, Forbidden) and not self.saw_namespaces:
                 continue
             if health.synced_at is None or health.behind_since is not None or health.unreadable:
-                return _why_blind(feed)
+                return why_blind(feed)
         return ""
 
     def namespaces_heard_at(self) -> float:
@@ -265,10 +274,10 @@ class Feeds:
         for key, (feed, _) in self._open.items():
             wanted = any(one.has(key.resource) and key.labels in {"", one.labels} for one in interests)
             if wanted and (feed.health.synced_at is None or feed.health.unreadable):
-                return f"{key.resource.qualified}: {_why_blind(feed)}"
+                return f"{key.resource.qualified}: {why_blind(feed)}"
         for place in self._closed:
             if any(one.kinds and one.has(place.resource) for one in interests):
-                return f"{place}: {_NO_RIGHT}"
+                return f"{place}: {NO_RIGHT}"
         return ""
 
     def denied(self, resource: Resource) -> bool:
@@ -289,16 +298,3 @@ class Feeds:
     def read_once(self) -> bool:
         """Whether every open feed has read its list, or has a reason why it can't."""
         return all(feed.health.synced_at is not None or feed.health.error is not None for feed in self)
-
-
-def _sees_all(feed: Feed) -> bool:
-    return feed.health.synced_at is not None and not feed.health.unreadable
-
-
-def _why_blind(feed: Feed) -> str:
-    health = feed.health
-    if health.unreadable:
-        return f"{len(health.unreadable)} of them can't be understood"
-    if health.error is None:
-        return "not read yet"
-    return health.error.status.message if isinstance(health.error, ApiError) else health.error.message

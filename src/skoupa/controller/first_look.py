@@ -2,7 +2,7 @@
 
 A cluster that was never swept may be full of forgotten labels; and a setting that is switched on later (a maximum
 lifetime, another tool's annotations) can make as many due at once. Nothing is swept before that is known. State is
-written only by who acts.
+written only by who acts. What comes to be read later is counted by `first_readings`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.controller.backlog import OVERDUE_SECONDS, Backlog, Mass
-from skoupa.controller.state import ACCEPTED, FIRST_START, FIRST_SWEEP, MASS_LABELLINGS, READINGS, State
+from skoupa.controller.state import (
+    ACCEPTED,
+    FIRST_START,
+    FIRST_SWEEP,
+    MASS_LABELLINGS,
+    READINGS,
+    READINGS_HELD,
+    State,
+)
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.facts.store import Store
 from skoupa.kube.backoff import Backoff
@@ -68,6 +76,7 @@ class FirstLook:
 
     async def _accept_all(self, now: float) -> None:
         heaped = bool(self._backlog.masses) or self._state.get(FIRST_SWEEP, int) is None
+        heaped = heaped or bool(self._state.get(READINGS_HELD, list[Any]))
         self._backlog.accept(now)
         await self.put(ACCEPTED, int(now))
         if heaped and self._acting():
@@ -78,9 +87,15 @@ class FirstLook:
 
     async def _assess_first_start(self) -> None:
         readings = msgspec.to_builtins(
-            {"maximumLifetime": self._settings.ttl.maximum_lifetime, "compat": self._settings.compat}
+            {
+                "maximumLifetime": self._settings.ttl.maximum_lifetime,
+                "compat": self._settings.compat,
+                "ttl": self._settings.features.ttl,
+            }
         )
         known = self._state.get(READINGS, dict[str, Any])
+        if known is not None:
+            known.setdefault("ttl", True)
         swept = self._state.get(FIRST_SWEEP, int) is not None
         anew = swept and known not in (None, readings) and not self._settings.accept_backlog
         if not swept or anew:

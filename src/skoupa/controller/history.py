@@ -1,7 +1,7 @@
 """The ledger in a running controller: opened, taken over, kept from growing, and heard of when it comes back.
 
 Before a leader sweeps, what its predecessor left open is closed by a look at the cluster, and deletions whose Events
-were never written are told again.
+were never written are told again. What can't be decided then is looked at again later.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
 from skoupa.ledger.resolving import Resolved, Sight, resolve
 from skoupa.ledger.rows import Entry
+from skoupa.ledger.store import Place
 from skoupa.settings import Settings
 from skoupa.sweep.record import Record
 
@@ -26,10 +27,18 @@ PRUNE_SECONDS: Final = 3600.0
 # Ceilings count what went within the last hour.
 SPARED_SECONDS: Final = 2 * 3600.0
 DAY_SECONDS: Final = 86400.0
+# What was left open at the start: how soon it is looked at again, how seldom at last, and how many at a time.
+LEFT_SECONDS: Final = 60.0
+LEFT_SECONDS_AT_LAST: Final = 3600.0
+LEFT_AT_ONCE: Final = 200
+UNTOLD_AT_ONCE: Final = 1000
 
 
 class History:
-    """`retell` gets deletions that nobody was told of; `on_return` is called when a ledger that was away is back."""
+    """`retell` gets deletions that nobody was told of; `on_return` is called when a ledger that was away is back.
+
+    `adopt` takes a deletion that is not over yet, if the feeds will tell its end.
+    """
 
     def __init__(
         self,
@@ -40,6 +49,7 @@ class History:
         discovery: Callable[[], Discovery],
         standing_by: Callable[[], bool],
         retell: Callable[[Sequence[Entry]], None],
+        adopt: Callable[[Entry], bool],
         on_return: Callable[[], None],
     ) -> None:
         self._client = client
@@ -49,9 +59,13 @@ class History:
         self._discovery = discovery
         self._standing_by = standing_by
         self._retell = retell
+        self._adopt = adopt
         self._on_return = on_return
         self.error: SkoupaError | None = None
         self.resolved: Resolved | None = None
+        self._left: list[Entry] = []
+        self._left_seconds = LEFT_SECONDS
+        self._left_at = 0.0
 
     async def take_over(self) -> None:
         """Done each time that this replica begins to lead; returns early when it leads no more."""
@@ -61,7 +75,8 @@ class History:
                 self.resolved = await resolve(
                     self._record.store, self._sight, epoch=self._record.epoch, clock=self._clock
                 )
-                self._retell(await self._record.store.untold())
+                self._leave(self.resolved.left)
+                await self._tell_again()
             except LedgerUnavailable as error:
                 self.error = error
                 if self._settings.ledger.on_failure == "continue":
@@ -70,6 +85,32 @@ class History:
                 continue
             self.error = None
             return
+
+    async def _tell_again(self) -> None:
+        store, after = self._record.store, None
+        while some := await store.untold(limit=UNTOLD_AT_ONCE, after=after):
+            self._retell(some)
+            after = Place(some[-1].at, some[-1].id)
+
+    def _leave(self, left: Sequence[Entry]) -> None:
+        self._left = [entry for entry in left if not (entry.outcome == "terminating" and self._adopt(entry))]
+        self._left_seconds = LEFT_SECONDS
+        self._left_at = self._clock.monotonic() + LEFT_SECONDS
+
+    async def _look_at_left(self) -> None:
+        some, rest = self._left[:LEFT_AT_ONCE], self._left[LEFT_AT_ONCE:]
+        try:
+            resolved = await resolve(
+                self._record.store, self._sight, epoch=self._record.epoch, clock=self._clock, among=some
+            )
+        except LedgerUnavailable as error:
+            self.error = error
+        else:
+            self._left = [*rest, *resolved.left]
+            self.error = None
+        # The rest at once; those that can't be decided less and less often.
+        self._left_seconds = min(2 * self._left_seconds, LEFT_SECONDS_AT_LAST)
+        self._left_at = self._clock.monotonic() + (LOOK_SECONDS if rest else self._left_seconds)
 
     async def follow(self) -> None:
         """Hears when a ledger that was away is back; forgets what is too old."""
@@ -82,6 +123,13 @@ class History:
             if self._record.held and not away:
                 self._record.held = False
                 self._on_return()
+            if (
+                self._left
+                and self._clock.monotonic() >= self._left_at
+                and not away
+                and not self._standing_by()
+            ):
+                await self._look_at_left()
             if self._clock.monotonic() >= prune_at and not away and not self._standing_by():
                 prune_at = self._clock.monotonic() + PRUNE_SECONDS
                 await self._prune()

@@ -13,6 +13,7 @@ from contextlib import aclosing
 from typing import Final
 
 from skoupa import names
+from skoupa.controller.served import Served, named
 from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
 from skoupa.facts.rows import Owner, Row, Uid, owners_of, pack_uid
 from skoupa.facts.store import Delta
@@ -45,6 +46,7 @@ class KeptIndex:
         self._hanging_on: dict[str | Uid, set[Uid]] = {}
         self._unknown: set[Uid] = set()
         self._retained: set[Retained] = set()
+        self._served: Served | None = None
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -136,7 +138,7 @@ class KeptIndex:
     async def read_chains(self, client: Client, discovery: Discovery) -> bool:
         """Reads the chains that are not known yet; whether any was read. What failed is tried at the next call."""
         waiting = list(self._waiting)
-        climber = _Climber(client, discovery)
+        climber = self._climber(client, discovery)
         for uid in waiting:
             row = self._rows.get(uid)
             if row is None:
@@ -154,7 +156,7 @@ class KeptIndex:
     ) -> Hold | None:
         """Reads the chains that may lead to this object once more: somebody may have adopted its dependents."""
         near = [found for found in self if found.row.owners and _near(found.row, row)] if len(self) else ()
-        climber = _Climber(client, discovery) if near else None
+        climber = self._climber(client, discovery) if near else None
         for kept in near:
             assert climber is not None
             until = kept_until(kept.row.label(names.KEEP_LABEL), now)
@@ -167,6 +169,11 @@ class KeptIndex:
                 owners = f"the owners of {called(kept.row)}"
                 return Hold(reason=reason("keeps-unknown", kinds=owners, why=ancestry.unknown))
         return None
+
+    def _climber(self, client: Client, discovery: Discovery) -> _Climber:
+        if self._served is None:
+            self._served = Served(client)
+        return _Climber(client, discovery, self._served)
 
     @property
     def unread(self) -> int:
@@ -188,9 +195,10 @@ def _places(row: Row, ancestry: Ancestry) -> Iterator[str | Uid]:
 class _Climber:
     """One round of reading: nothing is asked twice, neither a kind that refused nor an owner that many share."""
 
-    def __init__(self, client: Client, discovery: Discovery) -> None:
+    def __init__(self, client: Client, discovery: Discovery, served: Served) -> None:
         self._client = client
         self._discovery = discovery
+        self._served = served
         self._refused: dict[_Place, SkoupaError] = {}
         self._found: dict[_Place, dict[str, Metadata | None]] = {}
         self._listed: set[_Place] = set()
@@ -209,7 +217,7 @@ class _Climber:
             owners.add(owner.uid)
             resource: Resource | None = None
             try:
-                resource = self._kind(owner)
+                resource = await self._kind(owner)
                 # The garbage collector takes no namespaced object for the owner of one that lives in none.
                 if resource is None or (resource.namespaced and not namespace):
                     continue
@@ -228,15 +236,12 @@ class _Climber:
             owners=frozenset(owners), kinds=frozenset(kinds), unknown=unknown, beyond_namespace=beyond
         )
 
-    def _kind(self, owner: Owner) -> Resource | None:
-        """None where it is not served: nothing takes along what hangs on it."""
+    async def _kind(self, owner: Owner) -> Resource | None:
+        """None where there is none: nothing takes along what hangs on it."""
         group, _, version = owner.api_version.rpartition("/")
-        resource = self._discovery.find(group, owner.kind, version) or self._discovery.find(group, owner.kind)
-        if resource is None:
-            gap = self._discovery.unreadable(group)
-            if gap is not None:
-                raise SkoupaError(f"the kinds of {gap.where} can't be read ({gap.why})")
-        return resource
+        known = named(self._discovery, group, owner.kind, version)
+        # It may have come since the kinds were read.
+        return known or await self._served.find(group, owner.kind, version)
 
     async def _owner(self, owner: Owner, resource: Resource, namespace: str) -> Metadata | None:
         """The owner's metadata; None when it is gone, or another has its name."""

@@ -1,12 +1,12 @@
 """Hears of kinds that come and go: definitions and API services are watched, all else about them is left to discovery.
 
-Where they can't be watched, kinds are still looked at now and then; that is the poorer way, and is said. Nothing here
-holds anything: a kind that nobody has noticed yet is late, not lost.
+Where they can't be watched, kinds are still looked at now and then, and before something goes; that is the poorer way, and
+is said. Nothing here holds anything: a kind that nobody has noticed yet is late, not lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import aclosing
 from typing import Final
 
@@ -14,6 +14,7 @@ from skoupa.clock import Clock
 from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
 from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
+from skoupa.kube.lists import EVERYWHERE
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
 
@@ -24,16 +25,30 @@ LASTING_SECONDS: Final = 10.0
 
 
 class KindNews:
-    """`changed` hears of each change; `poorer` has the words for what can't be watched now, by this one and others."""
+    """`changed` hears of each change, with the names that are new; `seen` gets the names of all that was ever there.
+
+    `poorer` has the words for what can't be watched now, by this one and others; `untold` the name of this resource while
+    it is not followed.
+    """
 
     def __init__(
-        self, client: Client, resource: Resource, *, changed: Callable[[], None], poorer: set[str]
+        self,
+        client: Client,
+        resource: Resource,
+        *,
+        changed: Callable[[Collection[str]], None],
+        poorer: set[str],
+        seen: set[str],
+        untold: set[str],
     ) -> None:
         self._client = client
         self._clock: Clock = client.clock
         self._resource = resource
         self._changed = changed
         self._poorer = poorer
+        self._seen = seen
+        self._untold = untold
+        self._untold.add(resource.qualified)
         self._said = ""
         self._behind_since: float | None = None
         self._synced = False
@@ -45,32 +60,44 @@ class KindNews:
 
     async def _follow_once(self) -> bool:
         """Until it is refused; whether there is nothing to follow."""
-        events = watch.watch(self._client, self._resource, METADATA)
+        events = watch.watch(self._client, self._resource, METADATA, anew=EVERYWHERE)
+        listed: set[str] = set()
         async with aclosing(events):
             async for event in events:
                 match event:
                     case watched.Interrupted(error, _) if isinstance(error, NotFound):
                         # A server without definitions or aggregation has no kinds that come and go that way.
+                        self._untold.discard(self._resource.qualified)
                         return True
                     case watched.Interrupted(error, _):
                         self._note(error)
                         if isinstance(error, Forbidden):
                             return False
+                    case watched.Listed(objects, _):
+                        listed.update(found.metadata.name for found in objects)
                     case watched.Synced():
                         self._well()
+                        new = self._new(listed)
+                        listed.clear()
                         if self._synced:
-                            self._changed()
+                            self._changed(new)
                         self._synced = True
-                    case watched.Changed():
+                    case watched.Changed(changes, _):
                         self._well()
-                        self._changed()
+                        self._changed(self._new(change.object.metadata.name for change in changes))
                     case watched.Progressed() | watched.Resumed():
                         self._well()
                     case _:
                         pass
         return False
 
+    def _new(self, names: Iterable[str]) -> set[str]:
+        new = set(names) - self._seen
+        self._seen |= new
+        return new
+
     def _note(self, error: SkoupaError) -> None:
+        self._untold.add(self._resource.qualified)
         now = self._clock.monotonic()
         if self._behind_since is None:
             self._behind_since = now
@@ -85,5 +112,6 @@ class KindNews:
 
     def _well(self) -> None:
         self._behind_since = None
+        self._untold.discard(self._resource.qualified)
         self._poorer.discard(self._said)
         self._said = ""

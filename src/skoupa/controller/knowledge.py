@@ -57,8 +57,13 @@ class Knowledge:
         )
         self.kept = KeptIndex()
         self.discovery = Discovery(resources=())
-        # Kinds whose kept objects can't be read, with the reason.
+        # Kinds that were seen defined, by name; they may be gone by now.
+        self.definitions: set[str] = set()
+        # What might tell of new kinds and can't be followed.
+        self.kinds_untold: set[str] = set()
+        # Kinds whose kept objects can't be read, with the reason; and those that nobody had the time to read yet.
         self.blind: dict[str, Blind] = {}
+        self.coming: dict[str, Blind] = {}
         # By name, with the uid of the Namespace that has the label: another of that name may have come since.
         self._namespace_keeps: dict[str, tuple[Uid, str]] = {}
         self._namespace_notices: dict[str, tuple[Uid, str]] = {}
@@ -148,7 +153,8 @@ class Knowledge:
 
     def _blind_kinds(self) -> Iterable[Blind]:
         ignored = self.settings.cascade.ignore_kinds
-        return [found for found in self.blind.values() if not waived(found.resource, ignored)]
+        known = (*self.blind.values(), *self.coming.values()) if self.coming else self.blind.values()
+        return [found for found in known if not waived(found.resource, ignored)]
 
 
 def _note(known: dict[str, tuple[Uid, str]], row: Row, value: str | None) -> bool:

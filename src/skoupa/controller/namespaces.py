@@ -1,8 +1,9 @@
 """Namespaces that may not be listed: each configured one is asked for by itself, now and then.
 
 A Role in a namespace can grant `get` of that Namespace, never list or watch. What is read goes into the store like what
-a feed brings. A reading that fails keeps what was known; once that is old, what lives in the Namespace is held. A right
-that was never there is told and holds nothing, since it was decided so; one that is lost holds.
+a feed brings. A reading that fails keeps what was known; once that is old, what lives in the Namespace is held. What is
+to go holds at once where its Namespace does not answer. A right that was never there is told and holds nothing, since it
+was decided so; one that is lost holds.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from skoupa.facts.store import Delta, FeedView
 from skoupa.kube.client import Client
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import NAMESPACES
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Hold
 
 POLL_SECONDS: Final = 60.0
 # Three that failed in a row, and a bit.
@@ -32,7 +35,10 @@ _NO_RIGHT: Final = "no permission: get namespaces"
 
 
 class NamespacePoll:
-    """`told` hears what is done in a poorer way; `on_news` that what is held has to be judged anew."""
+    """`told` hears what is done in a poorer way; `on_news` that what is held has to be judged anew.
+
+    `read_before` says that a Namespace was read at some time, by this process or one before.
+    """
 
     def __init__(
         self,
@@ -43,6 +49,7 @@ class NamespacePoll:
         on_change: Callable[[Sequence[Delta]], None],
         on_news: Callable[[], None],
         told: Callable[[str], None],
+        read_before: Callable[[str], bool],
     ) -> None:
         self._client = client
         self._clock: Clock = client.clock
@@ -51,6 +58,7 @@ class NamespacePoll:
         self._on_change = on_change
         self._on_news = on_news
         self._told = told
+        self._read_before = read_before
         self._names = knowledge.settings.namespaces
         # None: they can be listed, so that nobody has to ask for single ones.
         self._view: FeedView | None = None
@@ -58,6 +66,8 @@ class NamespacePoll:
         self._listed_before = False
         self._rows: dict[str, Row] = {}
         self._read_at: dict[str, float] = {}
+        # The last try, whatever it brought.
+        self._asked_at: dict[str, float] = {}
         # Why the last try brought nothing.
         self._failures: dict[str, str] = {}
         self._woken = asyncio.Event()
@@ -80,7 +90,7 @@ class NamespacePoll:
             return
         if on:
             self._resource = self._knowledge.discovery.find("", NAMESPACES.kind) or NAMESPACES
-            self._rows, self._read_at, self._failures = {}, {}, {}
+            self._rows, self._read_at, self._asked_at, self._failures = {}, {}, {}, {}
             self._view = self._knowledge.store.add_feed(self._resource)
             self._listed_before = listed_before
             self._knowledge.namespace_doubt = self.doubt
@@ -96,16 +106,23 @@ class NamespacePoll:
         read_at = self._read_at.get(name)
         if read_at is not None:
             return why if self._clock.monotonic() - read_at > STALE_SECONDS else ""
-        if why == _NO_RIGHT and not self._listed_before:
+        if why == _NO_RIGHT and not self._listed_before and not self._read_before(name):
             return ""
         return why or "not read yet"
 
-    async def freshen(self, name: str) -> None:
-        """Reads it once more, unless that was just done; one question at a time, however many wait for the answer."""
+    async def freshen(self, name: str) -> Hold | None:
+        """Reads it once more, unless that was just done; one question at a time, however many wait for the answer.
+
+        Afterwards what is known of it is fresh, or there is a Hold.
+        """
+        if name not in self._read_at:
+            # What was never read is doubted already, or was never granted.
+            return None
         async with self._asking.setdefault(name, asyncio.Lock()):
-            read_at = self._read_at.get(name)
-            if read_at is not None and self._clock.monotonic() - read_at > FRESH_SECONDS:
+            if self._clock.monotonic() - self._asked_at.get(name, float("-inf")) > FRESH_SECONDS:
                 await self._ask_for(name)
+        why = self._failures.get(name, "")
+        return Hold(reason=reason("namespace-unread", kind=NAMESPACES.qualified, why=why)) if why else None
 
     async def run(self) -> None:
         while True:
@@ -133,6 +150,7 @@ class NamespacePoll:
             self._on_news()
 
     async def _ask_for(self, name: str) -> None:
+        self._asked_at[name] = self._clock.monotonic()
         try:
             if not await self._rights.may_get_namespace(name):
                 self._refused(name)
@@ -155,7 +173,7 @@ class NamespacePoll:
 
     def _refused(self, name: str) -> None:
         self._failures[name] = _NO_RIGHT
-        known = self._listed_before or name in self._read_at
+        known = self._listed_before or name in self._read_at or self._read_before(name)
         held = f", so what is in {name} is held until a right is back" if known else ""
         self._told(
             f"no permission to list namespaces, nor to get {name}: keep labels on Namespaces are not seen{held}"

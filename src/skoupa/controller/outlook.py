@@ -8,37 +8,46 @@ while keeps its feeds: what is not known must not look like what is not there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, Final
 
 from skoupa.clock import Clock
+from skoupa.controller.ever_read import EverRead
 from skoupa.controller.feeds import Feeds
+from skoupa.controller.first_readings import FirstReadings
 from skoupa.controller.kind_news import POLL_SECONDS, KindNews
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.namespace_look import NamespaceLook
 from skoupa.controller.namespaces import NO_SUCH, NamespacePoll
 from skoupa.controller.rights import Rights, place_of
 from skoupa.controller.setting_doubts import doubts_of_kinds, doubts_of_namespaces
-from skoupa.controller.watchable import watchable
+from skoupa.controller.watchable import NOT_READ_YET, new_kinds, watchable
 from skoupa.errors import SkoupaError
 from skoupa.facts.store import Delta
+from skoupa.judge.cascade import Blind
 from skoupa.judge.protected_kinds import Doubt, doubts
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
-from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from skoupa.model.verdicts import Hold
 
 RIGHTS_SECONDS: Final = 60.0
 # Discovery shows a new definition a moment after it is established, and an API service once it answers.
 DISCOVERY_ECHOES: Final[tuple[float, ...]] = (0.3, 1.0, 4.0)
 DOUBT_SECONDS: Final = 10.0
+_NAMESPACES_NEVER: Final = "no permission to list namespaces: keep labels on Namespaces are not seen"
+_NAMESPACES_LOST: Final = (
+    "no permission any more to list namespaces: keep labels on Namespaces are not seen, "
+    "so what is in namespaces is held until the right is back"
+)
 
 
 class Outlook:
     """`look_again` hears that what is held has to be judged anew; `ready` is set once every feed has read its list.
 
-    `on_look` is done after every look at kinds or rights.
+    `on_look` is done after every look at kinds or rights; `waiting` are namespaces where something waits for a right;
+    `ever` is what was ever read, and `first_readings` hears of what is going to be and of what may have been.
     """
 
     def __init__(
@@ -50,6 +59,9 @@ class Outlook:
         on_change: Callable[[Sequence[Delta]], None],
         look_again: Callable[[], None],
         on_look: Callable[[], Awaitable[None]],
+        waiting: Callable[[], Collection[str]],
+        ever: EverRead,
+        first_readings: Callable[[], FirstReadings],
     ) -> None:
         self._client = client
         self._clock: Clock = client.clock
@@ -58,6 +70,9 @@ class Outlook:
         self._on_change = on_change
         self._look_again = look_again
         self._on_look = on_look
+        self._waiting = waiting
+        self._ever = ever
+        self._first_readings = first_readings
         self.feeds: Feeds | None = None
         self.ready = asyncio.Event()
         # Of the last look at kinds, and at rights.
@@ -79,6 +94,7 @@ class Outlook:
             on_change=on_change,
             on_news=self._on_namespaces,
             told=self.degraded.add,
+            read_before=lambda name: ever.has(NAMESPACES.qualified, name),
         )
         self._namespace_look = NamespaceLook(
             client, knowledge=knowledge, feeds=lambda: self.feeds, on_change=on_change
@@ -99,6 +115,8 @@ class Outlook:
             on_change=self._on_change,
             on_health=self._health_changed.set,
             on_release=self._look_again,
+            ever=self._ever,
+            expect=self._first_readings().expect,
         )
         await self._look_at_kinds()
 
@@ -107,9 +125,17 @@ class Outlook:
             self._follow_kinds(),
             *(
                 KindNews(
-                    self._client, resource, changed=self._kinds_changed.set, poorer=self.degraded
+                    self._client,
+                    resource,
+                    changed=changed,
+                    poorer=self.degraded,
+                    seen=seen,
+                    untold=self._knowledge.kinds_untold,
                 ).follow()
-                for resource in (CUSTOM_RESOURCE_DEFINITIONS, API_SERVICES)
+                for resource, seen, changed in (
+                    (CUSTOM_RESOURCE_DEFINITIONS, self._knowledge.definitions, self._defined),
+                    (API_SERVICES, set[str](), lambda _: self._kinds_changed.set()),
+                )
             ),
             self._follow_rights(),
             self._follow_health(),
@@ -124,11 +150,18 @@ class Outlook:
         """Somebody saw that the server has other kinds than those known."""
         self._kinds_changed.set()
 
+    def _defined(self, new: Collection[str]) -> None:
+        """What discovery does not show yet may be owned already."""
+        for name in new:
+            plural, _, group = name.partition(".")
+            kind = Resource(group=group, version="", plural=plural, kind="", namespaced=True)
+            self._knowledge.coming[name] = Blind(resource=kind, why=NOT_READ_YET, behind=True)
+        self._kinds_changed.set()
+
     async def _freshen_namespace(self, name: str) -> Hold | None:
         if not self._namespaces.on:
             return await self._namespace_look.freshen(name)
-        await self._namespaces.freshen(name)
-        return None
+        return await self._namespaces.freshen(name)
 
     def _on_namespaces(self) -> None:
         self._health_changed.set()
@@ -136,10 +169,30 @@ class Outlook:
 
     async def _look_at_kinds(self) -> None:
         before, knowledge = self._knowledge.discovery, self._knowledge
-        knowledge.discovery = await discover(self._client)
+        found = await discover(self._client)
+        if before.resources:
+            # Until their feeds are open nobody else knows that they are not read.
+            new = new_kinds(before, found, also=knowledge.settings.watch_also)
+            knowledge.coming |= {
+                kind.qualified: Blind(resource=kind, why=NOT_READ_YET, behind=True) for kind in new
+            }
+        knowledge.discovery = found
         if knowledge.discovery != before:
             self.doubts = list(doubts(knowledge.settings.protect, knowledge.discovery))
         await self._look_at_rights()
+        if knowledge.coming:
+            assert self.feeds is not None
+            self.feeds.review()
+            self._arrived({kind.qualified for kind in found.resources})
+
+    def _arrived(self, kinds: Collection[str]) -> None:
+        """These have feeds now, or a reason why not."""
+        coming = self._knowledge.coming
+        some = [kind for kind in coming if kind in kinds]
+        for kind in some:
+            del coming[kind]
+        if some:
+            self._look_again()
 
     async def _look_at_rights(self) -> None:
         assert self.feeds is not None
@@ -147,7 +200,7 @@ class Outlook:
             kinds = watchable(self._knowledge.discovery, also=self._knowledge.settings.watch_also)
             places = {place_of(row) for row in self._knowledge.store}
             self._rights.forget_places(but={*places, *self._knowledge.settings.namespaces})
-            changed = await self._rights.refresh(kinds)
+            changed = await self._rights.refresh(kinds, waiting=self._waiting())
             await self.feeds.arrange()
             configured = bool(self._knowledge.settings.namespaces)
             self._namespaces.switch(
@@ -187,6 +240,7 @@ class Outlook:
             except TimeoutError:
                 waits = DISCOVERY_ECHOES[:1]
             self._kinds_changed.clear()
+            coming = set(self._knowledge.coming)
             for wait in waits:
                 await self._clock.sleep(wait)
                 try:
@@ -198,6 +252,9 @@ class Outlook:
                     break
                 self._kinds_error = None
                 backoff.reset()
+            else:
+                # What has not come by now is not served.
+                self._arrived(coming if waits is DISCOVERY_ECHOES else ())
 
     async def _follow_rights(self) -> None:
         while True:
@@ -219,15 +276,13 @@ class Outlook:
             before = self._unseen()
             doubtful = self.feeds.review()
             if self.feeds.denied(NAMESPACES) and not self._knowledge.settings.namespaces:
-                self.degraded.add(
-                    "no permission any more to list namespaces: keep labels on Namespaces are not seen, "
-                    "so what is in namespaces is held until the right is back"
-                    if self.feeds.saw_namespaces
-                    else "no permission to list namespaces: keep labels on Namespaces are not seen"
-                )
+                lost = self.feeds.saw_namespaces
+                self.degraded.add(_NAMESPACES_LOST if lost else _NAMESPACES_NEVER)
+                self.degraded.discard(_NAMESPACES_NEVER if lost else _NAMESPACES_LOST)
             if self.feeds.read_once() and self._namespaces.asked_once:
                 self.ready.set()
             self._doubt_settings()
+            self._first_readings().looked.set()
             if before != self._unseen():
                 self._look_again()
             if doubtful and self._clock.monotonic() - asked_at > DOUBT_SECONDS:

@@ -234,6 +234,7 @@ class Process:
             "lease": self.election.last_error if self.election is not None else None,
             "events": self._events.last_error if self._events is not None else None,
             "ledger": self._record.journal.error,
+            "ledger file": self._record.store.remark or None,
             **{f"route {name}": error for name, error in self._notifier.troubles().items()},
         }
 

@@ -1,27 +1,32 @@
 """Letting go what a Brake held: it is counted, and written down as an allowance, before anything of it can go.
 
-An allowance lets as much pass as was held, so that a release does not trip the same ceiling again at once. It is granted
-once for each Brake, also when the process ends half-way, and forgotten when nobody used it in time.
+An allowance lets as much pass as was held by nothing but that Brake, so that a release does not trip the same ceiling
+again at once. It is granted once for each Brake, also when the process ends half-way, and forgotten when nobody used it in
+time. What was granted is written down, and after a restart the ledger tells how much of that was used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.controller.state import ALLOWANCES, BRAKES_SEEN, State
+from skoupa.controller.state import ALLOWANCES, State
 from skoupa.errors import Forbidden
-from skoupa.facts.rows import Row
+from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Store
 from skoupa.judge.brakes import holding
 from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.judge.judge import Judge
 from skoupa.kinds.brake import Scope
 from skoupa.kinds.brake_reading import Brake
-from skoupa.sweep.ceilings import Ceilings, Key, Span
+from skoupa.model.verdicts import Claim
+from skoupa.sweep.ceilings import HOUR, Allowance, Ceilings, Going, Grant, Span, Whose
+from skoupa.sweep.gate import rule_of
 
 ALLOWED_SECONDS: Final = 3600.0
 # Judging very many at once would stop everything else for a while.
@@ -37,20 +42,30 @@ def _nobody_saw(_: Brake) -> None:
     return
 
 
-class Left(msgspec.Struct, frozen=True, kw_only=True):
+class Left(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is left of an allowance."""
 
     span: Span
     name: str
+    kind: str = ""
+    mechanism: str = ""
     number: int
     until: float
 
+    @property
+    def whose(self) -> Whose:
+        return self.span, self.name, self.kind, self.mechanism
+
 
 class Allowances(msgspec.Struct, kw_only=True):
-    """As the state has them; `given` are the uids of Brakes whose release was counted already."""
+    """As the state has them; `given` are the uids of Brakes whose release was counted already.
+
+    `left` is as it was when it was written, `grants` are what it began with.
+    """
 
     given: list[str] = msgspec.field(default_factory=list)
     left: list[Left] = msgspec.field(default_factory=list)
+    grants: list[Grant] = msgspec.field(default_factory=list)
 
 
 class Releases:
@@ -77,85 +92,147 @@ class Releases:
         self._accept = accept
         self._per_second = per_second
         self._given: list[str] = []
+        self._grants: list[Grant] = []
         self._written: Allowances | None = None
-        self._seen_written = False
         # Hear of a Brake that is about to go because somebody deleted it, and of one whose time is over.
         self.on_release: Callable[[Brake], Awaitable[None]] = _nobody_heard
         self.on_end: Callable[[Brake], None] = _nobody_saw
 
     def remember(self) -> None:
-        """What was granted before a restart and is not used up."""
+        """What was granted before a restart and is not used up, as far as that was written down."""
         known = self._state.get(ALLOWANCES, Allowances)
-        self._seen_written = self._state.get(BRAKES_SEEN, int) is not None
         if known is None:
             return
-        self._ceilings.allowances.clear()
-        self._given = list(known.given)
-        for left in known.left:
-            self._ceilings.allow((left.span, left.name), left.number, until=left.until)
+        self._given, self._grants = list(known.given), list(known.grants)
+        self._ceilings.allowances = {
+            left.whose: Allowance(number=left.number, until=left.until) for left in known.left
+        }
         self._written = self._present()
+
+    def since(self) -> float:
+        """From when on it has to be known what went."""
+        return min((grant.at for grant in self._fresh_grants()), default=math.inf)
+
+    def replay(self, gone: Iterable[tuple[float, Going]]) -> None:
+        """Counts what the ledger says went: what an allowance was used for is not left of it, and fills no window."""
+        written = self._ceilings.allowances
+        self._ceilings.rebuild(gone, self._fresh_grants())
+        granted = {grant.whose for grant in self._grants}
+        found = self._ceilings.allowances
+        for whose in list(found):
+            # What was used without a ledger is only written here.
+            found[whose].number = min(found[whose].number, written[whose].number if whose in written else 0)
+        for whose, left in written.items():
+            if whose not in granted:
+                found[whose] = left
 
     @property
     def pending(self) -> bool:
         """Whether something is allowed, which is used up little by little."""
         return bool(self._ceilings.allowances)
 
-    async def release(self, brake: Brake, *, code: str) -> int | None:
-        """Grants as much as it holds; None: that was done before. `code` is that of the Holds that it stands for."""
+    async def release(self, brake: Brake, *, code: str, going: Iterable[Brake] = ()) -> int | None:
+        """Grants as much as it holds; None: that was done before. `code` is that of the Holds that it stands for.
+
+        Of those that are `going` too, whoever was let go before holds nothing any more.
+        """
         if brake.uid in self._given:
             return None
-        held, weight = await self._count(brake, code)
+        over = {one.name for one in going if one.uid in self._given}
+        held, weights = await self._count(brake, code, over)
         if code:
             await self._accept(brake.name)
         await self.on_release(brake)
-        await self._grant(_key(brake.scope), weight, given=brake.uid)
+        await self._grant(weights, given=brake.uid)
         return held
 
-    def ended(self, brake: Brake, *, held: int) -> None:
-        """Its time is over, and what it held is about to go already: it is written down a moment later."""
-        self.on_end(brake)
-        if held:
-            self._ceilings.allow(_key(brake.scope), held, until=self._until(held))
+    def ended(self, brakes: Mapping[str, tuple[Brake, set[Uid]]]) -> bool:
+        """Their time is over, and of what each held much is about to go already; whether anything is allowed for that.
+
+        What something else holds by now is not. It is written down a moment later.
+        """
+        now = self._clock.now()
+        weights: Counter[Whose] = Counter()
+        counted: set[Uid] = set()
+        for brake, held in brakes.values():
+            self.on_end(brake)
+            for uid in held - counted:
+                row = self._store.get(uid)
+                claim = self._judge.verdict(row, now).claim(now) if row is not None else None
+                if row is not None and claim is not None and not row.deleted_at:
+                    weights[_whose(brake.scope, row, claim)] += 1
+            counted |= held
+        self._allow(self._granting(weights))
+        return bool(weights)
 
     async def accepted(self, number: int) -> None:
         """Somebody accepted a backlog of so many."""
         if number:
-            await self._grant(("all", ""), number)
+            await self._grant({("all", "", "", ""): number})
 
-    async def write_down(self, *, seen: bool) -> None:
+    async def write_down(self) -> None:
         """What changed since it was written last: a restart must neither forget an allowance nor grant it twice."""
-        if seen and not self._seen_written:
-            await self._put(BRAKES_SEEN, int(self._clock.now()))
-            self._seen_written = True
         present = self._present()
         if present != (self._written or Allowances()):
             await self._put(ALLOWANCES, present)
             self._written = present
 
-    async def _grant(self, key: Key, number: int, *, given: str = "") -> None:
-        until = self._until(number)
+    async def _grant(self, weights: Mapping[Whose, int], *, given: str = "") -> None:
+        grants = self._granting(weights)
         planned = self._present()
-        if number:
-            planned.left.append(Left(span=key[0], name=key[1], number=number, until=until))
+        planned.left += (
+            Left(
+                span=grant.span,
+                name=grant.name,
+                kind=grant.kind,
+                mechanism=grant.mechanism,
+                number=grant.number,
+                until=grant.until,
+            )
+            for grant in grants
+        )
+        planned.grants += grants
         planned.given = [*self._given, *([given] if given else [])][-_REMEMBERED:]
         # Before it counts: once the Brake is gone nobody could tell what it held.
         await self._put(ALLOWANCES, planned)
         self._given = planned.given
-        if number:
-            self._ceilings.allow(key, number, until=until)
+        self._allow(grants)
         self._written = self._present()
 
-    def _until(self, number: int) -> float:
-        return self._clock.now() + ALLOWED_SECONDS + 2 * number / self._per_second
+    def _granting(self, weights: Mapping[Whose, int]) -> list[Grant]:
+        now = self._clock.now()
+        until = now + ALLOWED_SECONDS + 2 * sum(weights.values()) / self._per_second
+        return [
+            Grant(span=span, name=name, kind=kind, mechanism=mechanism, number=number, at=now, until=until)
+            for (span, name, kind, mechanism), number in weights.items()
+        ]
+
+    def _allow(self, grants: Iterable[Grant]) -> None:
+        for grant in grants:
+            self._grants.append(grant)
+            self._ceilings.grant(grant)
+
+    def _fresh_grants(self) -> list[Grant]:
+        """Those by which something may have gone within the longest window."""
+        now = self._clock.now()
+        return [grant for grant in self._grants if grant.until + HOUR > now][-_REMEMBERED:]
 
     def _present(self) -> Allowances:
         now = self._clock.now()
         left = [
-            Left(span=span, name=name, number=allowance.number, until=allowance.until)
-            for (span, name), allowance in self._ceilings.allowances.items()
+            Left(
+                span=span,
+                name=name,
+                kind=kind,
+                mechanism=mechanism,
+                number=allowance.number,
+                until=allowance.until,
+            )
+            for (span, name, kind, mechanism), allowance in self._ceilings.allowances.items()
             if allowance.number and allowance.until > now
         ]
-        return Allowances(given=list(self._given), left=left)
+        self._grants = self._fresh_grants()
+        return Allowances(given=list(self._given), left=left, grants=list(self._grants))
 
     async def _put(self, key: str, value: Any) -> None:
         try:
@@ -164,32 +241,43 @@ class Releases:
             # Who may write no state has none after a restart either; that must not keep a Brake for ever.
             return
 
-    async def _count(self, brake: Brake, code: str) -> tuple[int, int]:
-        """How many objects wait for nothing but this Brake, and how much they weigh."""
-        held, weight = 0, 0
+    async def _count(self, brake: Brake, code: str, over: set[str]) -> tuple[int, Counter[Whose]]:
+        """How many objects wait for nothing but this Brake, and how much they weigh, by what they are."""
+        held = 0
+        weights: Counter[Whose] = Counter()
         for number, row in enumerate(list(self._store)):
             if number % _ROWS_AT_ONCE == _ROWS_AT_ONCE - 1:
                 await self._clock.sleep(0)
-            if self._waits(row, brake, code):
+            claim = self._waiting(row, brake, code, over)
+            if claim is not None:
                 held += 1
-                weight += 1
-                if is_namespace(row) or is_definition(row):
-                    weight += await self._weigh(row)
-        return held, weight
+                inside = await self._weigh(row) if is_namespace(row) or is_definition(row) else 0
+                weights[_whose(brake.scope, row, claim)] += 1 + inside
+        return held, weights
 
-    def _waits(self, row: Row, brake: Brake, code: str) -> bool:
+    def _waiting(self, row: Row, brake: Brake, code: str, over: set[str]) -> Claim | None:
+        """The Claim on what waits for nothing but this Brake, and those that are over."""
         now = self._clock.now()
         due = self._judge.due(row, now)
         if due is None or due > now or row.deleted_at:
-            return False
-        holds = self._judge.verdict(row, now).holds
-        return bool(holds) and all(
+            return None
+        verdict = self._judge.verdict(row, now)
+        holds = [hold for hold in verdict.holds if holding(hold) not in over]
+        waits = bool(holds) and all(
             hold.reason.code == code if code else holding(hold) == brake.name for hold in holds
         )
+        return verdict.claims[0] if waits else None
 
 
-def _key(scope: Scope) -> Key:
-    """The narrowest span of the ceilings that has all of it."""
-    if scope.policy is not None and scope.mechanism != "ttl":
-        return "rule", scope.policy
-    return ("namespace", scope.namespace) if scope.namespace is not None else ("all", "")
+def _whose(scope: Scope, row: Row, claim: Claim) -> Whose:
+    """The narrowest that has all of what such a Brake holds and is like this object."""
+    kind = row.resource.qualified if scope.kind is not None else ""
+    mechanism: str = scope.mechanism or ""
+    if scope.policy is not None:
+        rule = rule_of(claim.mechanism, claim.rule)
+        if rule:
+            return "rule", rule, kind, mechanism
+        mechanism = claim.mechanism
+    if scope.namespace is not None:
+        return "namespace", scope.namespace, kind, mechanism
+    return "all", "", kind, mechanism

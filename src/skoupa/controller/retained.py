@@ -2,7 +2,8 @@
 
 A feed that saw them was closed: their kind is read in another version, the right is lost, or the kind is not served any
 more. They hold until a feed of their kind has read its list again, or until it is sure that they are gone: their
-definition is (a kind that is only not served is not), or each was asked for by its name.
+definition is (a kind that is only not served is not, nor one that never had a definition), or each was asked for by its
+name. `cascade.ignoreKinds` waives a kind that is not served.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from skoupa.controller.rights import Rights
 from skoupa.errors import Forbidden, NotFound, SkoupaError
 from skoupa.facts.rows import Row, pack_uid
 from skoupa.facts.store import Delta
+from skoupa.judge.cascade import waived
 from skoupa.kube.client import Client
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
@@ -43,9 +45,22 @@ class Verification:
             resource = next((one for one in discovery.preferred() if one.qualified == place[0]), None)
             if resource is not None:
                 changed = await self._ask_for(resource, place, rows) or changed
-            elif discovery.unreadable(rows[0].resource.group) is None and await self._is_undefined(place[0]):
+            elif await self._is_gone(rows[0].resource):
                 changed = kept.release(place) or changed
         return changed
+
+    async def _is_gone(self, resource: Resource) -> bool:
+        """For sure; or nobody wants to wait for it."""
+        knowledge, kind = self._knowledge, resource.qualified
+        if waived(resource, knowledge.settings.cascade.ignore_kinds):
+            return True
+        # A server that others answer for (an API service) may be away for a while without a word.
+        defined = kind in knowledge.definitions
+        return (
+            defined
+            and knowledge.discovery.unreadable(resource.group) is None
+            and await self._is_undefined(kind)
+        )
 
     async def _is_undefined(self, kind: str) -> bool:
         try:

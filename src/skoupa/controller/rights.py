@@ -2,7 +2,7 @@
 
 The answer for a kind is the widest scope that is granted: everywhere, or the configured namespaces one by one. What may
 not be deleted is a Hold with the right that is missing, not an error. What is not known is tried: the server's own
-answer is the best one.
+answer is the best one. Namespaces in which something waits for a right come first, so that it goes soon after the grant.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from skoupa.model.verdicts import Hold
 _EVERYWHERE: Final = ""
 # A namespace with a Role of its own is asked about by itself; so many of them in one round.
 NAMESPACES_A_ROUND: Final = 10
+# Where something is overdue and held for lack of a right: so many in a minute, whatever else asks for a round.
+WAITING_A_MINUTE: Final = 100
+_MINUTE: Final = 59.0
 # A webhook says 403 too, again and again: what was asked just now is still true.
 BELIEF_SECONDS: Final = 5.0
 
@@ -38,6 +41,9 @@ class Rights:
         # Where the server does not tell its rules: what it said of one kind, or one object, and when.
         self._answers: dict[tuple[Resource, str, str], tuple[bool, float]] = {}
         self._asking = asyncio.Lock()
+        # When the minute began in which namespaces that wait are asked about, and how many more may be.
+        self._minute = float("-inf")
+        self._left = 0
 
     async def scopes(self, resource: Resource, *, verbs: Sequence[str]) -> tuple[str, ...]:
         """Where all the verbs are granted: ("",) is everywhere, () nowhere."""
@@ -61,11 +67,10 @@ class Rights:
         """A Role in the namespace is enough."""
         return await self._access.may("get", NAMESPACES, namespace=name, name=name)
 
-    async def refresh(self, resources: Iterable[Resource]) -> bool:
-        """Learns what may be done now; whether anything changed."""
+    async def refresh(self, resources: Iterable[Resource], *, waiting: Collection[str] = ()) -> bool:
+        """Learns what may be done now; whether anything changed. `waiting` are namespaces where a right is wanted."""
         before = dict(self._rules)
-        roles = [name for name in self._rules if name not in {_EVERYWHERE, *self._namespaces}]
-        for namespace in (_EVERYWHERE, *self._namespaces, *roles[:NAMESPACES_A_ROUND]):
+        for namespace in (_EVERYWHERE, *self._namespaces, *self._next(waiting)):
             await self._ask(namespace)
         old = self._clock.monotonic() - FRESH_SECONDS
         known = len(self._answers)
@@ -74,6 +79,16 @@ class Rights:
         changed = changed or len(self._answers) != known
         await self._answer((resource, _EVERYWHERE) for resource in resources)
         return changed
+
+    def _next(self, waiting: Collection[str]) -> list[str]:
+        """Namespaces to ask about by themselves, those whose answer is the oldest."""
+        now = self._clock.monotonic()
+        if now - self._minute >= _MINUTE:
+            self._minute, self._left = now, WAITING_A_MINUTE
+        roles = [name for name in self._rules if name not in {_EVERYWHERE, *self._namespaces}]
+        first = [name for name in roles if name in waiting][: self._left]
+        self._left -= len(first)
+        return first + [name for name in roles if name not in waiting][:NAMESPACES_A_ROUND]
 
     async def learn(self, places: Iterable[tuple[Resource, str]]) -> None:
         """Learns what may be deleted in these places alone: one review for each namespace at most."""

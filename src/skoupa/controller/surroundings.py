@@ -1,7 +1,8 @@
 """The last look around an object before it goes, read freshly: what is inside it, and what hangs on it.
 
 Feeds may be a moment behind. For most objects nothing has to be read: only Namespaces and definitions contain others,
-only where kept objects have owners can an owner take one along, and only an owner of no namespace reaches into others.
+only where kept objects have owners can an owner take one along, only an owner of no namespace reaches into others, and few
+kinds take others along without an owner reference. Where nobody tells of new kinds, these are asked for too.
 """
 
 from __future__ import annotations
@@ -12,20 +13,24 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.watchable import NOT_READ_YET, new_kinds
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.facts.rows import Row
-from skoupa.judge.cascade import is_namespace
+from skoupa.judge.cascade import is_definition, is_namespace, waived
+from skoupa.judge.owning import could_own
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import WHOLE
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.carried import Carried
 from skoupa.sweep.dependents import Dependents
 from skoupa.sweep.parents import FreshLook
 from skoupa.sweep.sharing import SharedReading
 
 _KINDS_SECONDS: Final = 4.0
+_UNTOLD_SECONDS: Final = 10.0
 
 
 class Surroundings:
@@ -38,6 +43,11 @@ class Surroundings:
         self._knowledge = knowledge
         self._on_kinds = on_kinds
         self._kinds: SharedReading[Discovery] = SharedReading(client.clock, longest=_KINDS_SECONDS)
+        # Where nobody tells of new kinds, before any other object goes.
+        self._kinds_untold: SharedReading[Discovery] = SharedReading(
+            client.clock, longest=_UNTOLD_SECONDS, shortest=_UNTOLD_SECONDS
+        )
+        self._equal: tuple[Discovery, Discovery] | None = None
         self._fresh = FreshLook(
             client,
             protection=knowledge.protection,
@@ -49,9 +59,14 @@ class Surroundings:
             client,
             look=self._fresh,
             protection=knowledge.protection,
+            brakes=knowledge.brake_guard,
             extraction=knowledge.extraction,
             ignore=knowledge.settings.cascade.ignore_kinds,
             kept_namespaces=knowledge.kept_namespaces,
+            unwatched=bool(knowledge.settings.namespaces),
+        )
+        self._carried = Carried(
+            client, extraction=knowledge.extraction, ignore=knowledge.settings.cascade.ignore_kinds
         )
 
     async def look(self, row: Row, claim: Claim) -> Verdict | None:
@@ -66,25 +81,59 @@ class Surroundings:
         return Verdict(claims=(claim,), holds=holds) if holds else None
 
     async def holds(self, row: Row, claim: Claim) -> tuple[Hold, ...]:
-        discovery = self._knowledge.discovery
-        if not row.namespace:
+        knowledge = self._knowledge
+        discovery = knowledge.discovery
+        if not row.namespace or knowledge.kinds_untold:
             # It may take along kinds that nobody has told of yet.
+            kinds = self._kinds if not row.namespace else self._kinds_untold
             try:
-                discovery = await self._kinds.get(lambda: discover(self._client))
+                discovery = await kinds.get(lambda: discover(self._client))
             except SkoupaError as error:
                 why = f"which kinds there are is not known: {error.message}"
                 return (Hold(reason=reason("keeps-unknown", kinds="some kinds", why=why)),)
-            if discovery != self._knowledge.discovery:
+            if self._differs(discovery):
                 self._on_kinds()
+                unread = self._unread(row, claim, discovery)
+                if unread is not None:
+                    return (unread,)
         now = self._client.clock.now()
+        mirrored = await self._dependents.mirrored(row, now)
+        if mirrored is not None:
+            return (mirrored,)
         holds = await self._fresh.inside(row, claim, discovery=discovery, now=now)
-        if claim.propagation != "Orphan":
-            owned = await self._knowledge.kept.holds_freshly(
-                row, client=self._client, discovery=discovery, now=now
-            )
+        carried = await self._carried.hold(row, discovery=discovery, now=now)
+        holds += (carried,) if carried is not None else ()
+        # What a definition defines goes by deletes of its own, whatever is said of the definition.
+        if claim.propagation != "Orphan" or is_definition(row):
+            owned = await knowledge.kept.holds_freshly(row, client=self._client, discovery=discovery, now=now)
             holds += (owned,) if owned is not None else ()
             holds = holds or await self._dependents.holds(row, claim, discovery=discovery, now=now)
         return holds
+
+    def _differs(self, found: Discovery) -> bool:
+        """Remembered, since there are many kinds and one reading serves many deletes."""
+        known = self._knowledge.discovery
+        if self._equal is None or self._equal[0] is not found or self._equal[1] is not known:
+            if found != known:
+                return True
+            self._equal = (found, known)
+        return False
+
+    def _unread(self, row: Row, claim: Claim, discovery: Discovery) -> Hold | None:
+        """Kinds that came since somebody last looked: nobody has read yet what of them is kept."""
+        settings = self._knowledge.settings
+        if claim.propagation == "Orphan" or is_namespace(row) or is_definition(row):
+            # What they contain is looked at here and now.
+            return None
+        new = new_kinds(self._knowledge.discovery, discovery, also=settings.watch_also)
+        might = [
+            kind.qualified
+            for kind in new
+            if could_own(row.resource, kind) and not waived(kind, settings.cascade.ignore_kinds)
+        ]
+        if not might:
+            return None
+        return Hold(reason=reason("keeps-behind", kinds=", ".join(sorted(might)), why=NOT_READ_YET))
 
     async def look_closer(self, row: Row) -> Row:
         """After its delete: what a Namespace waits for stands in its conditions, not among its finalizers."""

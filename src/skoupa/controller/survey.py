@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import msgspec
 
-from skoupa.controller.brake_list import pulled
+from skoupa.controller.brake_look import Look, ToldBacklogs, look
 from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.readings import Job, Readings
 from skoupa.controller.rights import Rights, place_of
@@ -20,7 +20,6 @@ from skoupa.controller.setting_doubts import doubts_of_kinds
 from skoupa.controller.watchable import left_out, watchable
 from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.facts.rows import Row
-from skoupa.judge.brakes import NO_BRAKES
 from skoupa.judge.cascade import Blind
 from skoupa.judge.protected_kinds import doubts
 from skoupa.kube.access import Access
@@ -74,7 +73,12 @@ class Survey:
         self.rights = Rights(
             Access(client, clock=client.clock), namespaces=self._namespaces, clock=client.clock
         )
-        self.knowledge = Knowledge(settings, skew=skew, extra=(self.rights.hold, self._not_watched))
+        # What the controller holds, as far as the cluster tells.
+        self.looked = Look()
+        self._backlogs = ToldBacklogs(self._due)
+        self.knowledge = Knowledge(
+            settings, skew=skew, extra=(self.rights.hold, self._backlogs.hold, self._not_watched)
+        )
         self.gaps: list[Gap] = []
         # What is not known and yet hides nothing that was asked for, in words.
         self.doubts: list[str] = []
@@ -179,11 +183,16 @@ class Survey:
         await self._read_brakes()
 
     async def _read_brakes(self) -> None:
-        found = await pulled(self._client, self.knowledge.discovery)
-        if found.unknown and not self._acting:
-            self.doubts.append(f"whether a Brake holds any of it is not known: {found.unknown}")
-            found = NO_BRAKES
-        self.knowledge.brakes = found
+        home = self.knowledge.settings.lease.namespace
+        self.looked = await look(self._client, self.knowledge.discovery, home=home)
+        self.knowledge.brakes, told = self.looked.believed(acting=self._acting)
+        self.doubts += told
+        self._backlogs.learn(self.looked, self._client.clock.now())
+
+    def _due(self, row: Row, now: float) -> float | None:
+        """By what is written on it, as backlogs are counted."""
+        dues = (mechanism.due(row, now) for mechanism in self.knowledge.labelled)
+        return min((due for due in dues if due is not None), default=None)
 
     async def read_again(self) -> None:
         """Kinds, kept objects and Namespaces as they are now, for who acts over a while; raises what failed.
@@ -197,7 +206,7 @@ class Survey:
             if gap is not None and not resource.group:
                 raise SkoupaError(f"the kinds of {gap.where} can't be read: {gap.why}")
             if gap is not None:
-                self._blind(resource, gap.why)
+                self._blind(resource, gap.why, granted=True)
         lists = [job for job in self._kept_lists() if job[0].qualified not in self._unread]
         await self._readings.read(lists, failed=self._could_not_again)
         for namespace in sorted(self._seen_namespaces):
@@ -248,7 +257,7 @@ class Survey:
         why = _short(error)
         self.first_error = self.first_error or error
         if labels in {"", KEPT.labels}:
-            self._blind(resource, why)
+            self._blind(resource, why, granted=not isinstance(error, Forbidden))
             self._unread.add(resource.qualified)
             if resource.qualified == NAMESPACES.qualified:
                 self._could_not_see_namespaces(error)
@@ -266,12 +275,12 @@ class Survey:
         where = f" in {bad.namespace}" if bad.namespace else ""
         self._gap(f"{resource.qualified}/{bad.name}{where}", bad.why)
         if scope.labels in {"", KEPT.labels}:
-            self._blind(resource, bad.why)
+            self._blind(resource, bad.why, granted=True)
             if resource.qualified == NAMESPACES.qualified:
                 self.knowledge.namespaces_unseen = bad.why
 
-    def _blind(self, resource: Resource, why: str) -> None:
-        self.knowledge.blind[resource.qualified] = Blind(resource=resource, why=why)
+    def _blind(self, resource: Resource, why: str, *, granted: bool = False) -> None:
+        self.knowledge.blind[resource.qualified] = Blind(resource=resource, why=why, granted=granted)
 
     def _gap(self, what: str, why: str) -> None:
         gap = Gap(what=what, why=why)

@@ -11,7 +11,7 @@ from skoupa.controller.knowledge import Knowledge
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.client import Client
 from skoupa.ledger.trash.keeper import Keeper, Keeping
-from skoupa.ledger.trash.sealing import Seal, read_keys
+from skoupa.ledger.trash.keyring import Keyring
 from skoupa.sweep.record import Record
 
 _OWNERS_SECONDS: Final = 10.0
@@ -22,10 +22,12 @@ def use_trash(record: Record, client: Client, *, knowledge: Knowledge) -> None:
     trash = knowledge.settings.trash
     if not trash.enabled or not record.kept:
         return
-    keys = read_keys(file=trash.key_file, variable=trash.key_env)
+    keyring = Keyring(
+        cluster=record.store.cluster, clock=client.clock, file=trash.key_file, variable=trash.key_env
+    )
     keeper = Keeper(
         client,
-        seal=Seal(cluster=record.store.cluster, keys=keys),
+        seal=keyring.closing,
         discovery=lambda: knowledge.discovery,
         keeping=Keeping(
             off=frozenset(trash.ignore_kinds),

@@ -1,10 +1,11 @@
-"""Which kinds are watched at all."""
+"""Which kinds are watched at all, and which should be as soon as somebody knows them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from skoupa.judge.cascade import Blind
 from skoupa.kinds.naming import means
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
@@ -21,11 +22,36 @@ SHORT_LIVED: Final = frozenset(
 )
 
 
+# The same objects as Namespaces, under the same uids: who deletes one deletes the Namespace.
+_NAMESPACES_AGAIN: Final = frozenset({"projects.project.openshift.io"})
+
+
+NOT_READ_YET: Final = "it is new and not read yet"
+
+
 def watchable(discovery: Discovery, *, also: Sequence[str]) -> Iterator[Resource]:
     """The kinds that objects with a label can be of."""
     for resource in discovery.preferred():
-        if resource.may("list", "watch", "delete") and not left_out(resource, also=also):
+        if resource.qualified in _NAMESPACES_AGAIN or left_out(resource, also=also):
+            continue
+        if resource.may("list", "watch", "delete"):
             yield resource
+
+
+def new_kinds(known: Discovery, found: Discovery, *, also: Sequence[str]) -> list[Resource]:
+    """Kinds to watch that were not known; another version of one that was is none."""
+    before = {resource.qualified for resource in known.resources}
+    return [resource for resource in watchable(found, also=also) if resource.qualified not in before]
+
+
+def untold(discovery: Discovery, *, but: Collection[str]) -> dict[str, Blind]:
+    """Groups of whose kinds the server can't tell anything; `but` those whose feeds are open since it could."""
+    found = {}
+    for gap in discovery.gaps:
+        if gap.group not in but:
+            kinds = Resource(group=gap.group, version=gap.version, plural="*", kind="", namespaced=True)
+            found[kinds.qualified] = Blind(resource=kinds, why=gap.why, granted=True)
+    return found
 
 
 def left_out(resource: Resource, *, also: Sequence[str]) -> bool:

@@ -15,12 +15,13 @@ import msgspec
 
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.state import LARGEST_RUNS, State
-from skoupa.controller.weight import count_inside
+from skoupa.controller.weight import count_inside, uncounted
 from skoupa.errors import Forbidden, KindUnreadable, SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.brakes import holding
 from skoupa.judge.cascade import is_namespace
 from skoupa.judge.mechanism import Ruling, Run
+from skoupa.kinds.brake import Scope
 from skoupa.kinds.brake_effect import active
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
@@ -60,7 +61,7 @@ class _Known(msgspec.Struct):
 
 
 class Weighing:
-    """`trip` pulls a Brake; `may_go` says that nobody keeps or protects a row; `look_at` has objects judged anew.
+    """`trip` pulls a Brake and gives its name; `may_go` says that nobody keeps or protects a row; `look_at` has objects judged anew.
 
     `standing_by` says that another replica leads: then that one weighs. `behind` says why not all that a mechanism is
     interested in is known.
@@ -74,7 +75,7 @@ class Weighing:
         knowledge: Knowledge,
         ceilings: Ceilings,
         state: State,
-        trip: Callable[[Tripped], None],
+        trip: Callable[[Tripped], str],
         may_go: Callable[[Row, float], bool],
         look_at: Callable[[Iterable[Uid]], None],
         standing_by: Callable[[], bool],
@@ -164,7 +165,7 @@ class Weighing:
         self._runs = {key: known for key, known in self._runs.items() if key in begun}
 
     async def _weigh(self, ruling: Ruling, run: Run, known: _Known) -> None:
-        if known.stopped_by and self._stands(known.stopped_by):
+        if known.stopped_by and self._stands(known.stopped_by, run.rule):
             return
         if why := self._behind(ruling):
             raise KindUnreadable(f"not all that it may claim is known: {why}")
@@ -184,8 +185,7 @@ class Weighing:
         tripped = self._scales.weigh(load, totals=totals, largest=sized)
         known.weighed, known.trouble = True, ""
         if tripped is not None:
-            known.stopped_by = tripped.name
-            self._trip(tripped)
+            known.stopped_by = self._trip(tripped)
         else:
             known.stopped_by = ""
             known.admitted |= load.claimed
@@ -214,12 +214,13 @@ class Weighing:
 
     async def _parts(self, rows: Sequence[Row]) -> dict[Uid, Part]:
         weights = await count_inside(rows, client=self._client, discovery=self._knowledge.discovery)
+        ignore = self._settings.cascade.ignore_kinds
         parts = {}
         for row in rows:
             weight = weights.get(row.uid)
-            if weight is not None and weight.uncounted:
-                kind, why = next(iter(weight.uncounted.items()))
-                raise KindUnreadable(f"how many {kind} {row.name} takes along can't be counted ({why})")
+            gap = uncounted(weight, ignore=ignore) if weight is not None else ""
+            if gap:
+                raise KindUnreadable(f"what {row.name} takes along can't all be counted: {gap}")
             along = tuple(weight.objects.items()) if weight is not None else ()
             namespace = row.name if is_namespace(row) else row.namespace
             parts[row.uid] = Part(kind=row.resource.qualified, namespace=namespace, along=along)
@@ -258,9 +259,11 @@ class Weighing:
             # Who may write no state has none after a restart either.
             return
 
-    def _stands(self, brake: str) -> bool:
-        now = self._clock.now()
-        return any(one.name == brake and active(one, now) for one in self._knowledge.brakes.brakes)
+    def _stands(self, brake: str, rule: str) -> bool:
+        """Under that name, active, and still for this rule: somebody may have changed what it holds."""
+        now, scope = self._clock.now(), Scope(policy=rule)
+        brakes = self._knowledge.brakes.brakes
+        return any(one.name == brake and one.scope == scope and active(one, now) for one in brakes)
 
     def _is_held_by(self, brake: str, row: Row, claim: Claim, now: float) -> bool:
         return any(holding(hold) == brake for hold in self._knowledge.brake_guard.holds(row, claim, now))

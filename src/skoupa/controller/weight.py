@@ -7,15 +7,15 @@ read once for everything: each names the claim that it is bound to. What can't b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from skoupa.controller.watchable import SHORT_LIVED
-from skoupa.errors import ApiError, BadReply, SkoupaError, TimedOut
+from skoupa.errors import ApiError, BadReply, KindUnreadable, SkoupaError, TimedOut
 from skoupa.facts.rows import Row, Uid, pack_uid
-from skoupa.judge.cascade import is_definition, is_namespace
+from skoupa.judge.cascade import is_definition, is_namespace, waived_group
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import count, everything
@@ -99,6 +99,31 @@ async def count_inside(rows: Sequence[Row], *, client: Client, discovery: Discov
         for _ in range(COUNTS_AT_A_TIME):
             group.create_task(work())
     return weights
+
+
+def uncounted(weight: Weight, *, ignore: Collection[str]) -> str:
+    """What could not be counted and is not waived, and why; empty: all was."""
+    gaps = (
+        f"{kind} ({why})"
+        for kind, why in sorted(weight.uncounted.items())
+        if kind not in ignore and not waived_group(kind.partition(".")[2], ignore)
+    )
+    return ", ".join(gaps)
+
+
+async def weigh_whole(row: Row, *, client: Client, discovery: Discovery, ignore: Collection[str]) -> int:
+    """How much is in one row; raises where not all of that can be counted, for what nobody can weigh does not go."""
+    try:
+        weights = await count_inside([row], client=client, discovery=discovery)
+    except* SkoupaError as errors:
+        first = errors.exceptions[0]
+    else:
+        gap = uncounted(weights[row.uid], ignore=ignore)
+        if gap:
+            raise KindUnreadable(f"what {row.name} takes along can't all be counted: {gap}")
+        return weights[row.uid].total
+    # A count that got no answer is no delete that got none.
+    raise KindUnreadable(f"what {row.name} takes along can't be counted: {first}") from first
 
 
 def _inside(row: Row, discovery: Discovery) -> Iterator[Resource]:

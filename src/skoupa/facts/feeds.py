@@ -1,7 +1,8 @@
 """Keeps the store true: follows the watch of one kind and scope into it, and knows how good its knowledge is.
 
 One task per feed. A feed that was never synced, or has been behind, says so in its `health`: what it does not know must
-hold deletions, not allow them. Objects that arrived but could not be read are counted and named there too.
+hold deletions, not allow them. Objects that arrived but could not be read are counted and named there too. After an
+interruption what is kept is listed anew: that a watch stands again does not prove that the server has caught up.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from skoupa import names
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Extraction, pack_uid
 from skoupa.facts.store import Delta, FeedView, Store
@@ -21,7 +23,7 @@ from skoupa.kube.decoding import Undecodable
 from skoupa.kube.lines import Change
 from skoupa.kube.lists import EVERYWHERE, Scope
 from skoupa.kube.objects import METADATA, Partial
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import NAMESPACES, Resource
 
 UNREADABLE_KEPT: Final = 100
 
@@ -68,7 +70,14 @@ class Feed:
     async def run(self) -> None:
         """Follows for ever; when cancelled, what only this feed saw leaves the store."""
         view = self._store.add_feed(self.resource)
-        events = watch.watch(self._client, self.resource, METADATA, scope=self.scope, patience=self._patience)
+        events = watch.watch(
+            self._client,
+            self.resource,
+            METADATA,
+            scope=self.scope,
+            patience=self._patience,
+            anew=_kept_of(self.resource, self.scope),
+        )
         try:
             async with aclosing(events):
                 async for event in events:
@@ -105,6 +114,10 @@ class Feed:
                 return [delta for change in changes if (delta := self._apply(change, view))]
             case watched.Progressed(version):
                 self._heard(version)
+            case watched.Reread(objects, undecodable):
+                self._note(undecodable)
+                rows = (self._extraction.row(self.resource, found) for found in objects)
+                return [delta for row in rows if (delta := store.changed(view, row))]
             case watched.Resumed():
                 self._caught_up("")
             case watched.Interrupted(error, _):
@@ -139,3 +152,10 @@ class Feed:
             room = UNREADABLE_KEPT - len(self.health.unreadable)
             self.health.unreadable.extend(undecodable[:room])
             self._on_health()
+
+
+def _kept_of(resource: Resource, scope: Scope) -> Scope | None:
+    """Which of what a feed sees is kept. Of Namespaces it is all: what is written on them concerns all that is in them."""
+    if scope.labels == names.KEEP_LABEL or (not scope.labels and resource.qualified == NAMESPACES.qualified):
+        return scope
+    return None if scope.labels else msgspec.structs.replace(scope, labels=names.KEEP_LABEL)

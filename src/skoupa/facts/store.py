@@ -4,7 +4,8 @@ Several feeds may see one object (a label-selected one and one of the whole kind
 one feed sees it: DELETED, or a new list without it, on one feed ends only that feed's sight of it. The newest
 resourceVersion wins, whichever feed brings it. A new list is a swap: until it is complete the old knowledge stands, and
 a list that breaks off half-way leaves nothing behind. Two versions of a kind are the same objects: feeds of both may be
-open while one takes over from the other.
+open while one takes over from the other. A Namespace that is served as another kind too, under the same uid, is known as a
+Namespace alone: under its other name nobody would know what is in it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from skoupa.facts.rows import Row, Uid, is_newer
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import NAMESPACES, Resource
 
 
 class Delta(msgspec.Struct, frozen=True, gc=False):
-    """How knowledge of one object changed: appeared (no `before`), changed, or disappeared (no `after`)."""
+    """How knowledge of one object changed: appeared (no `before`), changed, or disappeared (no `after`).
+
+    `unfollowed`: it disappeared only because nobody follows it any more.
+    """
 
     before: Row | None
     after: Row | None
+    unfollowed: bool = False
 
 
 class FeedView:
@@ -63,9 +68,11 @@ class Store:
     def of_kind(self, resource: Resource) -> Iterator[Row]:
         feeds = self._feeds.get(resource.qualified, [])
         if len(feeds) == 1 and feeds[0].arriving is None:
-            return (self._rows[uid] for uid in feeds[0].seen)
-        uids = {uid for feed in feeds for uid in (*feed.seen, *(feed.arriving or ()))}
-        return (self._rows[uid] for uid in uids)
+            uids = feeds[0].seen
+        else:
+            uids = {uid for feed in feeds for uid in (*feed.seen, *(feed.arriving or ()))}
+        # One that another kind has too, under the same uid, may have left by that one.
+        return (row for uid in uids if (row := self._rows.get(uid)) is not None)
 
     def add_feed(self, resource: Resource) -> FeedView:
         feed = FeedView(resource)
@@ -80,7 +87,10 @@ class Store:
         if not self._feeds[kind]:
             del self._feeds[kind]
         feed.seen, feed.arriving = set(), None
-        return [*self._drop_unseen(feed.resource, lost), *self._hand_over(feed.resource, lost)]
+        dropped = (
+            Delta(delta.before, None, unfollowed=True) for delta in self._drop_unseen(feed.resource, lost)
+        )
+        return [*dropped, *self._hand_over(feed.resource, lost)]
 
     def _hand_over(self, resource: Resource, uids: Iterable[Uid]) -> Iterator[Delta]:
         """What was read in a version that nobody reads any more is named by the version that somebody does."""
@@ -104,6 +114,8 @@ class Store:
         assert feed.arriving is not None, "a list brings objects after begin()"
         deltas = []
         for row in rows:
+            if self._is_namespace_by_another_name(row):
+                continue
             feed.arriving.add(row.uid)
             if delta := self._learn(row):
                 deltas.append(delta)
@@ -117,6 +129,8 @@ class Store:
         return self._drop_unseen(feed.resource, lost)
 
     def changed(self, feed: FeedView, row: Row) -> Delta | None:
+        if self._is_namespace_by_another_name(row):
+            return None
         feed.seen.add(row.uid)
         return self._learn(row)
 
@@ -127,16 +141,33 @@ class Store:
 
     def refresh(self, row: Row) -> Delta | None:
         """A newer state that was read beside the feeds; objects that no feed sees stay unknown."""
-        return self._learn(row) if row.uid in self._rows else None
+        if row.uid not in self._rows or self._is_namespace_by_another_name(row):
+            return None
+        return self._learn(row)
+
+    def _is_namespace_by_another_name(self, row: Row) -> bool:
+        known = self._rows.get(row.uid)
+        if known is None or known.resource is row.resource:
+            return False
+        return _is_namespace(known) and not _is_namespace(row)
 
     def _learn(self, row: Row) -> Delta | None:
         known = self._rows.get(row.uid)
-        if known is not None and (not is_newer(row, known) or row == known):
-            return None
+        if known is not None:
+            if known.resource is not row.resource and _is_namespace(row) and not _is_namespace(known):
+                self._lose_sight_as(known)
+            elif not is_newer(row, known) or row == known:
+                return None
         self._rows[row.uid] = row
         if known is None and self._by_namespace is not None:
             self._by_namespace.setdefault(row.namespace, set()).add(row.uid)
         return Delta(known, row)
+
+    def _lose_sight_as(self, other: Row) -> None:
+        for feed in self._feeds.get(other.resource.qualified, ()):
+            feed.seen.discard(other.uid)
+            if feed.arriving is not None:
+                feed.arriving.discard(other.uid)
 
     def _drop_unseen(self, resource: Resource, uids: Iterable[Uid]) -> list[Delta]:
         feeds = self._feeds.get(resource.qualified, [])
@@ -144,13 +175,18 @@ class Store:
         for uid in uids:
             if any(feed.sees(uid) for feed in feeds):
                 continue
-            row = self._rows.pop(uid, None)
-            if row is None:
+            row = self._rows.get(uid)
+            if row is None or (row.resource is not resource and row.resource.qualified != resource.qualified):
                 continue
+            del self._rows[uid]
             if self._by_namespace is not None:
                 _take_out(self._by_namespace, row.namespace, uid)
             deltas.append(Delta(row, None))
         return deltas
+
+
+def _is_namespace(row: Row) -> bool:
+    return row.resource.kind == NAMESPACES.kind and not row.resource.group
 
 
 def _take_out(index: dict[str, set[Uid]], key: str, uid: Uid) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
 from skoupa.errors import UsageError
 from skoupa.install.labelling import Manifest, manifest
+from skoupa.ledger.dsn import is_usual
 from skoupa.ledger.opening import is_shared
 from skoupa.settings import Settings
 
@@ -32,7 +33,7 @@ _ROLLING: Final = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%",
 def placed(settings: Settings) -> Settings:
     """The settings with the ledger on the volume, where they say nothing else."""
     ledger = settings.ledger
-    if is_shared(ledger.dsn) and urlsplit(ledger.dsn).password is not None:
+    if is_shared(ledger.dsn) and _may_have_password(ledger.dsn):
         raise UsageError(
             "ledger.dsn has a password, and the settings become a ConfigMap that many can read",
             advice=f"leave the password out here and create it as a Secret: kubectl create secret generic {SECRET} "
@@ -42,6 +43,15 @@ def placed(settings: Settings) -> Settings:
         return settings
     place = msgspec.structs.replace(ledger, dsn=f"{DIRECTORY}/ledger.db")
     return msgspec.structs.replace(settings, ledger=place)
+
+
+def _may_have_password(dsn: str) -> bool:
+    """As one of its options too; in an address that does not look as usual it can be anywhere."""
+    if not is_usual(dsn):
+        return True
+    parts = urlsplit(dsn)
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    return parts.password is not None or any("password" in name.lower() for name, _ in options)
 
 
 def replicas_of(settings: Settings, asked: int | None) -> int:

@@ -14,7 +14,7 @@ import msgspec
 from skoupa.facts.rows import Row
 from skoupa.kinds.brake_effect import active, covers, next_change, scope_text
 from skoupa.kinds.brake_reading import Brake
-from skoupa.model.reasons import Reason, reason
+from skoupa.model.reasons import Reason, reason, render
 from skoupa.model.verdicts import Claim, Hold
 
 
@@ -59,6 +59,15 @@ class BrakeGuard:
                 until = span.end if math.isfinite(span.end) else None
                 yield Hold(reason=told(brake), until=until)
 
+    def namespaces(self, claim: Claim, now: float) -> set[str]:
+        """Those in which something stands still now."""
+        pulled, moment = self._pulled(), max(now, claim.due)
+        return {
+            brake.scope.namespace
+            for brake in pulled.brakes
+            if brake.scope.namespace is not None and self._span(brake, moment, pulled).active
+        }
+
     def _span(self, brake: Brake, moment: float, pulled: Pulled) -> _Span:
         if pulled is not self._seen:
             self._seen, self._spans = pulled, {}
@@ -86,9 +95,20 @@ def told(brake: Brake) -> Reason:
     return reason("brake", name=brake.name, why=brake.reason or f"the Brake of {scope_text(brake.scope)}")
 
 
+def braked_inside(hold: Hold, what: str) -> Hold:
+    """A Hold on `what`, as one on what would take it along."""
+    if is_brake(hold):
+        why = reason("brake-inside", object=what, **dict(hold.reason.facts))
+    else:
+        why = reason("protects-inside", object=what, why=render(hold.reason))
+    return Hold(reason=why, until=hold.until)
+
+
 def holding(hold: Hold) -> str:
-    """The name of the Brake behind a Hold; empty: it is none."""
-    return next((value for key, value in hold.reason.facts if key == "name"), "") if is_brake(hold) else ""
+    """The name of the Brake behind a Hold, also where it is on something that would go along; empty: it is none."""
+    if hold.reason.code not in {"brake", "brake-inside"}:
+        return ""
+    return next((value for key, value in hold.reason.facts if key == "name"), "")
 
 
 def is_brake(hold: Hold) -> bool:

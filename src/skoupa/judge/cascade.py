@@ -1,7 +1,8 @@
 """Kept objects hold what would take them along: their Namespace, their CRD, their owners up the chain.
 
 Nobody walks down a cascade: kept objects are few and known (a feed of their own per kind), so each is asked what it
-hangs on. Where kept objects of a kind can't be read, everything that might take one along is held.
+hangs on. Where kept objects of a kind can't be read, everything that might take one along is held: by a kind that could be
+read if only it answered, everything that could own one; by one that nobody may read, what owns it as a rule.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.facts.rows import Row, Uid
-from skoupa.judge.owning import might_own
+from skoupa.judge.owning import could_own, might_own
 from skoupa.judge.protection import finite, kept_until
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from skoupa.model.reasons import Reason, reason
@@ -44,11 +45,17 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Blind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind whose kept objects can't be read. `behind`: they were, and what happened since is not known."""
+    """A kind whose kept objects can't be read. `behind`: they were, and what happened since is not known.
+
+    `granted`: they may be read, so that nobody has decided to do without them.
+    """
 
     resource: Resource
     why: str
     behind: bool = False
+    granted: bool = False
+    # Where that is so; empty: everywhere.
+    namespace: str = ""
 
 
 class CascadeGuard:
@@ -75,17 +82,19 @@ class CascadeGuard:
         yield from self._unseen(row, cascades=cascades)
 
     def _unseen(self, row: Row, *, cascades: bool) -> Iterator[Hold]:
-        blind = [
-            found
-            for found in self._blind()
-            if _might_contain(row, found.resource) or (cascades and might_own(row.resource, found.resource))
-        ]
-        if not blind:
-            return
-        for code, behind in (("keeps-unknown", False), ("keeps-behind", True)):
-            some = [found for found in blind if found.behind == behind]
+        unknown: list[Blind] = []
+        behind: list[Blind] = []
+        for found in self._blind():
+            if found.namespace and _reach(row) not in {"", found.namespace}:
+                continue
+            if _as_a_rule(row, found.resource, cascades=cascades):
+                (behind if found.behind else unknown).append(found)
+            elif cascades and (found.behind or found.granted) and could_own(row.resource, found.resource):
+                # That concerns nearly everything, so it is told once, with the kind.
+                behind.append(found)
+        for code, some in (("keeps-unknown", unknown), ("keeps-behind", behind)):
             if some:
-                kinds = ", ".join(sorted(found.resource.qualified for found in some))
+                kinds = ", ".join(sorted({found.resource.qualified for found in some}))
                 yield Hold(reason=reason(code, kinds=kinds, why=some[0].why))
 
 
@@ -110,6 +119,11 @@ def might_be_above(row: Row, kept: Kept) -> bool:
     return ancestry.beyond_namespace or not is_namespace(row)
 
 
+def _reach(row: Row) -> str:
+    """The namespace of what it can take along; empty: any."""
+    return row.name if is_namespace(row) else row.namespace
+
+
 def _unknown(kept: Kept) -> Reason:
     if kept.ancestry.unread:
         return reason("owners-unread", object=called(kept.row))
@@ -117,10 +131,14 @@ def _unknown(kept: Kept) -> Reason:
     return reason("keeps-unknown", kinds=owners, why=kept.ancestry.unknown)
 
 
-def _might_contain(row: Row, resource: Resource) -> bool:
-    if is_namespace(row):
-        return resource.namespaced
-    return is_definition(row) and row.name == resource.qualified
+def _as_a_rule(row: Row, resource: Resource, *, cascades: bool) -> bool:
+    """Whether it takes such objects along without anybody having to write an unusual owner reference."""
+    if is_definition(row):
+        # Whatever it defines is a custom kind, which may own anything, and goes by a delete of its own.
+        return True
+    if is_namespace(row) and resource.namespaced:
+        return True
+    return cascades and might_own(row.resource, resource)
 
 
 def waived(resource: Resource, ignore: Collection[str]) -> bool:

@@ -1,8 +1,8 @@
-"""Which kinds own which by themselves: what a delete may take along although nobody can read it.
+"""Which kinds own which: what a delete may take along although nobody can read it.
 
 Only asked about kinds whose kept objects can't be read; where they can, each says itself on whom it hangs. People may
-write an owner reference from anything to anything: for built-in owners that is not reckoned with here, because an install
-that may read few kinds could delete nothing else.
+write an owner reference from anything to anything (`could_own`). Where the right to read was never granted that is not
+reckoned with for built-in owners (`might_own`), because an install that may read few kinds could delete nothing else.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ _OWNED: Final[dict[str, frozenset[str]]] = {
     ),
     "endpoints": frozenset({"endpointslices.discovery.k8s.io"}),
     "services": frozenset({"endpointslices.discovery.k8s.io"}),
+    # Without an owner reference: the controller of tokens does it.
+    "serviceaccounts": frozenset({"secrets"}),
     "nodes": frozenset(
         {
             "csinodes.storage.k8s.io",
@@ -55,10 +57,14 @@ def _all_owned(kind: str) -> frozenset[str]:
 _TAKEN_ALONG: Final = {kind: _all_owned(kind) for kind in _OWNED}
 
 
+def could_own(owner: Resource, owned: Resource) -> bool:
+    """Whether the garbage collector would follow an owner reference at all: within a namespace, or to one of none."""
+    return owned.namespaced or not owner.namespaced
+
+
 def might_own(owner: Resource, owned: Resource) -> bool:
     """Whether deleting an object of one kind may take along objects of the other, however far down its owners go."""
     known = _TAKEN_ALONG.get(owner.qualified)
     if known is not None:
         return owned.qualified in known
-    # An owner lives in the same namespace, or in none.
-    return owner.group not in BUILT_IN_GROUPS and (owned.namespaced or not owner.namespaced)
+    return owner.group not in BUILT_IN_GROUPS and could_own(owner, owned)

@@ -245,7 +245,8 @@ def _of_refresh(row: Row, key: str, now: float, *, counts: bool) -> Iterator[Rea
         if counts:
             yield reason("refreshed-invalid", key=key, value=refreshed, instead=moment.instead)
     elif moment > now:
-        yield reason("refreshed-ahead", key=key, value=refreshed)
+        code = "refreshed-ahead" if row.refresh_written else "refreshed-ahead-unwritten"
+        yield reason(code, key=key, value=refreshed)
     elif moment < row.created - _REFRESHED_WITH_IT_SECONDS:
         yield reason("refreshed-before", key=key, value=refreshed)
 

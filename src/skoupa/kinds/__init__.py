@@ -1,7 +1,7 @@
 """kinds/: the kinds that Skoupa brings along, each declared once as Structs.
 
 `schema` and `definition` make CustomResourceDefinitions of them, `reading` turns an API object back into values with errors
-that say what to write. `brake` is the first kind. What a kind does is decided elsewhere; here is what it says.
+that say what to write. `brake` is our own, `policies/` are Kyverno's. What a kind does is decided elsewhere; here is what it says.
 """
 
 from __future__ import annotations

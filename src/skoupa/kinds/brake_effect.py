@@ -7,12 +7,15 @@ object by object. Nothing here knows who pulled the Brake or how much it holds.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from skoupa.errors import UnknownKind
 from skoupa.expr.cron import following, latest
 from skoupa.kinds.brake import Scope
 from skoupa.kinds.brake_reading import Brake
 from skoupa.kinds.naming import defines, means
+from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 
 # A window whose begin and end fall together stays open; this many of them in a row, and nobody knows when it ends.
@@ -55,6 +58,25 @@ def next_change(brake: Brake, now: float) -> float | None:
         return moment
     # Outside its window it just stays open.
     return brake.until if active(brake, now) else None
+
+
+def missing_kind(scope: Scope, discovery: Discovery, *, defined: Iterable[str] = ()) -> str:
+    """Says that there is no such kind, with the nearest; empty: there is, it names none, or nobody can tell.
+
+    `defined` are names of definitions of which perhaps no version is served: those stand still with their kind.
+    """
+    wanted = scope.kind
+    if wanted is None or discovery.gaps or not discovery.resources:
+        return ""
+    if any(means(wanted, one) for one in discovery.resources):
+        return ""
+    if any(defines(wanted, name) for name in (*(one.qualified for one in discovery.resources), *defined)):
+        return ""
+    try:
+        advice = f"did you mean {discovery.resolve(wanted).qualified}?"
+    except UnknownKind as error:
+        advice = error.advice
+    return f"there is no kind {wanted} in this cluster: {advice}"
 
 
 def scope_text(scope: Scope) -> str:

@@ -30,10 +30,14 @@ DELETE_TIMEOUT_SECONDS: Final = 65.0
 
 
 class Deleted(msgspec.Struct, frozen=True, kw_only=True):
-    """What a delete left: nothing, or an object that is terminating until its finalizers are done."""
+    """What a delete left: nothing, or an object that is terminating until its finalizers are done.
+
+    Not `answered`: no answer came to it, and then the object was not there any more.
+    """
 
     gone: bool
     remaining: Partial | None = None
+    answered: bool = True
 
 
 class Client:
@@ -48,7 +52,9 @@ class Client:
         """Sends a request and raises what the server refused as an `ApiError`."""
         response = await self.transport.send(request)
         if response.status >= 400:
-            raise refusal(response.status, response.headers, response.body, doing=doing)
+            error = refusal(response.status, response.headers, response.body, doing=doing)
+            error.after_silence = response.after_silence
+            raise error
         if response.status >= 300:
             # Only the host: the rest of such an address is often a token.
             where = urlsplit(response.headers.get("location", "")).netloc or "nowhere"
@@ -241,7 +247,12 @@ class Client:
             repeatable=True,
             still_wanted=still_wanted,
         )
-        response = await self.ask(request, doing=doing)
+        try:
+            response = await self.ask(request, doing=doing)
+        except NotFound as error:
+            if error.after_silence:
+                return Deleted(gone=True, answered=False)
+            raise
         found = decode(response.body, _DeleteReply, doing=doing)
         if found.gone:
             return Deleted(gone=True)

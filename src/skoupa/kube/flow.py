@@ -27,6 +27,8 @@ from skoupa.kube.transport import Request, Response, Stream, Transport
 LONGEST_PATIENCE_SECONDS: Final = 30.0
 LONGEST_PATIENCE_FOR_ONE_SECONDS: Final = 5.0
 _BY_WEBHOOK: Final = b"admission webhook"
+# Before anything was done.
+_WEBHOOK_UNASKED: Final = b"failed calling webhook"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +63,9 @@ class Flow:
         backoff = Backoff(self._clock, first=0.2, cap=5.0)
         # What the try before came to: only who never sent anything may say that nothing was sent.
         before: Response | SkoupaError | None = None
+        # A try that was sent and had no answer; what follows can't speak for it.
+        unanswered: SkoupaError | None = None
+        failed = False
         for left in range(self._limits.tries - 1, -1, -1):
             turn = _Turn(self._width, self._limits.turn_seconds)
             try:
@@ -74,22 +79,27 @@ class Flow:
                 finally:
                     turn.end()
             except SkoupaError as error:
+                if isinstance(error, Disconnected | TimedOut):
+                    unanswered = error
                 if not left or turn.over or not _may_repeat_after(error, request):
-                    raise
+                    raise (unanswered or error) from None
                 before = error
                 await self._clock.sleep(backoff.next())
                 continue
             asked = _patience(response)
             too_long = asked > LONGEST_PATIENCE_FOR_ONE_SECONDS and not _concerns_all(response)
             if not left or too_long or turn.over or not _may_repeat(response, request):
+                if response.status >= 400 and (unanswered is not None or failed):
+                    return msgspec.structs.replace(response, after_silence=True)
                 return response
+            failed = failed or (response.status >= 500 and _WEBHOOK_UNASKED not in response.body)
             before = response
             # Zero seconds is no time to wait, and hammering would be no answer to it.
             if not asked:
                 await self._clock.sleep(backoff.next())
             elif not _concerns_all(response):
                 await self._clock.sleep(asked)
-        return _given_up(request, before)
+        return _given_up(request, unanswered or before)
 
     async def _timed(self, request: Request, turn: _Turn) -> Response:
         started = self._clock.monotonic()

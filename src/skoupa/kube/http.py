@@ -22,6 +22,7 @@ from skoupa.errors import BadReply, Disconnected, SkoupaError, TimedOut, Unreach
 from skoupa.kube.login.connection import Connection
 from skoupa.kube.login.credentials import Credentials
 from skoupa.kube.login.secret import Secret
+from skoupa.kube.sockets import watchful
 from skoupa.kube.transport import Request, Response
 
 # Reads of 64 KiB carry a page of a list in a few hundred pieces; aiohttp's own timeouts are off, the Clock's are used.
@@ -105,7 +106,7 @@ class HttpTransport:
         if self._session is None:
             # No limit on connections: each watch holds one for good, and `flow` bounds the rest.
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60, socket_factory=watchful),
                 timeout=_NO_TIMEOUT,
                 read_bufsize=_READ_SIZE,
                 cookie_jar=aiohttp.DummyCookieJar(),

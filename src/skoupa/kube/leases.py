@@ -16,7 +16,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.clock import Clock
-from skoupa.errors import AlreadyExists, Conflict, LeaseLost, NotFound, SkoupaError, TimedOut
+from skoupa.errors import AlreadyExists, Conflict, LeaseLost, NotFound, SkoupaError, TimedOut, Withdrawn
 from skoupa.kube.client import Client
 from skoupa.kube.objects import Metadata, View
 from skoupa.kube.resources import LEASES
@@ -222,18 +222,27 @@ class Fence:
         if request.method == "GET" or request.verb == "review":
             return await self._inner.send(request)
         if not self._election.leading:
-            raise LeaseLost(
-                f"{request.verb} {request.kind}: not sent, another replica may be leading",
-                advice="nothing to do: the leader goes on with it",
-            )
+            raise _lost(request)
+        wanted, lost = request.still_wanted, False
+
+        def still_ours() -> bool:
+            nonlocal lost
+            # A process that was stopped for a while goes on with what it was at before it hears of any timer.
+            lost = not self._election.leading
+            return not lost and (wanted is None or wanted())
+
         try:
             # Not the Clock's, which can't be moved; both run on the time of the event loop.
             async with asyncio.timeout(self._election.seconds_left()) as limit:
                 self._limits.add(limit)
                 try:
-                    return await self._inner.send(request)
+                    return await self._inner.send(msgspec.structs.replace(request, still_wanted=still_ours))
                 finally:
                     self._limits.discard(limit)
+        except Withdrawn as error:
+            if lost:
+                raise _lost(request) from error
+            raise
         except TimeoutError as error:
             raise TimedOut(
                 f"{request.verb} {request.kind}: no answer before the lease ran out",
@@ -255,3 +264,10 @@ class Fence:
 
     async def close(self) -> None:
         await self._inner.close()
+
+
+def _lost(request: Request) -> LeaseLost:
+    return LeaseLost(
+        f"{request.verb} {request.kind}: not sent, another replica may be leading",
+        advice="nothing to do: the leader goes on with it",
+    )

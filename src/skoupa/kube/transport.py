@@ -37,11 +37,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer with its whole body; header names are lower case."""
+    """An answer with its whole body; header names are lower case.
+
+    `after_silence`: the request was sent before, and nobody knows what came of that.
+    """
 
     status: int
     headers: Mapping[str, str] = {}
     body: bytes = b""
+    after_silence: bool = False
 
 
 class Stream(Protocol):

@@ -3,21 +3,20 @@
 Contract (kube-rs' `watcher` is the model). `Begun` voids what the reader knew, `Listed` brings objects, `Synced` makes
 them the truth in one swap; from then on `Changed`. A cut connection resumes where it was; a 410 starts over with
 `Begun`. Each change arrives once. `Interrupted` says that the feed is behind and why, and the next event of another
-type ends that; where nothing changed meanwhile it is `Resumed`. The stream itself never ends and never raises for the
-server's sake: a reader that does not want to wait for a 403 to change stops reading.
+type ends that; where nothing changed meanwhile it is `Resumed`. That rests on what the server says, which may itself be
+behind: what a reader must not miss (`anew`) is listed once more first. The stream itself never ends and never raises for
+the server's sake: a reader that does not want to wait for a 403 to change stops reading.
 One task per watch. How long a silent connection is believed in is in `Patience`.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from skoupa.clock import Clock
 from skoupa.errors import (
     ApiError,
     BadRequest,
@@ -33,16 +32,25 @@ from skoupa.kube.lines import Batch, LineReader
 from skoupa.kube.lists import EVERYWHERE, PAGE_SIZE, Scope, pages
 from skoupa.kube.objects import View
 from skoupa.kube.resources import Resource
+from skoupa.kube.settling import settling as until_settled
 from skoupa.kube.transport import Request, Stream
-from skoupa.kube.watched import Begun, Changed, Interrupted, Listed, Progressed, Resumed, Synced, WatchEvent
+from skoupa.kube.watched import (
+    Begun,
+    Changed,
+    Interrupted,
+    Listed,
+    Progressed,
+    Reread,
+    Resumed,
+    Synced,
+    WatchEvent,
+)
 
 T = TypeVar("T")
 
 # A watch that the server ends sooner than this without a word is refused in all but name.
 SHORTEST_WATCH_SECONDS: Final = 1.0
 REFUSAL_SECONDS: Final = 10.0
-# What happened while the connection was down is sent at once when it stands again: silence means that nothing did.
-SETTLE_SECONDS: Final = 1.0
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,15 +77,17 @@ async def watch(
     scope: Scope = EVERYWHERE,
     page_size: int = PAGE_SIZE,
     patience: Patience = PATIENCE,
+    anew: Scope | None = None,
 ) -> AsyncGenerator[WatchEvent[T], None]:
-    feed = _Feed(client, resource, view, scope=scope, page_size=page_size, patience=patience)
+    """`anew` are objects of the scope that are listed again after each interruption; all of them: it starts over."""
+    feed = _Feed(client, resource, view, scope=scope, page_size=page_size, patience=patience, anew=anew)
     backoff = Backoff(client.clock)
     while True:
         try:
             begun, brought = client.clock.monotonic(), False
             async with aclosing(feed.follow()) as events:
                 async for event in events:
-                    brought = brought or not isinstance(event, Begun | Listed)
+                    brought = brought or not isinstance(event, Begun | Listed | Reread)
                     # Lists that never complete, or expire as soon as they have, must back off further each time.
                     if isinstance(event, Changed | Progressed):
                         backoff.reset()
@@ -112,10 +122,12 @@ class _Feed(Generic[T]):
         scope: Scope,
         page_size: int,
         patience: Patience,
+        anew: Scope | None,
     ) -> None:
         self._client = client
         self._resource = resource
         self._view = view
+        self._anew = anew
         self._scope = scope
         self._page_size = page_size
         self._patience = patience
@@ -135,6 +147,9 @@ class _Feed(Generic[T]):
 
     def interrupted(self, error: SkoupaError, wait: float) -> Interrupted:
         self._behind = True
+        if self._anew == self._scope and self._client.streams_lists:
+            # One request, as much as to go on: a list and the watch after it.
+            self.forget()
         return Interrupted(error, wait)
 
     def refused_streaming(self, error: SkoupaError) -> bool:
@@ -163,9 +178,17 @@ class _Feed(Generic[T]):
             async for batch in batches:
                 if batch is None:
                     yield Resumed()
+                elif isinstance(batch, Reread):
+                    yield batch
                 else:
                     for event in self._told(batch):
                         yield event
+
+    async def _reread(self, scope: Scope) -> AsyncGenerator[Reread[T], None]:
+        listing = pages(self._client, self._resource, self._view, scope=scope, page_size=self._page_size)
+        async with aclosing(listing):
+            async for page in listing:
+                yield Reread(page.items, page.undecodable)
 
     async def _paged(self) -> AsyncGenerator[WatchEvent[T], None]:
         version = ""
@@ -191,7 +214,7 @@ class _Feed(Generic[T]):
         self._list_ends = self._client.clock.monotonic() + self._patience.streamed_list
         async with aclosing(self._batches(query)) as batches:
             async for batch in batches:
-                assert batch is not None, "a list does not resume"
+                assert isinstance(batch, Batch), "a list does not resume"
                 if self._version:
                     for event in self._told(batch):
                         yield event
@@ -216,7 +239,7 @@ class _Feed(Generic[T]):
         elif batch.version:
             yield Progressed(batch.version)
 
-    async def _batches(self, query: Query) -> AsyncGenerator[Batch[T] | None, None]:
+    async def _batches(self, query: Query) -> AsyncGenerator[Batch[T] | Reread[T] | None, None]:
         """What the connection brings, a batch for each piece that the network delivers; None: it has settled."""
         request = Request(
             path=self._resource.path(namespace=self._scope.namespace),
@@ -232,8 +255,13 @@ class _Feed(Generic[T]):
                 raise refusal(stream.status, stream.headers, body, doing=self.doing)
             reader = LineReader(self._view, doing=self.doing)
             settling, self._behind = self._behind and not self.listing, False
+            if settling and self._anew is not None:
+                # Not before the watch stands: a server that refuses it would be asked for the list at every try.
+                async with aclosing(self._reread(self._anew)) as pages_again:
+                    async for page in pages_again:
+                        yield page
             pieces = stream.chunks()
-            async with aclosing(_settling(pieces, self._client.clock) if settling else pieces) as chunks:
+            async with aclosing(until_settled(pieces, self._client.clock) if settling else pieces) as chunks:
                 while (chunk := await self._next(chunks)) is not None:
                     if not chunk:
                         yield None
@@ -273,25 +301,6 @@ class _Feed(Generic[T]):
     def _watch_query(self) -> Query:
         query = (*self._scope.query(), ("watch", "1"), ("allowWatchBookmarks", "true"))
         return (*query, ("resourceVersion", self._version)) if self._version else query
-
-
-async def _settling(chunks: AsyncGenerator[bytes, None], clock: Clock) -> AsyncGenerator[bytes, None]:
-    """The same pieces, with an empty one before them where the first does not come at once."""
-    async with aclosing(chunks):
-        first = asyncio.ensure_future(anext(chunks, None))
-        try:
-            try:
-                async with clock.timeout(SETTLE_SECONDS):
-                    await asyncio.shield(first)
-            except TimeoutError:
-                yield b""
-            chunk = await first
-        finally:
-            first.cancel()
-            await asyncio.wait([first])
-        while chunk is not None:
-            yield chunk
-            chunk = await anext(chunks, None)
 
 
 Query = tuple[tuple[str, str], ...]

@@ -39,6 +39,13 @@ class Progressed(msgspec.Struct, frozen=True):
     resource_version: str
 
 
+class Reread(msgspec.Struct, Generic[T], frozen=True):
+    """After `Interrupted`: some of the objects as they are now. The feed is behind until the next event."""
+
+    objects: list[T]
+    undecodable: tuple[Undecodable, ...] = ()
+
+
 class Resumed(msgspec.Struct, frozen=True):
     """After `Interrupted`: the connection stands again and brought nothing, so what is known is true again."""
 
@@ -50,4 +57,4 @@ class Interrupted(msgspec.Struct, frozen=True):
     wait: float
 
 
-WatchEvent = Begun | Listed[T] | Synced | Changed[T] | Progressed | Resumed | Interrupted
+WatchEvent = Begun | Listed[T] | Synced | Changed[T] | Progressed | Reread[T] | Resumed | Interrupted

@@ -23,6 +23,7 @@ _ADVICE: Final = (
     ("disk I/O", "look at the volume it is on"),
 )
 _BROKEN: Final = ("not a database", "malformed")
+_HEADER_BYTES: Final = 100
 
 
 class Connection:
@@ -33,14 +34,28 @@ class Connection:
         self.number: int | None = None
         self._path = path
         self._file = path.stat()
+        self._had_header = False
 
     @property
     def stale(self) -> bool:
-        """Whether the file was moved away or replaced: SQLite would go on writing where nobody looks."""
+        """Whether the file was moved away or replaced: SQLite would go on writing where nobody looks.
+
+        Raises LedgerUnusable where somebody emptied it: SQLite would go on with what it remembers, and lose all of it.
+        """
         try:
-            return not os.path.samestat(self._path.stat(), self._file)
+            found = self._path.stat()
         except FileNotFoundError:
             return True
+        if not os.path.samestat(found, self._file):
+            return True
+        has_header = found.st_size >= _HEADER_BYTES
+        if self._had_header and not has_header:
+            raise LedgerUnusable(
+                f"the ledger {self._path} was emptied while it was in use",
+                advice="put a backup in its place, or remove it: a new one is begun then; nothing is deleted meanwhile",
+            )
+        self._had_header = has_header
+        return False
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Cursor]:

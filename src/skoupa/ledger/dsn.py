@@ -25,6 +25,11 @@ _SPELLING: Final = (
 )
 
 
+def is_usual(dsn: str) -> bool:
+    """Whether its parts can be told apart."""
+    return _USUAL.fullmatch(dsn) is not None
+
+
 def shown(dsn: str) -> str:
     """Who may see it: anybody."""
     usual = _USUAL.fullmatch(dsn)

@@ -16,6 +16,7 @@ class NoStore:
 
     def __init__(self, *, cluster: str) -> None:
         self.cluster = cluster
+        self.remark = ""
 
     async def open(self) -> None:
         pass
@@ -41,7 +42,7 @@ class NoStore:
     async def get(self, entry_id: str) -> Entry | None:  # noqa: ARG002 - of the Protocol
         return None
 
-    async def untold(self, *, limit: int = 1000) -> list[Entry]:  # noqa: ARG002 - of the Protocol
+    async def untold(self, *, limit: int = 1000, after: Place | None = None) -> list[Entry]:  # noqa: ARG002 - of the Protocol
         return []
 
     async def tally(self, since: float) -> list[Tally]:  # noqa: ARG002 - of the Protocol

@@ -57,6 +57,7 @@ class PostgresStore:
         statement_seconds: float = STATEMENT_SECONDS,
     ) -> None:
         self.cluster = cluster
+        self.remark = ""
         self.where = shown(dsn)
         self._dsn = dsn
         self._writable = writable
@@ -94,7 +95,7 @@ class PostgresStore:
 
     async def open_entries(self) -> list[Entry]:
         async with self._connection() as (connection, number):
-            return await _entries(connection, reading.open_query(number))
+            return sorted(await _entries(connection, reading.open_query(number)), key=reading.age)
 
     async def find(
         self, wish: Wish = EVERYTHING, *, limit: int = 100, before: Place | None = None
@@ -107,9 +108,9 @@ class PostgresStore:
         found = await self.find(Wish(id=entry_id), limit=1)
         return found[0] if found else None
 
-    async def untold(self, *, limit: int = 1000) -> list[Entry]:
+    async def untold(self, *, limit: int = 1000, after: Place | None = None) -> list[Entry]:
         async with self._connection() as (connection, number):
-            return await _entries(connection, reading.untold_query(number, limit=limit))
+            return await _entries(connection, reading.untold_query(number, limit=limit, after=after))
 
     async def tally(self, since: float) -> list[Tally]:
         async with self._connection() as (connection, number):

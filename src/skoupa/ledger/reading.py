@@ -28,7 +28,11 @@ _COLUMNS: Final = (
 _SELECT: Final = (
     f"SELECT {_COLUMNS} FROM skoupa_entries AS e JOIN skoupa_clusters AS c ON c.number = e.cluster"  # noqa: S608 - constants
 )
-_TALLY: Final = "SELECT at, mechanism, rule, run, namespace, resource, weight FROM skoupa_entries"
+# A Namespace counts in itself, as it does while the process runs.
+_TALLY: Final = (
+    "SELECT at, mechanism, rule, run, CASE WHEN resource = 'namespaces' THEN name ELSE namespace END, resource, weight "
+    "FROM skoupa_entries"
+)
 
 
 class _Details(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -41,6 +45,7 @@ class _Details(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     claims: tuple[Claim, ...] = ()
     holds: tuple[Hold, ...] = ()
     propagation: Propagation = "Background"
+    unkept: str = ""
 
 
 _encoder: Final = msgspec.json.Encoder()
@@ -56,6 +61,7 @@ def details_of(entry: Entry) -> str:
         claims=entry.claims,
         holds=entry.holds,
         propagation=entry.propagation,
+        unkept=entry.unkept,
     )
     return _encoder.encode(details).decode()
 
@@ -90,6 +96,7 @@ def entry_of(row: Sequence[Any]) -> Entry:
         told=bool(row[17]),
         restored_as=row[18],
         kept=row[19],
+        unkept=details.unkept,
     )
 
 
@@ -151,13 +158,23 @@ def _conditions(wish: Wish) -> list[tuple[str, list[Any]]]:
     return found
 
 
+def age(entry: Entry) -> tuple[float, str]:
+    """The oldest first."""
+    return entry.at, entry.id
+
+
 def open_query(cluster: int) -> Query:
-    where = f"e.cluster = ? AND e.outcome = 'intended' AND e.{IS_RARE}"
-    return f"{_SELECT} WHERE {where} ORDER BY e.at, e.id", [cluster]
+    """Begun, or taken by the server and not seen to be gone; in no order."""
+    begun = f"e.cluster = ? AND e.outcome = 'intended' AND e.{IS_RARE}"
+    taken = "e.cluster = ? AND e.outcome = 'terminating'"
+    return f"{_SELECT} WHERE {begun} UNION ALL {_SELECT} WHERE {taken}", [cluster, cluster]
 
 
-def untold_query(cluster: int, *, limit: int) -> Query:
-    return f"{_SELECT} WHERE e.cluster = ? AND {IS_UNTOLD} ORDER BY e.at, e.id LIMIT ?", [cluster, limit]
+def untold_query(cluster: int, *, limit: int, after: Place | None = None) -> Query:
+    later = " AND (e.at, e.id) > (?, ?)" if after is not None else ""
+    place = [after.at, after.id] if after is not None else []
+    where = f"e.cluster = ? AND {IS_UNTOLD}{later}"
+    return f"{_SELECT} WHERE {where} ORDER BY e.at, e.id LIMIT ?", [cluster, *place, limit]
 
 
 def tally_query(cluster: int, *, since: float) -> Query:

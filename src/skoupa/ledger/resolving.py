@@ -1,7 +1,7 @@
 """What became of intents that a crash, or a leader that was replaced, left open: decided by a look at the cluster.
 
 To be done before the first new intent. A row that can't be decided because the cluster does not answer stays open for
-the next time. Rows are adopted: they carry our epoch then. The old leader may still be at work for a moment: its news
+the next time, and so does one whose object is still terminating. Rows are adopted: they carry our epoch then. The old leader may still be at work for a moment: its news
 of a deletion outranks what was decided here.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -46,6 +46,8 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
 
 def outcome_of(entry: Entry, sight: Sight) -> Result | None:
     """None: nothing is known, so nothing is decided."""
+    if entry.outcome == "terminating":
+        return "deleted" if sight.state == "absent" else None
     match sight.state:
         case "present":
             return "still-there"
@@ -60,12 +62,20 @@ def outcome_of(entry: Entry, sight: Sight) -> Result | None:
 
 
 async def resolve(
-    store: Store, look: Callable[[Entry], Awaitable[Sight]], *, epoch: int, clock: Clock
+    store: Store,
+    look: Callable[[Entry], Awaitable[Sight]],
+    *,
+    epoch: int,
+    clock: Clock,
+    among: Sequence[Entry] | None = None,
 ) -> Resolved:
-    """Closes all open rows of the store's cluster, as far as `look` finds out. Raises LedgerUnavailable."""
+    """Closes all open rows of the store's cluster, or those `among` them, as far as `look` finds out.
+
+    Raises LedgerUnavailable.
+    """
     outcomes: Counter[Result] = Counter()
     left: list[Entry] = []
-    entries = await store.open_entries()
+    entries = await store.open_entries() if among is None else among
     for begin in range(0, len(entries), _WRITTEN_AT_ONCE):
         some = entries[begin : begin + _WRITTEN_AT_ONCE]
         sights = await _look_at_all(some, look)
@@ -84,7 +94,7 @@ async def resolve(
     return Resolved(outcomes=dict(outcomes), left=tuple(left))
 
 
-async def _look_at_all(entries: list[Entry], look: Callable[[Entry], Awaitable[Sight]]) -> list[Sight]:
+async def _look_at_all(entries: Sequence[Entry], look: Callable[[Entry], Awaitable[Sight]]) -> list[Sight]:
     sights = [Sight(state="unknown")] * len(entries)
 
     async def work(places: Iterator[int]) -> None:

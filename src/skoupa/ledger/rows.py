@@ -42,7 +42,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     `weight` is how many objects it counts for, `epoch` the lease of who decided, `attempts` how often a delete was
     intended, `told` whether its Event was written, `restored_as` the uid of what was restored from it.
     `kept` is its size in the trash: 0 when it was never there, -1 when it was purged, and below that, as a negative time,
-    since when it is forgotten.
+    since when it is forgotten. `unkept` says why it never was there, where that was not wanted.
     """
 
     id: str
@@ -72,6 +72,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     told: bool = False
     restored_as: str = ""
     kept: int = 0
+    unkept: str = ""
 
     @property
     def forgotten_at(self) -> float | None:
@@ -88,6 +89,12 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
     part: str = ""
     form: str
     data: bytes
+
+
+class Unkept(msgspec.Struct, frozen=True):
+    """It goes without being put into the trash."""
+
+    why: str
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):

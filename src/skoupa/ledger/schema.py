@@ -97,6 +97,13 @@ MIGRATIONS: Final = (
             "CREATE INDEX skoupa_entries_kept ON skoupa_entries (cluster, at, kept) WHERE kept > 0",
         ),
     ),
+    Migration(
+        version=4,
+        statements=(
+            # Few at any time, among very many that are gone.
+            "CREATE INDEX skoupa_entries_terminating ON skoupa_entries (cluster, at) WHERE outcome = 'terminating'",
+        ),
+    ),
 )
 
 # The partial indexes above are used only by a query that says the same words.

@@ -42,6 +42,7 @@ class SqliteStore:
         self.path = path
         self.cluster = cluster
         self.where = str(path)
+        self.remark = ""
         self._writable = writable
         self._busy_seconds = busy_seconds
         self._writer: Connection | None = None
@@ -63,7 +64,7 @@ class SqliteStore:
         return await self._write(lambda connection: _apply(connection, changes))
 
     async def open_entries(self) -> list[Entry]:
-        return await self._entries(reading.open_query)
+        return sorted(await self._entries(reading.open_query), key=reading.age)
 
     async def find(
         self, wish: Wish = EVERYTHING, *, limit: int = 100, before: Place | None = None
@@ -76,8 +77,8 @@ class SqliteStore:
         found = await self.find(Wish(id=entry_id), limit=1)
         return found[0] if found else None
 
-    async def untold(self, *, limit: int = 1000) -> list[Entry]:
-        return await self._entries(lambda number: reading.untold_query(number, limit=limit))
+    async def untold(self, *, limit: int = 1000, after: Place | None = None) -> list[Entry]:
+        return await self._entries(lambda number: reading.untold_query(number, limit=limit, after=after))
 
     async def tally(self, since: float) -> list[Tally]:
         rows = await self._rows(lambda number: reading.tally_query(number, since=since))
@@ -164,6 +165,10 @@ class SqliteStore:
             if self._writer is not None and self._writer.stale:
                 self._writer.raw.close()
                 self._writer = None
+                self.remark = (
+                    f"the file {self.path} was moved away or replaced while it was in use; what was in it is not "
+                    "in the history any more, unless it is put back"
+                )
         if self._writer is None:
             self._writer = self._connect(writable=True)
         try:

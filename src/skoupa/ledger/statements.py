@@ -51,21 +51,21 @@ _ENTRY_COLUMNS: Final = (
 _IDENTITY: Final = {"cluster", "id", "uid", "attempts"}
 
 
-def _upsert(unless: str) -> Statement:
+def _upsert(unless: str, *, also: str = "") -> Statement:
     names = ", ".join(name for name, _ in _ENTRY_COLUMNS)
     renewed = ", ".join(f"{name} = excluded.{name}" for name, _ in _ENTRY_COLUMNS if name not in _IDENTITY)
     return Statement(
         columns=_ENTRY_COLUMNS,
         # `WHERE true` keeps SQLite from reading ON as part of a join.
         text=f"INSERT INTO skoupa_entries ({names}) SELECT {names} FROM n WHERE true"  # noqa: S608 - constants
-        f" ON CONFLICT (cluster, uid) DO UPDATE SET {renewed}, told = 0,"
+        f" ON CONFLICT (cluster, uid) DO UPDATE SET {renewed}, told = 0,{also}"
         " attempts = skoupa_entries.attempts + excluded.attempts"
         f" WHERE skoupa_entries.outcome NOT IN ({unless})",
         decides=True,
     )
 
 
-_INTEND: Final = _upsert("'deleted', 'terminating'")
+_INTEND: Final = _upsert("'deleted', 'terminating'", also=" kept = 0,")
 # An open intent is news that must not be written over before it has its outcome.
 _NOTE: Final = _upsert("'deleted', 'terminating', 'intended'")
 _FINISH: Final = Statement(
@@ -79,7 +79,7 @@ _FINISH: Final = Statement(
     ),
     text="UPDATE skoupa_entries AS e SET"
     " outcome = CASE e.outcome WHEN 'terminating' THEN 'deleted' ELSE n.outcome END,"
-    " finished_at = n.at, error = n.error"
+    " finished_at = CASE n.outcome WHEN 'intended' THEN NULL ELSE n.at END, error = n.error"
     " FROM n WHERE e.cluster = n.cluster AND e.uid = n.uid AND ("
     "(e.outcome = 'terminating' AND n.outcome IN ('deleted', 'gone'))"
     " OR (e.outcome NOT IN ('deleted', 'terminating')"
@@ -97,7 +97,8 @@ _RESOLVE: Final = Statement(
     ),
     text="UPDATE skoupa_entries AS e"
     " SET outcome = n.outcome, epoch = n.epoch, finished_at = n.at, error = n.error"
-    " FROM n WHERE e.cluster = n.cluster AND e.uid = n.uid AND e.outcome = 'intended' AND e.epoch = n.seen",
+    " FROM n WHERE e.cluster = n.cluster AND e.uid = n.uid AND e.epoch = n.seen"
+    " AND (e.outcome = 'intended' OR (e.outcome = 'terminating' AND n.outcome = 'deleted'))",
 )
 _TELL: Final = Statement(
     columns=(("cluster", "int"), ("uid", "text")),
@@ -113,6 +114,13 @@ _CLEAR_BODIES: Final = Statement(
     columns=(("cluster", "int"), ("uid", "text")),
     # Not as pairs: SQLite would compare them with every body there is.
     text="DELETE FROM skoupa_bodies WHERE cluster = (SELECT min(cluster) FROM n) AND uid IN (SELECT uid FROM n)",
+)
+# So does none: what an earlier try kept is of another moment.
+_CLEAR_STALE: Final = Statement(
+    columns=(("cluster", "int"), ("uid", "text")),
+    text="DELETE FROM skoupa_bodies WHERE cluster = (SELECT min(cluster) FROM n) AND uid IN"
+    " (SELECT n.uid FROM n JOIN skoupa_entries AS e ON e.cluster = n.cluster AND e.uid = n.uid"
+    " WHERE e.kept > 0 AND e.outcome NOT IN ('deleted', 'terminating'))",
 )
 _PUT_BODIES: Final = Statement(
     columns=(("cluster", "int"), ("uid", "text"), ("part", "text"), ("form", "text"), ("data", "bytea")),
@@ -171,7 +179,12 @@ _RANK: Final = {kind: rank for rank, kind in enumerate(_SIMPLE)}
 def planned(cluster: int, changes: Sequence[Change]) -> Iterable[tuple[Statement, list[Values]]]:
     """The statements to run one after the other. Each has a uid once, and changes of one uid stay in their order."""
     for group in _rounds(changes):
+        # Two writers that lock the same rows in different orders would wait for each other.
+        group.sort(key=_uid)
         statement, values = _SIMPLE[type(group[0])]
+        bare = [one for one in group if isinstance(one, Intent) and not one.bodies]
+        if bare:
+            yield _CLEAR_STALE, [(cluster, one.uid) for one in bare]
         yield statement, [values(cluster, one) for one in group]
         kept = [one for one in group if isinstance(one, Intent) and one.bodies]
         if kept:
@@ -184,6 +197,10 @@ def planned(cluster: int, changes: Sequence[Change]) -> Iterable[tuple[Statement
                 _WEIGH_BODIES,
                 [(cluster, one.uid, sum(len(body.data) for body in one.bodies)) for one in kept],
             )
+
+
+def _uid(change: Change) -> str:
+    return change.uid
 
 
 def _rounds(changes: Sequence[Change]) -> Iterable[list[Change]]:

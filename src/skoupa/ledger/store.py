@@ -116,6 +116,10 @@ class Store(Protocol):
     def where(self) -> str:
         """The database, as it may be shown to anybody."""
 
+    @property
+    def remark(self) -> str:
+        """Something that happened to it and that somebody should know; empty: nothing."""
+
     async def open(self) -> None:
         """Connects and brings the schema up to date. Raises LedgerUnusable where waiting would not help."""
 
@@ -125,7 +129,7 @@ class Store(Protocol):
         """Returns by uid the ids of the rows that were intended or noted: an older row keeps its own."""
 
     async def open_entries(self) -> list[Entry]:
-        """Intended, and without an outcome; the oldest first."""
+        """Intended and without an outcome, or terminating as far as is known; the oldest first."""
 
     async def find(
         self, wish: Wish = EVERYTHING, *, limit: int = 100, before: Place | None = None
@@ -134,8 +138,8 @@ class Store(Protocol):
 
     async def get(self, entry_id: str) -> Entry | None: ...
 
-    async def untold(self, *, limit: int = 1000) -> list[Entry]:
-        """Deletions whose Event was not written; the oldest first."""
+    async def untold(self, *, limit: int = 1000, after: Place | None = None) -> list[Entry]:
+        """Deletions whose Event was not written; the oldest first, or the oldest `after` a place."""
 
     async def tally(self, since: float) -> list[Tally]:
         """What counts against the ceilings of the brakes, the oldest first."""

@@ -44,16 +44,22 @@ REASONS: Final[dict[str, Meaning]] = {
     "namespace-kept": Meaning("hold", "kept: its Namespace has the label skoupa.dev/keep={value}"),
     "keeps-inside": Meaning("hold", "deleting it would take along {object}, which is kept"),
     "protects-inside": Meaning("hold", "deleting it would take along {object}, which stays: {why}"),
+    "brake-inside": Meaning(
+        "hold", "deleting it would take along {object}, which stays: brake {name}: {why}"
+    ),
     "ledger-away": Meaning("hold", "what goes can't be written down: {why}"),
     # Every short break of a watch brings it; one that lasts is told once, with the kind, not with each object.
     "feed-behind": Meaning("hold", "what is known of {kind} may be old: {why}", passing=True),
     "namespace-unread": Meaning("hold", "what is known of {kind} may be old: {why}"),
     "keeps-unknown": Meaning(
-        "hold", "deleting it might take along something kept: kept objects of {kinds} can't be read ({why})"
+        "hold",
+        "deleting it might take along something kept: kept objects of {kinds} can't be read ({why}); "
+        "cascade.ignoreKinds waives that",
     ),
     "keeps-behind": Meaning(
         "hold",
-        "deleting it might take along something kept: what is known of {kinds} may be old ({why})",
+        "deleting it might take along something kept: what is known of {kinds} may be old ({why}); "
+        "cascade.ignoreKinds waives that",
         passing=True,
     ),
     "owners-unread": Meaning(
@@ -85,12 +91,17 @@ REASONS: Final[dict[str, Meaning]] = {
     "first-start-backlog": Meaning(
         "hold",
         "one of {count} objects that were overdue when Skoupa first looked at this cluster; "
-        "look at them with `skoupa plan`, then start with --accept-backlog",
+        "look at them with `skoupa plan`, then `skoupa brakes release first-start` (without Brakes: --accept-backlog)",
+    ),
+    "not-counted": Meaning(
+        "hold",
+        "{kind} are read for the first time: how many of them are overdue is being counted",
+        passing=True,
     ),
     "retroactive-label": Meaning(
         "hold",
         "one of {count} objects that became overdue together through a label written just now; "
-        "take the label off again, or start with --accept-backlog",
+        "take the label off again, or release their Brake (`skoupa brakes` names it; without Brakes: --accept-backlog)",
     ),
     "just-labelled": Meaning(
         "hold", "it became due through a label written just now: waiting {seconds} s to see whether many did"
@@ -124,7 +135,14 @@ REASONS: Final[dict[str, Meaning]] = {
     ),
     "keep-unclear": Meaning("problem", "{key}={value} keeps for good: {what}; {instead}"),
     "ttl-on-own": Meaning("problem", "{key} is ignored on {what}: Skoupa's own objects do not go by a label"),
-    "refreshed-ahead": Meaning("problem", "{key}={value} is in the future and taken as now"),
+    "refreshed-ahead": Meaning(
+        "problem", "{key}={value} is in the future: the time counts from when it was written instead"
+    ),
+    "refreshed-ahead-unwritten": Meaning(
+        "problem",
+        "{key}={value} is in the future, and the server does not tell when it was written (no managedFields): the time "
+        "counts from {value}; write the present instead (`skoupa refresh`)",
+    ),
     "refreshed-before": Meaning(
         "problem",
         "{key}={value} is before its creation and does nothing: a refresh only puts the end off, so the time is "

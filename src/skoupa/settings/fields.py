@@ -86,7 +86,7 @@ class Cascade(Section, frozen=True, kw_only=True):
     ignore_kinds: Annotated[
         tuple[str, ...],
         about(
-            "Kinds whose kept objects need not be readable before a Namespace or CRD of them may go; `*.GROUP` is a whole group."
+            "Kinds whose kept objects need not be readable before what might take them along goes; `*.GROUP` is a whole group."
         ),
     ] = (
         "events",

@@ -3,7 +3,8 @@
 An entry is a promise to look, not a decision: whoever takes it judges anew and adds the next look. So nothing is ever
 removed: an entry that is not true any more is simply found to be so when its time comes. An object has at most one
 entry within the next hour, the earliest that was asked for: an object that is refreshed every minute must not collect
-entries. Further away they cost one pointer each and get their exact time when their hour begins.
+entries. Further away they cost one pointer each and get their exact time when their hour begins. An object that has a
+next look has an entry that is no later, whatever was taken apart before and however often the clock was set.
 """
 
 from __future__ import annotations
@@ -39,8 +40,12 @@ class Agenda:
         return len(self._overdue) + len(self._when) + sum(len(uids) for uids in self._far.values())
 
     def add(self, due: float, uid: Uid, *, now: float, instead_of: float | None = None) -> None:
-        """`instead_of` is the look that was planned before, where one was: far ones share the entry of their hour."""
-        if due - now <= HOUR:
+        """`instead_of` is the look that was planned before, where one was: far ones share the entry of their hour.
+
+        Only for an object that is not taken: one that is has no entry left to share.
+        """
+        # Where the hour of the earlier look was taken apart, that one is exact, and no hour has an entry to share.
+        if due - now <= HOUR or due < self._when.get(uid, due):
             self._add_near(due, uid, now)
         else:
             self._add_far(int(due // HOUR), uid, instead_of=instead_of)
@@ -96,8 +101,21 @@ class Agenda:
     def _bring_near(self, now: float) -> None:
         """Hours that begin within the next hour are taken apart into exact times."""
         while self._far_hours and self._far_hours[0] * HOUR - now <= HOUR:
+            later: dict[int, set[Uid]] = {}
             for uid in self._far.pop(heapq.heappop(self._far_hours)):
                 due = self._due_of(uid)
-                # Later than this hour: it was changed, and whoever changed it added the new time.
                 if due is not None and due - now < 2 * HOUR:
                     self._add_near(due, uid, now)
+                elif due is not None:
+                    later.setdefault(int(due // HOUR), set()).add(uid)
+            self._put_off(later)
+
+    def _put_off(self, later: dict[int, set[Uid]]) -> None:
+        """These were changed. Mostly whoever changed them added the new time; who has it gets no second entry."""
+        for hour, uids in later.items():
+            known = self._far.get(hour)
+            if known is None:
+                known = self._far[hour] = []
+                heapq.heappush(self._far_hours, hour)
+            uids.difference_update(known)
+            known.extend(uids)

@@ -3,7 +3,8 @@
 A reservation is taken from every ceiling before a delete is sent, so nothing overshoots; what did not go gives it back.
 Windows slide by the second, and count what went before a restart once that is told (`rebuild`). A ceiling that is
 reached trips for its scope: what is to be done about it is not decided here. An allowance lets as much pass as somebody
-released on purpose, before the ceilings count again; what nobody used by its time is forgotten.
+released on purpose, before the ceilings count again; what nobody used by its time is forgotten. What is told of the time
+before a restart uses up the allowances of that time, just as it did then.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from skoupa.clock import Clock
 
 Span = Literal["all", "namespace", "rule"]
 Key = tuple[Span, str]
+# Whose an allowance is: a scope of the ceilings and, where it is only for them, a kind and a mechanism.
+Whose = tuple[Span, str, str, str]
 MINUTE: Final = 60
 HOUR: Final = 3600
 
@@ -32,11 +35,16 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Going(msgspec.Struct, frozen=True, kw_only=True):
-    """One deletion as the ceilings see it. `rule` is empty where nobody's rule but the object's own label decides."""
+    """One deletion as the ceilings see it. `rule` is empty where nobody's rule but the object's own label decides.
+
+    `kind` (as kubectl shows it) and `mechanism` matter for allowances only.
+    """
 
     namespace: str = ""
     rule: str = ""
     weight: int = 1
+    kind: str = ""
+    mechanism: str = ""
 
     def scopes(self) -> Iterator[Key]:
         yield "all", ""
@@ -59,7 +67,7 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     going: Going
     second: int
     # The allowance that it came from, if it did not count against the ceilings.
-    allowed_by: Key | None = None
+    allowed_by: Whose | None = None
 
 
 class Allowance(msgspec.Struct, kw_only=True):
@@ -69,6 +77,22 @@ class Allowance(msgspec.Struct, kw_only=True):
     until: float
 
 
+class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """So many were allowed `at` that time: what an allowance began with."""
+
+    span: Span
+    name: str
+    kind: str = ""
+    mechanism: str = ""
+    number: int
+    at: float
+    until: float
+
+    @property
+    def whose(self) -> Whose:
+        return self.span, self.name, self.kind, self.mechanism
+
+
 class Ceilings:
     def __init__(self, clock: Clock, ceilings: Iterable[Ceiling]) -> None:
         self._clock = clock
@@ -76,11 +100,11 @@ class Ceilings:
         self._lengths = {ceiling.seconds for ceiling in self._ceilings}
         self._longest = max(self._lengths, default=0)
         self._windows: dict[Key, _Window] = {}
-        self.allowances: dict[Key, Allowance] = {}
+        self.allowances: dict[Whose, Allowance] = {}
 
     def reserve(self, going: Going) -> Reservation | Trip:
         second = int(self._clock.now())
-        allowed_by = self._take_allowance(going)
+        allowed_by = self._take_allowance(going, self._clock.now()) if self.allowances else None
         if allowed_by is not None:
             return Reservation(going=going, second=second, allowed_by=allowed_by)
         keys = dict(going.scopes())
@@ -110,7 +134,7 @@ class Ceilings:
 
     def allows(self, key: Key, weight: int) -> bool:
         """Whether somebody released so much of this scope on purpose."""
-        left = self.allowances.get(key)
+        left = self.allowances.get((*key, "", ""))
         return left is not None and left.until > self._clock.now() and left.number >= weight
 
     def give_back(self, reservation: Reservation) -> None:
@@ -126,32 +150,49 @@ class Ceilings:
             if window is not None:
                 window.take_back(reservation.second, going.weight)
 
-    def allow(self, key: Key, number: int, *, until: float = math.inf) -> None:
+    def allow(
+        self, key: Key, number: int, *, until: float = math.inf, kind: str = "", mechanism: str = ""
+    ) -> None:
         """Lets so many more of this scope pass without counting them."""
-        known = self.allowances.setdefault(key, Allowance(number=0, until=until))
+        known = self.allowances.setdefault((*key, kind, mechanism), Allowance(number=0, until=until))
         known.number += number
         known.until = max(known.until, until)
 
-    def rebuild(self, gone: Iterable[tuple[float, Going]]) -> None:
-        """Counts what went before this process began, or led; what was counted here is part of it."""
-        self._windows = {}
+    def rebuild(self, gone: Iterable[tuple[float, Going]], grants: Iterable[Grant] = ()) -> None:
+        """Counts what went before this process began, or led; what was counted here is part of it.
+
+        What went by an allowance is not counted, and is not left of it. Allowances are nobody else's from then on.
+        """
+        self._windows, self.allowances = {}, {}
+        ahead = deque(sorted(grants, key=lambda grant: grant.at))
         for at, going in sorted(gone, key=lambda one: one[0]):
-            self._count(going, int(at))
+            while ahead and ahead[0].at <= at:
+                self.grant(ahead.popleft())
+            if self._take_allowance(going, at) is None:
+                self._count(going, int(at))
+        for grant in ahead:
+            self.grant(grant)
+
+    def grant(self, grant: Grant) -> None:
+        self.allow(
+            (grant.span, grant.name),
+            grant.number,
+            until=grant.until,
+            kind=grant.kind,
+            mechanism=grant.mechanism,
+        )
 
     def _gone(self, ceiling: Ceiling, name: str, second: int) -> int:
         window = self._windows.get((ceiling.span, name))
         return window.within(second, ceiling.seconds) if window is not None else 0
 
-    def _take_allowance(self, going: Going) -> Key | None:
-        for key in going.scopes():
-            left = self.allowances.get(key)
-            if left is None:
-                continue
-            if left.until <= self._clock.now():
-                del self.allowances[key]
-            elif left.number >= going.weight:
+    def _take_allowance(self, going: Going, now: float) -> Whose | None:
+        for whose, left in list(self.allowances.items()):
+            if left.until <= now:
+                del self.allowances[whose]
+            elif left.number >= going.weight and _is_for(whose, going):
                 left.number -= going.weight
-                return key
+                return whose
         return None
 
     def _count(self, going: Going, second: int) -> None:
@@ -167,6 +208,15 @@ class Ceilings:
         if len(self._windows) % 1000 == 999:
             before = second - self._longest
             self._windows = {key: window for key, window in self._windows.items() if window.newest >= before}
+
+
+def _is_for(whose: Whose, going: Going) -> bool:
+    span, name, kind, mechanism = whose
+    return (
+        (span == "all" or name == (going.namespace if span == "namespace" else going.rule))
+        and (not kind or kind == going.kind)
+        and (not mechanism or mechanism == going.mechanism)
+    )
 
 
 class _Window:

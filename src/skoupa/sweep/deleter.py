@@ -16,7 +16,7 @@ from typing import Final, Literal
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import Conflict, Forbidden, NotFound
+from skoupa.errors import Conflict, Forbidden, NotFound, TooManyRequests, Withdrawn
 from skoupa.facts.rows import Extraction, Row, Uid, pack_uid, uid_text
 from skoupa.judge.brakes import is_brake
 from skoupa.judge.cascade import is_definition, is_namespace
@@ -28,17 +28,44 @@ from skoupa.sweep.hanging import Hanging
 EQUAL_VERDICTS: Final = 3
 # A verdict that young is not asked for again: news takes longer to arrive.
 _YOUNG_SECONDS: Final = 0.05
+# What a look around found is good for so long; a delete that had to wait for longer looks around again.
+_LOOK_SECONDS: Final = 2.0
+# By the uid alone an object goes only right after it was read.
+_READ_SECONDS: Final = 0.2
 # An object that changes with every look is not worth following for ever within one attempt.
 _MOST_LOOKS: Final = 6
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`row` is the state that was acted on; `verdict` is set where a fresh look found that it stays."""
+    """`row` is the state that was acted on; `verdict` is set where a fresh look found that it stays.
+
+    Not `answered`: it is gone, after a delete to which no answer came.
+    """
 
     what: Literal["deleted", "terminating", "gone", "stays"]
     row: Row
     claim: Claim
     verdict: Verdict | None = None
+    answered: bool = True
+
+
+class _Attempt:
+    """One delete on its way: what is to go, and how old what is known about it is."""
+
+    __slots__ = ("by_uid_alone", "claim", "equal", "intended", "judged", "looked_at", "row", "too_old")
+
+    def __init__(self, row: Row, claim: Claim, *, judged: tuple[float, int, int]) -> None:
+        self.row = row
+        self.claim = claim
+        self.judged = judged
+        self.looked_at = 0.0
+        self.equal = 1
+        self.by_uid_alone = False
+        self.intended: tuple[Claim, str] | None = None
+        self.too_old = False
+
+    def ended(self, what: Literal["gone", "stays"], verdict: Verdict | None = None) -> Outcome:
+        return Outcome(what=what, row=self.row, claim=self.claim, verdict=verdict)
 
 
 class Deleter:
@@ -81,54 +108,75 @@ class Deleter:
 
         An object that changed again and again while it was judged is a Conflict: it is tried again later.
         """
-        equal = 1
-        judged, epoch = self._judged(), self._epoch()
-        intended: tuple[Claim, str] | None = None
+        attempt = _Attempt(row, claim, judged=self._judged())
         for left in range(_MOST_LOOKS - 1, -1, -1):
-            around = await self._look_around(row, claim)
-            if around is not None:
-                return Outcome(what="stays", row=row, claim=claim, verdict=around)
-            if intended != (claim, row.resource_version):
-                hold = await self._intend(row, claim)
-                if hold is not None:
-                    kept = Verdict(claims=(claim,), holds=(hold,))
-                    return Outcome(what="stays", row=row, claim=claim, verdict=kept)
-                intended = (claim, row.resource_version)
-            takes_all = is_namespace(row) or is_definition(row)
-            by_uid_alone = claim.on_labels_alone and equal >= EQUAL_VERDICTS and not takes_all
-            still_wanted = self._still_wanted(
-                row, claim, judged=judged, epoch=epoch, by_uid_alone=by_uid_alone
-            )
+            done = await self._prepared(attempt)
+            if done is not None:
+                return done
             try:
-                deleted = await self._sent(row, claim, by_uid_alone=by_uid_alone, still_wanted=still_wanted)
+                deleted = await self._sent(attempt)
             except NotFound:
-                return Outcome(what="gone", row=row, claim=claim)
+                return attempt.ended("gone")
+            except (Withdrawn, TooManyRequests):
+                # Not sent, or refused unread.
+                if not left or not attempt.too_old:
+                    raise
+                newest = self._known(attempt.row.uid) or attempt.row
+                done = self._judged_again(attempt, newest, equal=attempt.equal)
             except Conflict:
                 if not left:
                     raise
-                fresh = await self.fresh(row)
-                if fresh is None or fresh.uid != row.uid:
-                    return Outcome(what="gone", row=row, claim=claim)
-                self._on_fresh(fresh)
-                now, judged, epoch = self._clock.now(), self._judged(), self._epoch()
-                verdict = self._judge(fresh, now)
-                again = verdict.claim(now)
-                if again is None:
-                    return Outcome(what="stays", row=fresh, claim=claim, verdict=verdict)
-                equal = equal + 1 if again == claim else 1
-                row, claim = fresh, again
-                continue
-            return Outcome(what="deleted" if deleted.gone else "terminating", row=row, claim=claim)
+                done = await self._looked_afresh(attempt)
+            else:
+                return _outcome(deleted, attempt)
+            if done is not None:
+                return done
         raise AssertionError("the last look returns or raises")
 
-    async def _sent(
-        self, row: Row, claim: Claim, *, by_uid_alone: bool, still_wanted: Callable[[], bool]
-    ) -> Deleted:
+    async def _prepared(self, attempt: _Attempt) -> Outcome | None:
+        """Looks around and writes the intent down. What keeps the object, or None: it may be sent now."""
+        around = await self._look_around(attempt.row, attempt.claim)
+        if around is not None:
+            return attempt.ended("stays", around)
+        attempt.looked_at = self._clock.monotonic()
+        if attempt.intended != (attempt.claim, attempt.row.resource_version):
+            hold = await self._intend(attempt.row, attempt.claim)
+            if hold is not None:
+                return attempt.ended("stays", Verdict(claims=(attempt.claim,), holds=(hold,)))
+            attempt.intended = (attempt.claim, attempt.row.resource_version)
+        takes_all = is_namespace(attempt.row) or is_definition(attempt.row)
+        enough = attempt.equal >= EQUAL_VERDICTS
+        attempt.by_uid_alone = attempt.claim.on_labels_alone and enough and not takes_all
+        # The server can't tell then whether the object was changed: it is read once more, as the last thing.
+        return await self._looked_afresh(attempt) if attempt.by_uid_alone else None
+
+    async def _looked_afresh(self, attempt: _Attempt) -> Outcome | None:
+        fresh = await self.fresh(attempt.row)
+        if fresh is None:
+            return attempt.ended("gone")
+        self._on_fresh(fresh)
+        return self._judged_again(attempt, fresh, equal=attempt.equal + 1)
+
+    def _judged_again(self, attempt: _Attempt, row: Row, *, equal: int) -> Outcome | None:
+        """`equal` is how many verdicts in a row on fresh states are the same, if this one is."""
+        now = self._clock.now()
+        attempt.judged, attempt.too_old = self._judged(), False
+        verdict = self._judge(row, now)
+        again = verdict.claim(now)
+        if again is None:
+            return Outcome(what="stays", row=row, claim=attempt.claim, verdict=verdict)
+        attempt.equal = equal if again == attempt.claim else 1
+        attempt.by_uid_alone = attempt.by_uid_alone and again == attempt.claim
+        attempt.row, attempt.claim = row, again
+        return None
+
+    async def _sent(self, attempt: _Attempt) -> Deleted:
+        row, claim = attempt.row, attempt.claim
         left_at = math.inf
 
         def leaves() -> bool:
             nonlocal left_at
-            wanted = still_wanted()
+            wanted = self._still_wanted(attempt)
             left_at = self._clock.monotonic() if wanted else math.inf
             return wanted
 
@@ -138,7 +186,7 @@ class Deleter:
                 row.name,
                 namespace=row.namespace,
                 uid=uid_text(row.uid),
-                resource_version="" if by_uid_alone else row.resource_version,
+                resource_version="" if attempt.by_uid_alone else row.resource_version,
                 propagation=claim.propagation,
                 rule=f"{claim.mechanism}; {claim.rule}",
                 still_wanted=leaves,
@@ -147,39 +195,40 @@ class Deleter:
             if left_at < math.inf:
                 self._hanging.answered(row, self._clock.monotonic() - left_at)
 
-    def _judged(self) -> tuple[float, int]:
-        """When it was, and on which state of what is kept."""
-        return self._clock.monotonic(), self._keep_changes()
+    def _judged(self) -> tuple[float, int, int]:
+        """When it was, on which state of what is kept, and under which Brakes."""
+        return self._clock.monotonic(), self._keep_changes(), self._epoch()
 
     async def around(self, row: Row, claim: Claim) -> Verdict | None:
         """The fresh look by itself, for who only observes: the verdict that keeps it, or None."""
         return await self._look_around(row, claim)
 
-    def _still_wanted(
-        self, row: Row, claim: Claim, *, judged: tuple[float, int], epoch: int, by_uid_alone: bool
-    ) -> Callable[[], bool]:
-        def still() -> bool:
-            now = self._clock.now()
-            if claim.due > now:
-                # The clock was wrong, and is right again.
-                return False
-            at, keep_changes = judged
-            young = self._clock.monotonic() - at <= _YOUNG_SECONDS and self._keep_changes() == keep_changes
-            if young and self._epoch() == epoch and not by_uid_alone:
-                return True
-            newest = self._known(row.uid)
-            if newest is None and by_uid_alone:
-                # Gone, or without its label: by the state that was judged the server can tell, by the uid it can't.
-                return False
-            verdict = self._judge(newest or row, now)
-            if not verdict.claims or verdict.claims[0] != claim:
-                return False
-            if self._epoch() != epoch:
-                return not verdict.holds
-            # The ceiling that pulled a Brake meanwhile has counted this one.
-            return all(is_brake(hold) for hold in verdict.holds)
-
-        return still
+    def _still_wanted(self, attempt: _Attempt) -> bool:
+        """Asked as the bytes leave; where the answer needs another look, `too_old` says so."""
+        now, moment = self._clock.now(), self._clock.monotonic()
+        if attempt.claim.due > now:
+            # The clock was wrong, and is right again.
+            return False
+        at, keep_changes, epoch = attempt.judged
+        limit = _READ_SECONDS if attempt.by_uid_alone else _LOOK_SECONDS
+        if moment - (at if attempt.by_uid_alone else attempt.looked_at) > limit:
+            attempt.too_old = True
+            return False
+        if moment - at <= _YOUNG_SECONDS and self._keep_changes() == keep_changes and self._epoch() == epoch:
+            return True
+        newest = self._known(attempt.row.uid)
+        if newest is None and attempt.by_uid_alone:
+            # Gone, or without its label: by the state that was judged the server can tell, by the uid it can't.
+            return False
+        verdict = self._judge(newest or attempt.row, now)
+        if not verdict.claims or verdict.claims[0] != attempt.claim:
+            return False
+        if self._epoch() != epoch:
+            # What lives in no namespace may take along what a new Brake holds: that needs another look around.
+            attempt.too_old = not attempt.row.namespace
+            return not verdict.holds and not attempt.too_old
+        # The ceiling that pulled a Brake meanwhile has counted this one.
+        return all(is_brake(hold) for hold in verdict.holds)
 
     async def fresh(self, row: Row) -> Row | None:
         """The object as it is now; by a list on its name where get is not granted."""
@@ -196,3 +245,10 @@ class Deleter:
         if pack_uid(found.metadata.uid) != row.uid:
             return None
         return self._extraction.row(row.resource, found)
+
+
+def _outcome(deleted: Deleted, attempt: _Attempt) -> Outcome:
+    if not deleted.answered:
+        return Outcome(what="gone", row=attempt.row, claim=attempt.claim, answered=False)
+    what: Literal["deleted", "terminating"] = "deleted" if deleted.gone else "terminating"
+    return Outcome(what=what, row=attempt.row, claim=attempt.claim)

@@ -92,6 +92,8 @@ def going(row: Row, claim: Claim, *, weight: int = 1) -> Going:
         namespace=row.name if is_namespace(row) else row.namespace,
         rule=rule_of(claim.mechanism, claim.rule),
         weight=weight,
+        kind=row.resource.qualified,
+        mechanism=claim.mechanism,
     )
 
 

@@ -10,21 +10,23 @@ from typing import Final
 
 from skoupa.facts.rows import Uid
 from skoupa.judge.brakes import holding
-from skoupa.model.reasons import Reason
-from skoupa.model.verdicts import Verdict
+from skoupa.model.reasons import REASONS, Reason
+from skoupa.model.verdicts import Hold, Verdict
 from skoupa.sweep.failures import Failures
 
 # In the place of a reason's code: nothing holds it, but its deletes fail.
 FAILING: Final = "failing"
 # Nor does anything hold this one: it waits for others that hang.
 HANGING: Final = "hanging"
+# Holds that a Brake in the cluster stands for.
+BACKLOGS: Final = frozenset({"first-start-backlog", "retroactive-label"})
 
 
 class Memory:
     def __init__(self) -> None:
         # Due objects that stay: since when they are due, and the code of what holds them.
         self.overdue: dict[Uid, tuple[float, str]] = {}
-        # The names of the Brakes among what holds them.
+        # The names of the Brakes that hold them, where nothing else does.
         self.braked: dict[Uid, tuple[str, ...]] = {}
         # The due time that was announced ahead.
         self.noticed: dict[Uid, float] = {}
@@ -40,13 +42,27 @@ class Memory:
         assert verdict.due is not None
         self.overdue[uid] = (verdict.due, verdict.holds[0].reason.code)
         brakes = tuple(name for hold in verdict.holds if (name := holding(hold)))
-        if brakes:
+        if brakes and all(map(_ends_with_a_brake, verdict.holds)):
             self.braked[uid] = brakes
+        else:
+            self.braked.pop(uid, None)
 
     def waits(self, uid: Uid, due: float) -> None:
         """It is overdue, and may not be tried now because others hang; one that failed itself is still failing."""
+        self.braked.pop(uid, None)
         if self.overdue.get(uid, (due, ""))[1] != FAILING:
             self.overdue[uid] = (due, HANGING)
+
+    def failed(self, uid: Uid, due: float) -> None:
+        """It is overdue, nothing holds it, and its delete failed."""
+        self.overdue[uid] = (due, FAILING)
+        self.braked.pop(uid, None)
+
+    def leaves(self, uid: Uid) -> None:
+        """Its delete was sent, or it is gone: nothing holds it any more."""
+        self.overdue.pop(uid, None)
+        self.braked.pop(uid, None)
+        self.failures.forget(uid)
 
     def fails(self) -> tuple[int, str]:
         """How many are overdue because their deletes fail, and what most of these are told."""
@@ -78,10 +94,8 @@ class Memory:
         self.unnoticed.clear()
 
     def not_overdue(self, uid: Uid) -> None:
-        self.overdue.pop(uid, None)
-        self.braked.pop(uid, None)
+        self.leaves(uid)
         self._told.pop(uid, None)
-        self.failures.forget(uid)
 
     def forget(self, uid: Uid) -> None:
         self.not_overdue(uid)
@@ -89,3 +103,9 @@ class Memory:
         self.unnoticed.discard(uid)
         self.remarked.pop(uid, None)
         self.reconsidering.discard(uid)
+
+
+def _ends_with_a_brake(hold: Hold) -> bool:
+    """Backlogs are shown as Brakes; what passes within moments holds nothing for long."""
+    code = hold.reason.code
+    return bool(holding(hold)) or code in BACKLOGS or REASONS[code].passing

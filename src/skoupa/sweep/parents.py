@@ -14,7 +14,7 @@ from typing import Final
 
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Extraction, Row
-from skoupa.judge.brakes import BrakeGuard
+from skoupa.judge.brakes import BrakeGuard, braked_inside
 from skoupa.judge.cascade import called, is_definition, is_namespace, waived, waived_group
 from skoupa.judge.protection import Protection
 from skoupa.kube.client import Client
@@ -114,7 +114,5 @@ class FreshLook:
                 return Hold(reason=reason("keeps-inside", object=called(inside)), until=until)
             why = render(told)
             return Hold(reason=reason("protects-inside", object=called(inside), why=why), until=until)
-        for hold in self._brakes.holds(inside, claim, now):
-            why = render(hold.reason)
-            return Hold(reason=reason("protects-inside", object=called(inside), why=why), until=hold.until)
-        return None
+        braked = next(self._brakes.holds(inside, claim, now), None)
+        return braked_inside(braked, called(inside)) if braked is not None else None

@@ -86,7 +86,10 @@ class Plan:
         if row.deleted_at and not (before and before.deleted_at):
             self._not_before.pop(row.uid, None)
         look = self.next_look(row, now)
-        planned = self.next_look(before, now) if before is not None else None
+        # What is overdue and held was taken: whatever it was planned for, the agenda has nothing of it. A clock that was set
+        # back makes it due later again.
+        taken = row.uid in self.memory.overdue
+        planned = self.next_look(before, now) if before is not None and not taken else None
         if look is not None and (look <= now or look != planned):
             self.agenda.add(look, row.uid, now=now, instead_of=planned)
             self._woken.set()

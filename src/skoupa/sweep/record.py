@@ -13,11 +13,10 @@ from typing import Final
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid, uid_text
 from skoupa.ledger.journal import Journal, OnFailure
 from skoupa.ledger.nowhere import NoStore
-from skoupa.ledger.rows import Body, Entry, Ids, Result
+from skoupa.ledger.rows import Body, Entry, Ids, Result, Unkept, error_text
 from skoupa.ledger.store import Intent, Store
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
@@ -25,7 +24,7 @@ from skoupa.model.verdicts import Claim, Hold, Verdict
 _OUTCOMES: Final[dict[str, Result]] = {"deleted": "deleted", "terminating": "terminating", "gone": "gone"}
 
 
-async def _no_bodies(row: Row, claim: Claim) -> tuple[Body, ...] | Hold:  # noqa: ARG001 - of the Protocol
+async def _no_bodies(row: Row, claim: Claim) -> tuple[Body, ...] | Unkept | Hold:  # noqa: ARG001 - of the Protocol
     return ()
 
 
@@ -43,7 +42,7 @@ class Record:
         *,
         on_failure: OnFailure = "stop",
         epoch: Callable[[], int] = lambda: 0,
-        bodies: Callable[[Row, Claim], Awaitable[tuple[Body, ...] | Hold]] = _no_bodies,
+        bodies: Callable[[Row, Claim], Awaitable[tuple[Body, ...] | Unkept | Hold]] = _no_bodies,
     ) -> None:
         self.store = store
         self.journal = Journal(store, clock=clock, on_failure=on_failure)
@@ -72,18 +71,24 @@ class Record:
         bodies = await self.bodies(row, claim)
         if isinstance(bodies, Hold):
             return bodies
-        await self.journal.intend([Intent(entry=self._entry(row, (claim,), ()), bodies=bodies)])
+        entry = self._entry(row, (claim,), ())
+        if isinstance(bodies, Unkept):
+            entry, bodies = msgspec.structs.replace(entry, unkept=error_text(bodies.why)), ()
+        await self.journal.intend([Intent(entry=entry, bodies=bodies)])
         return None
 
     def finished(self, row: Row, outcome: str) -> None:
         self._finish(row, _OUTCOMES[outcome])
 
-    def failed(self, row: Row, error: SkoupaError) -> None:
-        self._finish(row, "failed", error=error.message)
+    def failed(self, row: Row, why: str) -> None:
+        self._finish(row, "failed", error=why)
 
-    def withdrawn(self, row: Row, why: str) -> None:
-        """A fresh look found that it stays."""
-        self._finish(row, "failed", error=f"it stays: {why}")
+    def unanswered(self, row: Row, why: str) -> None:
+        """It failed, but may have gone all the same: the row stays open until somebody knows."""
+        self._finish(row, "intended", error=why)
+
+    def gone_unanswered(self, row: Row) -> None:
+        self._finish(row, "gone-by-unknown", error="no answer came to its delete, and then it was gone")
 
     def would_delete(self, row: Row, claim: Claim) -> None:
         self._note(row, (claim,), (), "would-delete")

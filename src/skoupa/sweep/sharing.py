@@ -22,8 +22,11 @@ SHARE: Final = 4.0
 
 
 class SharedReading(Generic[T]):
-    def __init__(self, clock: Clock, *, longest: float = LONGEST_SECONDS) -> None:
+    def __init__(
+        self, clock: Clock, *, longest: float = LONGEST_SECONDS, shortest: float = SHORTEST_SECONDS
+    ) -> None:
         self._clock = clock
+        self._shortest = shortest
         self._longest = longest
         self._lock = asyncio.Lock()
         self._result: T | SkoupaError | None = None
@@ -51,6 +54,6 @@ class SharedReading(Generic[T]):
             result = error
         else:
             took = self._clock.monotonic() - began
-            counts_for = min(self._longest, max(SHORTEST_SECONDS, SHARE * took))
+            counts_for = min(self._longest, max(self._shortest, SHARE * took))
         self._result, self._began, self._good_until = result, began, began + counts_for
         return result

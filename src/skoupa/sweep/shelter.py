@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from skoupa.errors import SkoupaError
-from skoupa.facts.rows import Extraction, Row
+from skoupa.errors import Forbidden, SkoupaError
+from skoupa.facts.rows import Extraction, Row, Uid
 from skoupa.judge.cascade import called
 from skoupa.judge.protection import Protection
 from skoupa.kube.client import Client
@@ -27,10 +27,15 @@ _SHELTERS: Final = frozenset({"protected-namespace", "kept"})
 
 
 class Shelter(msgspec.Struct, frozen=True, kw_only=True):
-    """By name of the Namespace: why nothing in it goes, and until when. `unknown`: why that could not be read."""
+    """By name of the Namespace: why nothing in it goes, and until when. `uids` has the names of all Namespaces.
+
+    `unknown`: why that could not be read; `denied`: for want of a right.
+    """
 
     places: dict[str, tuple[Reason, float | None]] = {}
+    uids: dict[Uid, str] = {}
     unknown: str = ""
+    denied: bool = False
 
     def hold(self, inside: Row) -> Hold | None:
         found = self.places.get(inside.namespace)
@@ -42,15 +47,18 @@ class Shelter(msgspec.Struct, frozen=True, kw_only=True):
 
 async def sheltered(client: Client, *, protection: Protection, extraction: Extraction, now: float) -> Shelter:
     places: dict[str, tuple[Reason, float | None]] = {}
+    uids: dict[Uid, str] = {}
     try:
         async with aclosing(rows_of(client, NAMESPACES, extraction, places=("",))) as rows:
             async for row in rows:
+                uids[row.uid] = row.name
                 for told, until in protection.reasons(row, now):
                     if told.code in _SHELTERS:
                         places.setdefault(row.name, (_of_contents(told), until))
     except SkoupaError as error:
-        return Shelter(places=places, unknown=error.message)
-    return Shelter(places=places)
+        denied = isinstance(error, Forbidden)
+        return Shelter(places=places, uids=uids, unknown=error.message, denied=denied)
+    return Shelter(places=places, uids=uids)
 
 
 def _of_contents(told: Reason) -> Reason:
@@ -58,11 +66,11 @@ def _of_contents(told: Reason) -> Reason:
 
 
 async def rows_of(
-    client: Client, resource: Resource, extraction: Extraction, *, places: Iterable[str]
+    client: Client, resource: Resource, extraction: Extraction, *, places: Iterable[str], labels: str = ""
 ) -> AsyncGenerator[Row, None]:
     """All of them in these places; raises where one can't be read or understood."""
     for place in places:
-        listing = pages(client, resource, METADATA, scope=Scope(namespace=place))
+        listing = pages(client, resource, METADATA, scope=Scope(namespace=place, labels=labels))
         async with aclosing(listing):
             async for page in listing:
                 if page.undecodable:

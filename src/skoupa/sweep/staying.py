@@ -15,10 +15,10 @@ from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.model.reasons import REASONS, gist, problems
 from skoupa.model.verdicts import Claim, Verdict
-from skoupa.sweep.memory import FAILING
 from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
+from skoupa.sweep.unanswered import Unanswered
 
 
 class Staying:
@@ -31,6 +31,7 @@ class Staying:
         self,
         plan: Plan,
         *,
+        unanswered: Unanswered,
         clock: Clock,
         store: Store,
         judge: Judge,
@@ -44,6 +45,7 @@ class Staying:
         notice_before: Callable[[Row], float],
     ) -> None:
         self._plan = plan
+        self._unanswered = unanswered
         self._memory = plan.memory
         self._clock = clock
         self._store = store
@@ -94,6 +96,7 @@ class Staying:
         """After the delete: what is still there a good while later is reported with what blocks it."""
         if verdict.due is None:
             return
+        self._memory.leaves(row.uid)
         self._memory.overdue[row.uid] = (verdict.due, "terminating")
         wait = row.deleted_at + self._stuck_after - now
         if wait <= 0:
@@ -127,7 +130,7 @@ class Staying:
             # Nothing was sent; judged again when the ledger is back.
             self._judge_again(row)
             return
-        self._record.failed(row, error)
+        self._unanswered.failed(row, claim, error, known=self._store.get(row.uid) is not None)
         if isinstance(error, Forbidden) and await self._refused(row):
             # Judged again when rights change.
             self._judge_again(row)
@@ -135,7 +138,7 @@ class Staying:
         wait = self._plan.try_again(row.uid)
         news = True
         if self._store.get(row.uid) is not None:
-            self._memory.overdue[row.uid] = (claim.due, FAILING)
+            self._memory.failed(row.uid, claim.due)
             news = self._memory.failures.note(row, error)
         self._report.failed(row, claim, at=self._clock.now(), error=error, retry_in=wait, news=news)
 

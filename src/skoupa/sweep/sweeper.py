@@ -9,13 +9,13 @@ Stopping finishes what is under way and starts nothing new.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.errors import LeaseLost, SkoupaError, Withdrawn
 from skoupa.facts.rows import Row, Uid
-from skoupa.facts.store import Store
+from skoupa.facts.store import Delta, Store
 from skoupa.judge.judge import Judge
 from skoupa.kube.flow import RateCeiling
 from skoupa.model.reasons import render
@@ -28,6 +28,7 @@ from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
 from skoupa.sweep.staying import Staying
+from skoupa.sweep.unanswered import Unanswered
 
 STANDBY_SECONDS: Final = 0.2
 # A feed shows within this time that an object which the server does not find is gone.
@@ -88,12 +89,21 @@ class Sweeper:
             observing=observing,
             notice_before=notice_before,
         )
-        self.learn, self.replan = self._plan.learn, self._plan.replan
+        self.replan = self._plan.replan
         self.look_at, self.look_again = self._plan.look_at, self._plan.look_again
         self.agenda = self._plan.agenda
         self.memory = self._plan.memory
+        self.unanswered = Unanswered(
+            deleter.fresh,
+            clock=clock,
+            record=record,
+            report=report,
+            standing_by=standing_by,
+            on_deleted=on_deleted,
+        )
         self._staying = Staying(
             self._plan,
+            unanswered=self.unanswered,
             clock=clock,
             store=store,
             judge=judge,
@@ -120,6 +130,11 @@ class Sweeper:
         self._stopped = asyncio.Event()
         self._under_way: set[Uid] = set()
         self._sending: set[asyncio.Task[None]] = set()
+
+    def learn(self, deltas: Sequence[Delta]) -> None:
+        self._plan.learn(deltas)
+        self.hanging.learn(deltas)
+        self.unanswered.learn(deltas)
 
     @property
     def stopping(self) -> bool:
@@ -189,7 +204,6 @@ class Sweeper:
     async def _look_at(self, row: Row) -> None:
         now = self._clock.now()
         verdict = self._judge.verdict(row, now)
-        self.memory.braked.pop(row.uid, None)
         self._staying.remark(row, verdict, now)
         if row.deleted_at:
             await self._staying.look_after(row, verdict, now)
@@ -198,6 +212,7 @@ class Sweeper:
         if told is None:
             self._staying.stays(row, verdict, now)
         elif claim is None or self._observing:
+            self.memory.braked.pop(row.uid, None)
             await self._observer.tell(row, told)
             self._plan.after_stay(row, verdict, now)
         elif not self.hanging.enter(row):
@@ -251,17 +266,17 @@ class Sweeper:
             outcome = await self._deleter.delete(row, claim)
         except LeaseLost as error:
             self._gate.failed(row, error)
-            self._record.failed(row, error)
+            self.unanswered.not_sent(row, error.message)
             self._plan.postpone(row.uid, self._clock.jitter(1.0))
         except Withdrawn as error:
             self._gate.failed(row, error)
-            self._record.failed(row, error)
+            self.unanswered.not_sent(row, error.message)
             self._staying.look_once_more(row.uid)
         except SkoupaError as error:
             self._gate.failed(row, error)
             await self._staying.failed(row, claim, error)
         else:
-            self._gate.left(row, outcome.what)
+            self._gate.left(row, outcome.what if outcome.answered else "deleted")
             self._done(outcome)
         finally:
             self._sending.discard(task)
@@ -271,21 +286,26 @@ class Sweeper:
         row, claim = outcome.row, outcome.claim
         if outcome.what == "stays":
             assert outcome.verdict is not None
-            self._record.withdrawn(row, "; ".join(render(hold.reason) for hold in outcome.verdict.holds))
+            why = "; ".join(render(hold.reason) for hold in outcome.verdict.holds)
+            self.unanswered.not_sent(row, f"it stays: {why}")
             self._staying.stays(row, outcome.verdict, now)
             self._staying.try_again_unless_held(row.uid)
             return
-        self._record.finished(row, outcome.what)
         self._plan.succeeded(row.uid)
-        self.memory.overdue.pop(row.uid, None)
-        self.memory.failures.forget(row.uid)
+        self.memory.leaves(row.uid)
         known = self._store.get(row.uid) is not None
         if outcome.what == "gone":
             if known:
                 self._plan.postpone(row.uid, BELIEF_SECONDS)
+            if not outcome.answered or row.uid in self.unanswered:
+                self.unanswered.gone(row, claim)
+                return
+            self._record.finished(row, outcome.what)
             if not known or self.memory.tell(row.uid, outcome.what):
                 self._report.gone_already(row, claim, at=now)
             return
+        self._record.finished(row, outcome.what)
+        self.unanswered.answered(row, terminating=known and outcome.what == "terminating")
         if known:
             self._plan.sent(row.uid)
         self._on_deleted(row, now)

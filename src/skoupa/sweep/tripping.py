@@ -1,12 +1,15 @@
 """What is to become of a ceiling that trips, as a value: the Brake that holds its scope, and the words for it.
 
-The name of such a Brake says what tripped, so that tripping twice makes one Brake. Nothing is written here.
+The name of such a Brake says what tripped, so that tripping twice makes one Brake; where another Brake has that name by
+then, a number is put behind it. Nothing is written here.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -64,3 +67,14 @@ def brake_name(*parts: str) -> str:
     if name == said:
         return name
     return f"{name}-{hashlib.sha256(said.encode()).hexdigest()[:8]}"
+
+
+def numbered(name: str) -> Iterator[str]:
+    """Names to take the first free one of: `stop`, `stop-2`, `stop-3` and so on."""
+    yield name
+    yield from (f"{name}-{number}" for number in itertools.count(2))
+
+
+def is_numbered(name: str, called: str) -> bool:
+    """Whether `called` is that name, or that name with a number."""
+    return called == name or (called.startswith(f"{name}-") and called[len(name) + 1 :].isdecimal())

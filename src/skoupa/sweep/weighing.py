@@ -87,12 +87,12 @@ class Scales:
 
     def _parents(self, load: Load) -> Iterator[Tripped]:
         most = self._brakes.parents_most
-        claimed = Counter(part.kind for part in load.parts)
+        claimed = load.kinds()
         for kind in self._brakes.parents:
             if claimed[kind] > most:
-                said = (
-                    f"claims {claimed[kind]} {kind}, which hold data or take much along: more than the {most}"
-                )
+                directly = sum(part.kind == kind for part in load.parts)
+                inside = "" if directly == claimed[kind] else " with what goes along"
+                said = f"claims {claimed[kind]} {kind}{inside}, which hold data or take much along: more than the {most}"
                 yield _tripped(load, "parents", f"{said} of brakes.parentsMost")
 
     def _share(self, load: Load, totals: Mapping[str, int]) -> Iterator[Tripped]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -16,13 +17,13 @@ from aiohttp import web
 
 from skoupa import names
 from skoupa.clock import Clock
-from skoupa.errors import SkoupaError, Status
+from skoupa.errors import Status
 from skoupa.install.history import is_served
 from skoupa.kube.client import Client
 from skoupa.kube.reviews import Caller
 from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.store import Store
-from skoupa.ledger.trash.sealing import Seal, read_keys
+from skoupa.ledger.trash.keyring import Keyring
 from skoupa.report.endpoints import listening
 from skoupa.report.log import Log
 from skoupa.settings import Settings
@@ -81,10 +82,13 @@ class Desk:
         self._told = False
         trash = settings.trash
 
-        def seal() -> Seal:
-            return Seal(cluster=store.cluster, keys=read_keys(file=trash.key_file, variable=trash.key_env))
+        @cache
+        def keyring() -> Keyring:
+            return Keyring(
+                cluster=store.cluster, clock=client.clock, file=trash.key_file, variable=trash.key_env
+            )
 
-        self._api = HistoryApi(store, Permissions(client), seal=seal)
+        self._api = HistoryApi(store, Permissions(client), seal=lambda: keyring().opening())
 
     def application(self) -> web.Application:
         app = web.Application(client_max_size=_MOST_SENT, middlewares=[self._guarded])
@@ -117,15 +121,19 @@ class Desk:
             # Whoever asked is gone.
             raise
         except Exception as error:  # noqa: BLE001 - the boundary
-            status = status_of(error)
-            if status.code == 500:
-                self._log("failed to answer", level="error", path=request.path, error=type(error).__name__)
-            elif (status.code, status.reason) == (403, "CannotAsk") and not self._told:
-                self._told = True
-                self._log("degraded", level="warning", why=f"nobody is shown any history: {status.message}")
-            return _refusing(status)
+            return _refusing(self._status(request, error))
         finally:
             self._under_way -= 1
+
+    def _status(self, request: web.Request, error: Exception) -> Status:
+        """What whoever asked is told, after the log was told what concerns it."""
+        status = status_of(error)
+        if status.code == 500:
+            self._log("failed to answer", level="error", path=request.path, error=type(error).__name__)
+        elif (status.code, status.reason) == (403, "CannotAsk") and not self._told:
+            self._told = True
+            self._log("degraded", level="warning", why=f"nobody is shown any history: {status.message}")
+        return status
 
     async def _caller(self, request: web.Request) -> Caller:
         caller = await self._identities.caller(request.headers.get(names.CALLER_HEADER, ""))
@@ -169,9 +177,11 @@ class Desk:
             try:
                 async for line in lines:
                     await self._write(response, line)
-            except SkoupaError as error:
+            except ConnectionError:
+                raise
+            except Exception as error:  # noqa: BLE001 - the boundary
                 # Too late for a status code: the last line says why there are no more.
-                await self._write(response, Line(refusal=status_of(error)))
+                await self._write(response, Line(refusal=self._status(request, error)))
         await response.write_eof()
         return response
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from harness.controlplane import ControlPlane
 from skoupa import names
+from skoupa.errors import NotFound
 from skoupa.kube.lists import count
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CONFIG_MAPS
+from tests.cluster.commands import skoupa
 from tests.cluster.controller.ageing import grow_old
-from tests.cluster.controller.objects import AuditLog, People
+from tests.cluster.controller.braking import brake
+from tests.cluster.controller.impatient import IMPATIENT
+from tests.cluster.controller.objects import AuditLog, People, grant
 from tests.cluster.controller.running import Skoupa, Yard
+from tests.cluster.controller.test_rights import EVENTS, OWN
 from tests.cluster.reaching import eventually
 
 pytestmark = pytest.mark.cluster
@@ -59,7 +66,7 @@ async def test_more_than_a_hundred_forgotten_labels_wait_at_the_first_start_unti
     assert told.keys() == set(forgotten)
     assert told["web-7"] == (
         "one of 101 objects that were overdue when Skoupa first looked at this cluster; "
-        "look at them with `skoupa plan`, then start with --accept-backlog"
+        "look at them with `skoupa plan`, then `skoupa brakes release first-start` (without Brakes: --accept-backlog)"
     )
 
     await people.make("new", "1s")
@@ -71,6 +78,34 @@ async def test_more_than_a_hundred_forgotten_labels_wait_at_the_first_start_unti
     await all_gone(people)
     written = await state(people, yard.home)
     assert {"firstSweep", "backlogAccepted"} <= written.keys()
+
+
+async def test_forgotten_labels_of_a_kind_that_may_be_read_later_wait_as_at_a_first_start(
+    plane: ControlPlane, people: People, yard: Yard, audit: AuditLog
+) -> None:
+    forgotten = [f"web-{number}" for number in range(101)]
+    await asyncio.gather(*(people.make(name, "2020-01-01") for name in forgotten))
+    user = f"sweeper-{secrets.token_hex(4)}"
+    await grant(people.client, user, OWN, namespace=yard.home)
+    await grant(people.client, user, [("list watch", "", "namespaces"), EVENTS])
+    process = await yard.started(program=IMPATIENT, kubeconfig=plane.kubeconfig_for(user=user))
+
+    async def swept() -> bool:
+        try:
+            return {"firstSweep", "kindsRead"} <= (await state(people, yard.home)).keys()
+        except NotFound:
+            return False
+
+    await eventually(swept, what="the first sweep")
+    await grant(people.client, user, [("list watch delete", "", "configmaps")])
+    await held(process, "first-start-backlog", 101)
+    await people.make("new", "1s")
+    await people.gone("new")
+    assert {entry["objectRef"]["name"] for entry in audit.deletes(people.namespace)} == {"new"}
+    process.end()
+
+    await yard.started(kubeconfig=plane.kubeconfig_for(user=user), flags=ACCEPTING)
+    await all_gone(people)
 
 
 async def test_a_label_on_more_than_fifty_old_objects_waits_to_the_first_of_them_until_it_is_accepted(
@@ -95,4 +130,40 @@ async def test_a_label_on_more_than_fifty_old_objects_waits_to_the_first_of_them
     assert mass["count"] == 51
 
     await yard.started(flags=ACCEPTING)
+    await all_gone(people)
+
+
+async def test_plan_explain_and_sweep_hold_what_a_first_start_holds(
+    plane: ControlPlane, people: People, running: Yard, tmp_path: Path
+) -> None:
+    forgotten = [f"web-{number}" for number in range(120)]
+    await asyncio.gather(*(people.make(name, "2020-01-01") for name in forgotten))
+    process = await running.started()
+    await held(process, "first-start-backlog", 120)
+
+    async def counted() -> bool:
+        return ((await brake(people, "first-start")).get("status") or {}).get("held") == 120
+
+    await eventually(counted, what="the Brake to tell how many it holds")
+    config = tmp_path / "settings.yaml"
+    config.write_text(f"lease: {{namespace: {running.home}}}\n")
+
+    # Who knows no settings looks for the state elsewhere, and has the Brake alone.
+    for given in (("--config", str(config)), ()):
+
+        async def said(*words: str, given: tuple[str, ...] = given) -> str:
+            answer = await skoupa(*words, "-n", people.namespace, *given, kubeconfig=plane.kubeconfig)
+            assert answer.code == 0, answer
+            return answer.out
+
+        items = msgspec.json.decode(await said("plan", "-o", "json"))["items"]
+        codes = [[hold["reason"]["code"] for hold in item["holds"]] for item in items]
+        assert codes == [["first-start-backlog"]] * 120
+        told = await said("explain", "cm/web-7")
+        assert "but held: it stays." in told
+        assert "held by: one of 120 objects" in told
+        assert "120 due: 0 will go, 120 held." in await said("sweep", "--yes")
+    assert await count(people.client, CONFIG_MAPS, namespace=people.namespace) == 121
+    released = await skoupa("brakes", "release", "first-start", "--yes", kubeconfig=plane.kubeconfig)
+    assert released.code == 0, released
     await all_gone(people)

@@ -75,6 +75,19 @@ async def test_what_only_a_reader_can_know_holds_and_says_what_to_write(
     await people.gone("web")
 
 
+async def test_a_kind_that_there_is_not_is_told_with_the_nearest(
+    plane: ControlPlane, people: People, running: Yard
+) -> None:
+    await running.started()
+    name = await write(people, scope={"kind": "Deploymnt"})
+    condition = await ready(people, name)
+    assert (condition["status"], condition["reason"]) == ("False", "NoSuchKind")
+    told = "there is no kind Deploymnt in this cluster: did you mean deployment"
+    assert told in condition["message"]
+    said = await skoupa("brakes", kubeconfig=plane.kubeconfig)
+    assert told in said.out, said
+
+
 async def test_a_pause_that_is_over_or_can_not_be_read_is_refused_before_it_is_written(
     plane: ControlPlane, people: People, kind: None
 ) -> None:

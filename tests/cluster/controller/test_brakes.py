@@ -146,7 +146,7 @@ async def test_a_ceiling_lets_exactly_its_number_go_and_a_restart_keeps_the_hold
     await eventually(brake_gone, what="the Brake to go, and not to come back")
 
 
-async def test_brakes_that_vanish_with_their_definition_hold_everything(
+async def test_brakes_that_vanish_with_their_definition_hold_everything_and_come_back_with_it(
     people: People, running: Yard, audit: AuditLog
 ) -> None:
     process = await running.started()
@@ -173,6 +173,34 @@ async def test_brakes_that_vanish_with_their_definition_hold_everything(
     assert audit.deletes(people.namespace) == []
 
     await bring_kind(people.client)
+    assert (await brake(people, name))["spec"]["scope"] == {"namespace": people.namespace}
+    await held(again, "brake", 10)
+    assert audit.deletes(people.namespace) == []
+    await release(people, name)
+    await all_gone(people)
+
+
+async def test_a_brake_goes_on_holding_when_its_definition_is_replaced(
+    people: People, running: Yard, audit: AuditLog
+) -> None:
+    process = await running.started()
+    name = f"stop-{secrets.token_hex(3)}"
+    made = await pull(people, name, namespace=people.namespace)
+
+    async def taken_on() -> bool:
+        return bool((await brake(people, name))["metadata"].get("finalizers"))
+
+    await eventually(taken_on, what="the finalizer")
+    await make_all(people, 5, "1s")
+    await held(process, "brake", 5)
+    await take_kind_away(people.client)
+    await bring_kind(people.client)
+    again = await brake(people, name)
+    assert again["metadata"]["uid"] != made["metadata"]["uid"]
+    assert again["spec"] == made["spec"]
+    await held(process, "brake", 5)
+    assert audit.deletes(people.namespace) == []
+    await release(people, name)
     await all_gone(people)
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from harness.controlplane import ControlPlane
 from harness.postgres import PostgresServer
+from skoupa.errors import NotFound
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
@@ -125,7 +126,9 @@ async def test_others_see_what_they_may_read_and_how_much_is_hidden(
     document = msgspec.json.decode(said.out)
     assert [item["name"] for item in document["items"]] == ["d"]
     assert document["hidden"] == 3
-    assert said.sentence == "3 rows are not shown: they are of kinds that you may not read there"
+    assert said.sentence == (
+        "3 rows are not shown: they are of kinds that you may not read there, or of an earlier namespace of that name"
+    )
 
     # Of one object nobody learns by this whether it was there.
     for name in ("a", "nosuch"):
@@ -203,6 +206,38 @@ async def test_what_went_along_is_shown_kind_by_kind(
     assert f"went along: configmaps/{people.namespace}/part-configmaps" in said.out
     assert "part-secrets" not in said.out
     assert "not known: 1 object that went along, of a kind that you may not read" in said.out
+
+
+async def test_who_gets_the_name_of_a_namespace_that_went_gets_nothing_of_what_was_in_it(
+    people: People, yard: Yard, street: Street, boss: Client, tmp_path: Path
+) -> None:
+    keys = tmp_path / "trash-keys"
+    keys.write_text(Key(b"k" * 32).secret.hex())
+    await served(yard, street.admin, trash__keyFile=str(keys))
+    tenant = await other_people(boss, f"{people.namespace}-ten")
+    await tenant.make("cred", resource=SECRETS, body={"data": {"value": VALUE}})
+    await tenant.label(tenant.namespace, resource=NAMESPACES, ttl="1s")
+    await tenant.gone(tenant.namespace, resource=NAMESPACES, seconds=60)
+    await boss.create(NAMESPACES, {"metadata": {"name": tenant.namespace}})
+    ben = await street.person("ben")
+    await ben.may("get list create delete", "secrets namespaces", namespace=tenant.namespace)
+    assert await ben.items("history", "-A") == []
+    for flags in ((), ("--with-dependents",)):
+        said = await ben.skoupa("restore", f"ns/{tenant.namespace}", *flags, "--yes")
+        assert "nothing that went and fits" in said.err
+    with pytest.raises(NotFound):
+        await boss.get(SECRETS, "cred", namespace=tenant.namespace, view=WHOLE)
+
+    await everything_for_boss(street)
+    owner = next(person for person in street.people if person.name.endswith(":boss"))
+    [row] = await owner.items("history", f"ns/{tenant.namespace}")
+    purged = await ben.skoupa("trash", "purge", row["id"], "--yes")
+    assert purged.code == DENIED
+    assert "that takes the right in all namespaces" in purged.sentence
+    back = await owner.skoupa("restore", "secret/cred", "-n", tenant.namespace, "--yes")
+    assert back.code == DONE, back.err + back.out
+    found = await boss.get(SECRETS, "cred", namespace=tenant.namespace, view=WHOLE)
+    assert found["data"] == {"value": VALUE}
 
 
 async def test_a_client_certificate_is_no_token_and_the_answer_says_what_is_one(

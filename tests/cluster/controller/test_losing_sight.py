@@ -11,7 +11,7 @@ from harness.controlplane import ControlPlane
 from skoupa import names
 from skoupa.errors import SkoupaError
 from skoupa.kube.objects import WHOLE
-from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, Resource
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from tests.cluster.controller.impatient import IMPATIENT
 from tests.cluster.controller.objects import SECRETS, People, grant
 from tests.cluster.controller.running import Skoupa, Yard
@@ -140,4 +140,44 @@ async def test_a_right_to_read_that_is_lost_does_not_end_what_a_kept_object_hold
     assert await people.there("deed", resource=SECRETS)
     await grant(boss, user, [("list watch", "", "secrets")])
     await people.label("deed", resource=SECRETS, keep=None)
+    await people.gone("owner", seconds=75)
+
+
+@pytest.mark.parametrize("kind", ["namespaces", "secrets"])
+async def test_a_right_to_read_that_was_lost_holds_in_the_next_process_too(
+    plane: ControlPlane, people: People, yard: Yard, kind: str
+) -> None:
+    user = f"sweeper-{secrets.token_hex(4)}"
+    boss, seeing = people.client, [("list watch", "", kind)]
+    await grant(boss, user, OWN, namespace=yard.home)
+    await grant(boss, user, [("list watch delete", "", "configmaps"), EVENTS])
+    right = await grant(boss, user, seeing)
+    config = plane.kubeconfig_for(user=user)
+    owner = await people.make("owner")
+    if kind == "secrets":
+        await people.make("deed", resource=SECRETS, labels=KEPT, ownerReferences=[owned_by(owner)])
+    else:
+        await people.label(people.namespace, resource=NAMESPACES, keep="true")
+    process = await yard.started(program=IMPATIENT, kubeconfig=config)
+    await people.label("owner", ttl="1s")
+    await process.says("held", namespace=people.namespace, name="owner")
+    await right.revoke()
+    await process.says("can't be read any more", seconds=90)
+    process.end()
+
+    process = await yard.started(program=IMPATIENT, kubeconfig=config)
+    said = await process.says("can't be read any more")
+    assert said["kinds"] == kind
+    assert await process.metric('skoupa_blind_kinds{state="lost"}') == 1
+    code = "keeps-behind" if kind == "secrets" else "feed-behind"
+
+    async def stands() -> bool:
+        return await process.metric(f'skoupa_holds{{reason="{code}"}}') >= 1
+
+    await eventually(stands, what="it to be held")
+    assert await people.there("owner")
+    await people.label(people.namespace, resource=NAMESPACES, keep=None)
+    if kind == "secrets":
+        await people.label("deed", resource=SECRETS, keep=None)
+    await grant(boss, user, seeing)
     await people.gone("owner", seconds=75)

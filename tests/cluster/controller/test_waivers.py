@@ -67,7 +67,7 @@ async def test_a_kind_that_can_not_be_read_holds_the_namespace_and_its_waiver_le
     await people.label(people.namespace, resource=NAMESPACES, ttl="1s")
     held = await process.says("held", name=people.namespace)
     unread = f"deleting it might take along something kept: kept objects of {kind} can't be read"
-    assert held["why"] == f"{unread} (no permission: list and watch)"
+    assert held["why"] == f"{unread} (no permission: list and watch); cascade.ignoreKinds waives that"
     assert await process.metric('skoupa_holds{reason="keeps-unknown"}') >= 1
     assert await process.metric('skoupa_blind_kinds{state="never-read"}') >= 1
     explained = await skoupa("explain", f"namespace/{people.namespace}", kubeconfig=secretive.kubeconfig)

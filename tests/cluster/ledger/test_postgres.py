@@ -53,6 +53,26 @@ async def test_replicas_that_start_together_make_the_tables_once(dsn: str) -> No
         await store.close()
 
 
+async def test_two_leaders_that_write_the_same_rows_in_opposite_order_do_not_wait_for_each_other(
+    dsn: str,
+) -> None:
+    stores = [PostgresStore(dsn, cluster=CLUSTER) for _ in range(2)]
+    for store in stores:
+        await store.open()
+    uids = [f"u{number}" for number in range(1000)]
+
+    async def write(store: PostgresStore, order: list[str], epoch: int) -> None:
+        for _ in range(6):
+            await store.write([intent(uid, epoch=epoch) for uid in order])
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(write(stores[0], uids, 1))
+        group.create_task(write(stores[1], uids[::-1], 2))
+    assert len(await stores[0].open_entries()) == 1000
+    for store in stores:
+        await store.close()
+
+
 async def test_a_newer_ledger_is_refused(store: PostgresStore, dsn: str) -> None:
     connection = await asyncpg.connect(dsn)
     await connection.execute("INSERT INTO skoupa_versions VALUES (99)")

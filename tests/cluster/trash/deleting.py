@@ -77,7 +77,7 @@ class Bin:
         found = await self.client.get(resource, name, namespace=namespace, view=METADATA)
         row = Extraction().row(resource, found)
         seal = Seal(cluster=CLUSTER, keys=self._keys)
-        bodies = await Keeper(self.client, seal=seal, discovery=lambda: discovery).keep(row, CLAIM)
+        bodies = await Keeper(self.client, seal=lambda: seal, discovery=lambda: discovery).keep(row, CLAIM)
         assert isinstance(bodies, tuple), bodies
         entry = Entry(
             id=self._ids.next(),

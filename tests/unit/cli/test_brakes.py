@@ -85,6 +85,32 @@ def test_pausing_the_same_again_changes_its_end_and_keeps_one_brake(town: Town) 
     assert made["spec"] == {"scope": {"namespace": "shop"}, "reason": "first"}
 
 
+def test_a_pause_never_shortens_one_that_is_there(town: Town) -> None:
+    assert town("pause", "--reason", "the storage is down").code == 0
+    before = found(town)["pause-all"]["spec"]
+    said = town("pause", "--for", "10m", "--reason", "a quick look")
+    assert said.code == 0, said.err
+    assert said.out.startswith("Nothing goes any more: Brake pause-all\n"), "it does not end in ten minutes"
+    assert "pause-all was there and holds longer than that, so it was left as it is" in said.err
+    assert {name: one["spec"] for name, one in found(town).items()} == {"pause-all": before}
+    assert town("pause", "ns/shop", "--for", "2h").code == 0
+    assert "left as it is" in town("pause", "ns/shop", "--for", "1h").err
+    assert found(town)["pause-ns-shop"]["spec"]["until"] == "2026-05-01T14:00:00Z"
+    assert town("pause", "ns/shop", "--for", "3h").code == 0
+    assert found(town)["pause-ns-shop"]["spec"]["until"] == "2026-05-01T15:00:00Z"
+
+
+def test_a_pause_leaves_a_change_freeze_of_the_same_scope_as_it_is(town: Town) -> None:
+    pulled(town, "pause-all", all=True)
+    freeze = {"schedule": {"from": "0 16 * * 5", "to": "0 8 * * 1", "timeZone": "UTC"}}
+    asyncio.run(Client(town.cluster, town.clock).merge_patch(BRAKES, "pause-all", {"spec": freeze}))
+    said = town("pause", "--for", "10m")
+    assert said.code == 0, said.err
+    brakes = found(town)
+    assert brakes["pause-all"]["spec"]["schedule"] == freeze["schedule"]
+    assert brakes["pause-all-2"]["spec"]["until"] == "2026-05-01T12:10:00Z"
+
+
 @pytest.mark.parametrize(
     ("args", "told"),
     [
@@ -109,7 +135,10 @@ def test_a_pause_that_can_not_be_meant_writes_nothing(town: Town, args: tuple[st
 
 def test_a_pause_that_holds_nothing_is_doubted_aloud(town: Town) -> None:
     assert "there is no namespace shpo now" in town("pause", "ns/shpo").err
-    assert "there is no kind podz in this cluster" in town("pause", "kind/podz").err
+    assert (
+        "holds nothing now: there is no kind podz in this cluster: did you mean pod"
+        in town("pause", "kind/podz").err
+    )
     assert "there is no kind" not in town("pause", "kind/pods").err
 
 
@@ -207,3 +236,12 @@ def test_a_scope_is_read_as_it_is_shown() -> None:
     assert read_scope(("policy/shop/old-pods",)) == Scope(policy="shop/old-pods")
     with pytest.raises(UsageError):
         read_scope(("pods",))
+
+
+def test_the_list_says_of_a_brake_that_there_is_no_such_kind_and_names_the_nearest(town: Town) -> None:
+    pulled(town, "typo", kind="Deploymnt")
+    pulled(town, "right", kind="deployments.apps")
+    said = town("brakes")
+    assert said.code == 0, said.err
+    assert said.out.count("holds nothing now") == 1
+    assert "there is no kind Deploymnt in this cluster: did you mean deployment" in said.out

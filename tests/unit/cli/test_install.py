@@ -89,9 +89,19 @@ def test_several_replicas_on_one_file_are_refused(skoupa: Shell) -> None:
     assert "postgresql://" in said.err
 
 
-def test_a_password_does_not_become_a_config_map(skoupa: Shell, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://skoupa:hunter2@db/skoupa",
+        "postgresql://db/skoupa?user=skoupa&password=hunter2",
+        "postgresql://db/skoupa?pass%77ord=hunter2",
+        "postgresql://skoupa@db/skoupa?sslmode=require&sslpassword=hunter2",
+        "postgresql://skoupa:?hunter2@db/skoupa",
+    ],
+)
+def test_a_password_does_not_become_a_config_map(skoupa: Shell, tmp_path: Path, dsn: str) -> None:
     config = tmp_path / "settings.yaml"
-    config.write_text("clusterName: prod\nledger: {dsn: 'postgresql://skoupa:hunter2@db/skoupa'}\n")
+    config.write_text(f"clusterName: prod\nledger: {{dsn: '{dsn}'}}\n")
     said = skoupa("install", "--config", str(config))
     assert said.code == 2
     assert "kubectl create secret generic skoupa-ledger -n skoupa" in said.err

@@ -113,6 +113,10 @@ def test_a_backlog_that_the_controller_holds_is_told_with_what_lets_it_go() -> N
     assert told(planning(*old[:100], state_of())).warnings == ()
     [warning] = told(planning(state_of(firstStartHeld="[1777000000.5, 340]"))).warnings
     assert warning.startswith("340 objects were overdue when Skoupa first looked at this cluster")
+    later = '[{"kind": "secrets", "namespace": "", "before": 1777000000.5, "count": 120}]'
+    swept = state_of(firstSweep="1777000000", firstReadingsHeld=later)
+    [warning] = told(planning(swept)).warnings
+    assert warning.startswith("120 objects were overdue when Skoupa first looked at secrets")
 
 
 def test_labels_on_very_many_that_the_controller_holds_are_told() -> None:

@@ -327,3 +327,59 @@ def test_an_interrupt_finishes_what_is_under_way_and_starts_nothing_new(town: To
     assert 20 <= len(gone) < len(names)
     assert said.out.count("deleted ConfigMap") == len(gone)
     assert said.out.count("not-tried ConfigMap") == len(names) - len(gone)
+
+
+@pytest.fixture
+def narrow(tmp_path: Path) -> str:
+    """Settings with ceilings of ten."""
+    path = tmp_path / "narrow.yaml"
+    path.write_text("brakes: {perMinute: 10, perHour: 10, namespacePerMinute: 10, namespacePerHour: 10}\n")
+    return str(path)
+
+
+def test_over_a_ceiling_nothing_of_a_sweep_goes(town: Town, narrow: str) -> None:
+    town.holding(*(config_map(f"c{number}", "1h") for number in range(11)))
+    said = town("sweep", "-A", "--yes", "--config", narrow)
+    assert said.code == 5
+    assert "nothing was deleted: 0 deletions in the namespace shop within a minute" in said.err
+    assert "and 11 more at once would be over the 10 of brakes.namespacePerMinute" in said.err
+    assert "sweep less at once" in said.err
+    assert len(left(town)) == 11
+    document = town.document("sweep", "-A", "--yes", "--config", narrow, code=5)
+    assert {item["outcome"]["what"] for item in document["items"]} == {"not-tried"}
+
+
+def test_a_dry_run_says_that_it_would_be_refused(town: Town, narrow: str) -> None:
+    town.holding(*(config_map(f"c{number}", "1h") for number in range(11)))
+    said = town("sweep", "-A", "--dry-run", "--config", narrow)
+    assert said.code == 0
+    assert "a sweep of all this is refused: 0 deletions in the namespace shop" in said.err
+
+
+def test_up_to_a_ceiling_a_sweep_goes(town: Town, narrow: str) -> None:
+    town.holding(*(config_map(f"c{number}", "1h") for number in range(10)))
+    said = town("sweep", "-A", "--yes", "--config", narrow)
+    assert said.code == 0, said.err
+    assert left(town) == []
+
+
+def test_a_sweep_counts_what_the_ledger_says_has_gone(town: Town, narrow: str, tmp_path: Path) -> None:
+    kept = ("--config", narrow, "--ledger", str(tmp_path / "l.db"))
+    town.holding(*(config_map(f"a{number}", "1h") for number in range(6)))
+    assert town("sweep", "-A", "--yes", *kept).code == 0
+    town.holding(*(config_map(f"b{number}", "1h") for number in range(5)))
+    said = town("sweep", "-A", "--yes", *kept)
+    assert said.code == 5
+    assert "6 deletions in the namespace shop within a minute, and 5 more at once" in said.err
+    assert len(left(town)) == 5
+    town.clock.moment += 3700
+    assert town("sweep", "-A", "--yes", *kept).code == 0
+    assert left(town) == []
+
+
+def test_in_a_sweep_a_namespace_counts_as_what_is_in_it(town: Town, narrow: str) -> None:
+    town.holding(obj("Namespace", "shop", labels={TTL: "1h"}), *(config_map(f"c{n}") for n in range(12)))
+    said = town("sweep", "-A", "--yes", "--config", narrow)
+    assert said.code == 5
+    assert "and 13 more at once" in said.err
+    assert town.find(NAMESPACES, "shop")

@@ -145,6 +145,17 @@ async def test_a_setting_that_makes_much_due_at_once_is_held_like_a_first_start(
 
 
 @story()
+async def test_labels_that_meant_nothing_before_are_held_like_a_first_start(stage: Stage) -> None:
+    stage.old(many(150), "1h", age=DAY)
+    play = await stage.play(features={"ttl": False})
+    await stage.later(MINUTE)
+    play = await restart(stage, play)
+    await stage.later(HOUR)
+    assert stage.found() == set(many(150))
+    assert play.overdue == {"first-start-backlog": 150}
+
+
+@story()
 async def test_a_long_absence_is_no_first_start(stage: Stage) -> None:
     play = await stage.play()
     await stage.later(1)

@@ -9,6 +9,7 @@ import pytest
 from skoupa import names
 from skoupa.kinds.brake import BRAKES
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from skoupa.kube.transport import Request
 from skoupa.sim.faults import asking
 from tests.unit.controller.braking import (
     brake,
@@ -182,6 +183,38 @@ async def test_a_namespace_counts_as_what_is_in_it(stage: Stage) -> None:
 
 
 @story(brakes=TIGHT)
+async def test_a_namespace_whose_content_can_not_be_counted_stays_until_it_can(stage: Stage) -> None:
+    await bring_kind(stage)
+    for name in many(100):
+        await stage.make(name)
+    await stage.label(SHOP, resource=NAMESPACES, ttl="1m")
+
+    def counting(request: Request) -> bool:
+        return request.path.endswith("/shop/configmaps") and ("limit", "1") in tuple(request.query)
+
+    stage.cluster.faults.answer(500, when=counting, times=None, seconds=10 * MINUTE)
+    play = await stage.play()
+    await stage.later(5 * MINUTE)
+    assert stage.there(SHOP, NAMESPACES)
+    assert (
+        "what shop takes along can't all be counted: configmaps"
+        in play.told("delete failed", SHOP)[-1]["error"]
+    )
+    await stage.later(10 * MINUTE)
+    assert stage.there(SHOP, NAMESPACES), "counted by then, and too much"
+    assert await brakes(stage) == {"ceiling-namespace-shop-per-minute"}
+
+
+@story(brakes=TIGHT, cascade={"ignoreKinds": ["configmaps"]})
+async def test_what_is_waived_need_not_be_counted(stage: Stage) -> None:
+    await stage.label(SHOP, resource=NAMESPACES, ttl="1m")
+    stage.cluster.faults.answer(403, when=asking(verb="list", path="/shop/configmaps"), times=None)
+    await stage.play()
+    await stage.later(5 * MINUTE)
+    assert not stage.there(SHOP, NAMESPACES)
+
+
+@story(brakes=TIGHT)
 async def test_deletes_that_are_refused_give_their_place_back(stage: Stage) -> None:
     await bring_kind(stage)
     await make_all(stage, many(20))
@@ -239,6 +272,21 @@ async def test_a_replica_that_stands_by_writes_nothing_on_brakes(stage: Stage) -
     play.standing_by = False
     await stage.later(10)
     assert (await brake(stage, "stop"))["status"]["active"] is True
+
+
+@story(brakes={"namespacePerMinute": 1000, "namespacePerHour": 20})
+async def test_without_a_ledger_a_replica_that_leads_again_counts_what_it_let_go_itself(stage: Stage) -> None:
+    await bring_kind(stage)
+    await make_all(stage, many(15))
+    await make_all(stage, many(15, "late"), ttl="5m")
+    play = await stage.play()
+    await stage.later(2 * MINUTE)
+    play.standing_by = True
+    await stage.later(MINUTE)
+    play.standing_by = False
+    await stage.later(5 * MINUTE)
+    assert len(stage.found()) == 10
+    assert await brakes(stage) == {"ceiling-namespace-shop-per-hour"}
 
 
 @story(brakes=TIGHT)

@@ -9,6 +9,7 @@ import pytest
 from skoupa.controller.recreation import FREE_ROUNDS, REMEMBERED, Recreations
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Resource
 from skoupa.sim.faults import asking
+from tests.unit.controller.braking import bring_kind, pull, release
 from tests.unit.controller.stage import (
     ALL_VERBS,
     APPS,
@@ -109,6 +110,46 @@ async def test_protected_objects_of_no_namespace_and_kept_ones_in_a_namespace_th
     assert "ConfigMap theirs/deed" in play.why_held("initech")
     assert stage.there("high", PRIORITIES)
     assert stage.there("deed", namespace="theirs")
+
+
+@story()
+async def test_an_owner_of_no_namespace_does_not_take_along_what_a_brake_holds(stage: Stage) -> None:
+    await bring_kind(stage)
+    stage.cluster.install(TENANTS)
+    await stage.namespace("other")
+    play = await stage.play()
+    acme = await stage.make("acme", "5m", resource=TENANTS)
+    initech = await stage.make("initech", "5m", resource=TENANTS)
+    between = await stage.make("between", resource=TENANTS, owner=acme)
+    await stage.make("deed", owner=between)
+    await stage.make("deed", owner=initech, namespace="other")
+    await pull(stage, "stop", namespace=SHOP, reason="the audit")
+    await stage.later(10 * MINUTE)
+    assert stage.there("deed")
+    assert stage.there("acme", TENANTS)
+    assert not stage.there("initech", TENANTS), "nothing of it stands still"
+    assert play.why_held("acme") == (
+        "deleting it would take along ConfigMap shop/deed, which stays: brake stop: the audit"
+    )
+    await release(stage, "stop")
+    await stage.later(2 * MINUTE)
+    assert not stage.there("acme", TENANTS)
+
+
+@story()
+async def test_an_owner_whose_delete_waits_is_looked_at_again_once_a_brake_is_there(stage: Stage) -> None:
+    """A server that is busy tells all deletes to come back later; meanwhile what it would take along is braked."""
+    await bring_kind(stage)
+    stage.cluster.install(TENANTS)
+    acme = await stage.make("acme", "1m", resource=TENANTS)
+    await stage.make("deed", owner=acme)
+    await stage.play()
+    stage.cluster.faults.answer(429, when=asking(method="DELETE"), times=1, seconds=100, retry_after=20)
+    await stage.later(MINUTE + 5)
+    await pull(stage, "stop", namespace=SHOP)
+    await stage.later(10 * MINUTE)
+    assert stage.there("deed")
+    assert stage.there("acme", TENANTS)
 
 
 @story()

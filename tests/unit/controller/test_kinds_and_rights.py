@@ -165,6 +165,31 @@ async def test_rights_to_delete_in_one_namespace_are_used_there(stage: Stage) ->
 
 
 @story()
+async def test_a_right_that_comes_in_one_of_a_hundred_namespaces_is_used_within_a_minute(
+    stage: Stage,
+) -> None:
+    rules = [*OWN, Rule(verbs=("list", "watch"))]
+    stage.cluster.allow_only("sweeper", rules)
+    spaces = [f"team-{number}" for number in range(100)]
+    for name in spaces:
+        await stage.namespace(name)
+    play = await stage.play(user="sweeper")
+    for name in spaces:
+        await stage.make("web", "1m", namespace=name)
+    await stage.until(10 * MINUTE)
+    assert play.overdue == {"no-permission": 100}
+    for name in (spaces[5], spaces[50], spaces[95]):
+        rules.append(Rule(verbs=("delete",), namespaces=(name,)))
+        stage.cluster.allow_only("sweeper", rules)
+        await stage.later(65)
+        assert not stage.there("web", namespace=name)
+    before = len(play.sent("POST", path="selfsubjectrulesreviews"))
+    await stage.later(10 * MINUTE)
+    asked = len(play.sent("POST", path="selfsubjectrulesreviews")) - before
+    assert asked <= 10 * 115, "no more than a hundred of them in a minute"
+
+
+@story()
 async def test_rights_to_delete_one_name_are_used_for_it(stage: Stage) -> None:
     rules = [*OWN, Rule(verbs=("list", "watch")), Rule(verbs=("delete",), names=("web",))]
     stage.cluster.allow_only("sweeper", rules)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from skoupa.kube.resources import NAMESPACES
@@ -111,3 +113,67 @@ async def test_conflicts_without_end_are_told_and_tried_with_pauses(stage: Stage
     assert len(play.sent("DELETE", path="configmaps")) < 6 * 40
     await stage.later(HOUR)
     assert not stage.there("web")
+
+
+@pytest.mark.parametrize("change", [{"keep": "true"}, {"ttl": "30d"}], ids=["kept", "extended"])
+@story()
+async def test_nothing_goes_by_its_uid_alone_on_what_a_feed_that_is_frozen_knows(
+    stage: Stage, change: dict[str, Any]
+) -> None:
+    stage.cluster.faults.silence_watch(when=asking(kind="configmaps"), times=None, after=20)
+    play = await stage.play()
+    await stage.make("web", "1m")
+    for number in range(45):
+        await stage.make(f"other-{number}", "1h", keep="false")
+    await stage.until(50)
+    stage.cluster.faults.answer(409, when=DELETES, times=2)
+    stage.cluster.faults.answer(429, when=DELETES, times=1, retry_after=6)
+    await stage.until(62)
+    assert len(play.sent("DELETE", path="configmaps")) == 3, "the third, by its uid alone, has to wait"
+    await stage.label("web", **change)
+    await stage.later(MINUTE)
+    assert stage.there("web")
+
+
+@story(protect={"names": ["ConfigMap/vault"]})
+async def test_a_namespace_whose_delete_had_to_wait_is_looked_into_again(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.namespace("team")
+    await stage.label("team", resource=NAMESPACES, ttl="1m")
+    stage.cluster.faults.answer(429, when=DELETES, times=1, retry_after=20)
+    await stage.until(65)
+    assert len(play.sent("DELETE")) == 1
+    await stage.make("vault", namespace="team")
+    await stage.later(10 * MINUTE)
+    assert stage.there("vault", namespace="team")
+    assert "vault" in play.why_held("team")
+
+
+@story()
+async def test_a_namespace_whose_watch_is_frozen_is_read_again_when_a_delete_had_to_wait(
+    stage: Stage,
+) -> None:
+    stage.cluster.faults.silence_watch(when=asking(kind="namespaces"), times=None, after=40)
+    play = await stage.play()
+    await stage.make("web", "10m")
+    await stage.until(10 * MINUTE - 40)
+    for number in range(45):
+        await stage.namespace(f"other-{number}")
+    stage.cluster.faults.answer(429, when=DELETES, times=1, retry_after=20)
+    await stage.until(10 * MINUTE + 5)
+    assert len(play.sent("DELETE")) == 1
+    await stage.label(SHOP, resource=NAMESPACES, keep="true")
+    await stage.later(MINUTE)
+    assert stage.there("web")
+
+
+@story()
+async def test_a_delete_that_only_had_to_wait_goes_at_once_after_another_look(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.make("web", "1m")
+    stage.cluster.faults.answer(429, when=DELETES, times=1, retry_after=20)
+    await stage.until(90)
+    assert not stage.there("web")
+    assert not play.told("delete failed")
+    first, second = (at for at, _ in play.sent("DELETE"))
+    assert second - first < 21

@@ -182,6 +182,25 @@ async def test_a_kind_that_vanishes_while_its_definition_is_there_holds_until_th
     assert not stage.there("web", DEPLOYMENTS)
 
 
+@pytest.mark.parametrize("waived", [False, True])
+@story()
+async def test_a_kind_that_never_had_a_definition_may_be_away_for_a_while(
+    stage: Stage, *, waived: bool
+) -> None:
+    """An aggregated API whose API service is made anew: that it is not there is no proof of anything."""
+    stage.cluster.install(WIDGETS)
+    more: dict[str, Any] = {"cascade": {"ignoreKinds": [WIDGETS.qualified]}} if waived else {}
+    play = await stage.play(**more)
+    owner = await stage.make("config", "10m")
+    await stage.make("deed", resource=WIDGETS, owner=owner, keep="true")
+    await stage.until(11 * MINUTE)
+    assert stage.there("config")
+    stage.cluster.plane.catalogue.remove(group=WIDGETS.group, plural=WIDGETS.plural)
+    await stage.later(30 * MINUTE)
+    assert stage.there("config") is not waived
+    assert "Widget shop/deed" in play.why_held("config")
+
+
 @story()
 async def test_a_definition_of_which_no_version_is_served_stays(stage: Stage) -> None:
     """Whoever starts later can't know what is in it."""
@@ -215,12 +234,13 @@ async def test_a_feed_of_kept_objects_that_is_behind_holds_owners_in_silence(sta
     await stage.until(12 * MINUTE)
     assert stage.there("web-1", REPLICA_SETS)
     assert stage.there("web-1-a", PODS)
-    assert not stage.there("bystander"), "it owns nothing"
-    assert play.overdue == {"keeps-behind": 1}
+    assert stage.there("bystander"), "nobody knows that it owns no Pod"
+    assert play.overdue == {"keeps-behind": 2}
     assert not play.told("held"), "a connection that is cut for a moment must not fill the log"
     stage.cluster.faults.clear()
     await stage.later(MINUTE)
     assert play.why_held("web-1") == "deleting it would take along Pod shop/web-1-a, which is kept"
+    assert not stage.there("bystander"), "it owns nothing"
     await stage.label("web-1-a", resource=PODS, keep=None)
     await stage.later(5)
     assert not stage.there("web-1", REPLICA_SETS)

@@ -6,6 +6,7 @@ import pytest
 
 from skoupa import names
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
+from skoupa.sim.faults import asking
 from skoupa.sim.state.access import Rule
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Play, Stage, story
 from tests.unit.controller.test_kinds_and_rights import ENOUGH, OWN
@@ -85,20 +86,38 @@ async def test_nothing_goes_before_its_namespace_was_asked_for(stage: Stage) -> 
 
 
 @story(namespaces=[SHOP, OTHER])
-async def test_a_poll_that_fails_keeps_what_was_known_and_holds_once_that_is_old(stage: Stage) -> None:
+async def test_a_namespace_that_does_not_answer_holds_what_is_to_go_in_it_at_once(stage: Stage) -> None:
     play = await started(stage, GET)
     await stage.make("soon", "3m")
     await stage.make("late", "10m")
     await stage.until(MINUTE)
     stage.cluster.faults.answer(500, when=lambda request: request.path == PATH, times=None)
     await stage.until(3 * MINUTE + 10)
-    assert not stage.there("soon"), "two minutes are not old"
+    assert stage.there("soon")
+    assert play.why_held("soon").startswith("what is known of namespaces may be old: Internal error")
     await stage.until(15 * MINUTE)
     assert stage.there("late")
     assert play.why_held("late").startswith("what is known of namespaces may be old: Internal error")
     stage.cluster.faults.clear()
     await stage.later(61)
-    assert not stage.there("late")
+    assert not stage.found()
+
+
+@pytest.mark.parametrize("how", ["it does not answer", "the right is lost"])
+@story(namespaces=[SHOP, OTHER])
+async def test_a_keep_label_that_can_not_be_read_any_more_counts(stage: Stage, how: str) -> None:
+    play = await started(stage, GET)
+    await stage.make("web", "3m")
+    await stage.until(MINUTE + 5)
+    if how == "the right is lost":
+        stage.cluster.allow_only("sweeper", [*OWN, INSIDE])
+    else:
+        stage.cluster.faults.answer(500, when=asking(method="GET", path=PATH), times=None)
+    await stage.label(SHOP, resource=NAMESPACES, keep="true")
+    await stage.until(10 * MINUTE)
+    assert stage.there("web")
+    assert play.why_held("web").startswith("what is known of namespaces may be old: ")
+    assert asked(play) <= 100, "it is not asked for all the time"
 
 
 @story(namespaces=[SHOP, OTHER])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -156,8 +156,14 @@ async def test_a_keep_label_that_only_a_conflict_told_of_holds_the_owner_too(sta
 
 
 def _silence(stage: Stage) -> Fault:
-    """From now on no watch of ConfigMaps brings anything."""
-    fault = stage.cluster.faults.unreachable(when=asking(verb="watch", kind="configmaps"), times=None)
+    """From now on no watch of ConfigMaps brings anything; that of kept ones is frozen, which nobody notices for a while."""
+
+    def follows(labels: str) -> Callable[[Request], bool]:
+        watches = asking(verb="watch", kind="configmaps")
+        return lambda request: watches(request) and ("labelSelector", labels) in request.query
+
+    fault = stage.cluster.faults.unreachable(when=follows(names.TTL_LABEL), times=None)
+    stage.cluster.faults.silence_watch(when=follows(names.KEEP_LABEL), times=1, after=1)
     stage.cluster.restart()
     return fault
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from skoupa import names
 from skoupa.controller.recreation import FREE_ROUNDS
 from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.sim.clock import VirtualClock
+from skoupa.sim.faults import asking
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, story
 
 pytestmark = pytest.mark.unit
@@ -90,6 +92,48 @@ async def test_a_clock_that_jumps_back_and_forth_loses_nothing(stage: Stage) -> 
 async def round_of(stage: Stage, name: str = "web") -> None:
     await stage.make(name, "1m")
     await stage.later(61)
+
+
+@pytest.mark.parametrize("written", ["label", "annotation"])
+@story()
+async def test_what_is_written_on_an_object_right_after_the_clock_was_set_right_does_not_lose_it(
+    stage: Stage, written: str
+) -> None:
+    jumping = Jumping(stage.clock)
+    await stage.play()
+    await stage.make("web", "30m")
+    await stage.later(MINUTE)
+    stage.cluster.skew, jumping.by = -3600.0, 3600.0
+    await stage.later(10 * MINUTE + 1.5)
+    assert stage.there("web")
+    jumping.by, stage.cluster.skew = 0.0, 0.0
+    await stage.later(0.5)
+    if written == "label":
+        await stage.label("web", app="x")
+    else:
+        await stage.annotate("web", names.NOTIFY_ANNOTATION, "team")
+    await stage.until(29 * MINUTE)
+    assert stage.there("web")
+    await stage.until(31 * MINUTE)
+    assert not stage.there("web")
+
+
+@story()
+async def test_objects_that_get_an_earlier_time_together_all_go_at_it(stage: Stage) -> None:
+    """More than an hour ahead, but within an hour whose exact times are known already."""
+    await stage.play()
+    for name in ("a", "b", "c"):
+        await stage.make(name, "170m")
+    await stage.until(HOUR + 10)
+    stage.cluster.faults.answer(503, when=asking(verb="watch", kind="configmaps"), seconds=20)
+    stage.cluster.restart()
+    await stage.later(1)
+    for name in ("a", "b", "c"):
+        await stage.label(name, ttl="125m")
+    await stage.until(124 * MINUTE)
+    assert stage.found() == {"a", "b", "c"}
+    await stage.until(126 * MINUTE)
+    assert not stage.found()
 
 
 @story()

@@ -9,16 +9,27 @@ from pathlib import Path
 
 import pytest
 
-from skoupa.kube.resources import PODS
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, PODS
+from skoupa.kube.transport import Request
 from skoupa.ledger.rows import Body, Entry
 from skoupa.ledger.sqlite import SqliteStore
 from skoupa.ledger.store import Wish
 from skoupa.ledger.trash.contents import Kept
-from skoupa.ledger.trash.sealing import Seal
+from skoupa.ledger.trash.sealing import Key, Seal
 from skoupa.sim.state.access import Rule
 from skoupa.sweep.record import Record
 from tests.unit.cli.worlds import ASKING
-from tests.unit.controller.stage import DAY, HOUR, SECRETS, SHOP, Stage, story
+from tests.unit.controller.stage import (
+    DAY,
+    HOUR,
+    MINUTE,
+    SECRETS,
+    SHOP,
+    WIDGETS,
+    Stage,
+    definition,
+    story,
+)
 from tests.unit.ledger.entries import finish, intent
 
 pytestmark = pytest.mark.unit
@@ -41,10 +52,13 @@ class Ledger:
         made = intent(name, name=name, at=at, bodies=(Body(form="json+zlib", data=b"x" * size),))
         await self._store.write([made, finish(name)])
 
+    async def bodies(self, name: str) -> list[Body]:
+        return list(await self._store.body((await self.entry(name)).id))
+
     async def kept(self, name: str) -> list[Kept]:
         entry = await self.entry(name)
         seal = Seal(cluster=CLUSTER)
-        return [seal.open(body, uid=entry.uid) for body in await self._store.body(entry.id)]
+        return [seal.open(body, uid=entry.uid) for body in await self.bodies(name)]
 
 
 @asynccontextmanager
@@ -160,3 +174,88 @@ async def test_switched_off_nothing_is_kept(stage: Stage, tmp_path: Path) -> Non
         await stage.make("web", "10m")
         await stage.later(HOUR)
         assert (await book.entry("web")).kept == 0
+
+
+def _asking_for_widgets(request: Request) -> bool:
+    watching = any(name == "watch" for name, _ in request.query)
+    return request.method == "GET" and "/widgets" in request.path and not watching
+
+
+@story(also=[WIDGETS])
+async def test_objects_of_a_kind_that_can_not_be_read_do_not_make_others_late(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WIDGETS))
+        play = await stage.play(record=book.record)
+        for number in range(20):
+            await stage.make(f"widget-{number}", "1m", resource=WIDGETS)
+        for number in range(30):
+            await stage.make(f"web-{number}", f"{60 + 10 * number}s")
+        stage.cluster.faults.delay(600, when=_asking_for_widgets, times=None)
+        await stage.later(10 * MINUTE)
+        lags = [float(line["lag"]) for line in play.told("deleted") if line["name"].startswith("web")]
+        assert len(lags) == 30
+        assert sorted(lags)[15] < 3
+        assert max(lags) <= 20
+        assert len(stage.found(WIDGETS)) == 20
+        assert "did not answer" in play.why_held("widget-7")
+
+
+@story(also=[WIDGETS])
+async def test_a_kind_whose_list_hangs_is_named_with_what_goes_and_makes_nothing_late(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WIDGETS))
+        play = await stage.play(record=book.record)
+        for number in range(40):
+            await stage.namespace(f"ns-{number}")
+            await stage.make(f"pod-{number}", "1m", resource=PODS, namespace=f"ns-{number}")
+        stage.cluster.faults.delay(600, when=_asking_for_widgets, times=None)
+        await stage.later(5 * MINUTE)
+        lags = [float(line["lag"]) for line in play.told("deleted")]
+        assert len(lags) == 40
+        assert max(lags) < 10
+        [own] = await book.kept("pod-7")
+        assert any("widgets" in what and "did not answer" in what for what in own.unknown)
+
+
+@story(also=[SECRETS])
+async def test_a_key_is_changed_while_running_and_a_spoilt_one_holds_what_it_should_encrypt(
+    stage: Stage, tmp_path: Path
+) -> None:
+    old, new = Key(b"o" * 32), Key(b"n" * 32)
+    file = tmp_path / "keys"
+    file.write_text(old.secret.hex())
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record, trash={"keyFile": str(file)})
+        await stage.make("first", "1m", resource=SECRETS)
+        await stage.later(2 * MINUTE)
+        file.write_text("no key at all")
+        await stage.make("second", "1m", resource=SECRETS)
+        await stage.make("pod", "1m", resource=PODS)
+        await stage.later(5 * MINUTE)
+        assert stage.there("second", SECRETS)
+        assert stage.there("pod", PODS)
+        assert f"the key file {file} is not understood" in play.why_held("second")
+        assert "no key at all" not in play.why_held("second")
+        file.write_text(f"{new.secret.hex()}\n{old.secret.hex()}")
+        await stage.later(2 * MINUTE)
+        assert not stage.there("second", SECRETS)
+        assert not stage.there("pod", PODS)
+        assert [one.form.rpartition(":")[2] for one in await book.bodies("first")] == [old.fingerprint]
+        assert [one.form.rpartition(":")[2] for one in await book.bodies("second")] == [new.fingerprint]
+
+
+@story(trash={"maxObjectBytes": 100})
+async def test_what_goes_without_being_kept_says_so_in_its_row(stage: Stage, tmp_path: Path) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await stage.play(record=book.record)
+        await stage.make("pod", "1m", resource=PODS)
+        await stage.later(5 * MINUTE)
+        assert not stage.there("pod", PODS)
+        entry = await book.entry("pod")
+        assert (entry.outcome, entry.kept) == ("deleted", 0)
+        assert "trash.maxObjectBytes" in entry.unkept
+        assert await book.bodies("pod") == []

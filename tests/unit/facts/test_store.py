@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from skoupa.facts.rows import Owner, Row, pack_uid
 from skoupa.facts.store import FeedView, Store
-from skoupa.kube.resources import CONFIG_MAPS, PODS
+from skoupa.kube.resources import CONFIG_MAPS, PODS, Resource
+from skoupa.kube.resources import NAMESPACES as NAMESPACE_KIND
 
 pytestmark = pytest.mark.unit
 
@@ -50,6 +51,34 @@ def test_an_object_that_two_feeds_see_stays_when_one_loses_it() -> None:
     delta = store.deleted(wide, row(1).uid)
     assert delta is not None
     assert delta.after is None
+    assert len(store) == 0
+
+
+SPACES = Resource(group="spaces.example", version="v1", plural="spaces", kind="Space", namespaced=False)
+
+
+@pytest.mark.parametrize("first", [NAMESPACE_KIND, SPACES], ids=lambda kind: kind.kind)
+def test_a_namespace_that_is_served_as_another_kind_too_is_known_as_a_namespace(first: Resource) -> None:
+    store = Store()
+    last = SPACES if first is NAMESPACE_KIND else NAMESPACE_KIND
+    feeds = {kind: store.add_feed(kind) for kind in (first, last)}
+    rows = {kind: msgspec.structs.replace(row(1), resource=kind) for kind in feeds}
+    for kind, feed in feeds.items():
+        store.begin(feed)
+        store.listed(feed, [rows[kind]])
+        store.synced(feed)
+    uid = row(1).uid
+    assert store.get(uid) == rows[NAMESPACE_KIND]
+    assert list(store.of_kind(NAMESPACE_KIND)) == [rows[NAMESPACE_KIND]]
+    assert not list(store.of_kind(SPACES))
+    newer = msgspec.structs.replace(rows[SPACES], version=9)
+    assert store.changed(feeds[SPACES], newer) is None
+    assert store.refresh(newer) is None
+    assert store.deleted(feeds[SPACES], uid) is None
+    assert store.get(uid) == rows[NAMESPACE_KIND]
+    delta = store.deleted(feeds[NAMESPACE_KIND], uid)
+    assert delta is not None
+    assert delta.before == rows[NAMESPACE_KIND]
     assert len(store) == 0
 
 

@@ -61,14 +61,24 @@ def test_keeping_that_is_over_holds_nothing() -> None:
     assert codes(asked, row("shop", resource=NAMESPACES)) == []
 
 
-def test_a_kind_that_can_not_be_read_holds_namespaces_and_its_definition_only() -> None:
+def test_a_kind_that_may_not_be_read_holds_namespaces_and_definitions_only() -> None:
     asked = guard(KeptIndex(), Blind(resource=WIDGETS, why="no permission"))
     assert codes(asked, row("shop", resource=NAMESPACES)) == ["keeps-unknown"]
-    assert codes(asked, row("widgets.shop.example", resource=CUSTOM_RESOURCE_DEFINITIONS)) == [
-        "keeps-unknown"
-    ]
-    assert codes(asked, row("gears.shop.example", resource=CUSTOM_RESOURCE_DEFINITIONS)) == []
+    for name in ("widgets.shop.example", "gears.shop.example"):
+        # A gear may own a widget.
+        assert codes(asked, row(name, resource=CUSTOM_RESOURCE_DEFINITIONS)) == ["keeps-unknown"]
     assert codes(asked, row("web")) == []
+
+
+def test_a_kind_that_may_be_read_and_is_not_holds_all_that_could_own_one() -> None:
+    tenants = msgspec.structs.replace(WIDGETS, plural="tenants", kind="Tenant", namespaced=False)
+    asked = guard(KeptIndex(), Blind(resource=WIDGETS, why="it fails", granted=True))
+    assert codes(asked, row("web")) == ["keeps-behind"], "told with the kind, once for all that it concerns"
+    assert codes(asked, row("acme", resource=tenants)) == ["keeps-unknown"], "a custom kind owns as a rule"
+    orphaning = msgspec.structs.replace(CLAIM, propagation="Orphan")
+    assert not list(asked.holds(row("web"), orphaning, CREATED))
+    asked = guard(KeptIndex(), Blind(resource=tenants, why="it fails", granted=True))
+    assert codes(asked, row("web")) == [], "what lives in a namespace owns nothing that lives in none"
 
 
 def test_a_kind_whose_feed_is_behind_holds_in_silence_and_one_that_is_unread_aloud() -> None:
@@ -93,6 +103,7 @@ def kind(name: str) -> Resource:
         ("jobs.batch", "resourceclaims.resource.k8s.io", True),
         ("replicasets.apps", "replicasets.apps", False),
         ("configmaps", "secrets", False),
+        ("serviceaccounts", "secrets", True),
         ("ingresses.networking.k8s.io", "secrets", False),
         ("gateways.gateway.networking.k8s.io", "deployments.apps", True),
         ("widgets.shop.example", "secrets", True),

@@ -11,8 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from skoupa.kinds.brake import EVERYTHING, Scope
-from skoupa.kinds.brake_effect import active, covers, next_change, scope_text
+from skoupa.kinds.brake_effect import active, covers, missing_kind, next_change, scope_text
 from skoupa.kinds.brake_reading import Brake, parse_brake
+from skoupa.kube.kinds import Discovery, Gap
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Resource
 
 pytestmark = pytest.mark.unit
@@ -238,3 +239,28 @@ def test_a_nightly_window_is_open_whenever_the_wall_says_so(now: datetime, zone:
     assume(zone != "Pacific/Apia" or len(around) == 1)
     window = brake(begins="0 20 * * *", ends="30 5 * * *", zone=zone)
     assert active(window, moment.timestamp()) is (wall.hour >= 20 or (wall.hour, wall.minute) < (5, 30))
+
+
+KINDS = Discovery(resources=(PODS, DEPLOYMENTS))
+GAP = Gap(group="shop.example", version="v1", why="no answer")
+
+
+@pytest.mark.parametrize("kind", ["pods", "Pod", "deploy", "apps/v1/Deployment", "dep*", None])
+def test_a_kind_that_is_there_is_not_missing(kind: str | None) -> None:
+    assert missing_kind(Scope(kind=kind, mechanism="ttl"), KINDS) == ""
+
+
+@pytest.mark.parametrize("kind", ["Deploymnt", "deploymnts.apps", "apps/v1/Deploymnt"])
+def test_a_kind_that_is_not_there_is_told_with_the_nearest(kind: str) -> None:
+    told = missing_kind(Scope(kind=kind), KINDS)
+    assert told.startswith(f"there is no kind {kind} in this cluster: did you mean deployment")
+
+
+def test_a_kind_that_nobody_can_look_up_is_not_called_missing() -> None:
+    assert missing_kind(Scope(kind="gadgets"), Discovery(resources=(PODS,), gaps=(GAP,))) == ""
+    assert missing_kind(Scope(kind="gadgets"), Discovery(resources=())) == ""
+
+
+def test_a_kind_of_which_no_version_is_served_is_there_as_long_as_its_definition_is() -> None:
+    assert missing_kind(Scope(kind="gadgets"), KINDS)
+    assert missing_kind(Scope(kind="gadgets"), KINDS, defined=("gadgets.shop.example",)) == ""

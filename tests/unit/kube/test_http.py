@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -281,3 +282,20 @@ async def test_the_token_that_requests_carry_can_be_shown_elsewhere_and_other_pr
     ):
         async with wire(msgspec.structs.replace(server, auth=auth)) as transport:
             assert (await transport.bearer()).reveal() == expected
+
+
+async def test_the_kernel_notices_within_25_seconds_that_nobody_is_there_any_more(proxy: FaultProxy) -> None:
+    proxy.script(Rule(Stream((b"{}",)), times=None))
+    async with wire(to(proxy)) as transport, transport.stream(READ) as stream:
+        assert stream.status == 200
+        connection = stream._answer.connection
+        assert connection is not None
+        assert connection.transport is not None
+        made = connection.transport.get_extra_info("socket")
+
+        def option(name: str) -> int:
+            return int(made.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)))
+
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert option("TCP_KEEPIDLE") + option("TCP_KEEPINTVL") * option("TCP_KEEPCNT") == 25
+        assert option("TCP_USER_TIMEOUT") == 25_000

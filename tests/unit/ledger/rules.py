@@ -117,6 +117,38 @@ class StoreRules:
         await store.write([told("b")])
         assert [row.uid for row in await store.untold(limit=5)] == ["a"]
 
+    async def test_very_many_untold_deletions_are_read_one_page_after_the_other(self, store: Store) -> None:
+        await store.write([intent(f"u{number}", at=float(number // 2)) for number in range(9)])
+        await store.write([finish(f"u{number}") for number in range(9)])
+        found: list[str] = []
+        after: Place | None = None
+        while page := await store.untold(limit=2, after=after):
+            found += [row.uid for row in page]
+            after = Place(page[-1].at, page[-1].id)
+        assert sorted(found) == [f"u{number}" for number in range(9)]
+
+    async def test_what_is_terminating_is_open_until_it_is_seen_to_be_gone(self, store: Store) -> None:
+        await store.write([intent("a", at=1.0), finish("a", "terminating"), intent("b", at=2.0)])
+        assert [row.uid for row in await store.open_entries()] == ["a", "b"]
+        assert await outcome_after(store, resolution("a", "still-there")) == "terminating"
+        assert await outcome_after(store, resolution("a", "deleted")) == "deleted"
+        assert [row.uid for row in await store.open_entries()] == ["b"]
+
+    async def test_a_failure_that_may_have_been_a_deletion_leaves_the_row_open_with_its_words(
+        self, store: Store
+    ) -> None:
+        await store.write([intent("a"), finish("a", "intended", error="no answer")])
+        (row,) = await store.open_entries()
+        assert (row.outcome, row.error, row.finished_at) == ("intended", "no answer", None)
+
+    async def test_an_intent_that_keeps_nothing_forgets_what_an_earlier_one_kept(self, store: Store) -> None:
+        body = Body(form="json", data=b"first")
+        await store.write([intent("a", bodies=(body,)), finish("a", "failed"), intent("a")])
+        (row,) = await store.find()
+        assert (row.kept, await store.body(row.id)) == (0, ())
+        await store.write([intent("a", bodies=(body,))])
+        assert await store.body(row.id) == (body,)
+
     async def test_the_tally_has_all_that_may_have_been_a_deletion(self, store: Store) -> None:
         await store.write([intent(uid, at=float(at)) for at, uid in enumerate("abcdefg", start=10)])
         await store.write([finish("a"), finish("b"), finish("c", "terminating"), finish("d", "failed")])

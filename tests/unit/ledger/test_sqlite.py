@@ -126,6 +126,21 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     await store.close()
 
 
+async def test_a_file_that_was_emptied_is_refused_until_somebody_did_something(
+    store: SqliteStore, path: Path
+) -> None:
+    await store.write([intent("a")])
+    os.truncate(path, 0)
+    for _ in range(2):
+        with pytest.raises(LedgerUnusable, match="was emptied while it was in use") as caught:
+            await store.write([intent("b")])
+        assert "put a backup in its place, or remove it" in caught.value.advice
+    for file in path.parent.iterdir():
+        file.unlink()
+    await store.write([intent("b")])
+    assert [row.uid for row in await store.find()] == ["b"]
+
+
 async def test_a_file_that_was_moved_away_is_made_anew(store: SqliteStore, path: Path) -> None:
     await store.write([intent("a")])
     for file in path.parent.iterdir():

@@ -145,6 +145,30 @@ def test_an_object_that_is_refreshed_every_minute_does_not_pile_up(ttl: float) -
     assert most <= 30
 
 
+def test_an_object_that_gets_an_earlier_time_within_an_hour_that_was_taken_apart_is_taken_then() -> None:
+    world = World()
+    uids: set[Uid] = {bytes([number] * 16) for number in range(3)}
+    for uid in uids:
+        world.set(uid, NOW + 2 * HOUR + 3000, NOW)
+    now = NOW + HOUR + 10
+    assert world.take(now) == []
+    for uid in uids:
+        world.set(uid, NOW + 2 * HOUR + 300, now)
+    assert world.take(NOW + 2 * HOUR + 299) == []
+    assert set(world.take(NOW + 2 * HOUR + 300)) == uids
+
+
+def test_an_object_that_is_found_to_be_due_later_is_not_forgotten_although_nobody_added_that() -> None:
+    world = World()
+    world.set(b"x" * 16, NOW + 3 * HOUR, NOW)
+    world.set(b"y" * 16, NOW + 9 * HOUR, NOW)
+    world.due[b"x" * 16] = NOW + 9 * HOUR + 60
+    for hour in range(1, 9):
+        assert world.take(NOW + hour * HOUR) == []
+    assert len(world.agenda) == 2
+    assert world.take(NOW + 9 * HOUR + 60) == [b"y" * 16, b"x" * 16]
+
+
 def test_a_million_entries_are_cheap() -> None:
     agenda = Agenda(due_of=lambda _: None)
     uids = [number.to_bytes(16, "big") for number in range(1_000_000)]

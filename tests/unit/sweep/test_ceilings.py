@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skoupa.sweep.ceilings import HOUR, MINUTE, Ceiling, Ceilings, Going, Reservation, Trip
+from skoupa.sweep.ceilings import HOUR, MINUTE, Ceiling, Ceilings, Going, Grant, Reservation, Trip
 
 pytestmark = pytest.mark.unit
 
@@ -109,6 +109,36 @@ def test_an_allowance_that_was_not_used_is_given_back() -> None:
     assert isinstance(place, Reservation)
     found.give_back(place)
     assert not taken(found, 1, Going(namespace="a"))
+
+
+def test_an_allowance_for_a_kind_or_mechanism_is_for_nothing_else() -> None:
+    found, _ = ceilings(PER_NAMESPACE)
+    taken(found, 3, Going(namespace="a"))
+    found.allow(("namespace", "a"), 2, kind="pods", mechanism="ttl")
+    assert taken(found, 1, Going(namespace="a", kind="jobs.batch", mechanism="ttl"))
+    assert taken(found, 1, Going(namespace="a", kind="pods", mechanism="policies"))
+    assert taken(found, 1, Going(namespace="b", kind="pods", mechanism="ttl", weight=4))
+    assert not taken(found, 2, Going(namespace="a", kind="pods", mechanism="ttl"))
+    assert taken(found, 1, Going(namespace="a", kind="pods", mechanism="ttl"))
+
+
+def test_a_restart_counts_just_what_was_counted_before_and_leaves_of_an_allowance_what_was_left() -> None:
+    found, hands = ceilings(PER_NAMESPACE)
+    went = []
+    for step in range(9):
+        hands.time += 1
+        if step == 3:
+            grant = Grant(span="namespace", name="a", number=4, at=hands.time, until=hands.time + 600)
+            found.grant(grant)
+        going = Going(namespace="a")
+        if isinstance(found.reserve(going), Reservation):
+            went.append((hands.time, going))
+    assert len(went) == 7
+    again = Ceilings(hands, (PER_NAMESPACE,))  # type: ignore[arg-type]  # all that it needs of a clock
+    again.rebuild(went[:5], [grant])
+    assert [left.number for left in again.allowances.values()] == [2]
+    assert not taken(again, 2, Going(namespace="a"))
+    assert taken(again, 1, Going(namespace="a"))
 
 
 def test_a_clock_that_is_set_back_frees_nothing() -> None:

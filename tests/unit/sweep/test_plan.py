@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterator
 
-from skoupa.facts.rows import Row
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from skoupa import names
+from skoupa.clock import SystemClock
+from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta, Store
 from skoupa.judge.judge import Judge
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Claim, Hold
 from skoupa.settings import Settings
 from skoupa.sim.clock import VirtualClock, run
+from skoupa.sweep.agenda import HOUR
 from skoupa.sweep.plan import Plan
 from tests.unit.judge.rows import CREATED, row
 
@@ -139,3 +149,133 @@ def test_asking_to_look_again_a_thousand_times_looks_once() -> None:
         assert len(planned.plan.take(most=1000)) == 50
 
     run(story, start=CREATED)
+
+
+# Together or one by one: what arrives in one piece shares an hour of the agenda.
+OBJECTS = st.sets(st.integers(0, 2), min_size=1)
+
+
+class Steered(SystemClock):
+    """A clock that somebody sets: `ahead` is by how much it is wrong."""
+
+    def __init__(self) -> None:
+        super().__init__(seed=1)
+        self.passed = 0.0
+        self.ahead = 0.0
+
+    def now(self) -> float:
+        return CREATED + self.passed + self.ahead
+
+    def monotonic(self) -> float:
+        return self.passed
+
+
+class Sweeping(RuleBasedStateMachine):
+    """A plan, and who takes from it as the sweeper does; while the clock is wrong everything due is held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = Steered()
+        self.store = Store()
+        self._feed = self.store.add_feed(CONFIG_MAPS)
+        self.judge = Judge([TtlMechanism(Settings())], [self])
+        self.plan = Plan(
+            clock=self.clock,
+            store=self.store,
+            judge=self.judge,
+            stuck_after=900.0,
+            observing=False,
+            notice_before=lambda _: 0.0,
+        )
+        self.version = 0
+
+    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:
+        if self.clock.ahead:
+            yield Hold(reason=reason("clock-skew", seconds=int(self.clock.ahead)))
+
+    @rule(
+        numbers=OBJECTS,
+        due=st.one_of(st.integers(-60, 3 * HOUR), st.sampled_from((1800, HOUR + 300, HOUR + 3000, 3 * HOUR))),
+        team=st.sampled_from("ab"),
+    )
+    def label(self, numbers: set[int], due: int, team: str) -> None:
+        self.version += 1
+        lifetime = max(0, int(self.clock.passed) + due)
+        self._learn(
+            row(f"web-{number}", f"{lifetime}s", labels={"team": team}, version=self.version)
+            for number in sorted(numbers)
+        )
+
+    @rule(numbers=OBJECTS)
+    def touch(self, numbers: set[int]) -> None:
+        """Something else is written on them."""
+        for number in sorted(numbers):
+            known = self.store.get(row(f"web-{number}").uid)
+            if known is not None:
+                self.version += 1
+                ttl = known.label(names.TTL_LABEL)
+                touched = {"version": str(self.version)}
+                self._learn([row(f"web-{number}", ttl, labels=touched, version=self.version)])
+
+    @rule(seconds=st.one_of(st.floats(0, 2 * HOUR), st.sampled_from((10, 1750, HOUR + 10, 2 * HOUR))))
+    def wait(self, seconds: float) -> None:
+        self.clock.passed += seconds
+        self.take()
+        if not self.clock.ahead:
+            self.all_that_is_due_is_gone()
+
+    @rule(ahead=st.sampled_from((-HOUR, HOUR, 5 * HOUR)), looks=st.booleans())
+    def set_wrong(self, ahead: int, *, looks: bool) -> None:
+        self.clock.ahead = ahead
+        if looks:
+            self.take()
+
+    @rule(touched=st.one_of(st.just(set[int]()), OBJECTS))
+    def set_right(self, touched: set[int]) -> None:
+        """Within seconds somebody notices; what is written in between must not be lost."""
+        if self.clock.ahead:
+            self.clock.ahead = 0.0
+            self.touch(touched)
+            self.clock.passed += 5.0
+            self.plan.look_again()
+            self.take()
+            self.clock.passed += 5.0
+            self.take()
+            self.all_that_is_due_is_gone()
+
+    def all_that_is_due_is_gone(self) -> None:
+        now = self.clock.now()
+        late = [found.name for found in self.store if (self.judge.due(found, now) or now) < now]
+        assert not late
+
+    def take(self) -> None:
+        while taken := self.plan.take(most=3):
+            for uid in taken:
+                self._look_at(uid)
+
+    def _look_at(self, uid: Uid) -> None:
+        now, known = self.clock.now(), self.store.get(uid)
+        self.plan.memory.reconsidering.discard(uid)
+        if known is None or self.plan.too_soon(uid):
+            return
+        verdict = self.judge.verdict(known, now)
+        if verdict.claim(now) is not None:
+            gone = self.store.deleted(self._feed, uid)
+            assert gone is not None
+            self.plan.learn([gone])
+            return
+        if verdict.due is None or verdict.due > now:
+            self.plan.memory.not_overdue(uid)
+        else:
+            self.plan.memory.stays(uid, verdict)
+        self.plan.after_stay(known, verdict, now)
+
+    def _learn(self, rows: Iterator[Row] | list[Row]) -> None:
+        deltas = [self.store.changed(self._feed, found) for found in rows]
+        self.plan.learn(delta for delta in deltas if delta is not None)
+
+
+TestWhatIsDueAndNotHeldGoesWhateverWasWrittenAndHoweverTheClockWasSet = Sweeping.TestCase
+TestWhatIsDueAndNotHeldGoesWhateverWasWrittenAndHoweverTheClockWasSet.settings = settings(
+    max_examples=200, stateful_step_count=25, deadline=None
+)

@@ -95,6 +95,16 @@ def test_parents_are_counted_by_kind() -> None:
     assert found.span == "parents"
 
 
+def test_parents_that_go_along_count_as_if_they_were_claimed_themselves() -> None:
+    few = parts(3, "namespaces", along=(("persistentvolumeclaims", 1),))
+    assert weigh(few) is None
+    found = weigh(parts(3, "namespaces", along=(("persistentvolumeclaims", 100),)))
+    assert found is not None
+    assert found.span == "parents"
+    assert "claims 300 persistentvolumeclaims with what goes along" in found.by
+    assert weigh([*few, *parts(1, "persistentvolumeclaims")]) is not None
+
+
 @pytest.mark.parametrize(
     ("claimed", "largest", "stopped"),
     [(51, None, False), (50, 0, False), (51, 0, True), (100, 10, False), (101, 10, True)],

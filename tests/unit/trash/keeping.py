@@ -14,7 +14,7 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
 from skoupa.kube.transport import Request, Response, Stream, Transport
-from skoupa.ledger.rows import Body
+from skoupa.ledger.rows import Body, Unkept
 from skoupa.ledger.trash.contents import Kept
 from skoupa.ledger.trash.keeper import Keeper, Keeping
 from skoupa.ledger.trash.sealing import Key, Seal
@@ -82,7 +82,7 @@ class Shop:
     def keeper(self, *keys: Key, named: Callable[[Row], bool] = lambda _: False, **keeping: Any) -> Keeper:
         return Keeper(
             self.client,
-            seal=Seal(cluster="east", keys=keys),
+            seal=lambda: Seal(cluster="east", keys=keys),
             discovery=lambda: self.discovery,
             keeping=Keeping(**keeping),
             named=named,
@@ -98,7 +98,7 @@ class Shop:
         return Extraction().row(resource, found)
 
 
-def opened(bodies: tuple[Body, ...] | Hold, row: Row, *keys: Key) -> list[Kept]:
+def opened(bodies: tuple[Body, ...] | Unkept | Hold, row: Row, *keys: Key) -> list[Kept]:
     from skoupa.facts.rows import uid_text
 
     assert isinstance(bodies, tuple), bodies

@@ -14,17 +14,19 @@ import pytest
 from skoupa.cli.app import app
 from skoupa.cli.remembering import declared as remembering
 from skoupa.cli.restoring import restore
+from skoupa.errors import NotFound
 from skoupa.facts.rows import Extraction, uid_text
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.objects import METADATA
-from skoupa.ledger.rows import Entry, Ids
+from skoupa.kube.resources import Resource
+from skoupa.ledger.rows import Entry, Ids, Unkept
 from skoupa.ledger.sqlite import SqliteStore
 from skoupa.ledger.store import Finish, Intent, Wish
-from skoupa.ledger.trash.keeper import Keeper
+from skoupa.ledger.trash.keeper import Keeper, Keeping
 from skoupa.ledger.trash.sealing import Key, Seal
 from skoupa.model.reasons import reason
-from skoupa.model.verdicts import Claim
+from skoupa.model.verdicts import Claim, Hold
 from tests.unit.cli.saying import Said, Shell
 from tests.unit.cli.worlds import TTL, Town
 
@@ -47,6 +49,7 @@ class Memory(Town):
         self.clock.moment = time.time()
         self.path = path
         self.keys: tuple[Key, ...] = ()
+        self.keeping = Keeping()
         self._ids = Ids(self.clock)
         monkeypatch.setattr(restore, "in_cluster", self._in_cluster)
 
@@ -56,6 +59,21 @@ class Memory(Town):
     def delete(self, kind: str, name: str, *, namespace: str = "shop", mechanism: str = "ttl") -> str:
         """As the controller does it; the id of the row."""
         return asyncio.run(self._delete(kind, name, namespace, mechanism))
+
+    def remove(self, resource: Resource, name: str, *, namespace: str = "shop") -> None:
+        """What the server's collector does, which stands still here."""
+
+        async def gone() -> None:
+            client = Client(self.cluster, self.clock)
+            try:
+                found = await client.get(resource, name, namespace=namespace, view=METADATA)
+            except NotFound:
+                return
+            await client.delete(
+                resource, name, namespace=namespace, uid=found.metadata.uid, propagation="Background"
+            )
+
+        asyncio.run(gone())
 
     def row(self, entry_id: str) -> Entry:
         async def find() -> Entry:
@@ -81,9 +99,16 @@ class Memory(Town):
             due=self.clock.now(),
             reason=reason("ttl-date", key=TTL, value="1h"),
         )
-        keeper = Keeper(client, seal=Seal(cluster=CLUSTER, keys=self.keys), discovery=lambda: discovery)
-        bodies = await keeper.keep(row, claim)
-        assert isinstance(bodies, tuple), bodies
+        keeper = Keeper(
+            client,
+            seal=lambda: Seal(cluster=CLUSTER, keys=self.keys),
+            discovery=lambda: discovery,
+            keeping=self.keeping,
+        )
+        found_bodies = await keeper.keep(row, claim)
+        assert not isinstance(found_bodies, Hold), found_bodies
+        unkept = found_bodies.why if isinstance(found_bodies, Unkept) else ""
+        bodies = () if isinstance(found_bodies, Unkept) else found_bodies
         entry = Entry(
             id=self._ids.next(),
             cluster=CLUSTER,
@@ -99,6 +124,7 @@ class Memory(Town):
             rule=claim.rule,
             due=claim.due,
             claims=(claim,),
+            unkept=unkept,
         )
         store = SqliteStore(self.path, cluster=CLUSTER)
         try:

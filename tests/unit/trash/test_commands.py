@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from skoupa.cli.looking import explain
 from skoupa.cli.options import Connecting
+from skoupa.cli.remembering.ledgers import LedgerSource
 from skoupa.errors import UsageError
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
+from skoupa.ledger.rows import Entry
 from skoupa.ledger.sqlite import SqliteStore
+from skoupa.ledger.trash.contents import Kept
+from skoupa.ledger.trash.keeper import Keeping
 from skoupa.ledger.trash.sealing import Key
 from tests.unit.cli.worlds import KEEP, TTL, config_map, obj
 from tests.unit.trash.remembering import Memory, without_server_fields
@@ -294,6 +300,24 @@ def test_a_ledger_of_several_clusters_asks_whose_rows_are_meant(memory: Memory) 
     assert "--cluster" in said.sentence
     assert len(items(memory, "history", "-A", "--cluster", "east")) == 1
     assert items(memory, "history", "-A", "--cluster", "west") == []
+    said = memory("history", "-A", "--cluster", "nope")
+    assert said.code == USAGE
+    assert 'no rows of a cluster "nope"' in said.sentence
+    assert "east, west" in said.sentence
+    gone = memory("explain", "cm/a", "-n", "shop", "--cluster", "east")
+    assert gone.code == DONE
+    assert "Deleted" in gone.out
+
+
+def asked(memory: Memory, name: str) -> None:
+    explain.run(
+        connecting=Connecting(namespace="shop"),
+        targets=(f"cm/{name}",),
+        tz="UTC",
+        form="text",
+        config=None,
+        ledger={"ledger": str(memory.path)},
+    )
 
 
 def test_explain_of_what_is_gone_answers_from_the_ledger(
@@ -301,21 +325,61 @@ def test_explain_of_what_is_gone_answers_from_the_ledger(
 ) -> None:
     memory.holding(config_map("a", "1h"))
     memory.delete("configmaps", "a")
-
-    def ask(name: str) -> None:
-        explain.run(
-            connecting=Connecting(namespace="shop"),
-            targets=(f"cm/{name}",),
-            tz="UTC",
-            form="text",
-            config=None,
-            ledger={"ledger": str(memory.path)},
-        )
-
-    ask("a")
+    asked(memory, "a")
     assert "Deleted" in capsys.readouterr().out
     with pytest.raises(UsageError, match="not by Skoupa, as far as is known here"):
-        ask("never")
+        asked(memory, "never")
+
+
+def take_along(memory: Memory, by: str) -> str:
+    """A ConfigMap `x` that goes with its owner or its Namespace; the id of their row."""
+    memory.holding(
+        obj("Namespace", "shop"), deployment("shop", OWNER_UID), owned("x", data={"k": "v"}), config_map("y")
+    )
+    entry_id = (
+        memory.delete("namespaces", "shop") if by == "namespace" else memory.delete("deployments", "web")
+    )
+    memory.remove(CONFIG_MAPS, "x")
+    return entry_id
+
+
+@pytest.mark.parametrize("by", ["namespace", "owner"])
+def test_what_went_along_is_told_by_the_row_of_what_took_it(
+    memory: Memory, capsys: pytest.CaptureFixture[str], by: str
+) -> None:
+    entry_id = take_along(memory, by)
+    asked(memory, "x")
+    told = capsys.readouterr().out
+    took = "Namespace shop" if by == "namespace" else "Deployment web"
+    assert told.startswith(f"ConfigMap shop/x\n  Went along with {took}:\n")
+    assert f"id {entry_id}" in told
+    said = memory("history", "cm/x", "-n", "shop")
+    assert said.code == DONE
+    assert "ConfigMap x went along with" in said.err
+    assert entry_id in said.err
+    with pytest.raises(UsageError, match="not by Skoupa"):
+        asked(memory, "never")
+
+
+def test_what_went_along_comes_back_alone_by_its_name(memory: Memory) -> None:
+    take_along(memory, "owner")
+    [item] = restored(memory, "cm/x", "-n", "shop")
+    assert item["outcome"]["what"] == "restored"
+    assert item["wentAlong"]
+    assert "without its owner Deployment web, which is not there any more" in item["differs"]
+    found = memory.find(CONFIG_MAPS, "x")
+    assert found is not None
+    assert found["data"] == {"k": "v"}
+
+
+def test_without_the_key_it_is_said_that_nobody_can_see_what_went_along(memory: Memory) -> None:
+    memory.keys = (Key(b"k" * 32),)
+    take_along(memory, "owner")
+    said = memory("history", "cm/x", "-n", "shop")
+    assert said.code == DONE
+    assert "can't be seen without the key" in said.err
+    with pytest.raises(UsageError, match="can't be seen without the key"):
+        asked(memory, "x")
 
 
 def test_what_was_forgotten_says_until_when_it_was_kept_and_does_not_come_back(memory: Memory) -> None:
@@ -331,10 +395,116 @@ def test_what_was_forgotten_says_until_when_it_was_kept_and_does_not_come_back(m
 
     asyncio.run(forget())
     [item] = items(memory, "history", "-A")
-    assert item["trash"] == {"state": "forgotten", "bytes": 0, "until": "2026-09-21T14:13:20Z"}
+    assert item["trash"] == {
+        "state": "forgotten",
+        "bytes": 0,
+        "until": "2026-09-21T14:13:20Z",
+        "why": "",
+    }
     shown = memory("history", "show", entry_id)
     assert "nothing any more, it was kept until 2026-09-21T14:13:20Z" in shown.out
     [item] = restored(memory, entry_id, code=LEFTOVERS)
     assert item["outcome"]["what"] == "not-kept"
     assert "until 2026-09-21T14:13:20Z" in item["outcome"]["text"]
     assert "forgotten already" in memory("trash", "purge", entry_id).out
+
+
+OWNER_UID, STRANGER_UID = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+
+
+def in_lab(memory: Memory, name: str) -> dict[str, Any]:
+    found: list[dict[str, Any]] = [
+        one["metadata"] for one in memory.cluster.objects(CONFIG_MAPS, namespace="lab")
+    ]
+    return next(one for one in found if one["name"] == name)
+
+
+def deployment(namespace: str, uid: str) -> dict[str, Any]:
+    return obj("Deployment", "web", namespace=namespace, api="apps/v1", uid=uid, spec={})
+
+
+def owned(name: str, **rest: Any) -> dict[str, Any]:
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": OWNER_UID}
+    return config_map(name, "1h", owners=[owner], **rest)
+
+
+def test_in_another_namespace_nothing_hangs_on_a_stranger_of_its_owners_name(memory: Memory) -> None:
+    memory.holding(
+        obj("Namespace", "shop"),
+        obj("Namespace", "lab"),
+        deployment("shop", OWNER_UID),
+        deployment("lab", STRANGER_UID),
+        owned("settings"),
+    )
+    entry_id = memory.delete("configmaps", "settings")
+    [item] = restored(memory, entry_id, "--into", "lab")
+    assert item["outcome"]["what"] == "restored"
+    assert "without its owner Deployment web, which did not come along" in item["differs"]
+    assert "ownerReferences" not in in_lab(memory, "settings")
+
+
+def test_in_another_namespace_what_hangs_on_who_comes_along_is_linked_to_that(memory: Memory) -> None:
+    memory.holding(
+        obj("Namespace", "shop"), obj("Namespace", "lab"), deployment("shop", OWNER_UID), owned("settings")
+    )
+    entry_id = memory.delete("deployments", "web")
+    [own, along] = restored(memory, entry_id, "--with-dependents", "--into", "lab")
+    [link] = in_lab(memory, "settings")["ownerReferences"]
+    assert link["uid"] == own["newUid"]
+    assert along["outcome"]["what"] == "restored"
+
+
+def test_in_another_namespace_a_stranger_that_has_the_owners_name_gets_nothing(memory: Memory) -> None:
+    memory.holding(
+        obj("Namespace", "shop"),
+        obj("Namespace", "lab"),
+        deployment("shop", OWNER_UID),
+        deployment("lab", STRANGER_UID),
+        owned("settings"),
+    )
+    entry_id = memory.delete("deployments", "web")
+    found = restored(memory, entry_id, "--with-dependents", "--into", "lab", code=LEFTOVERS)
+    assert outcomes(found) == {"web": "exists", "settings": "skipped"}
+
+
+def test_what_went_without_being_kept_is_told_as_such_everywhere(memory: Memory) -> None:
+    memory.keeping = Keeping(object_bytes=100)
+    memory.holding(obj("Service", "web", namespace="shop", spec={"ports": [{"port": 80}]}))
+    entry_id = memory.delete("services", "web")
+    [item] = items(memory, "history", "-n", "shop")
+    assert (item["trash"]["state"], item["trash"]["bytes"]) == ("none", 0)
+    assert "trash.maxObjectBytes" in item["trash"]["why"]
+    shown = memory("history", "show", entry_id).out
+    assert "in the trash: nothing: it has" in shown
+    assert "brings it back" not in shown
+    [piece] = restored(memory, entry_id, code=LEFTOVERS)
+    assert piece["outcome"]["what"] == "not-kept"
+    assert "trash.maxObjectBytes" in piece["outcome"]["text"]
+
+
+def test_what_went_along_and_may_not_be_read_is_missing_and_that_is_said(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.holding(obj("Namespace", "shop"), config_map("a", "1h"))
+    entry_id = memory.delete("configmaps", "a")
+    whole = LedgerSource.kept
+
+    async def as_the_controller_shows_it(
+        source: LedgerSource, entries: Sequence[Entry]
+    ) -> Mapping[str, tuple[Kept, ...]]:
+        hidden = "2 objects that went along, of kinds that you may not read"
+        return {
+            one: (msgspec.structs.replace(own, unseen=2, unknown=(hidden,)), *rest)
+            for one, (own, *rest) in (await whole(source, entries)).items()
+        }
+
+    monkeypatch.setattr(LedgerSource, "kept", as_the_controller_shows_it)
+    said = memory("restore", entry_id, "--with-dependents", "--dry-run")
+    assert said.code == LEFTOVERS
+    assert "1 of 3 would come back" in said.out
+    assert memory("restore", entry_id, "--yes").code == DONE
+    said = memory("restore", entry_id, "--with-dependents", "--yes")
+    assert said.code == LEFTOVERS
+    assert "0 of 3 restored." in said.out
+    assert "not known: 2 objects that went along" in said.out
+    assert "2 objects that went along can't come back: you may not read such objects" in said.err

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from typing import Any
 
 import pytest
 
+from skoupa.facts.rows import Row, uid_text
 from skoupa.kube.kinds import Discovery, Gap
-from skoupa.kube.resources import CONFIG_MAPS, PODS
-from skoupa.ledger.rows import Body
+from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
+from skoupa.ledger.rows import Body, Unkept
 from skoupa.ledger.trash.bulk import MANY
+from skoupa.ledger.trash.keeper import Keeper
 from skoupa.model.verdicts import Hold
+from skoupa.sim.faults import asking
 from tests.unit.cli.worlds import NOON, config_map, obj
 from tests.unit.trash.keeping import KEY, Shop, claim, in_shop, opened
 
@@ -36,7 +40,7 @@ def secret(**annotations: str) -> dict[str, Any]:
     )
 
 
-def readable(bodies: tuple[Body, ...] | Hold) -> bytes:
+def readable(bodies: tuple[Body, ...] | Unkept | Hold) -> bytes:
     import zlib
 
     assert isinstance(bodies, tuple)
@@ -73,6 +77,49 @@ def test_without_a_key_a_secret_leaves_its_keys_and_nothing_that_carries_its_val
 
     applied = f'{{"data":{{"password":"{ENCODED}"}}}}'
     in_shop(work, secret(applied=applied, plain=f"it is {VALUE}", packed="x" * 300))
+
+
+def applied(field: str, written: str) -> str:
+    """As kubectl writes down what it was given."""
+    return f'{{"kind":"Secret","metadata":{{"name":"login"}},"{field}":{{"password":"{written}"}}}}\n'
+
+
+@pytest.mark.parametrize(
+    ("value", "copy"),
+    [
+        (VALUE, applied("stringData", VALUE)),
+        ("p&ss<w>rd", applied("stringData", r"p\u0026ss\u003cw\u003erd")),
+        ('quo"te', applied("stringData", r"quo\"te")),
+        ("new-one", applied("data", base64.b64encode(b"the-old-one").decode())),
+    ],
+)
+@pytest.mark.parametrize("key", ["kubectl.kubernetes.io/last-applied-configuration", "tool.example/copy"])
+def test_without_a_key_no_copy_of_a_secret_is_kept_however_it_is_spelt_and_old(
+    value: str, copy: str, key: str
+) -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("secrets", "login")
+        [kept] = opened(await shop.keeper().keep(row, claim()), row)
+        assert kept.manifest is not None
+        assert kept.manifest["metadata"]["annotations"] == {"team": "payments"}
+        assert kept.left_out == (key,)
+        [whole] = opened(await shop.keeper(KEY).keep(row, claim()), row, KEY)
+        assert whole.left_out == ()
+
+    assert len(copy) < 200
+    encoded = base64.b64encode(value.encode()).decode()
+    in_shop(work, {**secret(**{key: copy}), "data": {"password": encoded}})
+
+
+def test_without_a_key_a_value_is_found_in_an_annotation_as_json_spells_it() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("secrets", "login")
+        [kept] = opened(await shop.keeper().keep(row, claim()), row)
+        assert set(kept.left_out) == {"go", "json"}
+
+    encoded = base64.b64encode(b'a&b"c').decode()
+    hints = {"go": r'it is "a\u0026b\"c"', "json": r'it is "a&b\"c"'}
+    in_shop(work, {**secret(**hints), "data": {"password": encoded}})
 
 
 def test_who_may_list_and_not_get_keeps_all_the_same_and_is_refused_once() -> None:
@@ -163,12 +210,12 @@ def test_data_that_can_not_be_kept_is_held_for_a_while_and_other_things_go_with_
         assert "refused by the test" in dict(held.reason.facts)["why"]
         assert held.until is not None
         assert held.until > NOON
-        [kept] = opened(await shop.keeper().keep(rows["services"], claim()), rows["services"])
-        assert kept.manifest is None
-        assert "refused by the test" in kept.missing
+        unkept = await shop.keeper().keep(rows["services"], claim())
+        assert isinstance(unkept, Unkept)
+        assert "refused by the test" in unkept.why
         assert isinstance(await shop.keeper(on_failure="hold").keep(rows["services"], claim()), Hold)
         going = await shop.keeper(on_failure="continue").keep(rows["configmaps"], claim())
-        assert isinstance(going, tuple)
+        assert isinstance(going, Unkept)
 
     in_shop(work, config_map("a"), obj("Service", "a", namespace="shop", spec={"ports": [{"port": 80}]}))
 
@@ -311,6 +358,89 @@ def test_a_look_from_before_an_object_was_made_does_not_count_for_it() -> None:
         assert [kept.name for kept in opened(await keeper.keep(row, claim()), row)] == ["new", "child"]
 
     in_shop(work, *pods(1))
+
+
+def test_what_was_made_since_the_last_look_is_kept_too() -> None:
+    async def work(shop: Shop) -> None:
+        keeper = shop.keeper()
+        await shop.clock.sleep(60)
+        await keeper.keep(await shop.row("pods", "p0"), claim())
+        await shop.clock.sleep(2)
+        row = await shop.row("pods", "p1")
+        late = config_map("late", owners=[owned_by("Pod", "p1", uid_text(row.uid))])
+        await shop.client.create(CONFIG_MAPS, late, namespace="shop")
+        assert [kept.name for kept in opened(await keeper.keep(row, claim()), row)] == ["p1", "late"]
+
+    in_shop(work, *pods(2))
+
+
+def test_a_look_that_took_long_says_that_it_may_have_missed_what_was_made_meanwhile() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("pods", "p0")
+        shop.cluster.faults.delay(4, when=asking(verb="list", kind="services"), times=1)
+        [kept] = opened(await shop.keeper().keep(row, claim()), row)
+        assert kept.unknown == (
+            "what was made in the last 4 seconds that may go along: the look around was before that",
+        )
+
+    in_shop(work, *pods(1))
+
+
+def test_a_kind_whose_list_does_not_answer_is_waited_for_once_in_a_while_and_named() -> None:
+    async def work(shop: Shop) -> None:
+        for number in range(40):
+            made = {"metadata": {"name": f"ns-{number}"}}
+            await shop.client.create(NAMESPACES, made)
+            pod = {"metadata": {"name": "p"}, "spec": {"containers": []}}
+            await shop.client.create(PODS, pod, namespace=f"ns-{number}")
+        rows = [await shop.row("pods", "p", namespace=f"ns-{number}") for number in range(40)]
+        shop.cluster.faults.delay(600, when=asking(verb="list", kind="services"), times=None)
+        keeper, began = shop.keeper(), shop.clock.now()
+        told = [opened(found, row) for found, row in zip(await _all_kept(keeper, rows), rows, strict=True)]
+        assert shop.clock.now() - began <= 6
+        silent = "services that may go along: the server did not answer within 5 seconds"
+        assert all(silent in own.unknown for [own] in told)
+        await shop.clock.sleep(20)
+        shop.wire.asked.clear()
+        await keeper.keep(rows[0], claim())
+        assert shop.wire.asked["list", "services"] == 0
+        await shop.clock.sleep(60)
+        await keeper.keep(rows[0], claim())
+        assert shop.wire.asked["list", "services"] == 1
+
+    in_shop(work)
+
+
+async def _all_kept(keeper: Keeper, rows: list[Row]) -> list[tuple[Body, ...] | Unkept | Hold]:
+    return list(await asyncio.gather(*(keeper.keep(row, claim()) for row in rows)))
+
+
+def test_reading_ahead_gives_up_soon_on_a_list_that_does_not_answer() -> None:
+    async def work(shop: Shop) -> None:
+        rows = [await shop.row("configmaps", f"c{number}") for number in range(MANY)]
+        keeper, began = shop.keeper(), shop.clock.now()
+        shop.cluster.faults.delay(600, when=asking(verb="list", kind="configmaps"), times=None)
+        for _ in range(3):
+            await keeper.prepare(rows)
+        assert shop.clock.now() - began <= 6
+        [kept] = opened(await keeper.keep(rows[0], claim()), rows[0])
+        assert kept.manifest is not None
+
+    in_shop(work, *(config_map(f"c{number}") for number in range(MANY)))
+
+
+def test_an_object_that_can_not_be_read_in_time_is_held_and_others_of_its_kind_do_not_wait_for_it() -> None:
+    async def work(shop: Shop) -> None:
+        rows = [await shop.row("configmaps", name) for name in ("a", "b")]
+        shop.cluster.faults.delay(600, when=asking(verb="get", kind="configmaps"), times=None)
+        keeper, began = shop.keeper(), shop.clock.now()
+        for row in rows:
+            held = await keeper.keep(row, claim())
+            assert isinstance(held, Hold)
+            assert "did not answer within 10 seconds" in dict(held.reason.facts)["why"]
+        assert shop.clock.now() - began <= 11
+
+    in_shop(work, config_map("a"), config_map("b"))
 
 
 def test_what_goes_along_and_can_not_be_read_is_named_and_holds_nothing() -> None:

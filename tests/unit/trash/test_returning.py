@@ -56,6 +56,44 @@ def test_what_went_along_loses_a_date_that_is_over_and_keeps_a_duration() -> Non
         assert later.manifest["metadata"]["labels"] == {TTL: value}
 
 
+@pytest.mark.parametrize(
+    ("field", "key", "value", "stays"),
+    [
+        ("labels", TTL, "0", False),
+        ("labels", TTL, "0s", False),
+        ("annotations", "janitor/expires", "2020-01-01T00:00:00Z", False),
+        ("annotations", "janitor/expires", "2099-01-01", True),
+        ("annotations", "janitor/ttl", "0s", False),
+        ("annotations", "janitor/ttl", "7d", True),
+        ("annotations", "janitor/ttl", "forever", True),
+        ("annotations", "k8s-ttl-controller.twin.sh/ttl", "0s", False),
+        ("annotations", "k8s-ttl-controller.twin.sh/ttl", "7d", True),
+    ],
+)
+def test_what_went_along_loses_every_lifetime_that_would_be_over_at_once(
+    field: str, key: str, value: str, *, stays: bool
+) -> None:
+    ready = made_ready(kept(metadata={field: {key: value}}), now=1_777_636_800.0)
+    assert (field in ready.manifest["metadata"]) is stays
+    assert any(key in said for said in ready.differs) is not stays
+
+
+def test_a_binding_in_another_namespace_is_for_the_accounts_there_and_says_so() -> None:
+    runner = {"kind": "ServiceAccount", "name": "runner", "namespace": "shop"}
+    others = [
+        {"kind": "ServiceAccount", "name": "bot", "namespace": "ci"},
+        {"kind": "User", "name": "anna", "apiGroup": "rbac.authorization.k8s.io"},
+    ]
+    binding = kept("rolebindings.rbac.authorization.k8s.io", manifest={"subjects": [runner, *others]})
+    ready = made_ready(binding, into="lab")
+    assert ready.manifest["subjects"] == [{**runner, "namespace": "lab"}, *others]
+    assert "for the ServiceAccount runner of lab, not of shop" in ready.differs
+    assert ready.manifest["metadata"]["namespace"] == "lab"
+    at_home = made_ready(binding)
+    assert at_home.manifest["subjects"] == [runner, *others]
+    assert at_home.differs == ()
+
+
 def test_another_namespace_is_written_and_said_and_not_for_what_lives_in_none() -> None:
     ready = made_ready(kept(), into="lab")
     assert ready.manifest["metadata"]["namespace"] == "lab"

@@ -18,6 +18,7 @@ from skoupa.clock import SystemClock
 from skoupa.errors import Status
 from skoupa.kube.client import Client
 from skoupa.kube.login.secret import Secret
+from skoupa.kube.resources import NAMESPACES
 from skoupa.kube.transport import Request, Response, Stream
 from skoupa.ledger.rows import Entry
 from skoupa.ledger.sqlite import SqliteStore
@@ -127,7 +128,8 @@ class Office:
         made = entry(**where)
         seal = Seal(cluster=CLUSTER, keys=keys)
         parts = [_kept(made.resource, made.namespace, made.name, uid=made.uid)]
-        parts += [_kept("secrets", made.namespace, name, uid=f"{made.uid}-{name}") for name in along]
+        inside = made.name if made.resource == NAMESPACES.qualified else made.namespace
+        parts += [_kept("secrets", inside, name, uid=f"{made.uid}-{name}") for name in along]
         bodies = [
             seal.close(packed(kept), uid=made.uid, part=kept.part if number else "")
             for number, kept in enumerate(parts)
@@ -165,6 +167,9 @@ async def open_office(
         "anna", [Rule(verbs=("get", "create", "delete"), resources=("configmaps",), namespaces=("shop",))]
     )
     cluster.allow_only("ben", [])
+    # Older than every row.
+    for namespace in ("shop", "lab"):
+        make_namespace(cluster, namespace, at="1969-12-31T00:00:00Z")
     kept = store or SqliteStore(directory / "ledger.db", cluster=CLUSTER)
     await kept.open()
     desk = Desk(
@@ -178,6 +183,11 @@ async def open_office(
             yield Office(cluster, kept, proxy=ServiceProxy(cluster, address), desk=desk)
     finally:
         await kept.close()
+
+
+def make_namespace(cluster: EmbeddedCluster, name: str, *, at: str) -> None:
+    metadata = {"name": name, "creationTimestamp": at}
+    cluster.load([{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}])
 
 
 async def until(condition: Callable[[], object], *, seconds: float = 20.0) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import socket
+from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 
 from skoupa import names
 from skoupa.cli.remembering import asking
+from skoupa.cli.remembering.carried import carried_along
+from skoupa.cli.remembering.recalling import Filters
 from skoupa.errors import (
     Forbidden,
     LedgerUnavailable,
@@ -19,18 +24,22 @@ from skoupa.errors import (
     Unauthorized,
     UsageError,
 )
+from skoupa.kube.resources import NAMESPACES
 from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.store import Wish
 from skoupa.ledger.trash.sealing import Key
 from skoupa.report.log import Log
 from skoupa.settings import Settings
 from skoupa.settings.trust import Trash
+from skoupa.sim.faults import asking as when_asking
 from skoupa.sim.state.access import Rule
 from skoupa.web import history, serving
 from tests.unit.ledger.entries import CLUSTER
-from tests.unit.web.desks import ADMIN, ANNA, BEN, Ticking, open_office, until
+from tests.unit.web.desks import ADMIN, ANNA, BEN, Ticking, make_namespace, open_office, until
 
 pytestmark = pytest.mark.unit
+
+NEW = "00000000-0000-4000-8000-000000000001"
 
 
 async def test_rows_are_for_those_who_may_get_such_objects_and_the_rest_is_counted(tmp_path: Path) -> None:
@@ -44,7 +53,7 @@ async def test_rows_are_for_those_who_may_get_such_objects_and_the_rest_is_count
         assert await ben.find(Wish(), limit=10) == []
         assert [one.left_out.hidden for one in (admin, anna, ben)] == [0, 2, 3]
         assert anna.left_out.remarks() == [
-            "2 rows are not shown: they are of kinds that you may not read there"
+            "2 rows are not shown: they are of kinds that you may not read there, or of an earlier namespace of that name"
         ]
 
 
@@ -68,13 +77,112 @@ async def test_of_an_object_that_is_named_nobody_learns_whether_it_was_there(tmp
         assert ben.left_out.hidden == 0
 
 
+async def test_looking_for_what_took_a_named_object_along_tells_nobody_how_much_is_hidden(
+    tmp_path: Path,
+) -> None:
+    async with open_office(tmp_path) as office:
+        made = await office.went(name="a", along=("login",))
+        filters = Filters(words=("secret/login",), namespace="shop")
+        admin, ben = office.asked_by(ADMIN), office.asked_by(BEN)
+        company = await carried_along(admin, filters, (), now=2000.0, zone=UTC)
+        assert [(one.entry.id, one.kept.name) for one in company.carried] == [(made.id, "login")]
+        # Who may not read Secrets does not learn that there was one.
+        for token in (ANNA, BEN):
+            assert (
+                await carried_along(office.asked_by(token), filters, (), now=2000.0, zone=UTC)
+            ).remarks() == []
+        await carried_along(ben, filters, (), now=2000.0, zone=UTC)
+        assert ben.left_out.hidden == 0
+
+
 async def test_a_role_in_a_namespace_shows_what_became_of_it(tmp_path: Path) -> None:
     async with open_office(tmp_path) as office:
         rule = Rule(verbs=("get",), resources=("namespaces",), namespaces=("lab",))
         office.cluster.allow_only("ben", [rule])
-        for name in ("lab", "shop"):
-            await office.went(name=name, namespace="", kind="Namespace", resource="namespaces")
+        for found in office.cluster.objects(NAMESPACES):
+            meta = found["metadata"]
+            there: dict[str, Any] = {"namespace": "", "kind": "Namespace", "resource": "namespaces"}
+            await office.went(name=meta["name"], uid=meta["uid"], **there)
         assert [row.name for row in await office.asked_by(BEN).find(Wish(), limit=10)] == ["lab"]
+
+
+SECRETS: dict[str, Any] = {"kind": "Secret", "resource": "secrets"}
+EVERYTHING_IN_PAYMENTS = Rule(verbs=("*",), resources=("*",), namespaces=("payments",))
+
+
+async def test_who_gets_a_namespace_of_an_old_name_sees_nothing_of_those_who_had_it_before(
+    tmp_path: Path,
+) -> None:
+    async with open_office(tmp_path) as office:
+        # Of a Namespace that went with all that was in it, of what went in it before, and of what goes since.
+        await office.went(name="login", namespace="payments", at=900.0, **SECRETS)
+        there: dict[str, Any] = {"namespace": "", "kind": "Namespace", "resource": "namespaces"}
+        await office.went(name="payments", at=1000.0, **there)
+        office.cluster.allow_only("ben", [EVERYTHING_IN_PAYMENTS])
+        make_namespace(office.cluster, "payments", at="1970-01-01T00:20:00Z")
+        await office.went(name="fresh", namespace="payments", at=1300.0, **SECRETS)
+        ben, admin = office.asked_by(BEN), office.asked_by(ADMIN)
+        assert [row.name for row in await ben.find(Wish(), limit=10)] == ["fresh"]
+        assert ben.left_out.hidden == 2
+        rows = await admin.find(Wish(), limit=10)
+        assert [row.name for row in rows] == ["fresh", "payments", "login"]
+        for row in rows[1:]:
+            for asked in (ben.get(row.id), ben.kept([row]), ben.purge(row.id), ben.restored({row.uid: NEW})):
+                with pytest.raises(Forbidden, match="the right in all namespaces"):
+                    await asked
+        assert set(await admin.kept(rows)) == {row.id for row in rows}
+        assert await ben.purge(rows[0].id)
+
+
+async def test_what_went_along_from_a_namespace_of_before_is_not_shown_to_who_has_it_now(
+    tmp_path: Path,
+) -> None:
+    async with open_office(tmp_path) as office:
+        made = await office.went(name="a", along=("s1",), at=1000.0)
+        everywhere = Rule(verbs=("get",), resources=("configmaps",))
+        office.cluster.allow_only(
+            "ben", [everywhere, Rule(verbs=("get",), resources=("secrets",), namespaces=("shop",))]
+        )
+        ben = office.asked_by(BEN)
+        assert [one.name for one in (await ben.kept([made]))[made.id]] == ["a", "s1"]
+        make_namespace(office.cluster, "shop", at="1970-01-01T00:20:00Z")
+        [own] = (await ben.kept([made]))[made.id]
+        assert own.unknown == ("1 object that went along, of a kind that you may not read",)
+
+
+async def test_a_namespace_is_known_by_its_uid_however_soon_it_was_made_again(tmp_path: Path) -> None:
+    async with open_office(tmp_path) as office:
+        make_namespace(office.cluster, "payments", at="1970-01-01T00:16:40Z")
+        office.cluster.allow_only("ben", [EVERYTHING_IN_PAYMENTS])
+        there: dict[str, Any] = {"namespace": "", "kind": "Namespace", "resource": "namespaces"}
+        made = await office.went(name="payments", along=("login",), at=1000.9, **there)
+        ben = office.asked_by(BEN)
+        assert await ben.find(Wish(), limit=10) == []
+        with pytest.raises(Forbidden, match="the right in all namespaces"):
+            await ben.kept([made])
+        office.cluster.allow_only(
+            "ben", [EVERYTHING_IN_PAYMENTS, Rule(verbs=("get",), resources=("namespaces",))]
+        )
+        clock = office.cluster.clock
+        assert isinstance(clock, Ticking)
+        clock.ahead += 60
+        [own] = (await ben.kept([made]))[made.id]
+        assert own.unseen == 1
+
+
+@pytest.mark.parametrize("trouble", ["gone", "unreadable"])
+async def test_where_nobody_can_say_how_old_a_namespace_is_a_right_in_it_shows_nothing(
+    tmp_path: Path, trouble: str
+) -> None:
+    async with open_office(tmp_path) as office:
+        if trouble != "gone":
+            make_namespace(office.cluster, "payments", at="1970-01-01T00:00:00Z")
+        if trouble == "unreadable":
+            office.cluster.deny(user="kubernetes-admin", resources=("namespaces",))
+        await office.went(name="login", namespace="payments", at=1000.9, **SECRETS)
+        office.cluster.allow_only("ben", [EVERYTHING_IN_PAYMENTS])
+        assert await office.asked_by(BEN).find(Wish(), limit=10) == []
+        assert len(await office.asked_by(ADMIN).find(Wish(), limit=10)) == 1
 
 
 async def test_many_rows_cost_an_administrator_one_review_per_kind_and_others_one_per_namespace(
@@ -146,8 +254,24 @@ async def test_bodies_are_opened_there_and_what_went_along_is_shown_kind_by_kind
                 "data": {"value": f"value-of-{entry.name}"},
             }
             assert own.unknown == ("2 objects that went along, of kinds that you may not read",)
+            assert own.unseen == 2
         with pytest.raises(Forbidden, match="ben may not get configmaps in shop"):
             await office.asked_by(BEN).kept(made)
+
+
+async def test_bodies_end_with_the_reason_when_it_can_not_be_asked_any_more_who_may_see_them(
+    tmp_path: Path,
+) -> None:
+    async with open_office(tmp_path) as office:
+        made = [await office.went(name="a"), await office.went(name="b", along=("s1", "s2"))]
+        anna = office.asked_by(ANNA)
+        # From now on it is known what she may see of the objects themselves, but not of what went along.
+        assert len(await anna.find(Wish(), limit=10)) == 2
+        office.cluster.faults.answer(500, when=when_asking(verb="review"), times=None)
+        with pytest.raises(LedgerUnavailable, match="no answer from the API server"):
+            async with asyncio.timeout(20):
+                await anna.kept(made)
+        await until(lambda: not office.desk._under_way)
 
 
 async def test_what_is_sealed_needs_the_key_of_the_controller(tmp_path: Path) -> None:
@@ -163,6 +287,26 @@ async def test_what_is_sealed_needs_the_key_of_the_controller(tmp_path: Path) ->
         assert (await office.asked_by(ADMIN).kept([made]))[made.id][0].name == "a"
 
 
+async def test_what_a_new_key_closed_is_opened_without_a_restart(tmp_path: Path) -> None:
+    old, new = Key(b"o" * 32), Key(b"n" * 32)
+    file = tmp_path / "keys"
+    file.write_text(old.secret.hex())
+    settings = Settings(trash=Trash(key_file=str(file)))
+    async with open_office(tmp_path, settings=settings) as office:
+        admin = office.asked_by(ADMIN)
+        before = await office.went(name="a", keys=(old,))
+        assert (await admin.kept([before]))[before.id][0].name == "a"
+        file.write_text(f"{new.secret.hex()}\n{old.secret.hex()}")
+        after = await office.went(name="b", keys=(new, old))
+        clock = office.cluster.clock
+        assert isinstance(clock, Ticking)
+        clock.ahead += 2
+        assert set(await admin.kept([before, after])) == {before.id, after.id}
+        file.write_text("garbage")
+        clock.ahead += 2
+        assert set(await admin.kept([before, after])) == {before.id, after.id}
+
+
 async def test_noting_what_came_back_needs_the_right_to_create_and_erasing_that_to_delete(
     tmp_path: Path,
 ) -> None:
@@ -171,20 +315,33 @@ async def test_noting_what_came_back_needs_the_right_to_create_and_erasing_that_
         made = await office.went(name="a")
         office.cluster.allow_only("ben", [Rule(verbs=("get",), resources=("configmaps",))])
         with pytest.raises(Forbidden, match="ben may not create configmaps in shop"):
-            await office.asked_by(BEN).restored({made.uid: "new"})
+            await office.asked_by(BEN).restored({made.uid: NEW})
         with pytest.raises(Forbidden, match="ben may not delete configmaps in shop"):
             await office.asked_by(BEN).purge(made.id)
         anna = office.asked_by(ANNA)
-        await anna.restored({made.uid: "new", "never-seen": "other"})
+        await anna.restored({made.uid: NEW, "never-seen": NEW})
         found = await anna.get(made.id)
         assert found is not None
-        assert found.restored_as == "new"
+        assert found.restored_as == NEW
         assert await anna.purge(made.id)
         assert not await anna.purge(made.id)
         assert await anna.kept([made]) == {}
     assert '"event":"purged from the trash"' in heard.getvalue()
     assert '"by":"anna"' in heard.getvalue()
     assert ANNA not in heard.getvalue()
+
+
+@pytest.mark.parametrize(
+    "uid", ["", "new", "<script>", NEW.upper().replace("0", "g"), NEW + "\n", "x" * 5000]
+)
+async def test_what_came_back_has_a_uid_and_nothing_else_is_noted(tmp_path: Path, uid: str) -> None:
+    async with open_office(tmp_path) as office:
+        made = await office.went(name="a")
+        with pytest.raises(UsageError, match="is no uid of an object"):
+            await office.asked_by(ANNA).restored({made.uid: uid})
+        found = await office.store.get(made.id)
+        assert found is not None
+        assert found.restored_as == ""
 
 
 @pytest.mark.parametrize(
@@ -275,7 +432,7 @@ async def test_who_sends_too_much_is_refused(tmp_path: Path) -> None:
         url = f"http://{office.proxy.address}/api/v1alpha1/restored"
         async with session.post(url, headers=headers, data=b"x" * 300_000) as answer:
             assert answer.status == 413
-        news = {"uids": {f"u{number}": "x" for number in range(201)}}
+        news = {"uids": {f"u{number}": NEW for number in range(201)}}
         async with session.post(url, headers=headers, json=news) as answer:
             assert answer.status == 400
 

@@ -1,42 +1,41 @@
 """`skoupa sweep`: plan, show, ask, then do it once with the caller's rights.
 
 Only what was shown goes: after the question everything is read and judged anew, and what became due meanwhile, or is
-held by now, stays. What goes is written to the ledger. While it goes on, kept objects and Namespaces are looked at again and again; when they can't be,
-nothing more goes. The deleter is the controller's, with all its preconditions. Ctrl-C lets what is under way finish.
+held by now, stays. Where the ceilings have no room for all of it, nothing goes. What goes is written to the ledger. While
+it goes on, kept objects and Namespaces are looked at again and again; when they can't be, nothing more goes. The deleter
+is the controller's, with all its preconditions. Ctrl-C lets what is under way finish.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
 from typing import Final
 
-import msgspec
 import typer
 
 from skoupa import settings as configuration
 from skoupa.cli import exits
 from skoupa.cli.acting.recording import recording
+from skoupa.cli.acting.room import Room
+from skoupa.cli.acting.swept import Done, Swept, leave, news, not_tried, tell_end
 from skoupa.cli.looking.plan import table, tell_limits
 from skoupa.cli.looking.planning import Plan, Wishes, make_plan
 from skoupa.cli.looking.waiting import awaited
 from skoupa.cli.options import Connecting, SweepForm
-from skoupa.cli.terminal import output
-from skoupa.cli.terminal.items import Document, Outcome
+from skoupa.cli.terminal.items import Outcome
 from skoupa.cli.terminal.orderly_end import stop_on_signal
 from skoupa.cli.terminal.saying import progress, say
-from skoupa.cli.terminal.tables import printable, screen_of
+from skoupa.cli.terminal.tables import screen_of
 from skoupa.cli.terminal.times import full_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.freshness import Freshness
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey
 from skoupa.controller.trash import use_trash
-from skoupa.errors import Forbidden, SkoupaError
+from skoupa.errors import SkoupaError
 from skoupa.expr.windows import Window, within_window
-from skoupa.facts.rows import Uid
-from skoupa.judge.cascade import called
+from skoupa.facts.rows import Row, Uid
 from skoupa.kube.flow import RateCeiling
 from skoupa.model.reasons import render
 from skoupa.model.verdicts import Verdict
@@ -44,20 +43,10 @@ from skoupa.settings import Settings
 from skoupa.sweep.deleter import Deleter
 from skoupa.sweep.hanging import Hanging
 from skoupa.sweep.record import Record
+from skoupa.sweep.unanswered import is_sure
 
 AT_A_TIME: Final = 16
-
-
-class Swept(msgspec.Struct, frozen=True, kw_only=True):
-    """What was planned last, and what became of each object in it; `error` is what stood in the way.
-
-    `broken_off`: what is kept could not be read any more, so the rest was not tried.
-    """
-
-    plan: Plan
-    done: list[tuple[Finding, Outcome, SkoupaError | None]]
-    interrupted: bool = False
-    broken_off: bool = False
+_FULL: Final = "the ceilings have no room for all of it"
 
 
 def run(
@@ -76,26 +65,30 @@ def run(
     settings = configuration.load(config, flags={"ledger.dsn": ledger} if ledger else {})
     zone = zone_of(tz)
     sweeping = Sweeping(settings, kinds=kinds, all_namespaces=all_namespaces)
-    plan = in_cluster(sweeping.plan, connecting=connecting)
+    plan, full = in_cluster(sweeping.look, connecting=connecting)
     if form == "table":
         sys.stdout.write(f"Due now, {full_time(plan.now, zone)}\n")
         sys.stdout.write(table(plan, zone=zone, screen=screen_of(no_color=no_color)))
         # What can't be shown is not shown, and then nothing goes.
         sys.stdout.flush()
     due = plan.going()
-    if dry_run or not due:
-        _end(Swept(plan=plan, done=[]), form=form, dry_run=dry_run)
+    if dry_run or not due or full:
+        refused = [] if dry_run else not_tried(due, _FULL)
+        swept = Swept(plan=plan, done=refused, full="" if dry_run else full)
+        tell_end(swept, form=form, dry_run=dry_run)
         tell_limits(plan)
-        _leave(Swept(plan=plan, done=[]))
+        if dry_run and full:
+            say(f"a sweep of all this is refused: {full}")
+        leave(swept)
         return
     # Before the question: a protection that protects nothing is part of what is decided on.
     tell_limits(plan)
     if not yes:
         _ask(len(due), form=form)
     swept = in_cluster(lambda world: sweeping.act(world, due), connecting=connecting)
-    _end(swept, form=form, dry_run=False)
-    tell_limits(_news(swept.plan, told=plan))
-    _leave(swept)
+    tell_end(swept, form=form, dry_run=False)
+    tell_limits(news(swept.plan, told=plan))
+    leave(swept)
 
 
 def _ask(number: int, *, form: SweepForm) -> None:
@@ -118,6 +111,13 @@ class Sweeping:
         self._settings = settings
         self._kinds = kinds
         self._all_namespaces = all_namespaces
+
+    async def look(self, world: World) -> tuple[Plan, str]:
+        """The plan, and why all of it at once is too much, whatever else went; empty: it is not."""
+        plan = await self.plan(world)
+        room = Room(world.client, self._settings, plan)
+        await room.takes(plan.going())
+        return plan, room.why
 
     async def plan(self, world: World) -> Plan:
         def window(now: float) -> Window:
@@ -154,11 +154,16 @@ class Sweeping:
             hanging=Hanging(most=AT_A_TIME),
         )
         use_trash(record, world.client, knowledge=survey.knowledge)
+        room = Room(world.client, self._settings, plan)
+        await room.learn(record.store)
+        record.weight = room.gate.weight
         rate = RateCeiling(clock, per_second=self._settings.rate.deletions_per_second)
         freshness = Freshness(survey.read_again, clock, read_at=began)
         fresh = {found.row.uid: found for found in plan.findings}
         findings = [fresh[found.row.uid] for found in shown if found.row.uid in fresh]
-        done: dict[Uid, tuple[Finding, Outcome, SkoupaError | None]] = {}
+        if not await room.takes(findings):
+            return Swept(plan=plan, done=not_tried(shown, _FULL), full=room.why)
+        done: dict[Uid, Done] = {}
         ahead = iter(findings)
 
         async with stop_on_signal() as stop:
@@ -170,7 +175,9 @@ class Sweeping:
                         return
                     now = clock.now()
                     again = _judged_again(found, survey, now)
-                    done[found.row.uid] = await _delete(deleter, again, now, record=record)
+                    done[found.row.uid] = await _delete(
+                        deleter, again, now, record=record, room=room, survey=survey
+                    )
                     progress(f"{len(done)} of {len(findings)}")
 
             async with asyncio.TaskGroup() as group:
@@ -181,11 +188,12 @@ class Sweeping:
         if freshness.error is not None:
             plan.warnings.append(_broken_off(freshness.error, done=len(done), of=len(findings)))
         why = "interrupted" if interrupted else "broken off"
-        not_tried = Outcome(what="not-tried", text=f"{why} before its turn")
-        results = [done.get(found.row.uid, (found, not_tried, None)) for found in findings]
+        missed = not_tried(findings, f"{why} before its turn")
+        results = [done.get(one[0].row.uid, one) for one in missed]
         lost = Outcome(what="stays", text="it is gone by now, or nothing wants it to go any more")
         results += ((found, lost, None) for found in shown if found.row.uid not in fresh)
-        return Swept(plan=plan, done=results, interrupted=interrupted, broken_off=freshness.error is not None)
+        broken_off = freshness.error is not None
+        return Swept(plan=plan, done=results, interrupted=interrupted, broken_off=broken_off, full=room.why)
 
 
 def _judged_again(found: Finding, survey: Survey, now: float) -> Finding:
@@ -203,95 +211,49 @@ def _broken_off(error: SkoupaError, *, done: int, of: int) -> str:
 
 
 async def _delete(
-    deleter: Deleter, found: Finding, now: float, *, record: Record
-) -> tuple[Finding, Outcome, SkoupaError | None]:
+    deleter: Deleter, found: Finding, now: float, *, record: Record, room: Room, survey: Survey
+) -> Done:
     claim = found.verdict.claim(now)
     if claim is None:
         return found, Outcome(what="stays", text=_holding(found.verdict)), None
+
+    def still_wanted() -> bool:
+        return _judged_again(found, survey, now).verdict.claim(now) is not None
+
     try:
+        if not await room.admits(found.row, claim, still_wanted=still_wanted):
+            again = _judged_again(found, survey, now).verdict
+            why = _holding(again) if again.claim(now) is None else f"no room: {room.why}"
+            return found, Outcome(what="stays", text=why), None
         result = await deleter.delete(found.row, claim)
     except SkoupaError as error:
-        record.failed(found.row, error)
+        room.gate.failed(found.row, error)
+        if not is_sure(error) and await _is_gone(deleter, found.row):
+            record.gone_unanswered(found.row)
+            return found, Outcome(what="deleted"), None
+        # Where nobody can tell the row stays open: whoever leads next finds out.
+        (record.failed if is_sure(error) else record.unanswered)(found.row, error.message)
         return found, Outcome(what="failed", text=str(error)), error
+    room.gate.left(found.row, result.what if result.answered else "deleted")
     if result.what == "stays":
         assert result.verdict is not None
-        record.withdrawn(result.row, _holding(result.verdict))
+        record.failed(result.row, f"it stays: {_holding(result.verdict)}")
         return found, Outcome(what="stays", text=_holding(result.verdict)), None
+    if not result.answered:
+        record.gone_unanswered(result.row)
+        return found, Outcome(what="deleted"), None
     record.finished(result.row, result.what)
     if result.what == "terminating":
         return found, Outcome(what="terminating", text=f"waiting for {awaited(result.row, claim)}"), None
     return found, Outcome(what=result.what), None
 
 
+async def _is_gone(deleter: Deleter, row: Row) -> bool:
+    try:
+        return await deleter.fresh(row) is None
+    except SkoupaError:
+        return False
+
+
 def _holding(verdict: Verdict) -> str:
     return "; ".join(render(hold.reason) for hold in verdict.holds) or "it is not due any more"
-
-
-def _end(swept: Swept, *, form: SweepForm, dry_run: bool) -> None:
-    try:
-        if form == "table":
-            sys.stdout.writelines(f"{printable(line)}\n" for line in _in_words(swept, dry_run=dry_run))
-        else:
-            output.write(_document(swept, dry_run=dry_run), form)
-        sys.stdout.flush()
-    except OSError:
-        # Nobody else knows what went.
-        for line in _in_words(swept, dry_run=dry_run) if swept.done else ():
-            say(printable(line))
-        raise
-
-
-def _news(plan: Plan, *, told: Plan) -> Plan:
-    """What was told once is not told again."""
-    return msgspec.structs.replace(
-        plan,
-        gaps=[gap for gap in plan.gaps if gap not in told.gaps],
-        warnings=[warning for warning in plan.warnings if warning not in told.warnings],
-    )
-
-
-def _leave(swept: Swept) -> None:
-    unknown = swept.plan.survey.knowledge.brakes.unknown
-    if unknown:
-        say(f"which Brakes there are is not known, so nothing goes: {unknown}")
-    code = _exit_code(swept)
-    if code:
-        raise typer.Exit(code)
-
-
-def _in_words(swept: Swept, *, dry_run: bool) -> Iterator[str]:
-    for found, outcome, _ in swept.done:
-        yield f"{outcome.what} {called(found.row)}" + (f": {outcome.text}" if outcome.text else "")
-    if dry_run:
-        yield "Nothing was deleted: this is a dry run."
-    elif swept.done:
-        gone = sum(outcome.what in {"deleted", "terminating", "gone"} for _, outcome, _ in swept.done)
-        yield f"{gone} of {len(swept.done)} gone or on their way."
-
-
-def _document(swept: Swept, *, dry_run: bool) -> Document:
-    items = [
-        msgspec.structs.replace(swept.plan.item(found), outcome=outcome) for found, outcome, _ in swept.done
-    ]
-    acted_on = {found.row.uid for found, _, _ in swept.done}
-    items += (swept.plan.item(found) for found in swept.plan.findings if found.row.uid not in acted_on)
-    return msgspec.structs.replace(swept.plan.document("Sweep"), items=tuple(items), dry_run=dry_run)
-
-
-def _exit_code(swept: Swept) -> int:
-    if swept.interrupted:
-        return exits.INTERRUPTED
-    if swept.plan.survey.knowledge.brakes.unknown:
-        return exits.REFUSED
-    refused = [error for _, _, error in swept.done if isinstance(error, Forbidden)]
-    failed = [error for _, _, error in swept.done if error is not None]
-    denied = [found for found in swept.plan.findings if _lacks_right(found.verdict)]
-    gone = any(outcome.what in {"deleted", "terminating", "gone"} for _, outcome, _ in swept.done)
-    if (refused or denied) and not gone and len(failed) == len(refused):
-        return exits.DENIED
-    left = failed or denied or swept.plan.gaps or swept.broken_off
-    return exits.LEFTOVERS if left else exits.DONE
-
-
-def _lacks_right(verdict: Verdict) -> bool:
-    return any(hold.reason.code == "no-permission" for hold in verdict.holds)

@@ -13,9 +13,12 @@ from skoupa.cli.terminal.tables import Line, render, screen_of
 from skoupa.cli.terminal.times import distance, short_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.brake_list import every_brake
+from skoupa.errors import SkoupaError
 from skoupa.kinds.brake import BRAKES
-from skoupa.kinds.brake_effect import active, next_change, scope_text
+from skoupa.kinds.brake_effect import active, missing_kind, next_change, scope_text
 from skoupa.kinds.brake_reading import read_brake, read_status
+from skoupa.kube.discovery import discover
+from skoupa.kube.kinds import Discovery
 
 TITLES: Final = ("NAME", "SCOPE", "STATE", "HELD", "SINCE", "UNTIL", "REASON")
 
@@ -23,11 +26,11 @@ TITLES: Final = ("NAME", "SCOPE", "STATE", "HELD", "SINCE", "UNTIL", "REASON")
 def run(*, connecting: Connecting, form: str, tz: str | None, no_color: bool) -> None:
     zone = zone_of(tz)
 
-    async def work(world: World) -> tuple[float, list[dict[str, Any]]]:
+    async def work(world: World) -> tuple[float, list[dict[str, Any]], Discovery]:
         found = await every_brake(world.client)
-        return world.now(), found
+        return world.now(), found, await _kinds(world, found)
 
-    now, found = in_cluster(work, connecting=connecting)
+    now, found, kinds = in_cluster(work, connecting=connecting)
     if form == "name":
         output.write_lines(f"brake.{BRAKES.group}/{one['metadata']['name']}" for one in found)
     elif form != "table":
@@ -36,11 +39,22 @@ def run(*, connecting: Connecting, form: str, tz: str | None, no_color: bool) ->
     elif not found:
         sys.stdout.write("No Brakes: nothing stands still.\n")
     else:
-        lines = [_line(one, now=now, zone=zone) for one in found]
+        lines = [_line(one, now=now, zone=zone, kinds=kinds) for one in found]
         sys.stdout.write(render(TITLES, lines, screen=screen_of(no_color=no_color), texts=1))
 
 
-def _line(found: dict[str, Any], *, now: float, zone: tzinfo) -> Line:
+async def _kinds(world: World, found: list[dict[str, Any]]) -> Discovery:
+    """Those of the server, where some Brake names one; none where it does not tell, which doubts nothing."""
+    nothing = Discovery(resources=())
+    if not any(read_brake(one).scope.kind is not None for one in found):
+        return nothing
+    try:
+        return await discover(world.client)
+    except SkoupaError:
+        return nothing
+
+
+def _line(found: dict[str, Any], *, now: float, zone: tzinfo, kinds: Discovery) -> Line:
     brake, status = read_brake(found), read_status(found)
     holds = active(brake, now)
     state = "holds" if holds else "waits"
@@ -49,6 +63,9 @@ def _line(found: dict[str, Any], *, now: float, zone: tzinfo) -> Line:
     change = next_change(brake, now)
     until = short_time(change, zone) if change is not None and holds else ""
     since = distance(status.since.timestamp(), now) if holds and status.since is not None else ""
+    below = [f"not understood: {problem}" for problem in brake.problems]
+    if missing := missing_kind(brake.scope, kinds):
+        below.append(f"holds nothing now: {missing}")
     return Line(
         cells=(
             brake.name,
@@ -60,5 +77,5 @@ def _line(found: dict[str, Any], *, now: float, zone: tzinfo) -> Line:
             brake.reason or status.tripped_by or "",
         ),
         paint="yellow" if holds else "dim",
-        below=tuple(f"not understood: {problem}" for problem in brake.problems),
+        below=tuple(below),
     )

@@ -16,8 +16,8 @@ brakes_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 PAUSE_HELP: Final = """Stops deletions at once, all of them or some.
 
 Creates a Brake with your own rights; a running controller obeys it within a second, and so do plan and sweep. Several parts
-narrow it down: ns/shop kind/pods are the Pods in shop. Without any it is everything. Pausing the same again changes its
-end and reason.
+narrow it down: ns/shop kind/pods are the Pods in shop. Without any it is everything. Pausing the same again makes it
+hold longer, never shorter: who wants less releases it first.
 
 \b
 Examples:

@@ -1,7 +1,11 @@
-"""`skoupa pause`: an emergency stop that works at once, with the caller's own rights, without touching configuration."""
+"""`skoupa pause`: an emergency stop that works at once, with the caller's own rights, without touching configuration.
+
+A Brake that is there already may be somebody else's: it is made to hold longer, and never less than it did.
+"""
 
 from __future__ import annotations
 
+import itertools
 import sys
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -15,16 +19,15 @@ from skoupa.cli.terminal.tables import printable
 from skoupa.cli.terminal.times import full_time, read_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.brake_list import explained
-from skoupa.errors import AlreadyExists, NotFound, SkoupaError, UsageError
+from skoupa.errors import AlreadyExists, Conflict, NotFound, SkoupaError, UsageError
 from skoupa.expr.durations import parse_duration
 from skoupa.kinds.brake import BRAKES, EVERYTHING, BrakeSpec, Scope, manifest
-from skoupa.kinds.brake_effect import scope_text
+from skoupa.kinds.brake_effect import missing_kind, scope_text
 from skoupa.kinds.brake_reading import parse_brake, read_brake
-from skoupa.kinds.naming import defines, is_wild, means
 from skoupa.kube.discovery import discover
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import NAMESPACES
-from skoupa.sweep.tripping import brake_name
+from skoupa.sweep.tripping import brake_name, numbered
 
 _PARTS: Final = {
     "ns": "namespace",
@@ -55,14 +58,14 @@ def run(
     if until is not None and duration is not None:
         raise UsageError("--until and --for can't go together", advice="give one of them")
 
-    async def work(world: World) -> tuple[dict[str, Any], bool, list[str]]:
+    async def work(world: World) -> tuple[dict[str, Any], bool, bool, list[str]]:
         end = _end(until, duration, now=world.now(), tz=tz)
         spec = BrakeSpec(scope=scope, reason=reason, until=end)
-        made = await _pull(world, spec)
+        made, changed = await _pull(world, spec)
         obeyed = await _obeyed(world, made)
-        return made, obeyed, await _doubts(world, scope)
+        return made, not changed, obeyed, await _doubts(world, scope)
 
-    made, obeyed, doubts = in_cluster(work, connecting=connecting)
+    made, left_as_it_was, obeyed, doubts = in_cluster(work, connecting=connecting)
     name = str(made["metadata"]["name"])
     if form == "text":
         brake = read_brake(made)
@@ -72,6 +75,10 @@ def run(
         sys.stdout.write(f"To release it: skoupa brakes release {name}\n")
     else:
         output.write(shown(made), form)
+    if left_as_it_was:
+        say(
+            f"{name} was there and holds longer than that, so it was left as it is; release it to end it sooner"
+        )
     if not obeyed:
         say("no controller has answered yet: one that is down, or observes, does not; see `skoupa brakes`")
     for doubt in doubts:
@@ -116,40 +123,50 @@ def _end(until: str | None, duration: str | None, *, now: float, tz: str | None)
     return datetime.fromtimestamp(moment, UTC)
 
 
-async def _pull(world: World, spec: BrakeSpec) -> dict[str, Any]:
+async def _pull(world: World, spec: BrakeSpec) -> tuple[dict[str, Any], bool]:
+    """The Brake that holds it, and whether it was made or changed for that."""
     words = scope_text(spec.scope).replace("/", "-").split()
     name = brake_name("pause", *words)
-    for number in range(1, _TRIES + 1):
-        called = name if number == 1 else f"{name}-{number}"
+    for called in itertools.islice(numbered(name), _TRIES):
         body = manifest(called, spec)
         parse_brake(body)
         try:
-            return await world.client.create(BRAKES, body)
+            return await world.client.create(BRAKES, body), True
         except AlreadyExists:
-            changed = await _changed(world, called, spec)
-            if changed is not None:
-                return changed
+            found = await _taken_over(world, called, spec)
+            if found is not None:
+                return found
         except SkoupaError as error:
             raise explained(error, "create") from error
     raise UsageError(f"there are {_TRIES} Brakes of that name already", advice="`skoupa brakes` shows them")
 
 
-async def _changed(world: World, name: str, spec: BrakeSpec) -> dict[str, Any] | None:
-    """The Brake of that name with this end and reason; None where it is another's, or is going."""
+async def _taken_over(world: World, name: str, spec: BrakeSpec) -> tuple[dict[str, Any], bool] | None:
+    """The Brake of that name, made to hold for as long; None where it is another's, holds at times only, or is going."""
+    wanted = msgspec.to_builtins(spec)
     try:
-        found = await world.client.get(BRAKES, name, view=WHOLE)
-        brake = read_brake(found)
-        if found["metadata"].get("deletionTimestamp") or brake.scope != spec.scope:
-            return None
-        wanted = msgspec.to_builtins(spec)
-        patch: dict[str, Any] = {"until": wanted.get("until"), "schedule": None}
-        if spec.reason is not None:
-            patch["reason"] = spec.reason
-        return await world.client.merge_patch(BRAKES, name, {"spec": patch})
+        for _ in range(_TRIES):
+            found = await world.client.get(BRAKES, name, view=WHOLE)
+            brake = read_brake(found)
+            window = (found.get("spec") or {}).get("schedule")
+            if found["metadata"].get("deletionTimestamp") or brake.scope != spec.scope or window is not None:
+                return None
+            if spec.until is not None and (brake.until is None or brake.until > spec.until.timestamp()):
+                return found, False
+            patch: dict[str, Any] = {"until": wanted.get("until")}
+            if spec.reason is not None:
+                patch["reason"] = spec.reason
+            # Who changed it meanwhile may have made it hold longer.
+            seen = {"resourceVersion": found["metadata"]["resourceVersion"]}
+            try:
+                return await world.client.merge_patch(BRAKES, name, {"metadata": seen, "spec": patch}), True
+            except Conflict:
+                continue
     except NotFound:
         return None
     except SkoupaError as error:
         raise explained(error, "get and patch", name=name) from error
+    return None
 
 
 async def _obeyed(world: World, made: dict[str, Any]) -> bool:
@@ -172,11 +189,9 @@ async def _doubts(world: World, scope: Scope) -> list[str]:
     """A stop that stops nothing must not look like one. What can't be looked up is not doubted."""
     told: list[str] = []
     try:
-        if scope.kind is not None and not is_wild(scope.kind):
-            kinds = (await discover(world.client)).resources
-            known = any(means(scope.kind, one) or defines(scope.kind, one.qualified) for one in kinds)
-            if not known:
-                told.append(f"there is no kind {scope.kind} in this cluster, so the Brake holds nothing now")
+        if scope.kind is not None:
+            missing = missing_kind(scope, await discover(world.client))
+            told += [f"the Brake holds nothing now: {missing}"] if missing else ()
         if scope.namespace is not None:
             await world.client.get(NAMESPACES, scope.namespace, view=METADATA)
     except NotFound:

@@ -1,7 +1,7 @@
-"""Backlogs that the controller holds until somebody has looked, as its Brakes and its state tell them.
+"""Backlogs that the controller holds until somebody has looked, in words: how many, and how to let them go.
 
-A command judges what it reads and knows no history, so it can't tell which objects those are: it says how many, and how
-to let them go. Who may not read the state learns from the Brakes alone.
+Which of the objects that are shown are among them is a matter of judgement (`brake_look`); there may be more elsewhere. A
+cluster that was never swept, with much overdue, is told too: no controller holds it yet, but the first will.
 """
 
 from __future__ import annotations
@@ -9,38 +9,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from skoupa.controller.backlog import FIRST_START_LIMIT, OVERDUE_SECONDS, Mass
-from skoupa.controller.backlog_brakes import FIRST_START
-from skoupa.controller.state import ACCEPTED, FIRST_SWEEP, MASS_LABELLINGS, MASSES_ACCEPTED, State
-from skoupa.controller.state import FIRST_START as FIRST_START_HELD
+from skoupa.controller.backlog import FIRST_START_LIMIT, OVERDUE_SECONDS, FirstReading, Mass
+from skoupa.controller.backlog_brakes import FIRST_START, stands_for_backlog
+from skoupa.controller.brake_look import first_start_held
+from skoupa.controller.state import (
+    ACCEPTED,
+    FIRST_SWEEP,
+    MASS_LABELLINGS,
+    MASSES_ACCEPTED,
+    READINGS_HELD,
+    State,
+)
 from skoupa.controller.survey import Survey
-from skoupa.errors import SkoupaError
-from skoupa.kinds.brake_reading import Brake
-from skoupa.kube.client import Client
+from skoupa.kinds.brake_effect import active
 from skoupa.kube.timestamps import whole_seconds
 
 _LET_GO: Final = "{}: the controller holds them until `skoupa run --accept-backlog`, or until the Brake first-start is released"
 
 
-async def held_backlogs(client: Client, survey: Survey, now: float) -> list[str]:
-    brakes = [brake for brake in survey.knowledge.brakes.brakes if _stands_for_backlog(brake)]
+def held_backlogs(survey: Survey, now: float) -> list[str]:
+    known = survey.knowledge.brakes.brakes
+    brakes = [brake for brake in known if stands_for_backlog(brake) and active(brake, now)]
     told = [f"the controller holds a backlog, Brake {brake.name}: {brake.reason}" for brake in brakes]
-    state = State(client, namespace=survey.knowledge.settings.lease.namespace)
-    try:
-        await state.read()
-    except SkoupaError:
+    state = survey.looked.state
+    if state is None:
         return told
     named = {brake.name for brake in brakes}
     told += (_in_words(mass) for mass in _masses(state) if mass.brake not in named)
     never_swept = state.get(FIRST_SWEEP, int) is None and state.get(ACCEPTED, int) is None
     if never_swept and FIRST_START not in named:
         told += _first_start(state, survey, now)
+    held = state.get(READINGS_HELD, list[FirstReading]) or []
+    if held and FIRST_START not in named:
+        kinds = ", ".join(sorted({one.kind for one in held}))
+        count = sum(one.count for one in held)
+        told.append(_LET_GO.format(f"{count} objects were overdue when Skoupa first looked at {kinds}"))
     return told
-
-
-def _stands_for_backlog(brake: Brake) -> bool:
-    """Its scope names itself, and so holds nothing: what is held is decided object by object."""
-    return brake.scope.policy == brake.name
 
 
 def _masses(state: State) -> Iterator[Mass]:
@@ -61,7 +65,7 @@ def _in_words(mass: Mass) -> str:
 
 def _first_start(state: State, survey: Survey, now: float) -> Iterator[str]:
     """As the controller counted at its first start, or will count."""
-    held = state.get(FIRST_START_HELD, tuple[float, int])
+    held = first_start_held(state)
     if held is not None:
         yield _LET_GO.format(f"{held[1]} objects were overdue when Skoupa first looked at this cluster")
         return

@@ -24,7 +24,7 @@ from skoupa.cli.options import (
     TimeZone,
     each_kind,
 )
-from skoupa.cli.remembering.declared import Home, LedgerPlace, TokenFile
+from skoupa.cli.remembering.declared import Cluster, Home, LedgerPlace, TokenFile
 
 # The marker \b keeps the lines below it as they are.
 PLAN_HELP: Final = """Shows what will go, when and why.
@@ -136,6 +136,7 @@ def explain(
     output: TextOutput = "text",
     config: Config = None,
     ledger: LedgerPlace = None,
+    cluster: Cluster = None,
     home: Home = None,
     token_file: TokenFile = None,
     kubeconfig: Kubeconfig = None,
@@ -156,7 +157,7 @@ def explain(
         tz=tz,
         form=output,
         config=config,
-        ledger={"ledger": ledger, "home": home, "token_file": token_file},
+        ledger={"ledger": ledger, "cluster": cluster, "home": home, "token_file": token_file},
     )
 
 

@@ -135,7 +135,7 @@ async def explain(
         await survey.read_surroundings(widest)
         told = {number: await _explain(world, row, survey) for number, row in rows.items()}
         if any(_overdue(one) for one in told.values()):
-            survey.doubts += await held_backlogs(world.client, survey, world.now())
+            survey.doubts += held_backlogs(survey, world.now())
         found |= told
     progress("")
     return [found[number] for number in sorted(found)], missing
@@ -203,10 +203,18 @@ def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
         until = f" (until {hold.until})" if hold.until else ""
         yield f"  {held}: {hold.reason.text}{until}"
     for parent in told.parents:
-        if parent.relation == "owner":
-            why = f" ({parent.why})" if parent.why else ""
-            yield f"  owner: {parent.kind} {_place(parent.namespace, parent.name)}, {_STATES[parent.state]}{why}"
+        if parent.relation == "owner" or parent.due is not None:
+            called = f"{parent.kind} {_place(parent.namespace, parent.name)}"
+            yield f"  {parent.relation}: {called}, {_STATES[parent.state]}{_of_parent(parent)}"
     yield from (f"  note: {note.text}" for note in item.notes)
+
+
+def _of_parent(parent: Parent) -> str:
+    """Why it can't be read; and that it is held, maybe only by this very object."""
+    why = f" ({parent.why})" if parent.why else ""
+    if parent.due is None or parent.state != "lives":
+        return why
+    return f"{why}, due {parent.due}" + (", but held" if parent.goes_at is None else "")
 
 
 _STATES = {

@@ -1,16 +1,17 @@
-"""What became of an object that `explain` does not find: the history knows whether Skoupa deleted it."""
+"""What became of an object that `explain` does not find: the history knows whether Skoupa deleted it, or what took it along."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import tzinfo
 from typing import Any
 
 import msgspec
 
 from skoupa.cli.options import Connecting, TextForm
+from skoupa.cli.remembering.carried import SEALED, carried_along
 from skoupa.cli.remembering.history import in_words
 from skoupa.cli.remembering.ledgers import LedgerChoice, opened
 from skoupa.cli.remembering.recalling import Filters, recall
@@ -21,6 +22,14 @@ from skoupa.cli.worlds import World
 from skoupa.errors import NoController, SkoupaError, UsageError
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import Entry
+from skoupa.ledger.trash.contents import Kept
+
+
+class Gone(msgspec.Struct, frozen=True, kw_only=True):
+    """`entry` is the decision about it; where it had none, the one about what took it `along`."""
+
+    entry: Entry
+    along: Kept | None = None
 
 
 async def look_back(
@@ -31,35 +40,54 @@ async def look_back(
     ledger: Mapping[str, Any],
     connecting: Connecting,
     zone: tzinfo,
-) -> Entry:
-    """The newest decision about it; raises where there is none, or none can be had."""
+) -> Gone:
+    """The newest decision about it, else about what took it along; raises where there is none, or none can be had."""
     choice = LedgerChoice(**ledger)
     filters = Filters(words=(target,), namespace=world.namespace, limit=1)
     try:
         async with opened(choice, connecting=connecting, world=world) as source:
-            entries, _ = await recall(source, filters, now=time.time(), zone=zone)
+            now = time.time()
+            entries, _ = await recall(source, filters, now=now, zone=zone)
+            company = await carried_along(source, filters, entries, now=now, zone=zone)
     except NoController:
-        # Where no Skoupa is, nothing went by it.
-        raise missing from None
+        raise UsageError(
+            f"{missing.message}; no Skoupa answers here, so its history could not be asked",
+            advice=f"{missing.advice}; --ledger names a history that is kept elsewhere",
+        ) from missing
     except SkoupaError as error:
         if choice.ledger is not None:
             raise
         raise UsageError(
             f"{missing.message}; whether it went by Skoupa is not known here: {error}", advice=missing.advice
         ) from missing
+    # What was decided about it before, such as that a Brake holds it, is not how it went.
+    for one in company.carried:
+        if not entries or entries[0].at <= one.entry.at:
+            return Gone(entry=one.entry, along=one.kept)
     if not entries:
         seen = "is known here" if choice.ledger is not None else "its history shows you"
+        unsure = f"; {SEALED}" if company.sealed else ""
         raise UsageError(
-            f"{missing.message}; if there was, it went not by Skoupa, as far as {seen}",
+            f"{missing.message}; if there was, it went not by Skoupa, as far as {seen}{unsure}",
             advice=missing.advice,
         ) from missing
-    return entries[0]
+    return Gone(entry=entries[0])
 
 
-def tell_gone(entry: Entry, *, zone: tzinfo, form: TextForm) -> None:
+def tell_gone(gone: Gone, *, zone: tzinfo, form: TextForm) -> None:
     now = time.time()
     if form != "text":
-        document = HistoryDocument(now=whole_seconds(now), items=(history_item(entry),))
+        parts = None if gone.along is None else (gone.along,)
+        document = HistoryDocument(now=whole_seconds(now), items=(history_item(gone.entry, parts),))
         output.write(msgspec.to_builtins(document), form)
         return
-    sys.stdout.writelines(f"{printable(line)}\n" for line in in_words(entry, None, now=now, zone=zone))
+    sys.stdout.writelines(f"{printable(line)}\n" for line in _in_words(gone, now=now, zone=zone))
+
+
+def _in_words(gone: Gone, *, now: float, zone: tzinfo) -> Iterator[str]:
+    along = gone.along
+    if along is not None:
+        place = f"{along.namespace}/{along.name}" if along.namespace else along.name
+        yield f"{along.kind} {place}"
+        yield f"  Went along with {gone.entry.kind} {gone.entry.name}:"
+    yield from in_words(gone.entry, None, now=now, zone=zone)

@@ -134,7 +134,7 @@ async def make_plan(
     if trash_known and findings:
         findings = [with_losses(found, weights.get(found.row.uid), settings) for found in findings]
         trashless = nothing_is_kept(settings)
-    backlogs = await held_backlogs(world.client, survey, now) if world.given is None else []
+    backlogs = held_backlogs(survey, now) if world.given is None else []
     progress("")
     return Plan(
         now=now,

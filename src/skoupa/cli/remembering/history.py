@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.cli.options import Connecting, TableForm
+from skoupa.cli.remembering.carried import Company, carried_along
 from skoupa.cli.remembering.ledgers import LedgerChoice, LeftOut, opened
 from skoupa.cli.remembering.recalling import Filters, existing, namespace_of, recall
 from skoupa.cli.remembering.remembered import HistoryDocument, history_item, said, trash_state
@@ -38,6 +39,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[Kept, ...] | None = None
     sealed: str = ""
     left_out: LeftOut = msgspec.field(default_factory=LeftOut)
+    company: Company = msgspec.field(default_factory=Company)
 
 
 def run(
@@ -77,7 +79,7 @@ def run(
         say(f"only the newest {asked.limit} are shown; --limit and --until show others")
     if found.sealed:
         say(found.sealed)
-    for remark in found.left_out.remarks():
+    for remark in (*found.company.remarks(), *found.left_out.remarks()):
         say(remark)
 
 
@@ -93,7 +95,8 @@ async def _find(
     async with opened(choice, connecting=connecting) as source:
         if one is None:
             entries, more = await recall(source, asked, now=now, zone=zone)
-            return Found(entries=entries, more=more, left_out=source.left_out)
+            company = await carried_along(source, asked, entries, now=now, zone=zone)
+            return Found(entries=entries, more=more, left_out=source.left_out, company=company)
         entry = await existing(source, one)
         try:
             kept = (await source.kept([entry])).get(entry.id, ())
@@ -172,7 +175,8 @@ def in_words(entry: Entry, kept: tuple[Kept, ...] | None, *, now: float, zone: t
 def _in_trash(entry: Entry, kept: tuple[Kept, ...] | None) -> Iterator[str]:
     state = trash_state(entry)
     if state.state != "kept":
-        yield f"in the trash: {_NOTHING[state.state].format(until=state.until)}"
+        why = f": {state.why}" if state.why else ""
+        yield f"in the trash: {_NOTHING[state.state].format(until=state.until)}{why}"
         return
     yield f"in the trash: {state.bytes} bytes; `skoupa restore {entry.id}` brings it back"
     for number, one in enumerate(kept or ()):

@@ -37,7 +37,10 @@ class LeftOut(msgspec.Struct, kw_only=True):
         said = []
         if self.hidden:
             rows = "row is" if self.hidden == 1 else "rows are"
-            said.append(f"{self.hidden} {rows} not shown: they are of kinds that you may not read there")
+            said.append(
+                f"{self.hidden} {rows} not shown: they are of kinds that you may not read there, "
+                "or of an earlier namespace of that name"
+            )
         if self.unlooked:
             said.append(
                 "older rows were not looked at: name a namespace (-n), a kind or a time to look further"
@@ -129,7 +132,7 @@ async def opened(
             yield asked
         return
     keys = read_keys(file=choice.key_file or "", variable=choice.key_env or "")
-    cluster = choice.cluster if choice.cluster is not None else await _only_cluster(choice.ledger)
+    cluster = await _cluster(choice.ledger, choice.cluster)
     store = store_for(choice.ledger, cluster=cluster, writable=writable)
     try:
         await store.open()
@@ -194,7 +197,7 @@ def _token_in(path: str) -> Callable[[], Awaitable[Secret]]:
     return current
 
 
-async def _only_cluster(where: str) -> str:
+async def _cluster(where: str, asked: str | None) -> str:
     """Opened for reading: a name that was guessed must not be written into the database."""
     store = store_for(where, cluster="", writable=False)
     try:
@@ -202,6 +205,13 @@ async def _only_cluster(where: str) -> str:
         clusters = await store.clusters()
     finally:
         await store.close()
+    if asked is not None:
+        if clusters and asked not in clusters:
+            raise UsageError(
+                f'the ledger {store.where} has no rows of a cluster "{asked}"',
+                advice=f"it has those of {', '.join(clusters)}",
+            )
+        return asked
     if len(clusters) > 1:
         raise UsageError(
             f"the ledger {store.where} has rows of several clusters: {', '.join(clusters)}",

@@ -43,12 +43,14 @@ class RestoreOutcome(_Shape, frozen=True, kw_only=True):
 class TrashState(_Shape, frozen=True, kw_only=True):
     """Whether it is in the trash, and how many bytes it takes there with all that went along.
 
-    `until` is when it was forgotten, because the trash keeps nothing for so long or no more than so much.
+    `until` is when it was forgotten, because the trash keeps nothing for so long or no more than so much. `why` says why
+    it went without being kept.
     """
 
     state: Literal["none", "kept", "purged", "forgotten"]
     bytes: int
     until: str | None = None
+    why: str = ""
 
 
 class TrashPart(_Shape, frozen=True, kw_only=True):
@@ -197,7 +199,9 @@ def trash_state(entry: Entry) -> TrashState:
         return TrashState(state="forgotten", bytes=0, until=moment(entry.forgotten_at))
     if entry.kept < 0:
         return TrashState(state="purged", bytes=0)
-    return TrashState(state="kept" if entry.kept else "none", bytes=entry.kept)
+    if not entry.kept:
+        return TrashState(state="none", bytes=0, why=entry.unkept)
+    return TrashState(state="kept", bytes=entry.kept)
 
 
 def trash_part(kept: Kept) -> TrashPart:

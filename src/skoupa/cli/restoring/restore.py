@@ -16,11 +16,12 @@ import typer
 
 from skoupa.cli import exits
 from skoupa.cli.options import Connecting, SweepForm
+from skoupa.cli.remembering.carried import carried_along
 from skoupa.cli.remembering.ledgers import HistorySource, LedgerChoice, opened
 from skoupa.cli.remembering.recalling import Filters, namespace_of, recall
 from skoupa.cli.remembering.remembered import RestoreDocument, RestoreItem
 from skoupa.cli.restoring.restoring import Piece, Restoring
-from skoupa.cli.restoring.selecting import WENT, Choice, Selection, select
+from skoupa.cli.restoring.selecting import WENT, Choice, Selection, along_piece, not_known, select
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.orderly_end import stop_on_signal
 from skoupa.cli.terminal.saying import progress, say
@@ -130,6 +131,7 @@ class _Job:
             entries, more = await recall(source, self._filters, now=now, zone=self._zone)
             in_trash = [entry for entry in entries if entry.kept > 0]
             trash = await source.kept(in_trash)
+            company = await carried_along(source, self._filters, entries, now=now, zone=self._zone)
             left_out = source.left_out.remarks()
         choice = Choice(
             with_dependents=self._wishes.with_dependents,
@@ -138,12 +140,13 @@ class _Job:
             now=now,
         )
         found = Restored(now=now, selection=select(entries, trash, choice=choice))
+        found.selection.pieces += [along_piece(one.entry, one.kept, choice=choice) for one in company.carried]
         whose = entries[0].cluster if entries else ""
         # Rows carry the server's address where the cluster has no name.
         if "://" in whose and whose != world.cluster:
             found.warnings.append(f"these objects were of {whose}; they come back to {world.cluster}")
         found.warnings += _remarks(found.selection, more=more, limit=self._filters.limit)
-        found.warnings += left_out
+        found.warnings += (*company.remarks(), *left_out)
         restoring = Restoring(
             world.client, discovery=await discover(world.client), remember=_nobody, progress=progress
         )
@@ -194,6 +197,9 @@ def _remarks(selection: Selection, *, more: bool, limit: int) -> Iterator[str]:
         yield f"only the newest {limit} are looked at; --limit 0 takes all"
     if selection.older:
         yield f"{selection.older} older ones of the same names are left out; restore them by their ids"
+    if selection.unseen:
+        what = "1 object" if selection.unseen == 1 else f"{selection.unseen} objects"
+        yield f"{what} that went along can't come back: you may not read such objects where they were"
     if selection.left_along:
         yield f"{selection.left_along} objects that went along are kept too; --with-dependents brings them back"
 
@@ -219,7 +225,7 @@ def _ask(possible: int, number: int, *, form: SweepForm) -> None:
 def _end(found: Restored, *, form: SweepForm, screen: Screen, dry_run: bool) -> None:
     if form == "table":
         sys.stdout.write(_table(found.pieces, screen))
-        sys.stdout.write(f"{_summary(found.pieces, dry_run=dry_run)}\n")
+        sys.stdout.write(f"{_summary(found.selection, dry_run=dry_run)}\n")
     else:
         document = RestoreDocument(
             now=whole_seconds(found.now),
@@ -242,15 +248,18 @@ def _line(piece: Piece) -> Line:
     what = piece.outcome.what
     paint: Paint = "green" if what == "restored" else "" if what == "would-restore" else "yellow"
     cells = (piece.kept.kind, piece.namespace, piece.kept.name, what, piece.outcome.text)
-    return Line(cells=cells, paint=paint, below=piece.differs if piece.possible or what == "restored" else ())
+    comes = piece.possible or what == "restored"
+    return Line(cells=cells, paint=paint, below=piece.differs if comes else tuple(not_known(piece.kept)))
 
 
-def _summary(pieces: list[Piece], *, dry_run: bool) -> str:
+def _summary(selection: Selection, *, dry_run: bool) -> str:
+    pieces = selection.pieces
+    wanted = len(pieces) + selection.unseen
     if dry_run:
         possible = sum(piece.possible for piece in pieces)
-        return f"{possible} of {len(pieces)} would come back. Nothing was restored: this is a dry run."
+        return f"{possible} of {wanted} would come back. Nothing was restored: this is a dry run."
     came = sum(piece.outcome.what == "restored" for piece in pieces)
-    return f"{came} of {len(pieces)} restored."
+    return f"{came} of {wanted} restored."
 
 
 def _item(piece: Piece) -> RestoreItem:
@@ -274,5 +283,5 @@ def _leave(found: Restored) -> None:
         raise typer.Exit(exits.INTERRUPTED)
     if left and all(piece.denied for piece in found.pieces):
         raise typer.Exit(exits.DENIED)
-    if left or found.unwritten:
+    if left or found.unwritten or found.selection.unseen:
         raise typer.Exit(exits.LEFTOVERS)

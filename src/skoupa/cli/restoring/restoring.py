@@ -56,6 +56,11 @@ class Piece(msgspec.Struct, kw_only=True):
         return str(self.manifest["metadata"].get("namespace", "")) if self.kept.namespaced else ""
 
     @property
+    def elsewhere(self) -> bool:
+        """Whether it comes back to another namespace than it was in."""
+        return self.kept.namespaced and self.namespace != self.kept.namespace
+
+    @property
     def possible(self) -> bool:
         return self.outcome.what == "would-restore"
 
@@ -106,7 +111,7 @@ class Restoring:
         """Those that were found to be possible."""
         self._coming = frozenset(piece.kept.uid for piece in pieces)
         for piece in pieces:
-            if piece.outcome.what == "exists" and piece.uid:
+            if piece.outcome.what == "exists" and piece.uid and _is_itself(piece):
                 self._owners.learn(piece.kept.uid, piece.uid)
         await self._waves([piece for piece in pieces if piece.is_ground and piece.possible])
         came = [piece.kept for piece in pieces if piece.is_ground and piece.outcome.what == "restored"]
@@ -201,13 +206,15 @@ class Restoring:
         if isinstance(resource, Obstacle):
             _meets(piece, resource)
             return
-        owners = await self._owners.of(piece.manifest, namespace=piece.namespace, discovery=self._discovery)
+        where = None if piece.elsewhere else piece.namespace
+        owners = await self._owners.of(piece.manifest, namespace=where, discovery=self._discovery)
         if any(new is None and old in self._coming for old, new in owners.items()):
             piece.outcome = RestoreOutcome(what="skipped", text="its owner did not come back")
             return
         manifest, ownerless = relinked(piece.manifest, owners)
         if ownerless:
-            piece.differs += (f"without its owner {', '.join(ownerless)}, which is not there any more",)
+            why = "did not come along" if piece.elsewhere else "is not there any more"
+            piece.differs += (f"without its owner {', '.join(ownerless)}, which {why}",)
         try:
             uid = str((await self._send(piece, resource, manifest))["metadata"]["uid"])
         except AlreadyExists as error:
@@ -276,6 +283,11 @@ def _meets(piece: Piece, obstacle: Obstacle) -> None:
     piece.outcome = RestoreOutcome(what=obstacle.what, text=obstacle.text)
     piece.uid = obstacle.uid
     piece.denied = obstacle.denied
+
+
+def _is_itself(piece: Piece) -> bool:
+    """Whether who has its name may stand for it: in another namespace only what came back there before."""
+    return not piece.elsewhere or (not piece.went_along and piece.uid == piece.entry.restored_as)
 
 
 def _waits_for(piece: Piece, coming: set[tuple[str, str]]) -> str:

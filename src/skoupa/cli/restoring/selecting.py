@@ -40,10 +40,11 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Selection(msgspec.Struct, kw_only=True):
-    """`left_along` counts what went along and was not asked for."""
+    """`left_along` counts what went along and was not asked for, `unseen` what was and may not be read by who asks."""
 
     pieces: list[Piece] = msgspec.field(default_factory=list)
     left_along: int = 0
+    unseen: int = 0
     older: int = 0
     by_rule: list[Entry] = msgspec.field(default_factory=list)
 
@@ -58,6 +59,7 @@ def select(entries: Iterable[Entry], trash: Mapping[str, tuple[Kept, ...]], *, c
             selection.by_rule.append(entry)
         own, *along = trash.get(entry.id, ()) or (_nothing(entry),)
         selection.pieces.append(_piece(entry, own, choice=choice, went_along=False))
+        selection.unseen += own.unseen if choice.with_dependents else 0
         for kept in _wanted(along, taken):
             if choice.with_dependents:
                 taken.add((kept.resource, kept.namespace, kept.name))
@@ -65,6 +67,15 @@ def select(entries: Iterable[Entry], trash: Mapping[str, tuple[Kept, ...]], *, c
             else:
                 selection.left_along += 1
     return selection
+
+
+def along_piece(entry: Entry, kept: Kept, *, choice: Choice) -> Piece:
+    """Something that went along, by itself."""
+    return _piece(entry, kept, choice=choice, went_along=True)
+
+
+def not_known(kept: Kept) -> Iterator[str]:
+    return (f"not known: {what}" for what in kept.unknown)
 
 
 def _is_first(entry: Entry, taken: set[tuple[str, str, str]], selection: Selection) -> bool:
@@ -92,7 +103,7 @@ def _piece(entry: Entry, kept: Kept, *, choice: Choice, went_along: bool) -> Pie
         return Piece(entry=entry, kept=kept, manifest=manifest, went_along=went_along, outcome=outcome)
     claims = () if went_along else entry.claims
     ready = made_ready(kept, claims=claims, into=choice.into, keep=choice.keep, now=choice.now)
-    differs = (*ready.differs, *(f"not known: {what}" for what in kept.unknown))
+    differs = (*ready.differs, *not_known(kept))
     return Piece(entry=entry, kept=kept, manifest=ready.manifest, went_along=went_along, differs=differs)
 
 
@@ -115,4 +126,6 @@ def _why_nothing(entry: Entry) -> str:
     if entry.forgotten_at is not None:
         until = whole_seconds(entry.forgotten_at)
         return f"it was in the trash until {until}, and is forgotten since (trash.keepDays, trash.keepBytes)"
-    return "it was purged from the trash" if entry.kept < 0 else "it was not put into the trash"
+    if entry.kept < 0:
+        return "it was purged from the trash"
+    return "it was not put into the trash" + (f": {entry.unkept}" if entry.unkept else "")

@@ -1,7 +1,8 @@
 """What is still there of what an object hung on: its owners, by their names, and the volume of a claim.
 
-Owners that come back in the same run are told by `learn`; others are looked for once. Who can't be found or read is
-taken as gone: a reference to an owner that is not there would let the server collect the object at once.
+Owners that come back in the same run are told by `learn`; others are looked for once, where they were: in another
+namespace one of that name is somebody else. Who can't be found or read is taken as gone: a reference to an owner that
+is not there would let the server collect the object at once.
 """
 
 from __future__ import annotations
@@ -29,8 +30,13 @@ class Owners:
     def learn(self, old: str, new: str) -> None:
         self._uids[old] = new
 
-    async def of(self, manifest: Manifest, *, namespace: str, discovery: Discovery) -> dict[str, str | None]:
-        """By the uid that the manifest names; None is an owner that is not there."""
+    async def of(
+        self, manifest: Manifest, *, namespace: str | None, discovery: Discovery
+    ) -> dict[str, str | None]:
+        """By the uid that the manifest names; None is an owner that is not there.
+
+        `namespace` is where both were; None: the object comes back to another one.
+        """
         found: dict[str, str | None] = {}
         for owner in manifest["metadata"].get("ownerReferences") or ():
             old = str(owner.get("uid", ""))
@@ -39,12 +45,14 @@ class Owners:
             found[old] = self._uids[old]
         return found
 
-    async def _by_name(self, owner: dict[str, Any], *, namespace: str, discovery: Discovery) -> str | None:
+    async def _by_name(
+        self, owner: dict[str, Any], *, namespace: str | None, discovery: Discovery
+    ) -> str | None:
         group = str(owner.get("apiVersion", "")).rpartition("/")[0]
         resource = discovery.find(group, str(owner.get("kind", "")))
-        if resource is None:
+        where = namespace if resource is not None and resource.namespaced else ""
+        if resource is None or where is None:
             return None
-        where = namespace if resource.namespaced else ""
         try:
             found = await self._client.get(resource, str(owner.get("name")), namespace=where, view=METADATA)
         except SkoupaError:

@@ -2,7 +2,7 @@
 
 What was read in pages counts only for the very state that was read (uid and resourceVersion), and for a minute; what
 changed meanwhile, or was not found in the pages, is read alone. Memory is bounded, and a list that brings mostly others
-is given up.
+or takes long is given up: whoever plans deletions waits for it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
+from skoupa.ledger.trash.patience import Patience
 
 Pack = Callable[[Resource, dict[str, Any]], bytes]
 
@@ -29,38 +30,46 @@ _LONGEST_WAIT_SECONDS: Final = 60.0
 _WASTE: Final = 5
 # Whole objects may have a megabyte each, and a page is in memory at once.
 PAGE: Final = 50
+# Of all lists together; what they did not bring by then is read alone.
+_LONGEST_AHEAD_SECONDS: Final = 10.0
 
 
 class Alone:
     """Reads one object; by a list on its name where get is not granted, as in the controller's role."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self) -> None:
         # Kinds of which get was refused: it is not asked for again.
         self._only_listed: set[str] = set()
 
-    async def read(self, resource: Resource, name: str, *, namespace: str) -> dict[str, Any]:
+    async def read(
+        self, resource: Resource, name: str, *, namespace: str, patience: Patience
+    ) -> dict[str, Any]:
+        patience.check(resource.qualified)
+        with patience.asking(resource.qualified):
+            return await self._read(patience.client, resource, name, namespace)
+
+    async def _read(self, client: Client, resource: Resource, name: str, namespace: str) -> dict[str, Any]:
         found: dict[str, Any] | None = None
         if resource.qualified not in self._only_listed:
             try:
-                found = await self._client.get(resource, name, namespace=namespace, view=WHOLE)
+                found = await client.get(resource, name, namespace=namespace, view=WHOLE)
             except (Forbidden, MethodNotAllowed):
                 self._only_listed.add(resource.qualified)
         if found is None:
-            found = await self._client.find(resource, name, namespace=namespace, view=WHOLE)
+            found = await client.find(resource, name, namespace=namespace, view=WHOLE)
         if not (found.get("metadata") or {}).get("uid"):
             raise BadReply(f"{resource.qualified}/{name} came without its uid")
         return found
 
 
 class Reader:
-    """`pack` makes of an object what is kept of it."""
+    """`lists` is for pages, which nobody has to wait for; `pack` makes of an object what is kept of it."""
 
-    def __init__(self, client: Client, *, alone: Alone, pack: Pack) -> None:
-        self._client = client
-        self._alone = alone
+    def __init__(self, lists: Patience, *, pack: Pack) -> None:
+        self._lists = lists
+        self._alone = Alone()
         self._pack = pack
-        self._clock = client.clock
+        self._clock = lists.client.clock
         # With the time until which it is waited for.
         self._ready: dict[tuple[str, str], tuple[bytes, float]] = {}
         self._waiting_bytes = 0
@@ -72,30 +81,39 @@ class Reader:
         for row in rows:
             groups.setdefault((row.resource, row.namespace), []).append(row)
         before = len(self._ready)
-        for (resource, namespace), wanted in groups.items():
-            if len(wanted) >= MANY:
-                try:
-                    await self._read_pages(resource, Scope(namespace=namespace, labels=labels), wanted)
-                except SkoupaError:
-                    continue
+        try:
+            async with self._clock.timeout(_LONGEST_AHEAD_SECONDS):
+                for (resource, namespace), wanted in groups.items():
+                    if len(wanted) >= MANY:
+                        await self._read_some(resource, Scope(namespace=namespace, labels=labels), wanted)
+        except TimeoutError:
+            pass
         return len(self._ready) - before
 
-    async def read(self, row: Row) -> bytes | None:
+    async def read(self, row: Row, patience: Patience) -> bytes | None:
         """None: it is gone, or another one has its name by now."""
         uid = uid_text(row.uid)
         ready = self._take((uid, row.resource_version))
         if ready is not None:
             return ready
         try:
-            found = await self._alone.read(row.resource, row.name, namespace=row.namespace)
+            found = await self._alone.read(row.resource, row.name, namespace=row.namespace, patience=patience)
         except NotFound:
             return None
         return self._pack(row.resource, found) if found["metadata"]["uid"] == uid else None
 
+    async def _read_some(self, resource: Resource, scope: Scope, rows: list[Row]) -> None:
+        try:
+            await self._read_pages(resource, scope, rows)
+        except SkoupaError:
+            # Each is read alone, and says then what is wrong.
+            return
+
     async def _read_pages(self, resource: Resource, scope: Scope, rows: list[Row]) -> None:
         wanted = {(uid_text(row.uid), row.resource_version) for row in rows}
         seen = 0
-        async with aclosing(pages(self._client, resource, WHOLE, scope=scope, page_size=PAGE)) as listing:
+        whole = pages(self._lists.client, resource, WHOLE, scope=scope, page_size=PAGE)
+        async with aclosing(self._lists.pages(resource.qualified, whole)) as listing:
             async for page in listing:
                 seen += len(page.items)
                 for found in page.items:

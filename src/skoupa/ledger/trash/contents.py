@@ -1,13 +1,15 @@
 """What is in one body of the trash: a manifest, who it was, and what of it was not kept.
 
-A Secret's values are kept only where bodies are encrypted. Without a key nothing that may carry them is kept either:
-tools write whole objects into annotations, so of a Secret only short ones without any of its values stay.
+A Secret's values are kept only where bodies are encrypted. Without a key nothing that may carry them is kept either,
+values that it had before among them: tools write whole objects into annotations, so of a Secret only short ones stay
+that are neither such a copy nor have one of its values in them.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -20,13 +22,18 @@ SECRETS: Final = "secrets"
 _VALUES: Final = ("data", "stringData")
 # Names, dates and switches are shorter; a copy of an object is not.
 _LONGEST_ANNOTATION: Final = 256
+# kubectl's last-applied-configuration and those of other tools: the values in them may be older than the Secret's.
+_COPY: Final = "applied"
+# Go's encoder writes these in JSON as numbers.
+_IN_GO: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """One object. `resource` is its kind as kubectl shows it, `uid` the one that it had.
 
     `manifest` is None where it could not be kept, and `missing` says why. `withheld` are the keys of a Secret whose
-    values were not kept, `left_out` its annotations likewise. `unknown` says what else went that nobody looked at.
+    values were not kept, `left_out` its annotations likewise. `unknown` says what else went that nobody looked at,
+    `unseen` how many objects went along that whoever is shown this may not see.
     """
 
     api_version: str
@@ -41,6 +48,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename
     withheld: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    unseen: int = 0
 
     @property
     def part(self) -> str:
@@ -92,7 +100,7 @@ def _without_values(manifest: Manifest) -> tuple[Manifest, tuple[str, ...], tupl
     harmless = {
         key: value
         for key, value in annotations.items()
-        if len(value) <= _LONGEST_ANNOTATION and not any(spelt in value for spelt in spellings)
+        if not _is_copy(key, value) and not any(spelt in value for spelt in spellings)
     }
     if harmless:
         metadata["annotations"] = harmless
@@ -101,10 +109,18 @@ def _without_values(manifest: Manifest) -> tuple[Manifest, tuple[str, ...], tupl
     return {**found, "metadata": metadata}, tuple(sorted(values)), left_out
 
 
+def _is_copy(key: str, value: str) -> bool:
+    """Whether it is, or may be, a whole object."""
+    if len(value) > _LONGEST_ANNOTATION or _COPY in key.rpartition("/")[2].lower():
+        return True
+    return value.lstrip()[:1] in {"{", "["}
+
+
 def _spellings(value: str) -> tuple[str, ...]:
-    """As the server writes it, and as it was meant."""
+    """As the server writes it, as it was meant, and as that stands in JSON."""
     try:
         plain = base64.b64decode(value, validate=True).decode()
     except (binascii.Error, ValueError):
         return (value,)
-    return (value, value.rstrip("="), plain, plain.strip())
+    quoted = json.dumps(plain, ensure_ascii=False)[1:-1]
+    return (value, value.rstrip("="), plain, plain.strip(), quoted, quoted.translate(_IN_GO))

@@ -2,7 +2,7 @@
 
 The server collects dependents by itself and tells nobody. Finding what is owned takes one look at the metadata of all
 kinds in the namespace (for an owner in none: in all of them), so it is done only for kinds on which others hang
-(`kinds`) and for objects that something known names as its owner, and one look serves all deletions there for a while.
+(`kinds`) and for objects that something known names as its owner, and one look serves all that go there together.
 What somebody hung by hand on another object (a ConfigMap, a Service) goes with it and is not kept.
 What a controller makes again is passed over. What can't be read is named: it holds nothing.
 """
@@ -10,6 +10,7 @@ What a controller makes again is passed over. What can't be read is named: it ho
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from typing import Any, Final
@@ -28,11 +29,16 @@ from skoupa.ledger.trash.bulk import PAGE, Alone
 from skoupa.ledger.trash.kinds import may_own
 from skoupa.ledger.trash.looking import Look, Looks, Owned, why_unread
 from skoupa.ledger.trash.manifests import comes_back
+from skoupa.ledger.trash.patience import Patience
 from skoupa.ledger.trash.server_fields import MADE_AGAIN
 from skoupa.model.verdicts import Claim
 
 # Each reads whole objects, page by page: several large Namespaces at once would take much memory.
 _CONTAINERS_AT_A_TIME: Final = 4
+# A page of whole objects; what a Namespace has in it is worth a longer wait.
+_INSIDE_SECONDS: Final = 15.0
+# What was made after a look that is older than this may have been missed, and is told.
+_OLD_SECONDS: Final = 2.0
 
 
 class Along(msgspec.Struct, frozen=True):
@@ -48,21 +54,27 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class Dependents:
-    """`named` says whether something that is known anyway names the object as its owner."""
+    """`named` says whether something that is known anyway names the object as its owner.
+
+    `along` is for objects that go along, `lists` for looks at who owns what.
+    """
 
     def __init__(
         self,
         client: Client,
         *,
-        alone: Alone,
+        along: Patience,
+        lists: Patience,
         discovery: Callable[[], Discovery],
         named: Callable[[Row], bool] = lambda _: False,
     ) -> None:
-        self._client = client
-        self._alone = alone
+        self._clock = client.clock
+        self._along = along
+        self._alone = Alone()
         self._discovery = discovery
         self._named = named
-        self._looks = Looks(client)
+        self._looks = Looks(lists)
+        self._inside_patience = Patience(client, seconds=_INSIDE_SECONDS)
         self._containers = asyncio.Semaphore(_CONTAINERS_AT_A_TIME)
 
     async def of(self, row: Row, claim: Claim) -> AsyncGenerator[Along | Unread, None]:
@@ -96,10 +108,9 @@ class Dependents:
         unread: dict[str, str] = {}
         for resource in kinds:
             seen: set[str] = set()
+            whole = pages(self._inside_patience.client, resource, WHOLE, scope=scope, page_size=PAGE)
             try:
-                async with aclosing(
-                    pages(self._client, resource, WHOLE, scope=scope, page_size=PAGE)
-                ) as listing:
+                async with aclosing(self._inside_patience.pages(resource.qualified, whole)) as listing:
                     async for page in listing:
                         for bad in page.undecodable:
                             yield Unread(resource.qualified, f"{bad.name}: {bad.why}")
@@ -124,13 +135,20 @@ class Dependents:
         kinds = self._kinds(namespaced=True if row.namespace else None)
         # Creation times are whole seconds.
         look = await self._looks.at(row.namespace, kinds, since=row.created + 1)
+        age = self._clock.monotonic() - look.start
+        if age > _OLD_SECONDS:
+            yield Unread(
+                f"what was made in the last {math.ceil(age)} seconds", "the look around was before that"
+            )
         for unread in grouped(look.unread):
             yield unread
         for gap in self._discovery().gaps:
             yield Unread(f"kinds of {gap.where}", gap.why)
         for one in _going(uid_text(row.uid), look):
             try:
-                found = await self._alone.read(one.resource, one.name, namespace=one.namespace)
+                found = await self._alone.read(
+                    one.resource, one.name, namespace=one.namespace, patience=self._along
+                )
             except NotFound:
                 continue
             except SkoupaError as error:

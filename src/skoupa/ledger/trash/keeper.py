@@ -13,16 +13,17 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from skoupa.errors import SkoupaError
+from skoupa.errors import SkoupaError, UsageError
 from skoupa.facts.rows import Row, uid_text
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
-from skoupa.ledger.rows import Body
-from skoupa.ledger.trash.bulk import Alone, Reader, why_not
-from skoupa.ledger.trash.contents import Kept, kept_of, packed, unpacked
+from skoupa.ledger.rows import Body, Unkept
+from skoupa.ledger.trash.bulk import Reader, why_not
+from skoupa.ledger.trash.contents import kept_of, packed, unpacked
 from skoupa.ledger.trash.dependents import Dependents, Unread
 from skoupa.ledger.trash.kinds import has_data
+from skoupa.ledger.trash.patience import Patience
 from skoupa.ledger.trash.sealing import Seal
 from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import Claim, Hold
@@ -31,6 +32,11 @@ OnFailure = Literal["hold-data", "hold", "continue"]
 
 NOT_IN_TRASH: Final = "not-in-trash"
 _TRY_AGAIN_SECONDS: Final = 45.0
+# For a page of a list that others can do without, and for the object itself.
+_LIST_SECONDS: Final = 5.0
+_OBJECT_SECONDS: Final = 10.0
+# What is not held then goes without being kept: soon it is tried again.
+_SHORT_SILENCE_SECONDS: Final = 10.0
 
 
 class Keeping(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,43 +53,63 @@ class Keeping(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Keeper:
-    """`discovery` gives the kinds of the server as they are known now, `named` whether an object is known to own others."""
+    """`discovery` gives the kinds of the server as they are known now, `named` whether an object is known to own others.
+
+    `seal` is asked for each deletion, since keys change; whether there are any does not. It raises UsageError while its
+    keys can't be read: then nothing is kept, and by default nothing goes.
+    """
 
     def __init__(
         self,
         client: Client,
         *,
-        seal: Seal,
+        seal: Callable[[], Seal],
         discovery: Callable[[], Discovery],
         keeping: Keeping | None = None,
         named: Callable[[Row], bool] = lambda _: False,
     ) -> None:
         self._clock = client.clock
         self._seal = seal
+        self._encrypts = seal().encrypts
         self._keeping = keeping or Keeping()
-        alone = Alone(client)
-        self._reader = Reader(client, alone=alone, pack=self._pack)
-        self._dependents = Dependents(client, alone=alone, discovery=discovery, named=named)
+        self._held = Patience(client, seconds=_OBJECT_SECONDS)
+        self._going = Patience(client, seconds=_OBJECT_SECONDS, silence=_SHORT_SILENCE_SECONDS)
+        lists = Patience(client, seconds=_LIST_SECONDS)
+        self._reader = Reader(lists, pack=self._pack)
+        self._dependents = Dependents(
+            client, along=self._going, lists=lists, discovery=discovery, named=named
+        )
 
     async def prepare(self, rows: Iterable[Row], *, labels: str = "") -> None:
         """Reads ahead in pages where many of a kind and namespace are about to go; `labels` selects at least these."""
         await self._reader.prepare((row for row in rows if self._keeps(row.resource)), labels=labels)
 
-    async def keep(self, row: Row, claim: Claim) -> tuple[Body, ...] | Hold:
+    async def keep(self, row: Row, claim: Claim) -> tuple[Body, ...] | Unkept | Hold:
         """What to write with the intent; empty: its kind is not kept, or it is gone already."""
         if not self._keeps(row.resource):
             return ()
         try:
-            own = await self._reader.read(row)
+            seal = self._seal()
+        except UsageError as error:
+            return (
+                Unkept(error.message) if self._keeping.on_failure == "continue" else self._hold(error.message)
+            )
+        try:
+            own = await self._own(row)
             if own is None:
                 return ()
             if len(own) > self._keeping.object_bytes:
                 return self._failed(row, _too_large(own, self._keeping.object_bytes))
-            return await self._with_dependents(row, claim, own)
+            return await self._with_dependents(row, claim, own, seal)
         except SkoupaError as error:
             return self._failed(row, why_not(error))
 
-    async def _with_dependents(self, row: Row, claim: Claim, own: bytes) -> tuple[Body, ...] | Hold:
+    async def _own(self, row: Row) -> bytes | None:
+        return await self._reader.read(row, self._held if self._holds(row.resource) else self._going)
+
+    async def _with_dependents(
+        self, row: Row, claim: Claim, own: bytes, seal: Seal
+    ) -> tuple[Body, ...] | Hold:
         uid = uid_text(row.uid)
         parts: dict[str, Body] = {}
         unknown: list[str] = []
@@ -95,7 +121,7 @@ class Keeper:
                     continue
                 if not self._keeps(one.resource):
                     continue
-                kept = kept_of(one.found, one.resource, with_values=self._seal.encrypts)
+                kept = kept_of(one.found, one.resource, with_values=self._encrypts)
                 data = packed(kept)
                 if len(data) > self._keeping.object_bytes:
                     unknown.append(f"{kept.part} goes along: {_too_large(data, self._keeping.object_bytes)}")
@@ -108,26 +134,13 @@ class Keeper:
                 else:
                     room -= len(data)
                     # Closed at once: compressed it takes a fraction of the memory.
-                    parts[kept.part] = self._seal.close(data, uid=uid, part=kept.part)
+                    parts[kept.part] = seal.close(data, uid=uid, part=kept.part)
         if unknown:
             own = packed(msgspec.structs.replace(unpacked(own), unknown=tuple(unknown)))
-        return (self._seal.close(own, uid=uid), *parts.values())
+        return (seal.close(own, uid=uid), *parts.values())
 
-    def _failed(self, row: Row, why: str) -> tuple[Body, ...] | Hold:
-        if self._holds(row.resource):
-            return self._hold(why)
-        uid = uid_text(row.uid)
-        kept = Kept(
-            api_version=row.resource.api_version,
-            kind=row.resource.kind,
-            resource=row.resource.qualified,
-            namespaced=row.resource.namespaced,
-            name=row.name,
-            namespace=row.namespace,
-            uid=uid,
-            missing=why,
-        )
-        return (self._seal.close(packed(kept), uid=uid),)
+    def _failed(self, row: Row, why: str) -> Unkept | Hold:
+        return self._hold(why) if self._holds(row.resource) else Unkept(why)
 
     def _hold(self, why: str) -> Hold:
         reason = Reason(NOT_IN_TRASH, (("why", why),))
@@ -142,7 +155,7 @@ class Keeper:
         return self._keeping.off.isdisjoint({resource.qualified, f"*.{resource.group}"})
 
     def _pack(self, resource: Resource, found: dict[str, Any]) -> bytes:
-        return packed(kept_of(found, resource, with_values=self._seal.encrypts))
+        return packed(kept_of(found, resource, with_values=self._encrypts))
 
 
 def _too_large(data: bytes, most: int) -> str:

@@ -1,8 +1,9 @@
 """One look at who owns what: the metadata of all kinds in a namespace, or in all of them, by the uid of each owner.
 
-A look serves everybody who asks within the next seconds, longer where it took long, so that looking around never takes
-more than a part of the server's time; lists of all looks together share a few places. Only what is owned is kept in
-memory. A kind that may not be listed is not asked for again for minutes.
+A look serves everybody who asks while it is under way or within the next moment, longer where it took long, so that
+looking around never takes more than half of the server's time; lists of all looks together share a few places. Only
+what is owned is kept in memory. A kind that may not be listed is not asked for again for minutes, and one that does not
+answer makes nobody wait for more than a few seconds.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ from typing import Final
 import msgspec
 
 from skoupa.errors import Forbidden, NotFound, SkoupaError
-from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import METADATA, Partial
 from skoupa.kube.resources import Resource
 from skoupa.ledger.trash.bulk import why_not
 from skoupa.ledger.trash.manifests import comes_back
+from skoupa.ledger.trash.patience import Patience
 
-_FRESH_SECONDS: Final = 10.0
+# What is made after a look goes unseen, so it is short; yet those that go together should not look one after the other.
+_FRESH_SECONDS: Final = 0.5
 # A look counts for so many times as long as it took, if that is more.
-_SHARE: Final = 4.0
+_SHARE: Final = 1.0
 _LISTS_AT_A_TIME: Final = 8
 _REFUSED_SECONDS: Final = 300.0
 _REFUSED: Final = "no permission to list them"
@@ -41,18 +43,23 @@ class Owned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """`owned` is by the uid of each owner; `unread` says by kind why it could not be read."""
+    """`owned` is by the uid of each owner; `unread` says by kind why it could not be read.
+
+    `began` is by the clock on the wall, `start` and `good_until` are not.
+    """
 
     began: float
+    start: float
     good_until: float
     owned: dict[str, list[Owned]]
     unread: dict[str, str]
 
 
 class Looks:
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._clock = client.clock
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._client = patience.client
+        self._clock = self._client.clock
         self._looks: dict[str, Look] = {}
         self._looking: dict[str, asyncio.Lock] = {}
         self._lists = asyncio.Semaphore(_LISTS_AT_A_TIME)
@@ -89,6 +96,7 @@ class Looks:
         took = self._clock.monotonic() - start
         return Look(
             began=began,
+            start=start,
             good_until=start + took + max(_FRESH_SECONDS, _SHARE * took),
             owned=_by_owner(found),
             unread=unread,
@@ -98,12 +106,12 @@ class Looks:
         self, resource: Resource, namespace: str, found: list[Owned], unread: dict[str, str]
     ) -> None:
         mine: list[Owned] = []
+        whole = pages(self._client, resource, METADATA, scope=Scope(namespace=namespace))
         try:
+            # Its turn first: who waits for a place is not waiting for the server.
             async with (
                 self._lists,
-                aclosing(
-                    pages(self._client, resource, METADATA, scope=Scope(namespace=namespace))
-                ) as listing,
+                aclosing(self._patience.pages(resource.qualified, whole)) as listing,
             ):
                 async for page in listing:
                     if page.first:

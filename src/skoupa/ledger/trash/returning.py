@@ -7,24 +7,27 @@ an owner that is not there would let the server's own collector take the object 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from skoupa import names
-from skoupa.expr.readings import At
-from skoupa.expr.ttl import parse_ttl
+from skoupa.expr.peers import janitor_expires, janitor_ttl, ttl_controller_ttl
+from skoupa.expr.readings import After, At, Never, Problem, due_time
+from skoupa.expr.ttl import kyverno_ttl
 from skoupa.ledger.trash.contents import SECRETS, Kept
 from skoupa.ledger.trash.manifests import Manifest
 from skoupa.model.verdicts import Claim
 
-_TTL_KEYS: Final = (
-    names.TTL_LABEL,
-    names.JANITOR_TTL_ANNOTATION,
-    names.JANITOR_EXPIRES_ANNOTATION,
-    names.TTL_CONTROLLER_TTL_ANNOTATION,
-)
+# As whoever takes the least care reads them: which compat switches are on is not known here.
+_TTL_KEYS: Final[Mapping[str, Callable[[str], After | At | Never | Problem]]] = {
+    names.TTL_LABEL: kyverno_ttl,
+    names.JANITOR_TTL_ANNOTATION: janitor_ttl,
+    names.JANITOR_EXPIRES_ANNOTATION: janitor_expires,
+    names.TTL_CONTROLLER_TTL_ANNOTATION: ttl_controller_ttl,
+}
+_ROLE_BINDINGS: Final = "rolebindings.rbac.authorization.k8s.io"
 _DIFFERENCES: Final = {
     "jobs.batch": "it runs again, whether or not it was finished",
     "pods": "it starts anew, perhaps on another node",
@@ -53,6 +56,9 @@ def made_ready(
     if into and kept.namespaced and into != kept.namespace:
         metadata["namespace"] = into
         differs.append(f"it was in the namespace {kept.namespace}; what names it there does not find it")
+        if kept.resource == _ROLE_BINDINGS:
+            manifest, said = _moved_subjects(manifest, before=kept.namespace, into=into)
+            differs += said
     differs += _let_live(metadata, claims, keep=keep, now=now)
     if kept.resource == SECRETS and kept.withheld:
         manifest["data"] = dict.fromkeys(kept.withheld, "")
@@ -107,8 +113,23 @@ def _let_live(metadata: dict[str, Any], claims: Iterable[Claim], *, keep: str, n
 
 
 def _is_past(key: str, value: str, now: float) -> bool:
-    """A TTL that is a date and over: what went along with something else would now go by itself, at once."""
-    if key != names.TTL_LABEL:
+    """A lifetime that is over from the start: what went along with something else would now go by itself, at once."""
+    if key not in _TTL_KEYS:
         return False
-    reading = parse_ttl(value)
-    return isinstance(reading, At) and reading.epoch_seconds <= now
+    reading = _TTL_KEYS[key](value)
+    return isinstance(reading, After | At) and due_time(reading, since=int(now)) <= now
+
+
+def _moved_subjects(manifest: Manifest, *, before: str, into: str) -> tuple[Manifest, list[str]]:
+    """A binding that names accounts of its old namespace would let those into the new one."""
+    subjects: list[dict[str, Any]] = manifest.get("subjects") or []
+    moved = [str(one.get("name")) for one in subjects if _is_account_in(one, before)]
+    if not moved:
+        return manifest, []
+    found = [{**one, "namespace": into} if _is_account_in(one, before) else one for one in subjects]
+    which = f"ServiceAccount{'s' * (len(moved) > 1)} {', '.join(moved)}"
+    return {**manifest, "subjects": found}, [f"for the {which} of {into}, not of {before}"]
+
+
+def _is_account_in(subject: Mapping[str, Any], namespace: str) -> bool:
+    return subject.get("kind") == "ServiceAccount" and subject.get("namespace") == namespace

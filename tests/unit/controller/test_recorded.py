@@ -1,0 +1,182 @@
+"""What the ledger says of deletions whose end nobody saw at once: lost answers, crashes, finalizers, untold Events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from skoupa.cli.restoring.selecting import WENT
+from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.ledger.store import Wish
+from skoupa.sim.faults import asking
+from tests.unit.controller.braking import many
+from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, story
+from tests.unit.controller.test_trash import ledger
+from tests.unit.ledger.entries import finish, intent
+
+pytestmark = pytest.mark.unit
+
+OUR_DELETES = asking(method="DELETE", path=f"/api/v1/namespaces/{SHOP}")
+
+
+@pytest.mark.parametrize("times", [1, 5, None], ids=["once", "some times", "each time"])
+@story()
+async def test_a_delete_that_was_done_but_never_answered_is_told_recorded_and_can_be_restored(
+    stage: Stage, tmp_path: Path, times: int | None
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        for name in many(10):
+            await stage.make(name, "1m")
+        stage.cluster.faults.disconnect(when=OUR_DELETES, times=times, seconds=30 * MINUTE, done=True)
+        await stage.later(20 * MINUTE)
+        assert not stage.found()
+        rows = await book.record.store.find()
+        assert len(rows) == 10
+        outcomes = [row.outcome for row in rows]
+        assert set(outcomes) <= {"gone-by-unknown", "deleted"}
+        assert outcomes.count("gone-by-unknown") >= (10 if times is None else 1)
+        assert len(await book.record.store.find(Wish(outcomes=WENT))) == 10
+        assert len(await book.record.store.tally(0)) == 10
+        assert len(play.told("deleted")) == 10
+        assert not play.told("gone already")
+        assert play.value("skoupa_deletions_total", kind="configmaps", mechanism="ttl") == 10
+        assert play.overdue == {}
+
+
+@story()
+async def test_a_delete_without_an_answer_whose_object_is_still_there_is_tried_again_and_then_deleted(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        await stage.make("web", "1m")
+        fault = stage.cluster.faults.disconnect(when=OUR_DELETES, times=None)
+        await stage.until(10 * MINUTE)
+        while not (row := await book.entry("web")).error:
+            await stage.later(1)
+        assert row.outcome == "intended", "nobody knows"
+        assert "reset" in row.error
+        stage.cluster.faults.remove(fault)
+        await stage.later(MINUTE)
+        row = await book.entry("web")
+        assert (row.outcome, row.error) == ("deleted", "")
+        assert len(play.told("deleted", "web")) == 1
+
+
+@story()
+async def test_a_webhook_that_could_not_be_asked_has_let_nothing_through(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await stage.play(record=book.record)
+        await stage.make("web", "1m")
+        stage.cluster.faults.answer(
+            500, when=OUR_DELETES, times=None, message='failed calling webhook "gate.example": timed out'
+        )
+        await stage.until(10 * MINUTE)
+        while (row := await book.entry("web")).outcome == "intended" and stage.now < HOUR:
+            await stage.later(1)
+        assert row.outcome == "failed"
+
+
+@story()
+async def test_a_row_is_closed_when_the_finalizers_of_its_object_are_done(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await stage.play(record=book.record)
+        await stage.make("web", "1m", finalizers=["example.com/slow"])
+        await stage.until(10 * MINUTE)
+        assert (await book.entry("web")).outcome == "terminating"
+        await _let_go(stage, "web")
+        assert (await book.entry("web")).outcome == "deleted"
+
+
+@pytest.mark.parametrize("meanwhile", ["still there", "gone"])
+@story()
+async def test_the_next_leader_closes_the_row_of_an_object_that_was_still_terminating(
+    stage: Stage, tmp_path: Path, meanwhile: str
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        await stage.make("web", "1m", finalizers=["example.com/slow"])
+        await stage.until(10 * MINUTE)
+        await play.stop()
+        if meanwhile == "gone":
+            await _let_go(stage, "web")
+        await stage.play(record=book.record)
+        await stage.later(1)
+        if meanwhile == "still there":
+            await stage.later(HOUR)
+            assert (await book.entry("web")).outcome == "terminating"
+            await _let_go(stage, "web")
+        assert (await book.entry("web")).outcome == "deleted"
+
+
+@story()
+async def test_what_a_crash_left_open_is_decided_as_soon_as_the_server_answers(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        await stage.make("web", "1m")
+        await stage.until(30)
+        with monkeypatch.context() as killed:
+            killed.setattr(book.record.journal, "finish", lambda *_, **__: None)
+            await stage.until(2 * MINUTE)
+            assert not stage.there("web")
+            await play.kill()
+        looks = asking(method="GET", path=f"/api/v1/namespaces/{SHOP}/configmaps")
+        stage.cluster.faults.answer(500, when=looks, times=None, seconds=40)
+        await stage.play(record=book.record)
+        assert (await book.entry("web")).outcome == "intended"
+        await stage.later(3 * MINUTE)
+        assert (await book.entry("web")).outcome == "gone-by-unknown"
+
+
+@story()
+async def test_every_deletion_that_nobody_was_told_of_is_told_however_many(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        then = stage.clock.now() - 10
+        uids = [f"00000000-0000-0000-0000-{number:012d}" for number in range(2500)]
+        for uid in uids:
+            await book.record.store.write([intent(uid, name=f"n-{uid[-4:]}", at=then), finish(uid)])
+        play = await stage.play(record=book.record)
+        assert play.events is not None
+        play.events.on_told = lambda event: book.record.told(event.uids)
+        await stage.later(HOUR)
+        assert await book.record.store.untold() == []
+        told = {event["regarding"]["uid"] for event in stage.events("SkoupaDeleted")}
+        assert told == set(uids)
+
+
+@story()
+async def test_what_an_earlier_try_kept_does_not_stand_for_a_later_one_that_keeps_nothing(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        await stage.make("web", "1m", annotations={"version": "1"})
+        fault = stage.cluster.faults.answer(422, when=OUR_DELETES, times=None, message="ask first")
+        await stage.until(5 * MINUTE)
+        assert len(await book.kept("web")) == 1
+        await play.stop()
+        await stage.annotate("web", "version", "2")
+        stage.cluster.faults.remove(fault)
+        await stage.play(record=book.record, trash={"ignoreKinds": ["configmaps"]})
+        await stage.later(5 * MINUTE)
+        row = await book.entry("web")
+        assert (row.outcome, row.kept) == ("deleted", 0)
+        assert await book.kept("web") == []
+
+
+async def _let_go(stage: Stage, name: str) -> None:
+    await stage.people.merge_patch(
+        CONFIG_MAPS, name, {"metadata": {"finalizers": None}}, namespace=SHOP, manager="people"
+    )
+    await stage.later(2 * MINUTE)
+    assert not stage.there(name)

@@ -1,0 +1,62 @@
+"""A process that stood still for longer than its lease goes on with what it was at: nothing of that may leave."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from skoupa.errors import LeaseLost, Withdrawn
+from skoupa.kube.client import Client
+from skoupa.kube.flow import Flow, Limits
+from skoupa.kube.leases import Election, Fence
+from skoupa.kube.transport import Request
+from skoupa.sim.clock import VirtualClock, run
+from tests.unit.kube.test_flow import OK, Scripted
+
+pytestmark = pytest.mark.unit
+
+DELETE = Request(method="DELETE", path="/api/v1/namespaces/a/pods/p", verb="delete", kind="pods")
+
+
+class Stopped(VirtualClock):
+    """Its own time stands still for a while without the event loop hearing of it, as after SIGSTOP."""
+
+    missed = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.missed
+
+
+def test_a_write_that_was_waiting_when_the_process_stood_still_does_not_leave_any_more() -> None:
+    async def main(clock: VirtualClock) -> None:
+        stopped = Stopped(clock._loop)
+        server = Scripted(clock, OK, seconds=1)
+        flow = Flow(server, clock, limits=Limits(in_flight=1, at_first=1))
+        election = Election(Client(flow, stopped), namespace="home", name="lease", identity="me")
+        election._renewed(stopped.monotonic())
+        fence = Fence(flow, election)
+        first = asyncio.create_task(fence.send(DELETE))
+        second = asyncio.create_task(fence.send(DELETE))
+        await clock.sleep(0.5)
+        stopped.missed = 60.0
+        assert (await first).status == 200, "it had left before"
+        with pytest.raises(LeaseLost):
+            await second
+        assert len(server.times) == 1
+
+    run(main)
+
+
+def test_what_nobody_wants_any_more_is_withdrawn_and_no_lost_lease() -> None:
+    async def main(clock: VirtualClock) -> None:
+        flow = Flow(Scripted(clock, OK), clock)
+        election = Election(Client(flow, clock), namespace="home", name="lease", identity="me")
+        election._renewed(clock.monotonic())
+        unwanted = Request(
+            method="DELETE", path=DELETE.path, verb="delete", kind="pods", still_wanted=lambda: False
+        )
+        with pytest.raises(Withdrawn):
+            await Fence(flow, election).send(unwanted)
+
+    run(main)
