@@ -236,7 +236,9 @@ class Fence:
             async with asyncio.timeout(self._election.seconds_left()) as limit:
                 self._limits.add(limit)
                 try:
-                    return await self._inner.send(msgspec.structs.replace(request, still_wanted=still_ours))
+                    response = await self._inner.send(
+                        msgspec.structs.replace(request, still_wanted=still_ours)
+                    )
                 finally:
                     self._limits.discard(limit)
         except Withdrawn as error:
@@ -248,6 +250,10 @@ class Fence:
                 f"{request.verb} {request.kind}: no answer before the lease ran out",
                 advice="nothing to do: whoever leads then looks again",
             ) from error
+        if lost and response.status == 429:
+            # The server refused it unread, and for another try it is too late.
+            raise _lost(request)
+        return response
 
     def _move_limits(self) -> None:
         now = asyncio.get_running_loop().time()

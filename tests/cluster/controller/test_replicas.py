@@ -132,7 +132,9 @@ async def test_a_signal_hands_over_at_once(people: People, yard: Yard) -> None:
     assert time.monotonic() - told < LEASE_SECONDS - 1
     await until(lambda: not first.running, what="the first to end")
     assert first.exit_code() == 0
-    assert [line["event"] for line in first.lines[-2:]] == ["stopping", "stopped"]
+    # What is missing here (Brakes, for one) may be told at any moment.
+    said = [line["event"] for line in first.lines if line["event"] != "degraded"]
+    assert said[-2:] == ["stopping", "stopped"]
     await people.make("web", "1s")
     await people.gone("web")
 

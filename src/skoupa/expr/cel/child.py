@@ -19,6 +19,7 @@ import socket
 import sys
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -94,7 +95,7 @@ class Child:
             worn = judge.start + done < len(page.items)
         self._allow(0)
         self._send(
-            Finished(objects=done, cpu=time.process_time() - began, peak=_peak(), error=error, worn=worn)
+            Finished(objects=done, cpu=time.process_time() - began, peak=_resident(), error=error, worn=worn)
         )
 
     def _batch(self, judge: Judge, page: Page, *, program: Program | None, report: Report) -> int:
@@ -123,7 +124,7 @@ class Child:
             if time.monotonic() - flushed > _FLUSHED_EVERY:
                 self._send(Judged(start=start, results=tuple(results)))
                 start, flushed, results = index + 1, time.monotonic(), []
-            if _peak() > self._retire:
+            if _resident() > self._retire:
                 break
         self._at(NOWHERE, 0)
         self._send(Judged(start=start, results=tuple(results)))
@@ -198,9 +199,13 @@ class Child:
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def _peak() -> int:
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+def _resident() -> int:
+    """The memory in use. What the system calls the most of it is, at first, that of the process it was forked from."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[1]) * resource.getpagesize()
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def main(line_number: str, progress_number: str, *limits: str) -> None:
