@@ -15,7 +15,7 @@ from typing import Any, Final
 from skoupa.ledger import postgres_bodies, reading, schema
 from skoupa.ledger.dsn import driver, shown, translated, understood
 from skoupa.ledger.rows import Body, Entry, Tally
-from skoupa.ledger.statements import Statement, planned
+from skoupa.ledger.statements import ANY_BODY, Statement, planned
 from skoupa.ledger.store import EVERYTHING, Change, Intent, Note, Place, Size, Wish
 
 # The driver is not there for everybody and has no types.
@@ -81,7 +81,10 @@ class PostgresStore:
         decided = {change.uid for change in changes if isinstance(change, Intent | Note)}
         ids: dict[str, str] = {}
         async with self._connection() as (connection, number), connection.transaction():
-            for statement, rows in planned(number, changes):
+            keeps = await connection.fetchval(ANY_BODY) or any(
+                isinstance(change, Intent) and change.bodies for change in changes
+            )
+            for statement, rows in planned(number, changes, keeps=keeps):
                 columns = (list(column) for column in zip(*rows, strict=True))
                 if statement.decides:
                     text = f"{_sql(statement)} RETURNING skoupa_entries.uid, skoupa_entries.id"

@@ -20,7 +20,7 @@ from skoupa.errors import LedgerUnavailable, LedgerUnusable
 from skoupa.ledger import reading, sqlite_bodies
 from skoupa.ledger.connecting import Connection, connect, translated
 from skoupa.ledger.rows import Body, Entry, Tally
-from skoupa.ledger.statements import Statement, Values, planned
+from skoupa.ledger.statements import ANY_BODY, Statement, Values, planned
 from skoupa.ledger.store import EVERYTHING, Change, Intent, Note, Place, Size, Wish
 
 T = TypeVar("T")
@@ -216,12 +216,17 @@ def _apply(connection: Connection, changes: Sequence[Change]) -> dict[str, str]:
     decided = [(change.uid,) for change in changes if isinstance(change, Intent | Note)]
     ids: dict[str, str] = {}
     with connection.transaction() as cursor:
-        for statement, rows in planned(connection.number, changes):
+        keeps = bool(cursor.execute(ANY_BODY).fetchone()[0]) or any(_has_bodies(change) for change in changes)
+        for statement, rows in planned(connection.number, changes, keeps=keeps):
             for some in _pieces(rows):
                 cursor.execute(_sql(statement, len(some)), _values(some))
         for some in _pieces(decided):
             ids.update(cursor.execute(_sql(_IDS, len(some)), [*_values(some), connection.number]))
     return ids
+
+
+def _has_bodies(change: Change) -> bool:
+    return isinstance(change, Intent) and bool(change.bodies)
 
 
 def _pieces(rows: list[Values]) -> Iterator[list[Values]]:

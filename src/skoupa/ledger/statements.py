@@ -176,14 +176,23 @@ _SIMPLE: Final[dict[type[Change], tuple[Statement, Callable[[int, Any], Values]]
 _RANK: Final = {kind: rank for rank, kind in enumerate(_SIMPLE)}
 
 
-def planned(cluster: int, changes: Sequence[Change]) -> Iterable[tuple[Statement, list[Values]]]:
-    """The statements to run one after the other. Each has a uid once, and changes of one uid stay in their order."""
+# Whether there is anything in the trash: asking costs nothing next to looking for each object.
+ANY_BODY: Final = "SELECT EXISTS (SELECT 1 FROM skoupa_bodies)"
+
+
+def planned(
+    cluster: int, changes: Sequence[Change], *, keeps: bool
+) -> Iterable[tuple[Statement, list[Values]]]:
+    """The statements to run one after the other. Each has a uid once, and changes of one uid stay in their order.
+
+    `keeps`: there is anything in the trash at all.
+    """
     for group in _rounds(changes):
         # Two writers that lock the same rows in different orders would wait for each other.
         group.sort(key=_uid)
         statement, values = _SIMPLE[type(group[0])]
         bare = [one for one in group if isinstance(one, Intent) and not one.bodies]
-        if bare:
+        if bare and keeps:
             yield _CLEAR_STALE, [(cluster, one.uid) for one in bare]
         yield statement, [values(cluster, one) for one in group]
         kept = [one for one in group if isinstance(one, Intent) and one.bodies]
