@@ -63,6 +63,8 @@ class Shop:
         }
         await self._make(place, "app-1", owners=[owner], binaryData={"raw": "AAEC"})
         await self._make(place, "app-2", immutable=True, data={"a.yaml": "list: [1, 2]\n"})
+        for number in range(3, EACH):
+            await self._make(place, f"app-{number}", data={"number": str(number)})
 
     async def _make(self, place: str, name: str, *, owners: Any = (), **content: Any) -> dict[str, Any]:
         metadata = {
