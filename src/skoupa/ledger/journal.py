@@ -1,5 +1,7 @@
 """Group commit: many tasks write to the ledger, one transaction at a time, and nobody waits longer than for the next one.
 
+A change that comes alone is written at once. While many come, each transaction waits a moment for company: what it
+costs, it costs once for all in it.
 `intend` returns when its rows are on disk, or raises LedgerUnavailable: then nothing may be deleted. Everything else
 returns at once, is written with the next batch in the order of the calls, and is tried again for as long as the store
 is away. Memory is bounded: when too much waits, no intent is taken, so nothing new comes to be finished.
@@ -10,6 +12,7 @@ else it is counted as missing.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
@@ -25,6 +28,9 @@ MOST_WAITING: Final = 50_000
 MOST_BYTES: Final = 64 * 2**20
 PATIENCE_SECONDS: Final = 15.0
 _MOST_AT_ONCE: Final = 2000
+# So short after a transaction more are on their way, and each waits so long for others.
+_BUSY_SECONDS: Final = 0.1
+_GATHER_SECONDS: Final = 0.015
 _FIRST_RETRY: Final = 0.1
 _LAST_RETRY: Final = 5.0
 _NOT_SENT: Final = "its intent could not be recorded, so nothing was sent"
@@ -71,6 +77,7 @@ class Journal:
         self._wake = asyncio.Event()
         self._progress = asyncio.Event()
         self._retry = _FIRST_RETRY
+        self._written_at = -math.inf
         self._stopped = False
         self._away = False
         self._written = 0
@@ -149,7 +156,10 @@ class Journal:
                 while not self._queue:
                     self._wake.clear()
                     await self._wake.wait()
+                if self._clock.monotonic() < self._written_at + _BUSY_SECONDS:
+                    await self._clock.sleep(_GATHER_SECONDS)
                 await self._write_some()
+                self._written_at = self._clock.monotonic()
         finally:
             self._stopped = True
             for waiting in self._queue:

@@ -37,6 +37,8 @@ _ALONG_INDEXES: Final = {
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
+    # One made while the table was empty would be kept when it is large.
+    "plan_cache_mode": "force_custom_plan",
     "jit": "off",
 }
 # The cluster comes from the same place as the uid, so that only the index of both fits.

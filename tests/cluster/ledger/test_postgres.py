@@ -307,3 +307,30 @@ async def test_a_finish_of_the_old_leader_meets_the_new_one_in_one_row(
     (row,) = await store.find()
     assert (row.outcome, row.epoch, row.attempts) == ("deleted", 2, 2)
     await successor.close()
+
+
+async def test_the_way_to_a_row_that_suits_an_empty_table_is_not_kept_for_a_large_one(
+    dsn: str, store: PostgresStore
+) -> None:
+    number, each = 3000, 30
+    uids = [f"uid-{index:05d}" for index in range(number)]
+    # First one by one, as a ledger begins; the server keeps a plan after a few.
+    batches = [uids[index : index + 1] for index in range(each)]
+    batches += [uids[index : index + each] for index in range(each, number, each)]
+    for batch in batches:
+        await store.write([intent(uid) for uid in batch])
+        await store.write([finish(uid, "deleted") for uid in batch])
+    # The server counts for certain when a connection ends.
+    await store.close()
+    connection = await asyncpg.connect(dsn)
+    async with asyncio.timeout(30):
+        while sum((read := await _read_along(connection)).values()) < number:
+            await asyncio.sleep(0.1)
+    await connection.close()
+    assert sum(read.values()) < 10 * number, read
+
+
+async def _read_along(connection: Any) -> dict[str, int]:
+    """How many entries of each index the server has read."""
+    rows = await connection.fetch("SELECT indexrelname, idx_tup_read FROM pg_stat_user_indexes")
+    return dict(rows)

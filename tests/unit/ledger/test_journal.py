@@ -104,6 +104,17 @@ async def test_a_lone_intent_does_not_wait_for_company(store: Unsteady) -> None:
     assert len(store.batches) == 50
 
 
+async def test_while_many_come_a_transaction_waits_for_company(store: Unsteady) -> None:
+    async with journal_on(store) as journal:
+        # The first is written at once, and those that follow it within a moment go together.
+        await journal.intend([intent("first")])
+        async with asyncio.TaskGroup() as group:
+            for _ in range(20):
+                group.create_task(journal.intend([intent()]))
+                await asyncio.sleep(0)
+    assert [len(batch) for batch in store.batches] == [1, 20]
+
+
 async def test_outcomes_are_written_after_their_intents_without_waiting(store: Unsteady) -> None:
     async with journal_on(store) as journal:
         await journal.intend([intent("a"), intent("b")])
