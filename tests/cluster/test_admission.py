@@ -338,6 +338,19 @@ class TestWarnings:
         for value in ("60s", "1m"):
             assert server.probe(value).warning == ""
 
+    def test_nobody_says_that_something_goes_soon_which_stays(self, server: Writer) -> None:
+        def warning(value: str, *, namespace: str = "default", keep: str = "") -> str:
+            labels = {KEY: value} | ({"skoupa.dev/keep": keep} if keep else {})
+            place = CONFIG_MAPS.replace("/default/", f"/{namespace}/")
+            return server.create(place, "probe", dry_run=True, metadata={"labels": labels}).warning
+
+        for value in ("0", "30s", "2001-01-01"):
+            assert "the object goes" in warning(value)
+            assert "the object goes" in warning(value, keep="false")
+            assert warning(value, keep="true") == ""
+            assert warning(value, namespace="kube-system") == ""
+        assert "not understood" in warning("soon", namespace="kube-system")
+
     def test_a_label_that_stays_as_it_is_is_not_spoken_of_again(self, server: Writer) -> None:
         assert create(server, CONFIG_MAPS, "unchanged", "2days").warning
         patch = {"metadata": {"annotations": {"a": "b"}}, "data": {"c": "d"}}

@@ -22,6 +22,7 @@ from skoupa.admission.own import OWN
 from skoupa.admission.policies import Manifest, policy, validation
 from skoupa.admission.readings import LONGEST, label_time, reading, variable
 from skoupa.admission.refreshing import refresh_policy
+from skoupa.judge.protection import PROTECTED_NAMESPACES
 from skoupa.model.reasons import REASONS
 from skoupa.settings import TtlSettings
 
@@ -30,6 +31,13 @@ LIMITS_POLICY: Final = "skoupa-ttl-limits"
 
 _VALUE: Final = "variables.value"
 _KEY: Final = literal(names.TTL_LABEL)
+_NAMESPACES: Final = f"[{', '.join(map(literal, sorted(PROTECTED_NAMESPACES)))}]"
+# Nobody warns that something goes soon where it does not go at all.
+_STAYS: Final = (
+    f"object.metadata.?namespace.orValue('') in {_NAMESPACES}"
+    f" || (object.apiVersion == 'v1' && object.kind == 'Namespace' && object.metadata.?name.orValue('') in {_NAMESPACES})"
+    f" || object.metadata.?labels[?{literal(names.KEEP_LABEL)}].orValue('false') != 'false'"
+)
 
 
 def ttl_admission(
@@ -88,7 +96,7 @@ def _label_validations(*, kyverno_readings: bool) -> list[Manifest]:
     refreshed = "variables.refreshed"
     is_time = f"size({refreshed}) <= {LONGEST} && {matches(refreshed, RFC3339)}"
     unclear = f"{refreshed} != '' && !variables.isTime && !({is_time})"
-    silent = f"{own} || !variables.understood || ({unclear})"
+    silent = f"{own} || !variables.understood || ({unclear}) || {_STAYS}"
     from_now = label_time("variables.now + variables.seconds")
     gone = literal("that time is over, so the object goes at once; to keep it for a while write a later time")
     over = (

@@ -166,8 +166,7 @@ class KeptIndex:
             if row.uid in ancestry.owners:
                 return Hold(reason=reason("keeps-inside", object=called(kept.row)), until=finite(until))
             if might_be_above(row, Kept(row=kept.row, ancestry=ancestry)):
-                owners = f"the owners of {called(kept.row)}"
-                return Hold(reason=reason("keeps-unknown", kinds=owners, why=ancestry.unknown))
+                return Hold(reason=reason("owners-unknown", object=called(kept.row), why=ancestry.unknown))
         return None
 
     def _climber(self, client: Client, discovery: Discovery) -> _Climber:

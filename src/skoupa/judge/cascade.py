@@ -127,8 +127,7 @@ def _reach(row: Row) -> str:
 def _unknown(kept: Kept) -> Reason:
     if kept.ancestry.unread:
         return reason("owners-unread", object=called(kept.row))
-    owners = f"the owners of {called(kept.row)}"
-    return reason("keeps-unknown", kinds=owners, why=kept.ancestry.unknown)
+    return reason("owners-unknown", object=called(kept.row), why=kept.ancestry.unknown)
 
 
 def _as_a_rule(row: Row, resource: Resource, *, cascades: bool) -> bool:

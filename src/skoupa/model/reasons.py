@@ -67,6 +67,10 @@ REASONS: Final[dict[str, Meaning]] = {
         "deleting it might take along {object}, which is kept: its owners are being read",
         passing=True,
     ),
+    "owners-unknown": Meaning(
+        "hold",
+        "deleting it might take along {object}, which is kept: who owns that can't be read ({why})",
+    ),
     "protected-namespace": Meaning("hold", "the namespace {namespace} is protected"),
     "protected-setting": Meaning("hold", "protected by the setting protect.{setting} ({value})"),
     "protected-own": Meaning("hold", "{what} belongs to Skoupa itself and never goes by a label"),

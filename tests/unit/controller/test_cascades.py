@@ -227,7 +227,7 @@ async def test_an_owner_that_can_not_be_read_holds_no_namespace_but_its_own(stag
         await stage.label(namespace, resource=NAMESPACES, ttl="1m")
     await stage.until(3 * MINUTE)
     assert not stage.there("other", NAMESPACES)
-    assert "the owners of Pod shop/web-1-a can't be read" in play.why_held("bystander")
+    assert "Pod shop/web-1-a, which is kept: who owns that can't be read" in play.why_held("bystander")
     assert "Pod shop/web-1-a, which is kept" in play.why_held(SHOP)
 
 
