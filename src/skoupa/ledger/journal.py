@@ -217,7 +217,9 @@ class Journal:
             _fail(waiting, error)
             # Nobody knows whether the commit reached the disk: what it left open is closed.
             self._bytes -= waiting.size
-            again.append(_Waiting(self._withdrawal(intents)))
+            closing = _Waiting(self._withdrawal(intents))
+            self._count -= len(waiting.changes) - len(closing.changes)
+            again.append(closing)
         self._queue.extendleft(reversed(again))
 
     @property
@@ -262,6 +264,7 @@ class Journal:
                 error=_NOT_SENT,
             )
             for intent in intents
+            if not intent.open_before
         ]
 
     def _note(self, change: Change, *, always: bool = False) -> None:

@@ -53,6 +53,10 @@ async def forget(connection: _Connection, number: int, *, before: float, now: fl
 
 async def purge(connection: _Connection, number: int, entry_id: str) -> bool:
     async with connection.transaction():
+        # Else an intent could put something there between the two statements, and the row would say it is not there.
+        await connection.execute(
+            "SELECT FROM skoupa_entries WHERE cluster = $1 AND id = $2 FOR UPDATE", number, entry_id
+        )
         gone = await connection.fetch(
             "DELETE FROM skoupa_bodies AS b USING skoupa_entries AS e"
             " WHERE e.cluster = $1 AND e.id = $2 AND b.cluster = e.cluster AND b.uid = e.uid RETURNING b.uid",

@@ -1,14 +1,14 @@
 """What became of intents that a crash, or a leader that was replaced, left open: decided by a look at the cluster.
 
 To be done before the first new intent. A row that can't be decided because the cluster does not answer stays open for
-the next time, and so does one whose object is still terminating. Rows are adopted: they carry our epoch then. The old leader may still be at work for a moment: its news
-of a deletion outranks what was decided here.
+the next time, and so does one whose object is still terminating. Nobody waits for long: a look has a limit, a kind that
+did not answer is not asked again, and all looks together have a limit too. Rows are adopted: they carry our epoch then.
+The old leader may still be at work for a moment: its news of a deletion outranks what was decided here.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final, Literal
@@ -16,13 +16,16 @@ from typing import Final, Literal
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import SkoupaError
+from skoupa.errors import SkoupaError, TimedOut
 from skoupa.ledger.rows import Entry, Result
 from skoupa.ledger.store import Resolution, Store
 
 # Times of deletions are whole seconds, and clocks differ a little.
 _SLACK_SECONDS: Final = 2.0
-_LOOKING_AT_ONCE: Final = 16
+# As many as a client sends at once from its first moment: who waits for a turn is not asking yet.
+_LOOKING_AT_ONCE: Final = 8
+LOOK_SECONDS: Final = 5.0
+ALL_LOOKS_SECONDS: Final = 30.0
 _WRITTEN_AT_ONCE: Final = 500
 
 
@@ -38,10 +41,11 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True):
-    """How many rows got which outcome, and those that nobody could decide."""
+    """How many rows got which outcome, and those that are open still; `silent` are kinds that did not answer."""
 
     outcomes: dict[Result, int]
     left: tuple[Entry, ...]
+    silent: tuple[str, ...] = ()
 
 
 def outcome_of(entry: Entry, sight: Sight) -> Result | None:
@@ -65,46 +69,72 @@ async def resolve(
     store: Store,
     look: Callable[[Entry], Awaitable[Sight]],
     *,
-    epoch: int,
+    epoch: int | None,
     clock: Clock,
     among: Sequence[Entry] | None = None,
+    within: float = ALL_LOOKS_SECONDS,
 ) -> Resolved:
-    """Closes all open rows of the store's cluster, or those `among` them, as far as `look` finds out.
+    """Closes all open rows of the store's cluster, or those `among` them, as far as `look` finds out `within` that time.
 
-    Raises LedgerUnavailable.
+    Without an `epoch` rows are not adopted: whoever has them may be at work. Raises LedgerUnavailable.
     """
     outcomes: Counter[Result] = Counter()
     left: list[Entry] = []
     entries = await store.open_entries() if among is None else among
+    looks = _Looks(look, clock, until=clock.monotonic() + within)
     for begin in range(0, len(entries), _WRITTEN_AT_ONCE):
         some = entries[begin : begin + _WRITTEN_AT_ONCE]
-        sights = await _look_at_all(some, look)
+        sights = await looks.at_all(some)
         resolutions = []
         for entry, sight in zip(some, sights, strict=True):
             outcome = outcome_of(entry, sight)
             if outcome is None:
                 left.append(entry)
                 continue
+            taken = entry.epoch if epoch is None else epoch
             outcomes[outcome] += 1
             resolutions.append(
-                Resolution(uid=entry.uid, seen=entry.epoch, epoch=epoch, outcome=outcome, at=clock.now())
+                Resolution(uid=entry.uid, seen=entry.epoch, epoch=taken, outcome=outcome, at=clock.now())
             )
+            if outcome == "terminating":
+                # Its end is still to come.
+                left.append(msgspec.structs.replace(entry, outcome=outcome, epoch=taken))
         if resolutions:
             await store.write(resolutions)
-    return Resolved(outcomes=dict(outcomes), left=tuple(left))
+    return Resolved(outcomes=dict(outcomes), left=tuple(left), silent=tuple(sorted(looks.silent)))
 
 
-async def _look_at_all(entries: Sequence[Entry], look: Callable[[Entry], Awaitable[Sight]]) -> list[Sight]:
-    sights = [Sight(state="unknown")] * len(entries)
+class _Looks:
+    """Looks at many, a few at a time; what is not seen by `until` is unknown."""
 
-    async def work(places: Iterator[int]) -> None:
-        for place in places:
-            # What can't be read now is unknown; the others need not wait for it.
-            with contextlib.suppress(SkoupaError):
-                sights[place] = await look(entries[place])
+    def __init__(self, look: Callable[[Entry], Awaitable[Sight]], clock: Clock, *, until: float) -> None:
+        self._look = look
+        self._clock = clock
+        self._until = until
+        self.silent: set[str] = set()
 
-    places = iter(range(len(entries)))
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(_LOOKING_AT_ONCE, len(entries))):
-            group.create_task(work(places))
-    return sights
+    async def at_all(self, entries: Sequence[Entry]) -> list[Sight]:
+        sights = [Sight(state="unknown")] * len(entries)
+
+        async def work(places: Iterator[int]) -> None:
+            for place in places:
+                sights[place] = await self._at(entries[place])
+
+        places = iter(range(len(entries)))
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(_LOOKING_AT_ONCE, len(entries))):
+                group.create_task(work(places))
+        return sights
+
+    async def _at(self, entry: Entry) -> Sight:
+        time_left = self._until - self._clock.monotonic()
+        if time_left > 0 and entry.resource not in self.silent:
+            try:
+                async with self._clock.timeout(min(LOOK_SECONDS, time_left)):
+                    return await self._look(entry)
+            except (TimeoutError, TimedOut):
+                self.silent.add(entry.resource)
+            except SkoupaError:
+                # What can't be read now is unknown; the others need not wait for it.
+                pass
+        return Sight(state="unknown")

@@ -42,7 +42,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     `weight` is how many objects it counts for, `epoch` the lease of who decided, `attempts` how often a delete was
     intended, `told` whether its Event was written, `restored_as` the uid of what was restored from it.
     `kept` is its size in the trash: 0 when it was never there, -1 when it was purged, and below that, as a negative time,
-    since when it is forgotten. `unkept` says why it never was there, where that was not wanted.
+    since when it is forgotten. `unkept` says why the last try put nothing there, where that was not wanted: what is there
+    all the same is from an earlier one.
     """
 
     id: str
@@ -92,9 +93,13 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unkept(msgspec.Struct, frozen=True):
-    """It goes without being put into the trash."""
+    """It goes without being put into the trash, or is gone (`FOUND_GONE`)."""
 
     why: str
+
+
+# An `unkept` that leaves what an earlier try kept, whatever came of that: there is nothing newer.
+FOUND_GONE: Final = "it was gone already, or on its way, when it was about to be kept"
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,8 @@
 
 A deletion is never taken back: `deleted` stays, and `terminating` can only become `deleted`. Whoever intended last owns
 the row, so a leader that was replaced can't close what its successor has opened, unless it did delete the object.
-A statement reads its rows from `n`, which each database fills in its own way.
+What is in the trash is of the last try that may have deleted the object: a later one that has nothing to put there, or
+comes when the object is gone, leaves it. A statement reads its rows from `n`, which each database fills in its own way.
 """
 
 from __future__ import annotations
@@ -65,9 +66,25 @@ def _upsert(unless: str, *, also: str = "") -> Statement:
     )
 
 
-_INTEND: Final = _upsert("'deleted', 'terminating'", also=" kept = 0,")
+_DELETIONS: Final = "'deleted', 'terminating'"
+# No object comes back under its uid, so whatever is there is all that there will ever be.
+_GONE: Final = "'gone', 'gone-by-unknown'"
+
+
+def _intend(*, unless: str) -> Statement:
+    """What was kept stays where the row's outcome is one of these; else 0 says that there is room for something new."""
+    return _upsert(
+        _DELETIONS,
+        also=f" kept = CASE WHEN skoupa_entries.outcome IN ({unless}) THEN skoupa_entries.kept ELSE 0 END,",
+    )
+
+
+_INTEND_KEEPING: Final = _intend(unless=_GONE)
+# The one that is still open may have deleted it, and then what it kept is all that is left.
+_INTEND_BARE: Final = _intend(unless=f"'intended', {_GONE}")
+_INTEND_GONE: Final = _upsert(_DELETIONS)
 # An open intent is news that must not be written over before it has its outcome.
-_NOTE: Final = _upsert("'deleted', 'terminating', 'intended'")
+_NOTE: Final = _upsert(f"{_DELETIONS}, 'intended'")
 _FINISH: Final = Statement(
     columns=(
         ("cluster", "int"),
@@ -109,27 +126,25 @@ _RESTORE: Final = Statement(
     text="UPDATE skoupa_entries AS e SET restored_as = n.restored_as"
     " FROM n WHERE e.cluster = n.cluster AND e.uid = n.uid",
 )
-# A second manifest replaces the first one whole: parts of different moments do not belong together.
+# After the intent, which locks the row: whatever others do to it then waits. A row that did not take the intent has no
+# room, and neither has one that keeps what it has.
+_HAS_ROOM: Final = "e.cluster = n.cluster AND e.uid = n.uid AND e.outcome = 'intended' AND e.kept = 0"
+# What an earlier try kept goes whole, also where nothing takes its place: it is of another moment.
 _CLEAR_BODIES: Final = Statement(
     columns=(("cluster", "int"), ("uid", "text")),
     # Not as pairs: SQLite would compare them with every body there is.
-    text="DELETE FROM skoupa_bodies WHERE cluster = (SELECT min(cluster) FROM n) AND uid IN (SELECT uid FROM n)",
-)
-# So does none: what an earlier try kept is of another moment.
-_CLEAR_STALE: Final = Statement(
-    columns=(("cluster", "int"), ("uid", "text")),
-    text="DELETE FROM skoupa_bodies WHERE cluster = (SELECT min(cluster) FROM n) AND uid IN"
-    " (SELECT n.uid FROM n JOIN skoupa_entries AS e ON e.cluster = n.cluster AND e.uid = n.uid"
-    " WHERE e.kept > 0 AND e.outcome NOT IN ('deleted', 'terminating'))",
+    text="DELETE FROM skoupa_bodies WHERE cluster = (SELECT min(cluster) FROM n) AND uid IN"  # noqa: S608 - constants
+    f" (SELECT n.uid FROM n CROSS JOIN skoupa_entries AS e WHERE {_HAS_ROOM})",
 )
 _PUT_BODIES: Final = Statement(
     columns=(("cluster", "int"), ("uid", "text"), ("part", "text"), ("form", "text"), ("data", "bytea")),
-    text="INSERT INTO skoupa_bodies (cluster, uid, part, form, data)"
-    " SELECT cluster, uid, part, form, data FROM n",
+    text="INSERT INTO skoupa_bodies (cluster, uid, part, form, data)"  # noqa: S608 - constants
+    " SELECT n.cluster, n.uid, n.part, n.form, n.data FROM n CROSS JOIN skoupa_entries AS e"
+    f" WHERE {_HAS_ROOM}",
 )
 _WEIGH_BODIES: Final = Statement(
     columns=(("cluster", "int"), ("uid", "text"), ("kept", "int8")),
-    text="UPDATE skoupa_entries AS e SET kept = n.kept FROM n WHERE e.cluster = n.cluster AND e.uid = n.uid",
+    text=f"UPDATE skoupa_entries AS e SET kept = n.kept FROM n WHERE {_HAS_ROOM}",  # noqa: S608 - constants
 )
 
 
@@ -164,16 +179,15 @@ def _resolve(cluster: int, one: Resolution) -> Values:
     return (cluster, one.uid, one.seen, one.epoch, one.outcome, one.at, error_text(one.error))
 
 
-# In the order in which changes of one object usually come, so that a batch needs few rounds.
 _SIMPLE: Final[dict[type[Change], tuple[Statement, Callable[[int, Any], Values]]]] = {
-    Intent: (_INTEND, lambda cluster, one: _entry(cluster, one.entry, intended=True)),
     Note: (_NOTE, lambda cluster, one: _entry(cluster, one.entry, intended=False)),
     Finish: (_FINISH, _finish),
     Resolution: (_RESOLVE, _resolve),
     Told: (_TELL, lambda cluster, one: (cluster, one.uid)),
     Restored: (_RESTORE, lambda cluster, one: (cluster, one.uid, one.restored_as)),
 }
-_RANK: Final = {kind: rank for rank, kind in enumerate(_SIMPLE)}
+# In the order in which changes of one object usually come, so that a batch needs few rounds.
+_RANK: Final[dict[type[Change], int]] = {kind: rank for rank, kind in enumerate((Intent, *_SIMPLE))}
 
 
 # Whether there is anything in the trash: asking costs nothing next to looking for each object.
@@ -190,22 +204,34 @@ def planned(
     for group in _rounds(changes):
         # Two writers that lock the same rows in different orders would wait for each other.
         group.sort(key=_uid)
-        statement, values = _SIMPLE[type(group[0])]
-        bare = [one for one in group if isinstance(one, Intent) and not one.bodies]
-        if bare and keeps:
-            yield _CLEAR_STALE, [(cluster, one.uid) for one in bare]
-        yield statement, [values(cluster, one) for one in group]
-        kept = [one for one in group if isinstance(one, Intent) and one.bodies]
-        if kept:
-            yield _CLEAR_BODIES, [(cluster, one.uid) for one in kept]
-            yield (
-                _PUT_BODIES,
-                [(cluster, one.uid, body.part, body.form, body.data) for one in kept for body in one.bodies],
-            )
-            yield (
-                _WEIGH_BODIES,
-                [(cluster, one.uid, sum(len(body.data) for body in one.bodies)) for one in kept],
-            )
+        intents = [one for one in group if isinstance(one, Intent)]
+        if intents:
+            yield from _intended(cluster, intents, keeps=keeps)
+        else:
+            statement, values = _SIMPLE[type(group[0])]
+            yield statement, [values(cluster, one) for one in group]
+
+
+def _intended(
+    cluster: int, intents: Sequence[Intent], *, keeps: bool
+) -> Iterable[tuple[Statement, list[Values]]]:
+    keeping = [one for one in intents if one.bodies]
+    bare = [one for one in intents if not one.bodies and not one.found_gone]
+    gone = [one for one in intents if not one.bodies and one.found_gone]
+    for statement, some in ((_INTEND_KEEPING, keeping), (_INTEND_BARE, bare), (_INTEND_GONE, gone)):
+        if some:
+            yield statement, [_entry(cluster, one.entry, intended=True) for one in some]
+    if keeps and (keeping or bare):
+        yield _CLEAR_BODIES, [(cluster, one.uid) for one in (*keeping, *bare)]
+    if keeping:
+        yield (
+            _PUT_BODIES,
+            [(cluster, one.uid, body.part, body.form, body.data) for one in keeping for body in one.bodies],
+        )
+        yield (
+            _WEIGH_BODIES,
+            [(cluster, one.uid, sum(len(body.data) for body in one.bodies)) for one in keeping],
+        )
 
 
 def _uid(change: Change) -> str:

@@ -12,18 +12,26 @@ from typing import Protocol
 
 import msgspec
 
-from skoupa.ledger.rows import Body, Entry, Result, Tally
+from skoupa.ledger.rows import FOUND_GONE, Body, Entry, Result, Tally
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
-    """A delete is about to be sent. What goes to the trash goes with it or not at all."""
+    """A delete is about to be sent. What goes to the trash goes with it or not at all.
+
+    `open_before`: nobody knows yet what became of an earlier one, so that its row stays open whatever becomes of this.
+    """
 
     entry: Entry
     bodies: tuple[Body, ...] = ()
+    open_before: bool = False
 
     @property
     def uid(self) -> str:
         return self.entry.uid
+
+    @property
+    def found_gone(self) -> bool:
+        return self.entry.unkept == FOUND_GONE
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,17 +6,13 @@ It lives in memory and ends with the process. Without the library that makes it 
 
 from __future__ import annotations
 
-import os
 import ssl
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from skoupa import names
+from skoupa.report.tls import load, server_context
 
-_NAME: Final = "skoupa-ledger"
 # Nobody checks it, and no process lives so long.
 _DAYS: Final = 3650
 
@@ -45,25 +41,6 @@ def own_context(now: float) -> ssl.SSLContext | None:
     pem = certificate.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    with _as_file(pem) as path:
-        context.load_cert_chain(path)
+    context = server_context()
+    load(context, pem)
     return context
-
-
-@contextmanager
-def _as_file(content: bytes) -> Iterator[str]:
-    """The ssl module reads files only; the pod's disk is read-only, so where it can be this one is in memory."""
-    if hasattr(os, "memfd_create"):
-        number = os.memfd_create(_NAME)
-        try:
-            os.write(number, content)
-            yield f"/proc/self/fd/{number}"
-        finally:
-            os.close(number)
-        return
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(content)
-        file.flush()
-        yield file.name

@@ -19,7 +19,7 @@ from skoupa.expr.readings import quoted
 from skoupa.kube.reviews import Caller
 from skoupa.ledger.rows import Body, Entry
 from skoupa.ledger.store import Place, Restored, Store, Wish
-from skoupa.ledger.trash.contents import Kept
+from skoupa.ledger.trash.contents import Kept, NotKept, sentences
 from skoupa.ledger.trash.sealing import Seal
 from skoupa.web.permissions import Permissions, Rights, Spot, spot_of, spot_of_part
 from skoupa.web.refusing import Refused
@@ -107,11 +107,11 @@ class HistoryApi:
                 # Some lines may be on their way already: the last one says why there are no more.
                 yield Line(refusal=refusal(409, "Sealed", _at_the_controller(error)))
                 return
-            if hidden and not body.part:
-                what = "1 object" if hidden == 1 else f"{hidden} objects"
-                kind = "a kind" if hidden == 1 else "kinds"
-                said = f"{what} that went along, of {kind} that you may not read"
-                kept = msgspec.structs.replace(kept, unknown=(*kept.unknown, said), unseen=hidden)
+            if not body.part:
+                told = await _told(rights, kept, entry)
+                if hidden:
+                    told.append(_counted(hidden, "object that went along", "objects that went along"))
+                kept = msgspec.structs.replace(kept, gaps=tuple(told), unseen=hidden)
             yield Line(id=entry.id, kept=kept)
 
     async def came_back(self, caller: Caller, news: CameBack) -> Written:
@@ -181,11 +181,36 @@ class _Found:
 async def _visible(rights: Rights, parts: Sequence[str], entry: Entry) -> set[str]:
     """Of what went along with this one."""
     spots = {part: spot_of_part(part) for part in parts}
-    wanted = list(dict.fromkeys(spots.values()))
+    reached = await _reached(rights, spots.values(), entry)
+    return {part for part, spot in spots.items() if spot in reached}
+
+
+async def _told(rights: Rights, kept: Kept, entry: Entry) -> list[str]:
+    """What is not kept of what went along; a sentence of which nobody knows whom it names is for nobody."""
+    gaps = [gap for gap in kept.gaps if isinstance(gap, NotKept)]
+    reached = await _reached(rights, (_spot_of_gap(gap) for gap in gaps if gap.resource), entry)
+    shown = [gap for gap in gaps if not gap.resource or _spot_of_gap(gap) in reached]
+    told = list(sentences(shown))
+    if hidden := len(kept.gaps) - len(shown):
+        told.append(_counted(hidden, "remark on what went along", "remarks on what went along"))
+    return told
+
+
+def _spot_of_gap(gap: NotKept) -> Spot:
+    return Spot(resource=gap.resource, namespace=gap.namespace)
+
+
+async def _reached(rights: Rights, spots: Iterable[Spot], entry: Entry) -> set[Spot]:
+    wanted = list(dict.fromkeys(spots))
     since: dict[Spot, float] = {}
     for start in range(0, len(wanted), MOST_SPOTS):
         since |= await rights.of("get", wanted[start : start + MOST_SPOTS])
-    return {part for part, spot in spots.items() if rights.reaches(since[spot], entry)}
+    return {spot for spot in wanted if rights.reaches(since[spot], entry)}
+
+
+def _counted(number: int, one: str, more: str) -> str:
+    what, kinds = (one, "a kind") if number == 1 else (more, "kinds")
+    return f"{number} {what}, of {kinds} that you may not read"
 
 
 def _batches(entries: Sequence[Entry]) -> Iterable[list[Entry]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
@@ -60,17 +61,77 @@ async def test_two_leaders_that_write_the_same_rows_in_opposite_order_do_not_wai
     for store in stores:
         await store.open()
     uids = [f"u{number}" for number in range(1000)]
+    body = (Body(form="json", data=b"x"),)
 
     async def write(store: PostgresStore, order: list[str], epoch: int) -> None:
         for _ in range(6):
-            await store.write([intent(uid, epoch=epoch) for uid in order])
+            await store.write(
+                [intent(uid, epoch=epoch, bodies=body if uid[-1] in "02468" else ()) for uid in order]
+            )
 
     async with asyncio.TaskGroup() as group:
         group.create_task(write(stores[0], uids, 1))
         group.create_task(write(stores[1], uids[::-1], 2))
-    assert len(await stores[0].open_entries()) == 1000
+    rows = await stores[0].open_entries()
+    assert len(rows) == 1000
+    assert {row.uid: row.kept for row in rows} == {uid: int(uid[-1] in "02468") for uid in uids}
     for store in stores:
         await store.close()
+
+
+@pytest.mark.parametrize("bodies", [(), (Body(form="json", data=b"late"),)])
+async def test_an_intent_that_had_to_wait_for_the_news_of_a_deletion_leaves_what_that_kept(
+    store: PostgresStore, dsn: str, bodies: tuple[Body, ...]
+) -> None:
+    first = (Body(form="json", data=b"first"), Body(part="x", form="json", data=b"x"))
+    ids = await store.write([intent("a", epoch=2, bodies=first)])
+    async with held(dsn, "UPDATE skoupa_entries SET outcome = 'deleted'") as connection:
+        writing = asyncio.create_task(store.write([intent("a", epoch=1, bodies=bodies)]))
+        await somebody_waits(connection)
+    assert await writing == ids
+    (row,) = await store.find()
+    assert (row.outcome, row.epoch, row.kept) == ("deleted", 2, 6)
+    assert await store.body(row.id) == first
+
+
+async def test_what_is_put_into_the_trash_while_somebody_purges_it_is_purged_too(
+    store: PostgresStore, dsn: str
+) -> None:
+    ids = await store.write([intent("a", bodies=(Body(form="json", data=b"first"),))])
+    again = (
+        "UPDATE skoupa_entries SET kept = 3",
+        "DELETE FROM skoupa_bodies",
+        "INSERT INTO skoupa_bodies SELECT cluster, uid, '', 'json', 'new'::bytea FROM skoupa_entries",
+    )
+    async with held(dsn, *again) as connection:
+        purging = asyncio.create_task(store.purge(ids["a"]))
+        await somebody_waits(connection)
+    assert await purging
+    (row,) = await store.find()
+    assert (row.kept, await store.body(row.id)) == (-1, ())
+
+
+@asynccontextmanager
+async def held(dsn: str, *statements: str) -> AsyncIterator[Any]:
+    """They are run at once, and committed when the block ends."""
+    connection = await asyncpg.connect(dsn)
+    async with connection.transaction():
+        for statement in statements:
+            await connection.execute(statement)
+        yield connection
+    await connection.close()
+
+
+async def somebody_waits(connection: Any) -> None:
+    """In this database, for a lock."""
+    async with asyncio.timeout(20):
+        while True:
+            if await connection.fetchval(
+                "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)"
+                " WHERE NOT granted AND datname = current_database()"
+            ):
+                return
+            await asyncio.sleep(0.01)
 
 
 async def test_a_newer_ledger_is_refused(store: PostgresStore, dsn: str) -> None:
@@ -324,7 +385,10 @@ async def test_the_way_to_a_row_that_suits_an_empty_table_is_not_kept_for_a_larg
     await store.close()
     connection = await asyncpg.connect(dsn)
     async with asyncio.timeout(30):
-        while sum((read := await _read_along(connection)).values()) < number:
+        while True:
+            read = await _read_along(connection)
+            if sum(read.values()) >= number:
+                break
             await asyncio.sleep(0.1)
     await connection.close()
     assert sum(read.values()) < 10 * number, read

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skoupa.ledger.rows import Body, Entry, Result
+from skoupa.ledger.rows import FOUND_GONE, Body, Entry, Result
 from skoupa.ledger.store import Change, Intent, Note, Place, Restored, Store, Wish
 from tests.unit.ledger.entries import CLUSTER, entry, finish, intent, note, resolution, told
 
@@ -148,6 +149,80 @@ class StoreRules:
         assert (row.kept, await store.body(row.id)) == (0, ())
         await store.write([intent("a", bodies=(body,))])
         assert await store.body(row.id) == (body,)
+
+    async def test_a_try_with_nothing_to_keep_leaves_what_the_open_one_before_it_kept(
+        self, store: Store
+    ) -> None:
+        body = Body(form="json", data=b"first")
+        lost = finish("a", "intended", error="no answer")
+        await store.write([intent("a", bodies=(body,)), lost])
+        for unkept in ("", "it has too many bytes", FOUND_GONE):
+            await store.write([intent("a", unkept=unkept), lost])
+            (row,) = await store.find()
+            assert (row.outcome, row.kept, row.unkept) == ("intended", 5, unkept)
+            assert await store.body(row.id) == (body,)
+        await store.write([finish("a", "gone-by-unknown")])
+        (row,) = await store.find()
+        assert (row.outcome, row.kept, await store.body(row.id)) == ("gone-by-unknown", 5, (body,))
+
+    async def test_a_successor_that_finds_it_gone_leaves_what_the_one_that_deleted_it_kept(
+        self, store: Store
+    ) -> None:
+        body = Body(form="json", data=b"first")
+        await store.write([intent("a", epoch=1, bodies=(body,))])
+        await store.write([intent("a", epoch=2, unkept=FOUND_GONE), finish("a", "gone", epoch=2)])
+        await store.write([finish("a", epoch=1)])
+        (row,) = await store.find()
+        assert (row.outcome, row.kept, await store.body(row.id)) == ("deleted", 5, (body,))
+
+    async def test_who_finds_it_gone_leaves_what_was_kept_whatever_is_said_to_have_come_of_that(
+        self, store: Store
+    ) -> None:
+        body = Body(form="json", data=b"first")
+        await store.write([intent("a", bodies=(body,)), finish("a", "failed")])
+        await store.write([intent("a", unkept=FOUND_GONE), finish("a", "gone")])
+        (row,) = await store.find()
+        assert (row.outcome, row.kept, await store.body(row.id)) == ("gone", 5, (body,))
+
+    @pytest.mark.parametrize("outcome", ["deleted", "terminating", "gone", "gone-by-unknown"])
+    async def test_an_intent_that_comes_when_it_is_gone_changes_nothing_in_the_trash(
+        self, store: Store, outcome: Result
+    ) -> None:
+        first = (Body(form="json", data=b"first"), Body(part="Pod/shop/web-1", form="json", data=b"pod"))
+        late = (Body(form="json", data=b"late"), Body(part="Pod/shop/web-2", form="json", data=b"p2"))
+        ids = await store.write([intent("a", epoch=2, bodies=first), finish("a", outcome, epoch=2)])
+        for bodies in (late, ()):
+            await store.write([intent("a", epoch=1, bodies=bodies)])
+            await store.write([finish("a", outcome, epoch=1)])
+            (row,) = await store.find()
+            assert (row.outcome, row.kept, await store.body(row.id)) == (outcome, 8, first)
+        assert await store.purge(ids["a"])
+        await store.write([intent("a", epoch=1, bodies=late), finish("a", outcome, epoch=1)])
+        (row,) = await store.find()
+        assert (row.outcome, row.kept, await store.body(row.id)) == (outcome, -1, ())
+
+    async def test_a_batch_of_all_sorts_keeps_for_each_what_belongs_to_it(self, store: Store) -> None:
+        def bodies(text: str) -> tuple[Body, ...]:
+            return (Body(form="json", data=text.encode()), Body(part="x", form="json", data=b"x"))
+
+        # Many, so that one statement does not take all of them.
+        for number in range(50):
+            sorts = [f"{sort}-{number}" for sort in ("open", "failed", "done")]
+            await store.write([intent(uid, bodies=bodies("old")) for uid in sorts])
+            await store.write([finish(f"failed-{number}", "failed"), finish(f"done-{number}")])
+        some = range(50)
+        await store.write(
+            [intent(f"{sort}-{number}", bodies=bodies("new")) for number in some for sort in ("open", "new")]
+            + [intent(f"{sort}-{number}") for number in some for sort in ("failed", "done", "bare")]
+        )
+        found = {row.uid: row for row in await store.find(limit=1000)}
+        kept = {uid: await store.body(row.id) for uid, row in found.items()}
+        for number in some:
+            assert kept[f"open-{number}"] == kept[f"new-{number}"] == bodies("new")
+            assert kept[f"done-{number}"] == bodies("old")
+            assert kept[f"failed-{number}"] == kept[f"bare-{number}"] == ()
+        sizes = {uid: sum(len(body.data) for body in parts) for uid, parts in kept.items()}
+        assert {uid: row.kept for uid, row in found.items()} == sizes
 
     async def test_the_tally_has_all_that_may_have_been_a_deletion(self, store: Store) -> None:
         await store.write([intent(uid, at=float(at)) for at, uid in enumerate("abcdefg", start=10)])

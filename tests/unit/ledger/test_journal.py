@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from skoupa.clock import SystemClock
@@ -113,6 +114,17 @@ async def test_while_many_come_a_transaction_waits_for_company(store: Unsteady) 
                 group.create_task(journal.intend([intent()]))
                 await asyncio.sleep(0)
     assert [len(batch) for batch in store.batches] == [1, 20]
+
+
+async def test_a_try_that_could_not_be_written_down_closes_no_row_of_an_earlier_one(store: Unsteady) -> None:
+    async with journal_on(store) as journal:
+        await journal.intend([intent("a")])
+        store.away = True
+        with pytest.raises(LedgerUnavailable):
+            await journal.intend([msgspec.structs.replace(intent("a"), open_before=True)])
+        store.away = False
+        assert await journal.drain(20)
+        assert (await rows(store))["a"].outcome == "intended"
 
 
 async def test_outcomes_are_written_after_their_intents_without_waiting(store: Unsteady) -> None:

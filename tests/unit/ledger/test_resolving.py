@@ -12,6 +12,7 @@ from skoupa.errors import Unreachable
 from skoupa.ledger.resolving import Resolved, Sight, outcome_of, resolve
 from skoupa.ledger.rows import Entry
 from skoupa.ledger.sqlite import SqliteStore
+from skoupa.sim.clock import VirtualClock, run
 from tests.unit.ledger.entries import CLUSTER, entry, finish, intent
 
 pytestmark = pytest.mark.unit
@@ -79,3 +80,75 @@ async def test_a_deletion_that_the_old_leader_reports_later_outranks_the_guess(s
     await resolve(store, look, epoch=2, clock=SystemClock())
     await store.write([finish("a", "deleted", epoch=1)])
     assert [row.outcome for row in await store.find()] == ["deleted"]
+
+
+async def test_a_row_whose_object_is_terminating_is_left_for_a_later_look_with_what_it_is_now(
+    store: SqliteStore,
+) -> None:
+    await store.write([intent("a", epoch=1)])
+    states = iter(["terminating", "absent"])
+
+    async def look(_: Entry) -> Sight:
+        return Sight(state=next(states))  # type: ignore[arg-type] # the two above
+
+    resolved = await resolve(store, look, epoch=2, clock=SystemClock())
+    assert [(row.uid, row.outcome, row.epoch) for row in resolved.left] == [("a", "terminating", 2)]
+    assert (await resolve(store, look, epoch=2, clock=SystemClock(), among=resolved.left)).left == ()
+    assert [row.outcome for row in await store.find()] == ["deleted"]
+
+
+async def test_rows_of_a_leader_at_work_stay_its_own_where_nobody_takes_them_over(store: SqliteStore) -> None:
+    await store.write([intent("a", epoch=7)])
+
+    async def look(_: Entry) -> Sight:
+        return Sight(state="present")
+
+    await resolve(store, look, epoch=None, clock=SystemClock())
+    await store.write([finish("a", "gone-by-unknown", epoch=7)])
+    assert [(row.outcome, row.epoch) for row in await store.find()] == [("gone-by-unknown", 7)]
+
+
+def test_all_looks_together_end_in_time_and_one_kind_without_an_answer_does_not_hide_others(
+    tmp_path: Path,
+) -> None:
+    async def main(clock: VirtualClock) -> None:
+        store = SqliteStore(tmp_path / "ledger.db", cluster=CLUSTER)
+        await store.open()
+        await store.write(
+            [intent(f"s{number}", resource="widgets.shop.example") for number in range(100)]
+            + [intent(f"q{number}") for number in range(100)]
+        )
+
+        async def look(row: Entry) -> Sight:
+            await clock.sleep(1000 if row.uid.startswith("s") else 0.01)
+            return Sight(state="absent")
+
+        began = clock.monotonic()
+        resolved = await resolve(store, look, epoch=2, clock=clock)
+        assert clock.monotonic() - began < 10
+        assert resolved.outcomes == {"gone-by-unknown": 100}
+        assert resolved.silent == ("widgets.shop.example",)
+        assert len(resolved.left) == 100
+        await store.close()
+
+    run(main)
+
+
+def test_what_was_not_looked_at_in_time_stays_open(tmp_path: Path) -> None:
+    async def main(clock: VirtualClock) -> None:
+        store = SqliteStore(tmp_path / "ledger.db", cluster=CLUSTER)
+        await store.open()
+        await store.write([intent(f"u{number}") for number in range(200)])
+
+        async def look(_: Entry) -> Sight:
+            await clock.sleep(2)
+            return Sight(state="absent")
+
+        began = clock.monotonic()
+        resolved = await resolve(store, look, epoch=2, clock=clock, within=20)
+        assert clock.monotonic() - began <= 20
+        assert 0 < resolved.outcomes["gone-by-unknown"] < 200
+        assert len(await store.open_entries()) == len(resolved.left) > 0
+        await store.close()
+
+    run(main)

@@ -494,7 +494,7 @@ def test_what_went_along_and_may_not_be_read_is_missing_and_that_is_said(
     ) -> Mapping[str, tuple[Kept, ...]]:
         hidden = "2 objects that went along, of kinds that you may not read"
         return {
-            one: (msgspec.structs.replace(own, unseen=2, unknown=(hidden,)), *rest)
+            one: (msgspec.structs.replace(own, unseen=2, gaps=(hidden,)), *rest)
             for one, (own, *rest) in (await whole(source, entries)).items()
         }
 

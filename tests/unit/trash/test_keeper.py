@@ -11,9 +11,11 @@ import pytest
 from skoupa.facts.rows import Row, uid_text
 from skoupa.kube.kinds import Discovery, Gap
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
-from skoupa.ledger.rows import Body, Unkept
+from skoupa.ledger.rows import FOUND_GONE, Body, Unkept
 from skoupa.ledger.trash.bulk import MANY
-from skoupa.ledger.trash.keeper import Keeper
+from skoupa.ledger.trash.contents import NotKept
+from skoupa.ledger.trash.keeper import Keeper, OnFailure
+from skoupa.model.reasons import render
 from skoupa.model.verdicts import Hold
 from skoupa.sim.faults import asking
 from tests.unit.cli.worlds import NOON, config_map, obj
@@ -176,11 +178,26 @@ def test_what_is_gone_or_another_one_by_now_is_not_kept() -> None:
         row = await shop.row("configmaps", "a")
         uid = (await shop.client.get(CONFIG_MAPS, "a", namespace="shop", view=_whole()))["metadata"]["uid"]
         await shop.client.delete(CONFIG_MAPS, "a", namespace="shop", uid=uid, propagation="Background")
-        assert await shop.keeper().keep(row, claim()) == ()
+        assert await shop.keeper().keep(row, claim()) == Unkept(FOUND_GONE)
         await shop.client.create(CONFIG_MAPS, {"metadata": {"name": "a"}}, namespace="shop")
-        assert await shop.keeper().keep(row, claim()) == ()
+        assert await shop.keeper().keep(row, claim()) == Unkept(FOUND_GONE)
 
     in_shop(work, config_map("a"))
+
+
+def test_what_is_on_its_way_is_not_kept_because_what_goes_along_may_be_gone_already() -> None:
+    async def work(shop: Shop) -> None:
+        row = await shop.row("namespaces", "shop")
+        assert len(opened(await shop.keeper().keep(row, claim()), row)) == 2
+        found = await shop.client.get(NAMESPACES, "shop", view=_whole())
+        uid = found["metadata"]["uid"]
+        await shop.client.delete(NAMESPACES, "shop", uid=uid, propagation="Background")
+        assert (await shop.client.get(NAMESPACES, "shop", view=_whole()))["metadata"]["deletionTimestamp"]
+        assert await shop.keeper().keep(row, claim()) == Unkept(FOUND_GONE)
+
+    blocked = config_map("a")
+    blocked["metadata"]["finalizers"] = ["example.com/wait"]
+    in_shop(work, obj("Namespace", "shop"), blocked)
 
 
 def _whole() -> Any:
@@ -571,3 +588,60 @@ def test_more_than_is_kept_of_one_deletion_holds_it() -> None:
         assert "more goes along" in some[0].unknown[0]
 
     in_shop(work, obj("Namespace", "shop"), *(config_map(f"c{number}") for number in range(5)))
+
+
+def test_what_is_not_kept_has_its_kind_and_place_beside_it_so_that_only_who_may_read_that_is_told() -> None:
+    async def work(shop: Shop) -> None:
+        namespace, pod = await shop.row("namespaces", "shop"), await shop.row("pods", "owner")
+        shop.wire.refuse["list", "services"] = 403
+        keeper = shop.keeper(object_bytes=1000, on_failure="continue")
+        [own, *_] = opened(await keeper.keep(namespace, claim()), namespace)
+        too_large, refused = (gap for gap in own.gaps if isinstance(gap, NotKept))
+        assert too_large.what == "secrets/shop/huge goes along"
+        assert [(gap.resource, gap.namespace) for gap in (too_large, refused)] == [
+            ("secrets", "shop"),
+            ("services", "shop"),
+        ]
+        shop.wire.refuse["get", "secrets"] = 500
+        [own, *_] = opened(await shop.keeper().keep(pod, claim()), pod)
+        gaps = {gap.resource: gap for gap in own.gaps if isinstance(gap, NotKept)}
+        assert gaps["secrets"].what == "secrets/huge that may go along"
+        assert {gap.namespace for gap in gaps.values()} == {"shop"}
+
+    owner = "00000000-0000-4000-8000-00000000000a"
+    in_shop(
+        work,
+        obj("Namespace", "shop"),
+        obj("Pod", "owner", namespace="shop", uid=owner, spec={"containers": []}),
+        obj(
+            "Secret",
+            "huge",
+            namespace="shop",
+            owners=[owned_by("Pod", "owner", owner)],
+            annotations={f"a{number}": "x" * 200 for number in range(10)},
+        ),
+    )
+
+
+@pytest.mark.parametrize("on_failure", ["hold-data", "hold", "continue"])
+def test_what_goes_along_and_is_too_large_holds_as_if_it_went_by_itself(on_failure: OnFailure) -> None:
+    async def work(shop: Shop) -> None:
+        pod = await shop.row("pods", "owner")
+        kept = await shop.keeper(object_bytes=1000, on_failure=on_failure).keep(pod, claim())
+        assert isinstance(kept, Hold) is (on_failure != "continue")
+        if isinstance(kept, Hold):
+            assert "configmaps/shop/huge goes along: it has" in render(kept.reason)
+
+    owner = "00000000-0000-4000-8000-00000000000a"
+    in_shop(
+        work,
+        obj("Namespace", "shop"),
+        obj("Pod", "owner", namespace="shop", uid=owner, spec={"containers": []}),
+        obj(
+            "ConfigMap",
+            "huge",
+            namespace="shop",
+            owners=[owned_by("Pod", "owner", owner)],
+            data={"k": "v" * 5000},
+        ),
+    )

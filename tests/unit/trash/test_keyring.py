@@ -89,3 +89,38 @@ def test_keys_that_can_not_be_read_at_the_start_are_an_error_then(tmp_path: Path
             Keyring(cluster="east", clock=clock, file=str(tmp_path / "none"))
 
     run(main)
+
+
+def test_a_file_that_was_away_and_comes_back_as_it_was_encrypts_again(tmp_path: Path) -> None:
+    file, aside = tmp_path / "keys", tmp_path / "aside"
+    write(file, OLD)
+
+    async def main(clock: VirtualClock) -> None:
+        ring = Keyring(cluster="east", clock=clock, file=str(file))
+        for _ in range(2):
+            file.rename(aside)
+            await clock.sleep(2)
+            with pytest.raises(UsageError, match="No such file"):
+                ring.closing()
+            aside.rename(file)
+            await clock.sleep(2)
+            assert ring.closing().encrypts
+
+    run(main)
+
+
+def test_a_new_key_is_noticed_in_a_file_in_somebodys_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / "keys", OLD)
+
+    async def main(clock: VirtualClock) -> None:
+        ring = Keyring(cluster="east", clock=clock, file="~/keys")
+        write(tmp_path / "keys", NEW, OLD)
+        await clock.sleep(2)
+        assert ring.closing().close(SOMETHING, uid="u-1").form.endswith(NEW.fingerprint)
+        with pytest.raises(UsageError, match="give its whole path"):
+            Keyring(cluster="east", clock=clock, file="~nobody-of-that-name/keys")
+
+    run(main)

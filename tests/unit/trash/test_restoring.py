@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from skoupa.cli.restoring.restoring import Piece, Restoring
+from skoupa.cli.restoring.pieces import Piece
+from skoupa.cli.restoring.restoring import Restoring
 from skoupa.errors import Disconnected, SkoupaError
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS

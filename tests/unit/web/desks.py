@@ -23,7 +23,7 @@ from skoupa.kube.transport import Request, Response, Stream
 from skoupa.ledger.rows import Entry
 from skoupa.ledger.sqlite import SqliteStore
 from skoupa.ledger.store import Finish, Intent, Store
-from skoupa.ledger.trash.contents import Kept, packed
+from skoupa.ledger.trash.contents import Kept, NotKept, packed
 from skoupa.ledger.trash.sealing import Key, Seal
 from skoupa.report.endpoints import listening
 from skoupa.report.log import Log
@@ -122,12 +122,20 @@ class Office:
     def reviews(self) -> int:
         return int(self.cluster.statistics()["requests"].get("review", 0))
 
-    async def went(self, *, keys: tuple[Key, ...] = (), along: tuple[str, ...] = (), **fields: Any) -> Entry:
+    async def went(
+        self,
+        *,
+        keys: tuple[Key, ...] = (),
+        along: tuple[str, ...] = (),
+        gaps: tuple[NotKept | str, ...] = (),
+        **fields: Any,
+    ) -> Entry:
         """A row of something deleted, kept in the trash with Secrets of these names that went along."""
         where = {"kind": "ConfigMap", "resource": "configmaps", "api_version": "v1", **fields}
         made = entry(**where)
         seal = Seal(cluster=CLUSTER, keys=keys)
-        parts = [_kept(made.resource, made.namespace, made.name, uid=made.uid)]
+        own = _kept(made.resource, made.namespace, made.name, uid=made.uid)
+        parts = [msgspec.structs.replace(own, gaps=gaps)]
         inside = made.name if made.resource == NAMESPACES.qualified else made.namespace
         parts += [_kept("secrets", inside, name, uid=f"{made.uid}-{name}") for name in along]
         bodies = [

@@ -27,6 +27,7 @@ from skoupa.errors import (
 from skoupa.kube.resources import NAMESPACES
 from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.store import Wish
+from skoupa.ledger.trash.contents import NotKept
 from skoupa.ledger.trash.sealing import Key
 from skoupa.report.log import Log
 from skoupa.settings import Settings
@@ -257,6 +258,39 @@ async def test_bodies_are_opened_there_and_what_went_along_is_shown_kind_by_kind
             assert own.unseen == 2
         with pytest.raises(Forbidden, match="ben may not get configmaps in shop"):
             await office.asked_by(BEN).kept(made)
+
+
+async def test_what_is_not_kept_is_named_to_who_may_read_it_and_counted_for_others(tmp_path: Path) -> None:
+    gaps = (
+        NotKept(what="secrets/shop/root goes along", why="too large", resource="secrets", namespace="shop"),
+        NotKept(why="no permission to list them", resource="secrets", namespace="shop"),
+        NotKept(why="no permission to list them", resource="configmaps", namespace="shop"),
+        NotKept(what="configmaps/far that may go along", why="no answer", resource="configmaps"),
+        NotKept(what="kinds of metrics.example/v1 that may go along", why="the service is down"),
+        # Of a release that did not write beside it whom it names.
+        "secrets/shop/old goes along: too large",
+    )
+    hers = (
+        "kinds of metrics.example/v1 that may go along: the service is down",
+        "configmaps that may go along: no permission to list them",
+    )
+    async with open_office(tmp_path) as office:
+        made = await office.went(name="a", along=("s1",), gaps=gaps)
+        [own] = (await office.asked_by(ANNA).kept([made]))[made.id]
+        assert own.unknown == (
+            *hers,
+            "4 remarks on what went along, of kinds that you may not read",
+            "1 object that went along, of a kind that you may not read",
+        )
+        assert own.unseen == 1
+        [own, _] = (await office.asked_by(ADMIN).kept([made]))[made.id]
+        assert own.unknown == (
+            "secrets/shop/root goes along: too large",
+            "configmaps/far that may go along: no answer",
+            "kinds of metrics.example/v1 that may go along: the service is down",
+            "configmaps, secrets that may go along: no permission to list them",
+            "1 remark on what went along, of a kind that you may not read",
+        )
 
 
 async def test_bodies_end_with_the_reason_when_it_can_not_be_asked_any_more_who_may_see_them(

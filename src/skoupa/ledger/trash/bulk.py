@@ -91,7 +91,7 @@ class Reader:
         return len(self._ready) - before
 
     async def read(self, row: Row, patience: Patience) -> bytes | None:
-        """None: it is gone, or another one has its name by now."""
+        """None: it is gone or on its way, or another one has its name by now."""
         uid = uid_text(row.uid)
         ready = self._take((uid, row.resource_version))
         if ready is not None:
@@ -100,7 +100,11 @@ class Reader:
             found = await self._alone.read(row.resource, row.name, namespace=row.namespace, patience=patience)
         except NotFound:
             return None
-        return self._pack(row.resource, found) if found["metadata"]["uid"] == uid else None
+        metadata = found["metadata"]
+        # Of one that is on its way, what goes along may be gone already: what an earlier try kept of it is more.
+        if metadata["uid"] != uid or metadata.get("deletionTimestamp"):
+            return None
+        return self._pack(row.resource, found)
 
     async def _read_some(self, resource: Resource, scope: Scope, rows: list[Row]) -> None:
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -28,12 +28,24 @@ _COPY: Final = "applied"
 _IN_GO: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 
+class NotKept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that went along, or may have, and is not kept: `what`, or anything of the kind `resource`.
+
+    Its name and kind are for those who may read that kind in `namespace`; one without a kind names nobody.
+    """
+
+    what: str = ""
+    why: str
+    resource: str = ""
+    namespace: str = ""
+
+
 class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """One object. `resource` is its kind as kubectl shows it, `uid` the one that it had.
 
     `manifest` is None where it could not be kept, and `missing` says why. `withheld` are the keys of a Secret whose
-    values were not kept, `left_out` its annotations likewise. `unknown` says what else went that nobody looked at,
-    `unseen` how many objects went along that whoever is shown this may not see.
+    values were not kept, `left_out` its annotations likewise. `gaps` say what else went that is not kept, as sentences
+    where whoever is shown this may know them all. `unseen` is how many objects went along that they may not see.
     """
 
     api_version: str
@@ -47,7 +59,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename
     missing: str = ""
     withheld: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
+    gaps: tuple[NotKept | str, ...] = msgspec.field(default=(), name="unknown")
     unseen: int = 0
 
     @property
@@ -55,9 +67,28 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename
         """What it is called beside what it went with."""
         return "/".join(text for text in (self.resource, self.namespace, self.name) if text)
 
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        return sentences(self.gaps)
+
 
 _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder(Kept)
+
+
+def sentences(gaps: Iterable[NotKept | str]) -> tuple[str, ...]:
+    """Kinds that could not be read for the same reason are named together."""
+    kinds: dict[str, set[str]] = {}
+    others: list[str] = []
+    for gap in gaps:
+        if isinstance(gap, str):
+            others.append(gap)
+        elif gap.what:
+            others.append(f"{gap.what}: {gap.why}")
+        else:
+            kinds.setdefault(gap.why, set()).add(gap.resource)
+    together = (f"{', '.join(sorted(which))} that may go along: {why}" for why, which in kinds.items())
+    return (*others, *together)
 
 
 def packed(kept: Kept) -> bytes:

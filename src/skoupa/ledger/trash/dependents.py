@@ -21,11 +21,12 @@ from skoupa.errors import NotFound, SkoupaError
 from skoupa.facts.rows import Row, uid_text
 from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.kube.client import Client
-from skoupa.kube.kinds import Discovery
+from skoupa.kube.kinds import Discovery, Gap
 from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
 from skoupa.ledger.trash.bulk import PAGE, Alone
+from skoupa.ledger.trash.contents import NotKept
 from skoupa.ledger.trash.kinds import may_own
 from skoupa.ledger.trash.looking import Look, Looks, Owned, why_unread
 from skoupa.ledger.trash.manifests import comes_back
@@ -44,13 +45,6 @@ _OLD_SECONDS: Final = 2.0
 class Along(msgspec.Struct, frozen=True):
     resource: Resource
     found: dict[str, Any]
-
-
-class Unread(msgspec.Struct, frozen=True):
-    """Something of `what` may go along, and could not be read."""
-
-    what: str
-    why: str
 
 
 class Dependents:
@@ -77,14 +71,14 @@ class Dependents:
         self._inside_patience = Patience(client, seconds=_INSIDE_SECONDS)
         self._containers = asyncio.Semaphore(_CONTAINERS_AT_A_TIME)
 
-    async def of(self, row: Row, claim: Claim) -> AsyncGenerator[Along | Unread, None]:
+    async def of(self, row: Row, claim: Claim) -> AsyncGenerator[Along | NotKept, None]:
         """In no order; each object once."""
         if is_namespace(row):
             async with self._containers:
                 async for one in self._inside(self._kinds(namespaced=True), Scope(namespace=row.name)):
                     yield one
             for gap in self._discovery().gaps:
-                yield Unread(f"kinds of {gap.where}", gap.why)
+                yield _unheard_of(gap)
         elif is_definition(row):
             kinds = [resource for resource in self._kinds() if resource.qualified == row.name]
             async with self._containers:
@@ -104,8 +98,7 @@ class Dependents:
             and resource.may("list", "create", "delete")
         ]
 
-    async def _inside(self, kinds: list[Resource], scope: Scope) -> AsyncGenerator[Along | Unread, None]:
-        unread: dict[str, str] = {}
+    async def _inside(self, kinds: list[Resource], scope: Scope) -> AsyncGenerator[Along | NotKept, None]:
         for resource in kinds:
             seen: set[str] = set()
             whole = pages(self._inside_patience.client, resource, WHOLE, scope=scope, page_size=PAGE)
@@ -113,7 +106,11 @@ class Dependents:
                 async with aclosing(self._inside_patience.pages(resource.qualified, whole)) as listing:
                     async for page in listing:
                         for bad in page.undecodable:
-                            yield Unread(resource.qualified, f"{bad.name}: {bad.why}")
+                            yield NotKept(
+                                why=f"{bad.name}: {bad.why}",
+                                resource=resource.qualified,
+                                namespace=scope.namespace,
+                            )
                         for found in page.items:
                             uid = str(found["metadata"].get("uid", ""))
                             # A list that began anew shows some of them again.
@@ -127,24 +124,24 @@ class Dependents:
                 # The kind went a moment ago.
                 continue
             except SkoupaError as error:
-                unread[resource.qualified] = why_unread(error)
-        for one in grouped(unread):
-            yield one
+                yield NotKept(why=why_unread(error), resource=resource.qualified, namespace=scope.namespace)
 
-    async def _owned(self, row: Row) -> AsyncGenerator[Along | Unread, None]:
+    async def _owned(self, row: Row) -> AsyncGenerator[Along | NotKept, None]:
         kinds = self._kinds(namespaced=True if row.namespace else None)
         # Creation times are whole seconds.
         look = await self._looks.at(row.namespace, kinds, since=row.created + 1)
         age = self._clock.monotonic() - look.start
         if age > _OLD_SECONDS:
-            yield Unread(
-                f"what was made in the last {math.ceil(age)} seconds", "the look around was before that"
+            yield NotKept(
+                what=f"what was made in the last {math.ceil(age)} seconds that may go along",
+                why="the look around was before that",
             )
-        for unread in grouped(look.unread):
-            yield unread
+        for kind, why in look.unread.items():
+            yield NotKept(why=why, resource=kind, namespace=row.namespace)
         for gap in self._discovery().gaps:
-            yield Unread(f"kinds of {gap.where}", gap.why)
+            yield _unheard_of(gap)
         for one in _going(uid_text(row.uid), look):
+            kind = one.resource.qualified
             try:
                 found = await self._alone.read(
                     one.resource, one.name, namespace=one.namespace, patience=self._along
@@ -152,13 +149,21 @@ class Dependents:
             except NotFound:
                 continue
             except SkoupaError as error:
-                yield Unread(f"{one.resource.qualified}/{one.name}", why_unread(error))
+                yield NotKept(
+                    what=f"{kind}/{one.name} that may go along",
+                    why=why_unread(error),
+                    resource=kind,
+                    namespace=one.namespace,
+                )
                 continue
-            kind = one.resource.qualified
             if found["metadata"]["uid"] == one.uid and not comes_back(
                 {"kind": one.resource.kind, **found}, kind
             ):
                 yield Along(one.resource, found)
+
+
+def _unheard_of(gap: Gap) -> NotKept:
+    return NotKept(what=f"kinds of {gap.where} that may go along", why=gap.why)
 
 
 def _going(uid: str, look: Look) -> Iterator[Owned]:
@@ -174,11 +179,3 @@ def _going(uid: str, look: Look) -> Iterator[Owned]:
             ahead.append(one.uid)
             if not one.made_again:
                 yield one
-
-
-def grouped(unread: dict[str, str]) -> Iterator[Unread]:
-    """Kinds that could not be read for the same reason are named together."""
-    kinds: dict[str, list[str]] = {}
-    for kind, why in unread.items():
-        kinds.setdefault(why, []).append(kind)
-    return (Unread(", ".join(sorted(which)), why) for why, which in kinds.items())

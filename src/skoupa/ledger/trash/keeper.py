@@ -18,10 +18,10 @@ from skoupa.facts.rows import Row, uid_text
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
-from skoupa.ledger.rows import Body, Unkept
+from skoupa.ledger.rows import FOUND_GONE, Body, Unkept
 from skoupa.ledger.trash.bulk import Reader, why_not
-from skoupa.ledger.trash.contents import kept_of, packed, unpacked
-from skoupa.ledger.trash.dependents import Dependents, Unread
+from skoupa.ledger.trash.contents import NotKept, kept_of, packed, unpacked
+from skoupa.ledger.trash.dependents import Dependents
 from skoupa.ledger.trash.kinds import has_data
 from skoupa.ledger.trash.patience import Patience
 from skoupa.ledger.trash.sealing import Seal
@@ -31,6 +31,7 @@ from skoupa.model.verdicts import Claim, Hold
 OnFailure = Literal["hold-data", "hold", "continue"]
 
 NOT_IN_TRASH: Final = "not-in-trash"
+_TOO_MUCH: Final = "more goes along than is kept of one deletion"
 _TRY_AGAIN_SECONDS: Final = 45.0
 # For a page of a list that others can do without, and for the object itself.
 _LIST_SECONDS: Final = 5.0
@@ -85,7 +86,7 @@ class Keeper:
         await self._reader.prepare((row for row in rows if self._keeps(row.resource)), labels=labels)
 
     async def keep(self, row: Row, claim: Claim) -> tuple[Body, ...] | Unkept | Hold:
-        """What to write with the intent; empty: its kind is not kept, or it is gone already."""
+        """What to write with the intent; empty: its kind is not kept."""
         if not self._keeps(row.resource):
             return ()
         try:
@@ -97,7 +98,7 @@ class Keeper:
         try:
             own = await self._own(row)
             if own is None:
-                return ()
+                return Unkept(FOUND_GONE)
             if len(own) > self._keeping.object_bytes:
                 return self._failed(row, _too_large(own, self._keeping.object_bytes))
             return await self._with_dependents(row, claim, own, seal)
@@ -112,31 +113,41 @@ class Keeper:
     ) -> tuple[Body, ...] | Hold:
         uid = uid_text(row.uid)
         parts: dict[str, Body] = {}
-        unknown: list[str] = []
+        gaps: list[NotKept] = []
         room = self._keeping.together_bytes - len(own)
         async with aclosing(self._dependents.of(row, claim)) as going:
             async for one in going:
-                if isinstance(one, Unread):
-                    unknown.append(f"{one.what} that may go along: {one.why}")
+                if isinstance(one, NotKept):
+                    gaps.append(one)
                     continue
                 if not self._keeps(one.resource):
                     continue
                 kept = kept_of(one.found, one.resource, with_values=self._encrypts)
                 data = packed(kept)
+                # What goes along is lost as well as what takes it along: either may be of a kind that has to be kept.
+                holds = self._holds(row.resource) or self._holds(one.resource)
                 if len(data) > self._keeping.object_bytes:
-                    unknown.append(f"{kept.part} goes along: {_too_large(data, self._keeping.object_bytes)}")
+                    large = NotKept(
+                        what=f"{kept.part} goes along",
+                        why=_too_large(data, self._keeping.object_bytes),
+                        resource=kept.resource,
+                        namespace=kept.namespace,
+                    )
+                    if holds:
+                        return self._hold(f"{large.what}: {large.why}")
+                    gaps.append(large)
                 elif len(data) > room or len(parts) >= self._keeping.parts:
-                    why = f"more goes along than is kept of one deletion: {_most(self._keeping)}"
-                    if self._holds(row.resource):
-                        return self._hold(why)
-                    unknown.append(why)
+                    too_much = NotKept(what=_TOO_MUCH, why=_most(self._keeping))
+                    if holds:
+                        return self._hold(f"{too_much.what}: {too_much.why}")
+                    gaps.append(too_much)
                     break
                 else:
                     room -= len(data)
                     # Closed at once: compressed it takes a fraction of the memory.
                     parts[kept.part] = seal.close(data, uid=uid, part=kept.part)
-        if unknown:
-            own = packed(msgspec.structs.replace(unpacked(own), unknown=tuple(unknown)))
+        if gaps:
+            own = packed(msgspec.structs.replace(unpacked(own), gaps=tuple(gaps)))
         return (seal.close(own, uid=uid), *parts.values())
 
     def _failed(self, row: Row, why: str) -> Unkept | Hold:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from skoupa.clock import Clock
 from skoupa.errors import UsageError
 from skoupa.kube.login.stamps import Stamps
-from skoupa.ledger.trash.sealing import Seal, read_keys
+from skoupa.ledger.trash.sealing import Seal, key_path, read_keys
 
 
 class Keyring:
@@ -18,7 +18,9 @@ class Keyring:
     def __init__(self, *, cluster: str, clock: Clock, file: str = "", variable: str = "") -> None:
         self._cluster = cluster
         self._file = file
-        self._stamps = Stamps((file,), clock=clock)
+        self._path = str(key_path(file)) if file else ""
+        self._clock = clock
+        self._stamps = self._new_stamps()
         self._error: UsageError | None = None
         self._stamps.changed()
         self._seal = Seal(cluster=cluster, keys=read_keys(file=file, variable=variable))
@@ -41,7 +43,14 @@ class Keyring:
         try:
             self._seal = Seal(cluster=self._cluster, keys=read_keys(file=self._file))
         except UsageError as error:
+            if self._error is None:
+                # It may come back as it was, which is no change: until it can be read it is tried at each look.
+                self._stamps = self._new_stamps()
+                self._stamps.changed()
             self._error = error
         else:
             self._error = None
             self._stamps.accept()
+
+    def _new_stamps(self) -> Stamps:
+        return Stamps((self._path,), clock=self._clock)

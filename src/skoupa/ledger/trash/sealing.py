@@ -106,6 +106,15 @@ class Seal:
         return _encoder.encode((self._cluster, uid, part, form))
 
 
+def key_path(file: str) -> Path:
+    try:
+        return Path(file).expanduser()
+    except RuntimeError as error:  # whose home it is can't be found out
+        raise UsageError(
+            f"the key file {file} can't be found: {error}", advice="give its whole path"
+        ) from error
+
+
 def read_keys(
     *, file: str = "", variable: str = "", environ: Mapping[str, str] = os.environ
 ) -> tuple[Key, ...]:
@@ -114,7 +123,7 @@ def read_keys(
         raise UsageError("keys from a file and from a variable can't go together", advice="give one of them")
     if file:
         try:
-            text = Path(file).expanduser().read_text(encoding="ascii")
+            text = key_path(file).read_text(encoding="ascii")
         except OSError as error:
             raise UsageError(
                 f"the key file {file} can't be read: {error.strerror}", advice=_SPELLING
