@@ -8,8 +8,8 @@ time. What was granted is written down, and after a restart the ledger tells how
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -24,9 +24,10 @@ from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.judge.judge import Judge
 from skoupa.kinds.brake import Scope
 from skoupa.kinds.brake_reading import Brake
-from skoupa.model.verdicts import Claim
-from skoupa.sweep.ceilings import HOUR, Allowance, Ceilings, Going, Grant, Span, Whose
-from skoupa.sweep.gate import rule_of
+from skoupa.model.verdicts import Claim, Verdict
+from skoupa.sweep.allowances import Allowance, Grant, Span, Whose
+from skoupa.sweep.ceilings import HOUR, Ceilings, Going, is_for
+from skoupa.sweep.gate import going, rule_of
 
 ALLOWED_SECONDS: Final = 3600.0
 # Judging very many at once would stop everything else for a while.
@@ -104,9 +105,10 @@ class Releases:
         if known is None:
             return
         self._given, self._grants = list(known.given), list(known.grants)
-        self._ceilings.allowances = {
-            left.whose: Allowance(number=left.number, until=left.until) for left in known.left
-        }
+        parts: defaultdict[Whose, list[tuple[int, float]]] = defaultdict(list)
+        for left in known.left:
+            parts[left.whose].append((left.number, left.until))
+        self._ceilings.allowances = {whose: Allowance(found) for whose, found in parts.items()}
         self._written = self._present()
 
     def since(self) -> float:
@@ -119,9 +121,10 @@ class Releases:
         self._ceilings.rebuild(gone, self._fresh_grants())
         granted = {grant.whose for grant in self._grants}
         found = self._ceilings.allowances
-        for whose in list(found):
+        now = self._clock.now()
+        for whose, allowance in found.items():
             # What was used without a ledger is only written here.
-            found[whose].number = min(found[whose].number, written[whose].number if whose in written else 0)
+            allowance.lower(written[whose].left(now) if whose in written else 0, now)
         for whose, left in written.items():
             if whose not in granted:
                 found[whose] = left
@@ -179,19 +182,7 @@ class Releases:
 
     async def _grant(self, weights: Mapping[Whose, int], *, given: str = "") -> None:
         grants = self._granting(weights)
-        planned = self._present()
-        planned.left += (
-            Left(
-                span=grant.span,
-                name=grant.name,
-                kind=grant.kind,
-                mechanism=grant.mechanism,
-                number=grant.number,
-                until=grant.until,
-            )
-            for grant in grants
-        )
-        planned.grants += grants
+        planned = self._present(and_then=grants)
         planned.given = [*self._given, *([given] if given else [])][-_REMEMBERED:]
         # Before it counts: once the Brake is gone nobody could tell what it held.
         await self._put(ALLOWANCES, planned)
@@ -217,22 +208,21 @@ class Releases:
         now = self._clock.now()
         return [grant for grant in self._grants if grant.until + HOUR > now][-_REMEMBERED:]
 
-    def _present(self) -> Allowances:
+    def _present(self, *, and_then: Sequence[Grant] = ()) -> Allowances:
+        """As it is now, or would be with these."""
         now = self._clock.now()
+        found = {
+            whose: Allowance(one.parts) for whose, one in self._ceilings.allowances.items() if one.left(now)
+        }
+        for grant in and_then:
+            found.setdefault(grant.whose, Allowance()).grant(grant.number, until=grant.until, now=now)
         left = [
-            Left(
-                span=span,
-                name=name,
-                kind=kind,
-                mechanism=mechanism,
-                number=allowance.number,
-                until=allowance.until,
-            )
-            for (span, name, kind, mechanism), allowance in self._ceilings.allowances.items()
-            if allowance.number and allowance.until > now
+            Left(span=span, name=name, kind=kind, mechanism=mechanism, number=number, until=until)
+            for (span, name, kind, mechanism), allowance in found.items()
+            for number, until in allowance.parts
         ]
         self._grants = self._fresh_grants()
-        return Allowances(given=list(self._given), left=left, grants=list(self._grants))
+        return Allowances(given=list(self._given), left=left, grants=[*self._grants, *and_then])
 
     async def _put(self, key: str, value: Any) -> None:
         try:
@@ -242,31 +232,46 @@ class Releases:
             return
 
     async def _count(self, brake: Brake, code: str, over: set[str]) -> tuple[int, Counter[Whose]]:
-        """How many objects wait for nothing but this Brake, and how much they weigh, by what they are."""
+        """How many objects wait for nothing but this Brake, and how much is to be allowed, by what they are.
+
+        What was released before and is still there is in it, as far as it is allowed yet: both go now.
+        """
         held = 0
         weights: Counter[Whose] = Counter()
+        free: Counter[Going] = Counter()
         for number, row in enumerate(list(self._store)):
             if number % _ROWS_AT_ONCE == _ROWS_AT_ONCE - 1:
                 await self._clock.sleep(0)
-            claim = self._waiting(row, brake, code, over)
-            if claim is not None:
+            verdict = self._due(row)
+            if verdict is None:
+                continue
+            claim = verdict.claims[0]
+            if not verdict.holds:
+                free[going(row, claim)] += 1
+            elif _waits(verdict, brake, code, over):
                 held += 1
                 inside = await self._weigh(row) if is_namespace(row) or is_definition(row) else 0
                 weights[_whose(brake.scope, row, claim)] += 1 + inside
+        for whose in weights:
+            others = sum(number for one, number in free.items() if is_for(whose, one))
+            weights[whose] += min(others, self._ceilings.allowed(whose))
         return held, weights
 
-    def _waiting(self, row: Row, brake: Brake, code: str, over: set[str]) -> Claim | None:
-        """The Claim on what waits for nothing but this Brake, and those that are over."""
+    def _due(self, row: Row) -> Verdict | None:
         now = self._clock.now()
         due = self._judge.due(row, now)
         if due is None or due > now or row.deleted_at:
             return None
         verdict = self._judge.verdict(row, now)
-        holds = [hold for hold in verdict.holds if holding(hold) not in over]
-        waits = bool(holds) and all(
-            hold.reason.code == code if code else holding(hold) == brake.name for hold in holds
-        )
-        return verdict.claims[0] if waits else None
+        return verdict if verdict.claims else None
+
+
+def _waits(verdict: Verdict, brake: Brake, code: str, over: set[str]) -> bool:
+    """For nothing but this Brake, and those that are over."""
+    holds = [hold for hold in verdict.holds if holding(hold) not in over]
+    return bool(holds) and all(
+        hold.reason.code == code if code else holding(hold) == brake.name for hold in holds
+    )
 
 
 def _whose(scope: Scope, row: Row, claim: Claim) -> Whose:

@@ -9,19 +9,16 @@ before a restart uses up the allowances of that time, just as it did then.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from skoupa.clock import Clock
+from skoupa.sweep.allowances import Allowance, Grant, Span, Whose
 
-Span = Literal["all", "namespace", "rule"]
 Key = tuple[Span, str]
-# Whose an allowance is: a scope of the ceilings and, where it is only for them, a kind and a mechanism.
-Whose = tuple[Span, str, str, str]
 MINUTE: Final = 60
 HOUR: Final = 3600
 
@@ -70,29 +67,6 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     allowed_by: Whose | None = None
 
 
-class Allowance(msgspec.Struct, kw_only=True):
-    """So many more of a scope may pass, until then (seconds since the epoch)."""
-
-    number: int
-    until: float
-
-
-class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """So many were allowed `at` that time: what an allowance began with."""
-
-    span: Span
-    name: str
-    kind: str = ""
-    mechanism: str = ""
-    number: int
-    at: float
-    until: float
-
-    @property
-    def whose(self) -> Whose:
-        return self.span, self.name, self.kind, self.mechanism
-
-
 class Ceilings:
     def __init__(self, clock: Clock, ceilings: Iterable[Ceiling]) -> None:
         self._clock = clock
@@ -134,29 +108,30 @@ class Ceilings:
 
     def allows(self, key: Key, weight: int) -> bool:
         """Whether somebody released so much of this scope on purpose."""
-        left = self.allowances.get((*key, "", ""))
-        return left is not None and left.until > self._clock.now() and left.number >= weight
+        return self.allowed((*key, "", "")) >= weight
+
+    def allowed(self, whose: Whose) -> int:
+        """How much is left of what was released."""
+        found = self.allowances.get(whose)
+        return found.left(self._clock.now()) if found is not None else 0
 
     def give_back(self, reservation: Reservation) -> None:
         """Nothing went: the next may go instead."""
         going = reservation.going
         if reservation.allowed_by is not None:
-            left = self.allowances.get(reservation.allowed_by)
-            if left is not None:
-                left.number += going.weight
+            found = self.allowances.get(reservation.allowed_by)
+            if found is not None:
+                found.give_back(going.weight, self._clock.now())
             return
         for key in going.scopes():
             window = self._windows.get(key)
             if window is not None:
                 window.take_back(reservation.second, going.weight)
 
-    def allow(
-        self, key: Key, number: int, *, until: float = math.inf, kind: str = "", mechanism: str = ""
-    ) -> None:
-        """Lets so many more of this scope pass without counting them."""
-        known = self.allowances.setdefault((*key, kind, mechanism), Allowance(number=0, until=until))
-        known.number += number
-        known.until = max(known.until, until)
+    def grant(self, grant: Grant) -> None:
+        """Lets so many of this scope pass without counting them."""
+        found = self.allowances.setdefault(grant.whose, Allowance())
+        found.grant(grant.number, until=grant.until, now=grant.at)
 
     def rebuild(self, gone: Iterable[tuple[float, Going]], grants: Iterable[Grant] = ()) -> None:
         """Counts what went before this process began, or led; what was counted here is part of it.
@@ -173,25 +148,15 @@ class Ceilings:
         for grant in ahead:
             self.grant(grant)
 
-    def grant(self, grant: Grant) -> None:
-        self.allow(
-            (grant.span, grant.name),
-            grant.number,
-            until=grant.until,
-            kind=grant.kind,
-            mechanism=grant.mechanism,
-        )
-
     def _gone(self, ceiling: Ceiling, name: str, second: int) -> int:
         window = self._windows.get((ceiling.span, name))
         return window.within(second, ceiling.seconds) if window is not None else 0
 
     def _take_allowance(self, going: Going, now: float) -> Whose | None:
-        for whose, left in list(self.allowances.items()):
-            if left.until <= now:
+        for whose, found in list(self.allowances.items()):
+            if not found.left(now):
                 del self.allowances[whose]
-            elif left.number >= going.weight and _is_for(whose, going):
-                left.number -= going.weight
+            elif is_for(whose, going) and found.take(going.weight, now):
                 return whose
         return None
 
@@ -210,7 +175,8 @@ class Ceilings:
             self._windows = {key: window for key, window in self._windows.items() if window.newest >= before}
 
 
-def _is_for(whose: Whose, going: Going) -> bool:
+def is_for(whose: Whose, going: Going) -> bool:
+    """Whether such an allowance lets it pass."""
     span, name, kind, mechanism = whose
     return (
         (span == "all" or name == (going.namespace if span == "namespace" else going.rule))

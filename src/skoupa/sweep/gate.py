@@ -64,7 +64,12 @@ class Gate:
         return place.going.weight if place is not None else 1
 
     def left(self, row: Row, outcome: str) -> None:
-        """What became of it; `gone` is what somebody else deleted, unless an earlier try of ours did."""
+        """What became of it; `gone` is what somebody else deleted, unless an earlier try of ours did.
+
+        That it stays, by what is known, says nothing of an earlier try to which no answer came.
+        """
+        if outcome == "stays" and row.uid in self._open:
+            return
         place = self._places.pop(row.uid, None)
         unsure = row.uid in self._open
         self._open.discard(row.uid)

@@ -54,6 +54,8 @@ class Record:
         self.read_ahead: Callable[[Sequence[Row]], Awaitable[None]] = _not_ahead
         # How many objects it counts for, as the ceilings do.
         self.weight: Callable[[Uid], int] = lambda _: 1
+        # Whether nobody knows what became of an earlier delete of it.
+        self.is_open: Callable[[Uid], bool] = lambda _: False
         self._ids = Ids(clock)
         # Whether something was held since somebody last asked, however short the ledger was away.
         self.held = False
@@ -74,7 +76,7 @@ class Record:
         entry = self._entry(row, (claim,), ())
         if isinstance(bodies, Unkept):
             entry, bodies = msgspec.structs.replace(entry, unkept=error_text(bodies.why)), ()
-        await self.journal.intend([Intent(entry=entry, bodies=bodies)])
+        await self.journal.intend([Intent(entry=entry, bodies=bodies, open_before=self.is_open(row.uid))])
         return None
 
     def finished(self, row: Row, outcome: str) -> None:

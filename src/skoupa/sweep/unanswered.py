@@ -2,12 +2,15 @@
 
 Their rows in the ledger stay open, as after a crash, and so does the place under the ceilings of those without an
 answer. An object that is then found to be gone went by us, most likely: that is told, and recorded as what it is. What
-the feeds do not show any more may only have lost its label, so it is looked for before anything is said.
+the feeds do not show any more may only have lost its label, so it is looked for before anything is said; while it is
+terminating, it is looked for again until it is gone. What is still there when no server can be at it any more was not
+deleted: whoever deletes it later is somebody else.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
@@ -18,24 +21,41 @@ from skoupa.errors import ApiError, Disconnected, ServerFailure, SkoupaError, Ti
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.kube.backoff import Backoff
+from skoupa.kube.resources import Resource
 from skoupa.model.verdicts import Claim
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
 
 # A webhook that could not be asked has not let anything through.
 _BEFORE_IT_WAS_DONE: Final = "failed calling webhook"
+LOOK_SECONDS: Final = 5.0
+# A server ends a request after a minute.
+SETTLED_SECONDS: Final = 70.0
+# How soon one that is terminating is looked for again, and how seldom at last.
+LINGER_SECONDS: Final = 30.0
+LINGER_SECONDS_AT_LAST: Final = 3600.0
 
 
 class _Sent(msgspec.Struct, frozen=True):
-    """`claim` is None where the server took the delete: then only its end is of interest."""
+    """`claim` is None where the server took the delete: then only its end is of interest. `at` is when the last try failed."""
 
     row: Row
     claim: Claim | None = None
+    at: float = math.inf
+
+
+class _Lingering(msgspec.Struct, frozen=True):
+    """On its way out, and no feed will tell its end: it is looked for at that time, and the next time after so long."""
+
+    sent: _Sent
+    at: float
+    wait: float
 
 
 class Unanswered:
     """`look` finds the object as it is now; None: it is gone. `on_deleted` hears what went after all.
 
+    `under_way`: another try is out, and how that ends is told by whoever sent it.
     `standing_by`: another replica leads by now, and finds out by itself.
     """
 
@@ -48,8 +68,10 @@ class Unanswered:
         report: Report,
         standing_by: Callable[[], bool],
         on_deleted: Callable[[Row, float], None],
+        under_way: Callable[[Uid], bool] = lambda _: False,
     ) -> None:
         self._look = look
+        self._under_way = under_way
         self._clock = clock
         self._record = record
         self._report = report
@@ -57,6 +79,9 @@ class Unanswered:
         self._on_deleted = on_deleted
         self._sent: dict[Uid, _Sent] = {}
         self._departed: dict[Uid, _Sent] = {}
+        # Seen to leave while another try was out.
+        self._leaving: set[Uid] = set()
+        self._lingering: dict[Uid, _Lingering] = {}
         self._news = asyncio.Event()
 
     def __contains__(self, uid: Uid) -> bool:
@@ -70,8 +95,12 @@ class Unanswered:
             self._record.failed(row, error.message)
             return
         self._record.unanswered(row, error.message)
+        self._forget(row.uid)
         if known:
-            self._sent[row.uid] = _Sent(row, claim)
+            self._sent[row.uid] = _Sent(row, claim, self._clock.monotonic())
+            if len(self._sent) == 1:
+                # Whoever follows has to know when to look.
+                self._news.set()
         else:
             self._depart(_Sent(row, claim))
 
@@ -79,22 +108,27 @@ class Unanswered:
         """Something came in between, and this time nothing was sent."""
         if row.uid in self:
             self._record.unanswered(row, why)
+            if row.uid in self._leaving:
+                self._depart(self._sent[row.uid])
+                self._forget(row.uid)
         else:
             self._record.failed(row, why)
 
     def gone(self, row: Row, claim: Claim) -> None:
         """After a delete without an answer it is not there any more."""
-        self._sent.pop(row.uid, None)
+        self._forget(row.uid)
         now = self._clock.now()
         self._record.gone_unanswered(row)
         self._on_deleted(row, now)
         self._report.deleted(row, claim, at=now, terminating=False)
 
-    def answered(self, row: Row, *, terminating: bool) -> None:
-        """The server took its delete."""
-        self._sent.pop(row.uid, None)
-        if terminating:
+    def answered(self, row: Row, *, terminating: bool, known: bool = True) -> None:
+        """The server took its delete; `known`: the feeds still show the object."""
+        self._forget(row.uid)
+        if terminating and known:
             self._sent[row.uid] = _Sent(row)
+        elif terminating:
+            self._depart(_Sent(row))
 
     def learn(self, deltas: Iterable[Delta]) -> None:
         if not self._sent:
@@ -103,11 +137,18 @@ class Unanswered:
             if delta.before is None:
                 continue
             sent = self._sent.get(delta.before.uid)
-            if sent is not None and delta.after is None:
+            if sent is not None and sent.claim is not None and self._under_way(delta.before.uid):
+                if delta.after is None:
+                    self._leaving.add(delta.before.uid)
+            elif sent is not None and delta.after is None:
                 del self._sent[delta.before.uid]
                 self._left(sent, unfollowed=delta.unfollowed)
             elif sent is not None and delta.after is not None and delta.after.deleted_at:
                 self._taken(sent)
+
+    def _forget(self, uid: Uid) -> None:
+        self._sent.pop(uid, None)
+        self._leaving.discard(uid)
 
     def _left(self, sent: _Sent, *, unfollowed: bool) -> None:
         if sent.claim is None and not unfollowed and not self._standing_by():
@@ -124,47 +165,100 @@ class Unanswered:
         if sent.claim is None:
             return
         self.answered(sent.row, terminating=True)
+        self._tell_taken(sent.row, sent.claim)
+
+    def _tell_taken(self, row: Row, claim: Claim) -> None:
         if not self._standing_by():
             now = self._clock.now()
-            self._record.finished(sent.row, "terminating")
-            self._on_deleted(sent.row, now)
-            self._report.deleted(sent.row, sent.claim, at=now, terminating=True)
+            self._record.finished(row, "terminating")
+            self._on_deleted(row, now)
+            self._report.deleted(row, claim, at=now, terminating=True)
 
     async def follow(self) -> None:
-        """Looks for what the feeds do not show any more, until it is found or known to be gone."""
+        """Looks for what the feeds do not show any more, until it is known what became of it."""
         backoff = Backoff(self._clock)
         while True:
-            await self._news.wait()
+            await self._wait_for_news()
             self._news.clear()
+            self._return_lingering()
+            self._doubt_settled()
             if not await self._look_for_departed():
                 self._news.set()
                 await self._clock.sleep(backoff.next())
             else:
                 backoff.reset()
 
+    async def _wait_for_news(self) -> None:
+        """Or until one that lingers, or that no server can be at any more, has to be looked for."""
+        now = self._clock.monotonic()
+        times = [one.at for one in self._lingering.values()]
+        times += (sent.at + SETTLED_SECONDS for sent in self._sent.values() if sent.claim is not None)
+        wait = max(0.0, min(times) - now) if times else None
+        try:
+            async with self._clock.timeout(wait):
+                await self._news.wait()
+        except TimeoutError:
+            return
+
+    def _return_lingering(self) -> None:
+        now = self._clock.monotonic()
+        for uid, one in self._lingering.items():
+            if one.at <= now:
+                self._departed.setdefault(uid, one.sent)
+
+    def _doubt_settled(self) -> None:
+        now = self._clock.monotonic()
+        for uid, sent in tuple(self._sent.items()):
+            if sent.claim is None or sent.at + SETTLED_SECONDS > now:
+                continue
+            if self._under_way(uid):
+                self._sent[uid] = _Sent(sent.row, sent.claim, now)
+            else:
+                self._forget(uid)
+                self._depart(sent)
+
     async def _look_for_departed(self) -> bool:
         """Whether all of them were looked for."""
+        silent: set[Resource] = set()
         for uid, sent in tuple(self._departed.items()):
             if self._standing_by():
                 self._departed.clear()
+                self._lingering.clear()
                 break
+            if sent.row.resource in silent:
+                continue
             try:
-                found = await self._look(sent.row)
+                async with self._clock.timeout(LOOK_SECONDS):
+                    found = await self._look(sent.row)
             except SkoupaError:
+                continue
+            except TimeoutError:
+                # Others need not wait for all of that kind.
+                silent.add(sent.row.resource)
                 continue
             self._departed.pop(uid, None)
             self._ended(sent, found)
         return not self._departed
 
     def _ended(self, sent: _Sent, found: Row | None) -> None:
-        if found is not None:
-            if sent.claim is not None and not found.deleted_at:
-                self._record.failed(sent.row, "no answer came to its delete, and it is still there")
+        if found is not None and found.deleted_at:
+            if sent.claim is not None:
+                self._tell_taken(sent.row, sent.claim)
+            self._linger(_Sent(sent.row))
             return
-        if sent.claim is not None:
+        self._lingering.pop(sent.row.uid, None)
+        if found is not None:
+            if sent.claim is not None:
+                self._record.failed(sent.row, "no answer came to its delete, and it is still there")
+        elif sent.claim is not None:
             self.gone(sent.row, sent.claim)
         else:
             self._record.finished(sent.row, "deleted")
+
+    def _linger(self, sent: _Sent) -> None:
+        before = self._lingering.get(sent.row.uid)
+        wait = LINGER_SECONDS if before is None else min(2 * before.wait, LINGER_SECONDS_AT_LAST)
+        self._lingering[sent.row.uid] = _Lingering(sent, self._clock.monotonic() + wait, wait)
 
 
 def is_sure(error: SkoupaError) -> bool:

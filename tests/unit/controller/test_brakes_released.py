@@ -26,8 +26,8 @@ TIGHT: dict[str, Any] = {"namespacePerMinute": 20, "namespacePerHour": 1000}
 
 def allowed(play: Play) -> dict[tuple[str, ...], int]:
     """By scope, kind and mechanism, as far as something is left."""
-    found = play.engine.braking.ceilings.allowances
-    return {whose: left.number for whose, left in found.items() if left.number}
+    ceilings = play.engine.braking.ceilings
+    return {whose: left for whose in ceilings.allowances if (left := ceilings.allowed(whose))}
 
 
 @story(brakes=TIGHT, rate={"deletionsPerSecond": 50})
@@ -293,3 +293,71 @@ async def test_a_backlog_that_is_accepted_at_a_start_is_allowed_once(stage: Stag
     await stage.later(20)
     assert stage.found() == set(many(50, "kept"))
     assert allowed(again) == {}
+
+
+@story(brakes={"namespacePerMinute": 20}, rate={"deletionsPerSecond": 5})
+async def test_the_same_released_again_and_again_is_allowed_once(stage: Stage) -> None:
+    await bring_kind(stage)
+    play = await stage.play()
+    await pull(stage, "hand0", namespace="shop")
+    await make_all(stage, many(200))
+    await stage.later(2 * MINUTE)
+    for number in range(4):
+        await release(stage, f"hand{number}")
+        await stage.later(1)
+        if number < 3:
+            await pull(stage, f"hand{number + 1}", namespace="shop")
+            await stage.later(6)
+    assert sum(allowed(play).values()) <= len(stage.found())
+    await stage.later(2 * MINUTE)
+    assert not stage.found()
+    assert not allowed(play)
+    await make_all(stage, many(500, "other"))
+    await stage.later(5 * MINUTE)
+    assert len(stage.found()) == 480, "nobody ever released these"
+    assert CEILING in await brakes(stage)
+
+
+@story(brakes={"namespacePerMinute": 20})
+async def test_what_was_released_and_stayed_is_not_allowed_for_longer_by_releases_of_others(
+    stage: Stage,
+) -> None:
+    await bring_kind(stage)
+    play = await stage.play()
+    await make_all(stage, many(200))
+    await stage.later(2 * MINUTE)
+    await release(stage, CEILING)
+    for name in sorted(stage.found()):
+        await stage.label(name, keep="true")
+    await stage.later(30)
+    for number in range(3):
+        await stage.later(55 * MINUTE)
+        await pull(stage, f"hand{number}", namespace="shop")
+        await stage.make(f"one{number}", "1m")
+        await stage.later(2 * MINUTE)
+        await release(stage, f"hand{number}")
+        await stage.later(10)
+        assert not stage.there(f"one{number}")
+    assert sum(allowed(play).values()) <= 1
+    await make_all(stage, many(170, "other"))
+    await stage.later(2 * MINUTE)
+    assert sum(name.startswith("other") for name in stage.found()) >= 149
+
+
+@story(brakes={"namespacePerMinute": 20}, rate={"deletionsPerSecond": 2})
+async def test_what_is_left_of_one_release_goes_with_the_next(stage: Stage) -> None:
+    await bring_kind(stage)
+    await stage.play()
+    await pull(stage, "first", namespace="shop")
+    await make_all(stage, many(100))
+    await stage.later(2 * MINUTE)
+    await release(stage, "first")
+    await stage.later(10)
+    assert 70 < len(stage.found()) < 90
+    await pull(stage, "second", namespace="shop")
+    await make_all(stage, many(50, "second"))
+    await stage.later(2 * MINUTE)
+    await release(stage, "second")
+    await stage.later(3 * MINUTE)
+    assert not stage.found()
+    assert CEILING not in await brakes(stage)

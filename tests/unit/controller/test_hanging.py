@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
-from skoupa.kube.transport import Request
+from skoupa.kube.transport import Request, Response, Stream
 from skoupa.sim.faults import Fault
 from tests.unit.controller.replicas import Replica, replicas
-from tests.unit.controller.stage import MINUTE, Stage, story
+from tests.unit.controller.stage import HOUR, MINUTE, Stage, story
 
 pytestmark = pytest.mark.unit
 
@@ -122,3 +123,35 @@ async def test_places_where_deletes_hang_are_told_once_with_what_to_look_for(sta
         await stage.later(2 * MINUTE)
         assert not overdue
         assert not replica.process.engine.sweeper.hanging.places
+
+
+@story()
+async def test_deletes_that_were_slow_and_done_leave_no_mark_behind(stage: Stage) -> None:
+    async with replicas(stage, 1) as (replica,):
+        server = replica.cable._server
+
+        class Slowly:
+            """Its answers come long after the watch has told."""
+
+            async def send(self, request: Request) -> Response:
+                response = await server.send(request)
+                if request.method == "DELETE":
+                    await stage.clock.sleep(4)
+                return response
+
+            def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+                return server.stream(request)
+
+            async def close(self) -> None:
+                return
+
+        replica.cable._server = Slowly()
+        for number in range(20):
+            await stage.make(f"a{number}", "10s")
+        await stage.later(5 * MINUTE)
+        assert not stage.found()
+        replica.cable._server = server
+        told = len([line for line in replica.lines if line["event"] == "deletes hang"])
+        await stage.later(5 * HOUR)
+        assert not replica.process.engine.sweeper.hanging.places
+        assert len([line for line in replica.lines if line["event"] == "deletes hang"]) == told

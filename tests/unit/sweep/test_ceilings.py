@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skoupa.sweep.ceilings import HOUR, MINUTE, Ceiling, Ceilings, Going, Grant, Reservation, Trip
+from skoupa.sweep.allowances import Grant
+from skoupa.sweep.ceilings import HOUR, MINUTE, Ceiling, Ceilings, Going, Reservation, Trip
 
 pytestmark = pytest.mark.unit
 
@@ -30,6 +32,12 @@ class Hands:
 def ceilings(*which: Ceiling) -> tuple[Ceilings, Hands]:
     hands = Hands()
     return Ceilings(hands, which), hands  # type: ignore[arg-type]  # all that it needs of a clock
+
+
+def granted(number: int, *, kind: str = "", mechanism: str = "") -> Grant:
+    return Grant(
+        span="namespace", name="a", kind=kind, mechanism=mechanism, number=number, at=0.0, until=math.inf
+    )
 
 
 def taken(found: Ceilings, number: int, going: Going) -> list[Trip]:
@@ -96,7 +104,7 @@ def test_what_went_before_a_restart_counts() -> None:
 def test_an_allowance_lets_as_much_pass_and_does_not_count() -> None:
     found, _ = ceilings(PER_NAMESPACE)
     taken(found, 3, Going(namespace="a"))
-    found.allow(("namespace", "a"), 10)
+    found.grant(granted(10))
     assert not taken(found, 10, Going(namespace="a"))
     assert taken(found, 1, Going(namespace="a"))
 
@@ -104,7 +112,7 @@ def test_an_allowance_lets_as_much_pass_and_does_not_count() -> None:
 def test_an_allowance_that_was_not_used_is_given_back() -> None:
     found, _ = ceilings(PER_NAMESPACE)
     taken(found, 3, Going(namespace="a"))
-    found.allow(("namespace", "a"), 1)
+    found.grant(granted(1))
     place = found.reserve(Going(namespace="a"))
     assert isinstance(place, Reservation)
     found.give_back(place)
@@ -114,7 +122,7 @@ def test_an_allowance_that_was_not_used_is_given_back() -> None:
 def test_an_allowance_for_a_kind_or_mechanism_is_for_nothing_else() -> None:
     found, _ = ceilings(PER_NAMESPACE)
     taken(found, 3, Going(namespace="a"))
-    found.allow(("namespace", "a"), 2, kind="pods", mechanism="ttl")
+    found.grant(granted(2, kind="pods", mechanism="ttl"))
     assert taken(found, 1, Going(namespace="a", kind="jobs.batch", mechanism="ttl"))
     assert taken(found, 1, Going(namespace="a", kind="pods", mechanism="policies"))
     assert taken(found, 1, Going(namespace="b", kind="pods", mechanism="ttl", weight=4))
@@ -136,7 +144,7 @@ def test_a_restart_counts_just_what_was_counted_before_and_leaves_of_an_allowanc
     assert len(went) == 7
     again = Ceilings(hands, (PER_NAMESPACE,))  # type: ignore[arg-type]  # all that it needs of a clock
     again.rebuild(went[:5], [grant])
-    assert [left.number for left in again.allowances.values()] == [2]
+    assert [left.left(hands.time) for left in again.allowances.values()] == [2]
     assert not taken(again, 2, Going(namespace="a"))
     assert taken(again, 1, Going(namespace="a"))
 

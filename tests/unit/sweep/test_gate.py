@@ -80,6 +80,17 @@ async def test_only_what_went_stays_counted(outcome: str, left: int) -> None:
     assert await way.passes(row("b")) is bool(left)
 
 
+async def test_that_it_stays_says_nothing_of_an_earlier_try_without_an_answer() -> None:
+    way = Way(1)
+    assert await way.passes(row("a"))
+    way.gate.failed(row("a"), FAILED)
+    assert await way.passes(row("a"))
+    way.gate.left(row("a"), "stays")
+    assert not await way.passes(row("b")), "the first may have gone"
+    way.gate.forget(row("a").uid)
+    assert not await way.passes(row("b")), "and then it was gone"
+
+
 async def test_a_namespace_counts_as_what_is_in_it_and_is_looked_at_again_after_weighing() -> None:
     way = Way(10, inside=9)
     shop = row("shop", resource=NAMESPACES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from skoupa.facts.rows import Uid, pack_uid
 from skoupa.judge.mechanism import Run
 from skoupa.settings import BrakeSettings
 from skoupa.sim.clock import VirtualClock, run
+from skoupa.sweep.allowances import Grant
 from skoupa.sweep.ceilings import Ceiling, Ceilings, Going
 from skoupa.sweep.tripping import Tripped
 from skoupa.sweep.weighing import Load, Part, Scales
@@ -47,7 +49,7 @@ def weigh(
         for _ in range(before):
             bounds.reserve(Going(namespace="shop", rule="another"))
         if allowed:
-            bounds.allow(("rule", RULE), allowed)
+            bounds.grant(Grant(span="rule", name=RULE, number=allowed, at=0.0, until=math.inf))
         named = Run(mechanism="policies", rule=RULE, name="1", most=most)
         load = Load(
             run=named,
