@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
 from skoupa.clock import Clock
-from skoupa.controller.backlog import Backlog, Mass
+from skoupa.controller.backlog import RETROACTIVE_LIMIT, Backlog, Mass
 from skoupa.controller.state import FIRST_SWEEP, MASS_LABELLINGS, MASSES_ACCEPTED, READINGS_HELD
 from skoupa.kinds.brake import BrakeSpec, Scope
 from skoupa.kinds.brake_reading import Brake
@@ -39,8 +39,10 @@ class BacklogBrakes:
             yield _handle(FIRST_START, why, count=count)
         for mass in self._backlog.masses:
             since = whole_seconds(mass.start)
-            why = f"{mass.count} objects became overdue together through labels written since {since}"
-            yield _handle(mass.brake, why, count=mass.count)
+            # Found while labels still arrive, and told once: how many there are in the end the Brake's status counts.
+            many = f"more than {RETROACTIVE_LIMIT} objects"
+            why = f"{many} became overdue together through labels written since {since}"
+            yield _handle(mass.brake, why)
 
     def code(self, name: str) -> str:
         if name == FIRST_START and self._backlog.first_start:
@@ -77,7 +79,7 @@ def _scope(name: str) -> Scope:
     return Scope(mechanism="ttl", policy=name)
 
 
-def _handle(name: str, why: str, *, count: int) -> Tripped:
+def _handle(name: str, why: str, *, count: int = 1) -> Tripped:
     told = f"{why}; look at them with `skoupa plan -A`, then delete this Brake to let them go"
     spec = BrakeSpec(scope=_scope(name), reason=told)
     return Tripped(name=name, spec=spec, span="backlog", by=why, count=count)

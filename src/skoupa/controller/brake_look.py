@@ -168,7 +168,8 @@ def first_start_held(state: State | None) -> tuple[float, int] | None:
         return None
     held: tuple[float, int] | None = state.get(FIRST_START_HELD, tuple[float, int])
     accepted = state.get(ACCEPTED, int)
-    return held if held is None or accepted is None or accepted < held[0] else None
+    # Whoever accepted a backlog has not seen one that was found later.
+    return held if held is None or accepted is None or accepted < held[0] + OVERDUE_SECONDS else None
 
 
 def _handles(brakes: Iterable[Found], now: float) -> dict[str, Found]:

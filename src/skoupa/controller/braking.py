@@ -16,6 +16,7 @@ from skoupa.controller.beside_kyverno import BesideKyverno
 from skoupa.controller.brake_memory import BrakeMemory
 from skoupa.controller.brake_upkeep import BrakeUpkeep
 from skoupa.controller.brakes import Brakes
+from skoupa.controller.counting import Counting
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.release import Releases
 from skoupa.controller.rights import Rights
@@ -64,6 +65,7 @@ class Braking:
         self._state = state
         self._report = report
         self._acting = acting
+        self._counting = Counting(client)
         self.ceilings = Ceilings(client.clock, ceilings_of(settings.brakes))
         self.gate = Gate(self.ceilings, weigh=self._weigh, tripped=self._tripped)
         self.brakes = Brakes(client, knowledge=knowledge, rights=rights, on_change=look_again, told=told)
@@ -196,7 +198,7 @@ class Braking:
     async def _weigh(self, row: Row) -> int:
         return await weigh_whole(
             row,
-            client=self._client,
+            counting=self._counting,
             discovery=self._knowledge.discovery,
             ignore=self._settings.cascade.ignore_kinds,
         )
@@ -204,7 +206,7 @@ class Braking:
     async def _weigh_as_known(self, row: Row) -> int:
         """For an allowance, where less is on the side of holding."""
         try:
-            weights = await count_inside([row], client=self._client, discovery=self._knowledge.discovery)
+            weights = await count_inside([row], counting=self._counting, discovery=self._knowledge.discovery)
         except* SkoupaError as errors:
             first = errors.exceptions[0]
         else:

@@ -8,21 +8,22 @@ decides: what is not known holds elsewhere. Rights that were lost are remembered
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import msgspec
 
-from skoupa import names
 from skoupa.clock import Clock
+from skoupa.controller.blind_kinds import sees_kept, timed
 from skoupa.controller.ever_read import Place
 from skoupa.controller.feeds import Feeds
+from skoupa.controller.group_troubles import LASTING_SECONDS, NOT_SEEN
 from skoupa.errors import ApiError, Forbidden, Gone, NotFound
 from skoupa.facts.feeds import Feed
+from skoupa.judge.cascade import waived
 from skoupa.kube.resources import NAMESPACES
 from skoupa.report.log import Log
 
-LASTING_SECONDS: Final = 10.0
 # What is refused makes kinds and rights be asked for anew, once a minute at least, which explains it better.
 REFUSED_SECONDS: Final = 90.0
 # Watches that break together do not do so in the same instant.
@@ -31,6 +32,7 @@ ALONG_SECONDS: Final = 1.0
 WELL_SECONDS: Final = 60.0
 NAMED_KINDS: Final = 60
 NAMED_OBJECTS: Final = 5
+NAMED_WAIVERS: Final = 3
 
 # A kind's plural with its group, the namespace, the selector.
 Key = tuple[str, str, str]
@@ -46,9 +48,12 @@ class Trouble(msgspec.Struct):
 
 
 class FeedTroubles:
-    def __init__(self, clock: Clock, log: Log) -> None:
+    """`ignored` are the kinds of `cascade.ignoreKinds`."""
+
+    def __init__(self, clock: Clock, log: Log, *, ignored: Collection[str]) -> None:
         self._clock = clock
         self._log = log
+        self._ignored = ignored
         self._troubles: dict[Key, Trouble] = {}
         # Told as in trouble and well again: since when, and what was told.
         self._well: dict[Key, tuple[float, str]] = {}
@@ -97,7 +102,13 @@ class FeedTroubles:
                 one.told = one.what
         for (event, _), group in groups.items():
             why = Counter(map(_words, group)).most_common(1)[0][0]
-            self._log(event, level="warning", kinds=_named(group), why=why, so="; ".join(_effects(group)))
+            self._log(
+                event,
+                level="warning",
+                kinds=_named(group),
+                why=why,
+                so="; ".join(_effects(group, self._ignored)),
+            )
 
     def _tell_well(self, open_now: dict[Key, Feed], now: float) -> None:
         """All at once when the last of them is well, or those that are when that takes long."""
@@ -177,15 +188,36 @@ def _named(feeds: Iterable[Feed]) -> str:
     return ", ".join(found[:NAMED_KINDS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _effects(feeds: Iterable[Feed]) -> Iterable[str]:
+def _effects(feeds: Collection[Feed], ignored: Collection[str]) -> Iterable[str]:
     """What follows from it, in the order of how much it concerns."""
-    feeds = list(feeds)
     if any(feed.resource.qualified == NAMESPACES.qualified for feed in feeds):
         yield "everything due in namespaces is held, because their keep labels are not known"
-    timed = [feed for feed in feeds if feed.scope.labels != names.KEEP_LABEL]
-    if any(feed.health.synced_at is None for feed in timed):
-        yield "what is due there is not seen, and stays"
-    elif timed:
+    some = timed(feeds)
+    if any(feed.health.synced_at is None for feed in some):
+        yield NOT_SEEN
+    elif some:
         yield "what changed there since is not seen"
-    if any(feed.scope.labels in {"", names.KEEP_LABEL} for feed in feeds):
-        yield "what might take kept ones of them along is held (cascade.ignoreKinds waives that)"
+    blind = [feed for feed in feeds if sees_kept(feed) and not waived(feed.resource, ignored)]
+    if blind:
+        yield f"{_held_for(blind)} ({_waiver(blind)})"
+
+
+def _held_for(blind: Iterable[Feed]) -> str:
+    """As the Judge has it: a kind that may be read and is not holds whatever could own one of it."""
+    granted = [feed.resource for feed in blind if feed.health.synced_at is not None or not _forbidden(feed)]
+    if not granted:
+        return "what might take kept ones of them along is held"
+    all_of_it = any(resource.namespaced for resource in granted)
+    which = "that is due" if all_of_it else "due that lives in no namespace"
+    return f"everything {which} is held, because it could own a kept one of them"
+
+
+def _waiver(blind: Iterable[Feed]) -> str:
+    kinds = sorted({feed.resource.qualified for feed in blind})
+    if len(kinds) > NAMED_WAIVERS:
+        return "cascade.ignoreKinds waives that"
+    return f"{' and '.join(kinds)} in cascade.ignoreKinds waives that"
+
+
+def _forbidden(feed: Feed) -> bool:
+    return isinstance(feed.health.error, Forbidden)

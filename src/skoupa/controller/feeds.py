@@ -28,10 +28,11 @@ from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.retained import Verification
 from skoupa.controller.rights import Rights
 from skoupa.controller.unseen import Unseen
-from skoupa.controller.watchable import untold, watchable
+from skoupa.controller.watchable import told_by, untold, watchable
 from skoupa.errors import Forbidden, NotFound
 from skoupa.facts.feeds import Feed
 from skoupa.facts.store import Delta
+from skoupa.judge.cascade import Blind
 from skoupa.judge.mechanism import Interest
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope
@@ -92,6 +93,9 @@ class Feeds:
         self._denied: dict[str, Resource] = {}
         # Where a right is missing, also where a kind can be read in other namespaces.
         self._closed: set[Place] = set()
+        # Versions of groups whose kinds were told; and groups whose were not, which hold.
+        self._told: set[tuple[str, str]] = set()
+        self.untold: dict[str, Blind] = {}
         self.unseen = Unseen(knowledge, ever=ever)
         self._saw_namespaces = False
 
@@ -182,8 +186,16 @@ class Feeds:
         discovery, settings = self._knowledge.discovery, self._knowledge.settings
         gaps = {gap.group for gap in discovery.gaps}
         wanted = [key for key in self._open if key.resource.group in gaps]
-        denied: dict[str, Resource] = {}
-        closed: set[Place] = set()
+        # What nobody may read of them holds on, too.
+        told = {kind.qualified for kind in discovery.resources}
+        closed = {
+            place
+            for place in self._closed
+            if place.resource.group in gaps and place.resource.qualified not in told
+        }
+        denied = {
+            name: kind for name, kind in self._denied.items() if kind.group in gaps and name not in told
+        }
         for resource in watchable(discovery, also=settings.watch_also):
             if settings.namespaces and not resource.namespaced and resource.qualified != NAMESPACES.qualified:
                 continue
@@ -199,6 +211,8 @@ class Feeds:
             for labels in {""} if all_of_them else selectors:
                 wanted += (Key(resource, namespace, labels) for namespace in scopes)
         self._denied, self._closed = denied, closed
+        left = {(gap.group, version) for gap in discovery.gaps for version in ("", gap.version)}
+        self._told = told_by(discovery) | (self._told & left)
         return wanted
 
     def review(self) -> bool:
@@ -210,8 +224,8 @@ class Feeds:
         blind = blind_kinds(
             feeds, denied=self._denied.values(), lost=self.unseen.lost_before(feeds, closed=self._closed)
         )
-        followed = {key.resource.group for key in self._open}
-        self._knowledge.blind = blind | untold(self._knowledge.discovery, but=followed)
+        self.untold = untold(self._knowledge.discovery, but=self._told)
+        self._knowledge.blind = blind | self.untold
         self._knowledge.namespaces_unseen = self._namespaces_unseen()
         return any(map(refused, feeds))
 
@@ -261,12 +275,13 @@ class Feeds:
             default=float("-inf"),
         )
 
-    def failing(self) -> bool:
-        """Whether some list could not be read so far for another reason than a right or a kind that is gone."""
-        return any(
-            feed.health.synced_at is None and not isinstance(feed.health.error, Forbidden | NotFound)
+    def failing(self) -> set[Resource]:
+        """Kinds of which some list could not be read so far for another reason than a right or a kind that is gone."""
+        return {
+            feed.resource
             for feed in self
-        )
+            if feed.health.synced_at is None and not isinstance(feed.health.error, Forbidden | NotFound)
+        }
 
     def behind(self, interests: Iterable[Interest]) -> str:
         """Why not all that is of interest is known, in words; empty: it is."""
@@ -284,8 +299,10 @@ class Feeds:
         return resource.qualified in self._denied
 
     def unreadable_kinds(self) -> dict[str, bool]:
-        """Kinds of which something can't be read, by whether it could be read once."""
-        found = {place.resource.qualified: False for place in self._closed}
+        """Kinds of which something can't be read, by whether it could be read once; a group that is not told is one."""
+        found = dict.fromkeys(self.untold, False) | {
+            place.resource.qualified: False for place in self._closed
+        }
         for kind in self._asked_one_by_one():
             found.pop(kind, None)
         found |= dict.fromkeys(self.unseen.kinds(), True)

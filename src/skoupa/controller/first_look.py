@@ -1,13 +1,15 @@
 """Before the first sweep of a process: what the state says, and whether a backlog has to be held.
 
 A cluster that was never swept may be full of forgotten labels; and a setting that is switched on later (a maximum
-lifetime, another tool's annotations) can make as many due at once. Nothing is swept before that is known. State is
-written only by who acts. What comes to be read later is counted by `first_readings`.
+lifetime, another tool's annotations) can make as many due at once. Nothing is swept before that is known, as far as it can
+be: kinds that fail are waited for a while. What is read for the first time later is counted by `first_readings`, so one
+kind that never answers does not make a cluster count as never swept. State is written only by who acts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final
 
 import msgspec
@@ -25,14 +27,21 @@ from skoupa.controller.state import (
 )
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.facts.store import Store
+from skoupa.judge.cascade import waived
 from skoupa.kube.backoff import Backoff
+from skoupa.kube.resources import Resource
 from skoupa.settings import Settings
 
-PATIENCE_SECONDS: Final = 300.0
+# With kinds that are counted when they come, or held by what is remembered.
+PATIENCE_SECONDS: Final = 60.0
+# With all of them where a setting gives old objects a time: what was read before is not counted again when it comes.
+LONG_PATIENCE_SECONDS: Final = 300.0
+# A list that fails once is read a moment later.
+TELL_SECONDS: Final = 10.0
 
 
 class FirstLook:
-    """`failing` says that some kind can't be read so far; `accept` releases what Brakes stand for."""
+    """`failing` are kinds that can't be read so far; `accept` releases what Brakes stand for."""
 
     def __init__(
         self,
@@ -44,7 +53,7 @@ class FirstLook:
         store: Store,
         acting: Callable[[], bool],
         stopping: Callable[[], bool],
-        failing: Callable[[], bool],
+        failing: Callable[[], Collection[Resource]],
         accept: Callable[[], Awaitable[None]],
     ) -> None:
         self._backlog = backlog
@@ -57,12 +66,17 @@ class FirstLook:
         self._failing = failing
         self._accept = accept
         self.error: SkoupaError | None = None
+        # Kinds that are waited for, and when that ends by the clock that never jumps: nothing goes until then.
+        self.awaited: tuple[str, float] | None = None
+        # When all that was overdue was last accepted.
+        self._accepted_at = -math.inf
 
     async def assess(self) -> None:
         """After the state was read."""
         backlog, now = self._backlog, self._clock.now()
         accepted = self._state.get(ACCEPTED, int)
         if accepted is not None:
+            self._accepted_at = accepted
             backlog.accept(accepted)
         backlog.remember(self._state.get(MASS_LABELLINGS, list[Mass]) or ())
         remembered = bool(backlog.masses)
@@ -77,6 +91,7 @@ class FirstLook:
     async def _accept_all(self, now: float) -> None:
         heaped = bool(self._backlog.masses) or self._state.get(FIRST_SWEEP, int) is None
         heaped = heaped or bool(self._state.get(READINGS_HELD, list[Any]))
+        self._accepted_at = now
         self._backlog.accept(now)
         await self.put(ACCEPTED, int(now))
         if heaped and self._acting():
@@ -100,30 +115,60 @@ class FirstLook:
         anew = swept and known not in (None, readings) and not self._settings.accept_backlog
         if not swept or anew:
             await self._count(anew=anew)
-        if known != readings:
+        if known != readings and not self._stopping():
             await self.put(READINGS, readings)
 
     async def _count(self, *, anew: bool) -> None:
-        seen = await self._until_all_seen()
-        now = self._clock.now()
         held = None if anew else self._state.get(FIRST_START, tuple[float, int])
-        if held is not None:
+        # Whoever accepted a backlog has not seen one that was found later.
+        unaccepted = anew or (held is not None and self._accepted_at < held[0] + OVERDUE_SECONDS)
+        if held is not None and self._assess(held, anew=unaccepted):
             # Whoever keeps or deletes some of them has not let go the others.
-            self._backlog.remember_first_start(*held)
-        count = self._backlog.assess_first_start(self._store, now, anew=anew)
+            return
+        seen = await self._seen(anew=anew, held=held is not None and unaccepted)
+        if self._stopping():
+            return
+        count = self._assess(held, anew=unaccepted)
+        now = self._clock.now()
         if count and held is None:
             await self.put(FIRST_START, (now - OVERDUE_SECONDS, count))
             if anew:
                 await self.put(FIRST_SWEEP, None)
-        elif not count and seen:
+        elif not count and held is not None and not seen:
+            # What is left of it may be of a kind that can't be read now, and was before.
+            self._backlog.remember_first_start(*held)
+        elif not count:
             await self.put(FIRST_SWEEP, int(now))
 
-    async def _until_all_seen(self) -> bool:
-        """A backlog can only be told from what was read; kinds that fail for long are counted at the next start."""
-        patience = self._clock.monotonic() + PATIENCE_SECONDS
-        while self._failing() and self._clock.monotonic() < patience and not self._stopping():
+    def _assess(self, held: tuple[float, int] | None, *, anew: bool) -> int:
+        if held is not None:
+            self._backlog.remember_first_start(*held)
+        return self._backlog.assess_first_start(self._store, self._clock.now(), anew=anew)
+
+    async def _seen(self, *, anew: bool, held: bool) -> bool:
+        """Whether all is that this count needs."""
+        if anew:
+            return await self._until_all_seen(LONG_PATIENCE_SECONDS)
+        if self._accepted_at > -math.inf and not held:
+            return True
+        return await self._until_all_seen(waived_too=held)
+
+    async def _until_all_seen(self, seconds: float = PATIENCE_SECONDS, *, waived_too: bool = True) -> bool:
+        """Whether all is, as far as it is waited for."""
+        began = self._clock.monotonic()
+        while (kinds := self._unseen(waived_too=waived_too)) and not self._stopping():
+            now = self._clock.monotonic()
+            if now - began >= seconds:
+                break
+            if now - began >= TELL_SECONDS:
+                self.awaited = (", ".join(kinds), began + seconds)
             await self._clock.sleep(1.0)
-        return not self._failing()
+        self.awaited = None
+        return not kinds
+
+    def _unseen(self, *, waived_too: bool) -> list[str]:
+        ignored = () if waived_too else self._settings.cascade.ignore_kinds
+        return sorted({kind.qualified for kind in self._failing() if not waived(kind, ignored)})
 
     async def read_state(self) -> bool:
         """Tries until it can be read; where that is not allowed the cluster counts as never swept."""

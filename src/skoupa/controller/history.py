@@ -1,22 +1,21 @@
 """The ledger in a running controller: opened, taken over, kept from growing, and heard of when it comes back.
 
 Before a leader sweeps, what its predecessor left open is closed by a look at the cluster, and deletions whose Events
-were never written are told again. What can't be decided then is looked at again later.
+were never written are told again. What can't be decided then is told and looked at again later: nothing waits for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from skoupa.clock import Clock
-from skoupa.errors import ApiError, LedgerUnavailable, NotFound, SkoupaError
+from skoupa.controller.sighting import Sighting
+from skoupa.errors import LedgerUnavailable, SkoupaError, TimedOut
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.objects import METADATA
-from skoupa.kube.resources import Resource
-from skoupa.ledger.resolving import Resolved, Sight, resolve
+from skoupa.ledger.resolving import Resolved, resolve
 from skoupa.ledger.rows import Entry
 from skoupa.ledger.store import Place
 from skoupa.settings import Settings
@@ -52,11 +51,10 @@ class History:
         adopt: Callable[[Entry], bool],
         on_return: Callable[[], None],
     ) -> None:
-        self._client = client
         self._clock: Clock = client.clock
         self._record = record
         self._settings = settings
-        self._discovery = discovery
+        self._sighting = Sighting(client, discovery)
         self._standing_by = standing_by
         self._retell = retell
         self._adopt = adopt
@@ -64,6 +62,8 @@ class History:
         self.error: SkoupaError | None = None
         self.resolved: Resolved | None = None
         self._left: list[Entry] = []
+        self._later: list[Entry] = []
+        self._silent: set[str] = set()
         self._left_seconds = LEFT_SECONDS
         self._left_at = 0.0
 
@@ -72,10 +72,9 @@ class History:
         backoff = Backoff(self._clock, cap=5.0)
         while not self._standing_by():
             try:
-                self.resolved = await resolve(
-                    self._record.store, self._sight, epoch=self._record.epoch, clock=self._clock
-                )
-                self._leave(self.resolved.left)
+                self.resolved = await self._resolve()
+                self._left_seconds = LEFT_SECONDS
+                self._begin_round(self._not_adopted(self.resolved.left))
                 await self._tell_again()
             except LedgerUnavailable as error:
                 self.error = error
@@ -83,8 +82,17 @@ class History:
                     return
                 await self._clock.sleep(backoff.next())
                 continue
-            self.error = None
+            self.error = _unanswered(self.resolved.silent)
             return
+
+    async def _resolve(self, among: Sequence[Entry] | None = None) -> Resolved:
+        return await resolve(
+            self._record.store,
+            self._sighting.look,
+            epoch=self._record.epoch,
+            clock=self._clock,
+            among=among,
+        )
 
     async def _tell_again(self) -> None:
         store, after = self._record.store, None
@@ -92,25 +100,32 @@ class History:
             self._retell(some)
             after = Place(some[-1].at, some[-1].id)
 
-    def _leave(self, left: Sequence[Entry]) -> None:
-        self._left = [entry for entry in left if not (entry.outcome == "terminating" and self._adopt(entry))]
-        self._left_seconds = LEFT_SECONDS
-        self._left_at = self._clock.monotonic() + LEFT_SECONDS
+    def _not_adopted(self, left: Sequence[Entry]) -> list[Entry]:
+        return [entry for entry in left if not (entry.outcome == "terminating" and self._adopt(entry))]
 
     async def _look_at_left(self) -> None:
+        """Goes on with a round: some of them now, the rest soon; who can't be decided waits for the next round."""
         some, rest = self._left[:LEFT_AT_ONCE], self._left[LEFT_AT_ONCE:]
         try:
-            resolved = await resolve(
-                self._record.store, self._sight, epoch=self._record.epoch, clock=self._clock, among=some
-            )
+            resolved = await self._resolve(some)
         except LedgerUnavailable as error:
             self.error = error
-        else:
-            self._left = [*rest, *resolved.left]
-            self.error = None
-        # The rest at once; those that can't be decided less and less often.
+            self._left_at = self._clock.monotonic() + LEFT_SECONDS
+            return
+        self._left = rest
+        self._later += self._not_adopted(resolved.left)
+        self._silent.update(resolved.silent)
+        if rest:
+            self._left_at = self._clock.monotonic() + LOOK_SECONDS
+            return
+        self.error = _unanswered(self._silent)
         self._left_seconds = min(2 * self._left_seconds, LEFT_SECONDS_AT_LAST)
-        self._left_at = self._clock.monotonic() + (LOOK_SECONDS if rest else self._left_seconds)
+        self._begin_round(self._later)
+
+    def _begin_round(self, left: list[Entry]) -> None:
+        self._left, self._later = left, []
+        self._silent.clear()
+        self._left_at = self._clock.monotonic() + self._left_seconds
 
     async def follow(self) -> None:
         """Hears when a ledger that was away is back; forgets what is too old."""
@@ -149,26 +164,12 @@ class History:
         except LedgerUnavailable as error:
             self.error = error
 
-    async def _sight(self, entry: Entry) -> Sight:
-        resource = self._resource(entry)
-        if resource is None:
-            group = entry.resource.partition(".")[2]
-            hidden = any(gap.group == group for gap in self._discovery().gaps)
-            # With a definition all objects of its kind are gone.
-            return Sight(state="unknown" if hidden else "absent")
-        try:
-            found = await self._client.find(resource, entry.name, namespace=entry.namespace, view=METADATA)
-        except NotFound:
-            return Sight(state="absent")
-        except ApiError:
-            return Sight(state="unknown")
-        if found.metadata.uid != entry.uid:
-            return Sight(state="absent")
-        deleted = found.metadata.deletion_timestamp
-        if deleted is None:
-            return Sight(state="present")
-        return Sight(state="terminating", since=deleted.timestamp())
 
-    def _resource(self, entry: Entry) -> Resource | None:
-        kinds = self._discovery().preferred()
-        return next((resource for resource in kinds if resource.qualified == entry.resource), None)
+def _unanswered(silent: Collection[str]) -> TimedOut | None:
+    if not silent:
+        return None
+    return TimedOut(
+        f"what became of earlier deletions of {', '.join(sorted(silent))} is not known yet, their rows in the ledger"
+        " stay open: the server does not answer in time",
+        advice="they are looked at again later; look for an API service or a conversion webhook that does not answer",
+    )

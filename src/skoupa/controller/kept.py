@@ -9,28 +9,22 @@ does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import aclosing
 from typing import Final
 
 from skoupa import names
-from skoupa.controller.served import Served, named
-from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
-from skoupa.facts.rows import Owner, Row, Uid, owners_of, pack_uid
+from skoupa.controller.climbing import Rounds
+from skoupa.controller.served import Served
+from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.judge.cascade import Ancestry, Kept, called, is_definition, is_namespace, might_be_above
 from skoupa.judge.protection import finite, kept_until
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.lists import Scope, pages
-from skoupa.kube.objects import METADATA, Metadata, Partial
-from skoupa.kube.resources import Resource
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
 
-_Place = tuple[Resource, str]
 # The name of a kind, and a namespace; empty: everywhere.
 Retained = tuple[str, str]
-_SINGLE_READS: Final = 8
 _NOT_READ_YET: Final = Ancestry(unknown="not read yet", beyond_namespace=True, unread=True)
 _NO_OWNERS: Final = Ancestry()
 
@@ -46,7 +40,7 @@ class KeptIndex:
         self._hanging_on: dict[str | Uid, set[Uid]] = {}
         self._unknown: set[Uid] = set()
         self._retained: set[Retained] = set()
-        self._served: Served | None = None
+        self._rounds: Rounds | None = None
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -138,7 +132,8 @@ class KeptIndex:
     async def read_chains(self, client: Client, discovery: Discovery) -> bool:
         """Reads the chains that are not known yet; whether any was read. What failed is tried at the next call."""
         waiting = list(self._waiting)
-        climber = self._climber(client, discovery)
+        climber = self._rounds_of(client).climber(discovery)
+        climber.expect(row for uid in waiting if (row := self._rows.get(uid)) is not None)
         for uid in waiting:
             row = self._rows.get(uid)
             if row is None:
@@ -155,24 +150,36 @@ class KeptIndex:
         self, row: Row, *, client: Client, discovery: Discovery, now: float
     ) -> Hold | None:
         """Reads the chains that may lead to this object once more: somebody may have adopted its dependents."""
-        near = [found for found in self if found.row.owners and _near(found.row, row)] if len(self) else ()
-        climber = self._climber(client, discovery) if near else None
-        for kept in near:
-            assert climber is not None
-            until = kept_until(kept.row.label(names.KEEP_LABEL), now)
-            if until is None or kept.row.uid == row.uid:
-                continue
-            ancestry = await climber.climb(kept.row)
+        if not len(self):
+            return None
+
+        def near() -> Iterator[Row]:
+            return (
+                kept
+                for kept in self._rows.values()
+                if kept.owners
+                and kept.uid != row.uid
+                and _near(kept, row)
+                and kept_until(kept.label(names.KEEP_LABEL), now) is not None
+            )
+
+        if next(near(), None) is None:
+            return None
+        ancestry_of = await self._rounds_of(client).climb(row.namespace, near, discovery=discovery)
+        for kept in list(near()):
+            ancestry = await ancestry_of(kept)
             if row.uid in ancestry.owners:
-                return Hold(reason=reason("keeps-inside", object=called(kept.row)), until=finite(until))
-            if might_be_above(row, Kept(row=kept.row, ancestry=ancestry)):
-                return Hold(reason=reason("owners-unknown", object=called(kept.row), why=ancestry.unknown))
+                until = kept_until(kept.label(names.KEEP_LABEL), now)
+                assert until is not None
+                return Hold(reason=reason("keeps-inside", object=called(kept)), until=finite(until))
+            if might_be_above(row, Kept(row=kept, ancestry=ancestry)):
+                return Hold(reason=reason("owners-unknown", object=called(kept), why=ancestry.unknown))
         return None
 
-    def _climber(self, client: Client, discovery: Discovery) -> _Climber:
-        if self._served is None:
-            self._served = Served(client)
-        return _Climber(client, discovery, self._served)
+    def _rounds_of(self, client: Client) -> Rounds:
+        if self._rounds is None:
+            self._rounds = Rounds(client, Served(client))
+        return self._rounds
 
     @property
     def unread(self) -> int:
@@ -189,96 +196,3 @@ def _places(row: Row, ancestry: Ancestry) -> Iterator[str | Uid]:
     yield row.resource.qualified
     yield from ancestry.kinds - {row.resource.qualified}
     yield from ancestry.owners
-
-
-class _Climber:
-    """One round of reading: nothing is asked twice, neither a kind that refused nor an owner that many share."""
-
-    def __init__(self, client: Client, discovery: Discovery, served: Served) -> None:
-        self._client = client
-        self._discovery = discovery
-        self._served = served
-        self._refused: dict[_Place, SkoupaError] = {}
-        self._found: dict[_Place, dict[str, Metadata | None]] = {}
-        self._listed: set[_Place] = set()
-
-    async def climb(self, row: Row) -> Ancestry:
-        owners: set[Uid] = set()
-        kinds: set[str] = set()
-        unknown, beyond = "", False
-        ahead = [(owner, row.namespace) for owner in row.owners]
-        seen: set[tuple[Owner, str]] = set()
-        while ahead:
-            step = owner, namespace = ahead.pop()
-            if step in seen:
-                continue
-            seen.add(step)
-            owners.add(owner.uid)
-            resource: Resource | None = None
-            try:
-                resource = await self._kind(owner)
-                # The garbage collector takes no namespaced object for the owner of one that lives in none.
-                if resource is None or (resource.namespaced and not namespace):
-                    continue
-                namespace = namespace if resource.namespaced else ""
-                found = await self._owner(owner, resource, namespace)
-            except SkoupaError as error:
-                unknown = error.status.message if isinstance(error, ApiError) else error.message
-                beyond = beyond or resource is None or not resource.namespaced
-                if resource is not None:
-                    kinds.add(resource.qualified)
-                continue
-            if found is not None:
-                kinds.add(resource.qualified)
-                ahead += ((above, namespace) for above in owners_of(found.owner_references or ()))
-        return Ancestry(
-            owners=frozenset(owners), kinds=frozenset(kinds), unknown=unknown, beyond_namespace=beyond
-        )
-
-    async def _kind(self, owner: Owner) -> Resource | None:
-        """None where there is none: nothing takes along what hangs on it."""
-        group, _, version = owner.api_version.rpartition("/")
-        known = named(self._discovery, group, owner.kind, version)
-        # It may have come since the kinds were read.
-        return known or await self._served.find(group, owner.kind, version)
-
-    async def _owner(self, owner: Owner, resource: Resource, namespace: str) -> Metadata | None:
-        """The owner's metadata; None when it is gone, or another has its name."""
-        place = (resource, namespace)
-        refused = self._refused.get(place)
-        if refused is not None:
-            raise refused
-        known = self._found.setdefault(place, {})
-        try:
-            if owner.name not in known and place not in self._listed:
-                await self._read(place, owner.name, known)
-        except SkoupaError as error:
-            self._refused[place] = error
-            raise
-        found = known.get(owner.name)
-        return found if found is not None and pack_uid(found.uid) == owner.uid else None
-
-    async def _read(self, place: _Place, name: str, known: dict[str, Metadata | None]) -> None:
-        """One by one while there are few: a list puts an end to asking, however many owners somebody wrote down."""
-        resource, namespace = place
-        if len(known) >= _SINGLE_READS and resource.may("list"):
-            listing = pages(self._client, resource, METADATA, scope=Scope(namespace=namespace))
-            async with aclosing(listing):
-                async for page in listing:
-                    if page.undecodable:
-                        raise SkoupaError(f"{resource.qualified}: {page.undecodable[0].why}")
-                    known.update({item.metadata.name: item.metadata for item in page.items})
-            self._listed.add(place)
-            return
-        try:
-            found = await self._get(resource, name, namespace)
-        except NotFound:
-            known[name] = None
-        else:
-            known[name] = found.metadata
-
-    async def _get(self, resource: Resource, name: str, namespace: str) -> Partial:
-        try:
-            return await self._client.get(resource, name, namespace=namespace, view=METADATA)
-        except Forbidden:
-            return await self._client.find(resource, name, namespace=namespace, view=METADATA)

@@ -6,16 +6,19 @@ is said. Nothing here holds anything: a kind that nobody has noticed yet is late
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from typing import Final
+
+import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
 from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
+from skoupa.kube.lines import Change
 from skoupa.kube.lists import EVERYWHERE
-from skoupa.kube.objects import METADATA
+from skoupa.kube.objects import METADATA, Partial
 from skoupa.kube.resources import Resource
 
 # How often kinds are looked at without a hint, and how often a right to be told is tried again.
@@ -24,8 +27,20 @@ POLL_SECONDS: Final = 300.0
 LASTING_SECONDS: Final = 10.0
 
 
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """Names: `came` are new or came again, `others` were written anew or, in the `first` news, are simply there."""
+
+    came: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
+    first: bool = False
+
+
+# The uid, since another may have come under the same name; and what grows with each change of what is asked for.
+_State = tuple[str, int]
+
+
 class KindNews:
-    """`changed` hears of each change, with the names that are new; `seen` gets the names of all that was ever there.
+    """`changed` hears of each change; `seen` gets the names of all that was ever there.
 
     `poorer` has the words for what can't be watched now, by this one and others; `untold` the name of this resource while
     it is not followed.
@@ -36,7 +51,7 @@ class KindNews:
         client: Client,
         resource: Resource,
         *,
-        changed: Callable[[Collection[str]], None],
+        changed: Callable[[News], None],
         poorer: set[str],
         seen: set[str],
         untold: set[str],
@@ -51,7 +66,7 @@ class KindNews:
         self._untold.add(resource.qualified)
         self._said = ""
         self._behind_since: float | None = None
-        self._synced = False
+        self._present: dict[str, _State] | None = None
 
     async def follow(self) -> None:
         """Ends only where the server has no such thing."""
@@ -61,7 +76,7 @@ class KindNews:
     async def _follow_once(self) -> bool:
         """Until it is refused; whether there is nothing to follow."""
         events = watch.watch(self._client, self._resource, METADATA, anew=EVERYWHERE)
-        listed: set[str] = set()
+        listed: dict[str, _State] = {}
         async with aclosing(events):
             async for event in events:
                 match event:
@@ -73,28 +88,48 @@ class KindNews:
                         self._note(error)
                         if isinstance(error, Forbidden):
                             return False
+                    case watched.Begun():
+                        listed = {}
                     case watched.Listed(objects, _):
-                        listed.update(found.metadata.name for found in objects)
+                        listed.update(map(_state, objects))
                     case watched.Synced():
+                        self._tell_list(listed)
+                        # What it told holds from here on; before, whoever deletes asks for the kinds.
                         self._well()
-                        new = self._new(listed)
-                        listed.clear()
-                        if self._synced:
-                            self._changed(new)
-                        self._synced = True
                     case watched.Changed(changes, _):
+                        self._tell_changes(changes)
                         self._well()
-                        self._changed(self._new(change.object.metadata.name for change in changes))
                     case watched.Progressed() | watched.Resumed():
                         self._well()
                     case _:
                         pass
         return False
 
-    def _new(self, names: Iterable[str]) -> set[str]:
-        new = set(names) - self._seen
-        self._seen |= new
-        return new
+    def _tell_list(self, listed: dict[str, _State]) -> None:
+        if self._present is None:
+            news = News(others=frozenset(listed), first=True)
+        else:
+            news = _news(self._present, listed)
+        self._seen.update(listed)
+        self._present = dict(listed)
+        self._changed(news)
+
+    def _tell_changes(self, changes: Iterable[Change[Partial]]) -> None:
+        """One by one: what goes and comes again may be told at once."""
+        present = self._present if self._present is not None else {}
+        came: set[str] = set()
+        others: set[str] = set()
+        for change in changes:
+            name, state = _state(change.object)
+            if change.deleted:
+                present.pop(name, None)
+                continue
+            news = _news(present, {name: state})
+            came |= news.came
+            others |= news.others
+            present[name] = state
+        self._seen.update(came)
+        self._changed(News(came=frozenset(came), others=frozenset(others)))
 
     def _note(self, error: SkoupaError) -> None:
         self._untold.add(self._resource.qualified)
@@ -115,3 +150,13 @@ class KindNews:
         self._untold.discard(self._resource.qualified)
         self._poorer.discard(self._said)
         self._said = ""
+
+
+def _state(found: Partial) -> tuple[str, _State]:
+    return found.metadata.name, (found.metadata.uid, found.metadata.generation)
+
+
+def _news(before: dict[str, _State], after: dict[str, _State]) -> News:
+    came = {name for name, (uid, _) in after.items() if name not in before or before[name][0] != uid}
+    others = {name for name, state in after.items() if name not in came and before[name] != state}
+    return News(came=frozenset(came), others=frozenset(others))

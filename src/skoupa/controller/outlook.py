@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, Final
 
 from skoupa.clock import Clock
+from skoupa.controller.coming import Coming
 from skoupa.controller.ever_read import EverRead
 from skoupa.controller.feeds import Feeds
 from skoupa.controller.first_readings import FirstReadings
@@ -21,15 +22,14 @@ from skoupa.controller.namespace_look import NamespaceLook
 from skoupa.controller.namespaces import NO_SUCH, NamespacePoll
 from skoupa.controller.rights import Rights, place_of
 from skoupa.controller.setting_doubts import doubts_of_kinds, doubts_of_namespaces
-from skoupa.controller.watchable import NOT_READ_YET, new_kinds, watchable
+from skoupa.controller.watchable import new_kinds, watchable
 from skoupa.errors import SkoupaError
 from skoupa.facts.store import Delta
-from skoupa.judge.cascade import Blind
 from skoupa.judge.protected_kinds import Doubt, doubts
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
-from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from skoupa.model.verdicts import Hold
 
 RIGHTS_SECONDS: Final = 60.0
@@ -85,6 +85,7 @@ class Outlook:
         # Other settings that name what is not there, in words.
         self.setting_doubts: list[str] = []
         self._kinds_changed = asyncio.Event()
+        self._coming = Coming(knowledge, client.clock, look=self._kinds_changed.set)
         self._health_changed = asyncio.Event()
         self._arranging = asyncio.Lock()
         self._namespaces = NamespacePoll(
@@ -133,8 +134,8 @@ class Outlook:
                     untold=self._knowledge.kinds_untold,
                 ).follow()
                 for resource, seen, changed in (
-                    (CUSTOM_RESOURCE_DEFINITIONS, self._knowledge.definitions, self._defined),
-                    (API_SERVICES, set[str](), lambda _: self._kinds_changed.set()),
+                    (CUSTOM_RESOURCE_DEFINITIONS, self._knowledge.definitions, self._coming.definitions),
+                    (API_SERVICES, set[str](), self._coming.api_services),
                 )
             ),
             self._follow_rights(),
@@ -150,14 +151,6 @@ class Outlook:
         """Somebody saw that the server has other kinds than those known."""
         self._kinds_changed.set()
 
-    def _defined(self, new: Collection[str]) -> None:
-        """What discovery does not show yet may be owned already."""
-        for name in new:
-            plural, _, group = name.partition(".")
-            kind = Resource(group=group, version="", plural=plural, kind="", namespaced=True)
-            self._knowledge.coming[name] = Blind(resource=kind, why=NOT_READ_YET, behind=True)
-        self._kinds_changed.set()
-
     async def _freshen_namespace(self, name: str) -> Hold | None:
         if not self._namespaces.on:
             return await self._namespace_look.freshen(name)
@@ -169,13 +162,10 @@ class Outlook:
 
     async def _look_at_kinds(self) -> None:
         before, knowledge = self._knowledge.discovery, self._knowledge
+        asked = self._clock.monotonic()
         found = await discover(self._client)
         if before.resources:
-            # Until their feeds are open nobody else knows that they are not read.
-            new = new_kinds(before, found, also=knowledge.settings.watch_also)
-            knowledge.coming |= {
-                kind.qualified: Blind(resource=kind, why=NOT_READ_YET, behind=True) for kind in new
-            }
+            self._coming.found(new_kinds(before, found, also=knowledge.settings.watch_also))
         knowledge.discovery = found
         if knowledge.discovery != before:
             self.doubts = list(doubts(knowledge.settings.protect, knowledge.discovery))
@@ -183,16 +173,8 @@ class Outlook:
         if knowledge.coming:
             assert self.feeds is not None
             self.feeds.review()
-            self._arrived({kind.qualified for kind in found.resources})
-
-    def _arrived(self, kinds: Collection[str]) -> None:
-        """These have feeds now, or a reason why not."""
-        coming = self._knowledge.coming
-        some = [kind for kind in coming if kind in kinds]
-        for kind in some:
-            del coming[kind]
-        if some:
-            self._look_again()
+            if self._coming.let_go(found, asked=asked):
+                self._look_again()
 
     async def _look_at_rights(self) -> None:
         assert self.feeds is not None
@@ -240,9 +222,13 @@ class Outlook:
             except TimeoutError:
                 waits = DISCOVERY_ECHOES[:1]
             self._kinds_changed.clear()
-            coming = set(self._knowledge.coming)
-            for wait in waits:
-                await self._clock.sleep(wait)
+            self._coming.more.clear()
+            for number, wait in enumerate(waits):
+                if not number:
+                    await self._clock.sleep(wait)
+                elif await self._more_within(wait):
+                    # Everything waits for them.
+                    break
                 try:
                     await self._look_at_kinds()
                 except SkoupaError as error:
@@ -252,9 +238,14 @@ class Outlook:
                     break
                 self._kinds_error = None
                 backoff.reset()
-            else:
-                # What has not come by now is not served.
-                self._arrived(coming if waits is DISCOVERY_ECHOES else ())
+
+    async def _more_within(self, seconds: float) -> bool:
+        try:
+            async with self._clock.timeout(seconds):
+                await self._coming.more.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def _follow_rights(self) -> None:
         while True:

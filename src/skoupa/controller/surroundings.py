@@ -2,7 +2,9 @@
 
 Feeds may be a moment behind. For most objects nothing has to be read: only Namespaces and definitions contain others,
 only where kept objects have owners can an owner take one along, only an owner of no namespace reaches into others, and few
-kinds take others along without an owner reference. Where nobody tells of new kinds, these are asked for too.
+kinds take others along without an owner reference. Where nobody tells of new kinds, these are asked for too. All that is
+read here is read after the question, save those kinds for an object of a namespace, which may be ten seconds old; objects
+that go at the same time share it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,6 @@ from skoupa.sweep.dependents import Dependents
 from skoupa.sweep.parents import FreshLook
 from skoupa.sweep.sharing import SharedReading
 
-_KINDS_SECONDS: Final = 4.0
 _UNTOLD_SECONDS: Final = 10.0
 
 
@@ -42,7 +43,7 @@ class Surroundings:
         self._client = client
         self._knowledge = knowledge
         self._on_kinds = on_kinds
-        self._kinds: SharedReading[Discovery] = SharedReading(client.clock, longest=_KINDS_SECONDS)
+        self._kinds: SharedReading[Discovery] = SharedReading(client.clock, longest=0.0, shortest=0.0)
         # Where nobody tells of new kinds, before any other object goes.
         self._kinds_untold: SharedReading[Discovery] = SharedReading(
             client.clock, longest=_UNTOLD_SECONDS, shortest=_UNTOLD_SECONDS
@@ -66,7 +67,10 @@ class Surroundings:
             unwatched=bool(knowledge.settings.namespaces),
         )
         self._carried = Carried(
-            client, extraction=knowledge.extraction, ignore=knowledge.settings.cascade.ignore_kinds
+            client,
+            extraction=knowledge.extraction,
+            ignore=knowledge.settings.cascade.ignore_kinds,
+            keep_changes=lambda: knowledge.keep_changes,
         )
 
     async def look(self, row: Row, claim: Claim) -> Verdict | None:
@@ -101,14 +105,14 @@ class Surroundings:
         if mirrored is not None:
             return (mirrored,)
         holds = await self._fresh.inside(row, claim, discovery=discovery, now=now)
-        carried = await self._carried.hold(row, discovery=discovery, now=now)
-        holds += (carried,) if carried is not None else ()
         # What a definition defines goes by deletes of its own, whatever is said of the definition.
         if claim.propagation != "Orphan" or is_definition(row):
             owned = await knowledge.kept.holds_freshly(row, client=self._client, discovery=discovery, now=now)
             holds += (owned,) if owned is not None else ()
             holds = holds or await self._dependents.holds(row, claim, discovery=discovery, now=now)
-        return holds
+        # The last of all: what feeds tell from here on of kept things makes the delete look around again.
+        carried = await self._carried.hold(row, discovery=discovery, now=now)
+        return (*holds, carried) if carried is not None else holds
 
     def _differs(self, found: Discovery) -> bool:
         """Remembered, since there are many kinds and one reading serves many deletes."""

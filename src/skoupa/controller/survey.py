@@ -17,7 +17,7 @@ from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.readings import Job, Readings
 from skoupa.controller.rights import Rights, place_of
 from skoupa.controller.setting_doubts import doubts_of_kinds
-from skoupa.controller.watchable import left_out, watchable
+from skoupa.controller.watchable import left_out, told_by, untold, watchable
 from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import Blind
@@ -89,6 +89,9 @@ class Survey:
         self._kept_everywhere = False
         # Kinds whose kept objects could not be read: they are blind for good.
         self._unread: set[str] = set()
+        # Groups that are so until the server tells their kinds, and the versions of groups whose kinds it told.
+        self._untold: dict[str, Blind] = {}
+        self._told: set[tuple[str, str]] = set()
         self._seen_namespaces: set[str] = set()
         self._readings = Readings(
             client, self.knowledge, progress=progress, on_undecodable=self._could_not_decode
@@ -97,6 +100,7 @@ class Survey:
     async def discover(self) -> Discovery:
         discovery = self.knowledge.discovery = await discover(self._client)
         self.gaps += (Gap(what=f"the kinds of {gap.where}", why=gap.why) for gap in discovery.gaps)
+        self._note_untold(untold(discovery, but=()))
         self.doubts += map(str, doubts(self.knowledge.settings.protect, discovery))
         self.doubts += doubts_of_kinds(self.knowledge.settings, discovery)
         return discovery
@@ -180,9 +184,9 @@ class Survey:
             for namespace in self._namespaces:
                 await self._read_namespace(namespace)
         await self.knowledge.kept.read_chains(self._client, self.knowledge.discovery)
-        await self._read_brakes()
+        await self.read_brakes()
 
-    async def _read_brakes(self) -> None:
+    async def read_brakes(self) -> None:
         home = self.knowledge.settings.lease.namespace
         self.looked = await look(self._client, self.knowledge.discovery, home=home)
         self.knowledge.brakes, told = self.looked.believed(acting=self._acting)
@@ -201,6 +205,8 @@ class Survey:
         """
         before = [resource for resource, _ in self._kept_lists()]
         discovery = self.knowledge.discovery = await discover(self._client)
+        unknown = untold(discovery, but=self._told)
+        self.knowledge.blind |= unknown
         for resource in before:
             gap = discovery.unreadable(resource.group)
             if gap is not None and not resource.group:
@@ -209,11 +215,12 @@ class Survey:
                 self._blind(resource, gap.why, granted=True)
         lists = [job for job in self._kept_lists() if job[0].qualified not in self._unread]
         await self._readings.read(lists, failed=self._could_not_again)
+        self._note_untold(unknown)
         for namespace in sorted(self._seen_namespaces):
             with suppress(NotFound):
                 await self.read_object(self._namespace_kind, namespace, namespace="")
         await self.knowledge.kept.read_chains(self._client, discovery)
-        await self._read_brakes()
+        await self.read_brakes()
 
     def _kept_lists(self) -> Iterator[Job]:
         """The lists of kept objects that could hold what was asked for."""
@@ -278,6 +285,14 @@ class Survey:
             self._blind(resource, bad.why, granted=True)
             if resource.qualified == NAMESPACES.qualified:
                 self.knowledge.namespaces_unseen = bad.why
+
+    def _note_untold(self, unknown: dict[str, Blind]) -> None:
+        """These hold; those that were and are told by now have been read like others."""
+        blind = self.knowledge.blind
+        for kinds in self._untold.keys() - unknown:
+            del blind[kinds]
+        blind |= unknown
+        self._untold, self._told = unknown, self._told | told_by(self.knowledge.discovery)
 
     def _blind(self, resource: Resource, why: str, *, granted: bool = False) -> None:
         self.knowledge.blind[resource.qualified] = Blind(resource=resource, why=why, granted=granted)

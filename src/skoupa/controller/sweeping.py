@@ -37,7 +37,10 @@ def sweeper_of(
 ) -> Sweeper:
     rate = settings.rate.deletions_per_second
     # Those that hang never keep more than half of the hands.
-    hanging = Hanging(most=settings.rate.in_flight // 2)
+    store = knowledge.store
+    hanging = Hanging(
+        client.clock, most=settings.rate.in_flight // 2, there=lambda uid: store.get(uid) is not None
+    )
     return Sweeper(
         clock=client.clock,
         store=knowledge.store,

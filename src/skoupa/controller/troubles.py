@@ -1,7 +1,8 @@
 """What goes wrong beside single objects, told in the log each time that it changes.
 
 Looks around every second: errors of the parts that work beside the engine, what is done in a poorer way for lack of
-rights, settings that may not mean what they say, kinds that can't be read, and how many deletes keep failing.
+rights, settings that may not mean what they say, kinds that can't be read, what the first sweep waits for, and how many
+deletes keep failing.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 from skoupa.clock import Clock
 from skoupa.controller.engine import Engine
 from skoupa.controller.feed_troubles import FeedTroubles
+from skoupa.controller.group_troubles import GroupTroubles
 from skoupa.errors import NotFound
 from skoupa.report.log import Log
 from skoupa.settings import Settings
@@ -46,7 +48,10 @@ class Troubles:
         self._errors = errors
         self._standing_by = standing_by
         self._settings = settings
-        self._feeds = FeedTroubles(clock, log)
+        ignored = settings.cascade.ignore_kinds
+        self._feeds = FeedTroubles(clock, log, ignored=ignored)
+        self._groups = GroupTroubles(clock, log, ignored=ignored)
+        self._awaited = ""
         self._told: dict[str, str] = {}
         self._degraded: set[str] = set()
         self._doubted: set[str] = set()
@@ -67,6 +72,8 @@ class Troubles:
             self._tell_degraded()
             if self._engine.feeds is not None:
                 self._feeds.tell(self._engine.feeds)
+                self._groups.tell(self._engine.feeds.untold)
+            self._tell_awaited()
             for event, facts in self._engine.braking.beside_kyverno.news():
                 self._log(event, level="warning" if self._settings.mode == "enforce" else "info", **facts)
             self._tell_doubts()
@@ -84,6 +91,19 @@ class Troubles:
             if said and self._told.get(what) != said:
                 self._log("trouble", level="warning", what=what, error=said)
             self._told[what] = said
+
+    def _tell_awaited(self) -> None:
+        """Why nothing goes at a start, although everything else works."""
+        awaited = self._engine.first_look.awaited
+        kinds, until = awaited or ("", 0.0)
+        if kinds and kinds != self._awaited:
+            self._log(
+                "nothing goes yet",
+                level="warning",
+                why=f"what is overdue is counted before the first sweep, and these can't be read: {kinds}",
+                next=f"goes on without them in {max(0.0, until - self._clock.monotonic()):.0f} s at the latest",
+            )
+        self._awaited = kinds
 
     def _tell_degraded(self) -> None:
         degraded = set(self._engine.outlook.degraded)

@@ -44,11 +44,17 @@ def new_kinds(known: Discovery, found: Discovery, *, also: Sequence[str]) -> lis
     return [resource for resource in watchable(found, also=also) if resource.qualified not in before]
 
 
-def untold(discovery: Discovery, *, but: Collection[str]) -> dict[str, Blind]:
-    """Groups of whose kinds the server can't tell anything; `but` those whose feeds are open since it could."""
+def told_by(discovery: Discovery) -> set[tuple[str, str]]:
+    """The versions of groups whose kinds the server tells; with an empty version: that it tells some of the group."""
+    told = {(resource.group, resource.version) for resource in discovery.resources}
+    return told | {(group, "") for group, _ in told}
+
+
+def untold(discovery: Discovery, *, but: Collection[tuple[str, str]]) -> dict[str, Blind]:
+    """Groups of which the server can't tell all kinds; `but` versions that it could tell once, as `told_by` has them."""
     found = {}
     for gap in discovery.gaps:
-        if gap.group not in but:
+        if (gap.group, gap.version) not in but:
             kinds = Resource(group=gap.group, version=gap.version, plural="*", kind="", namespaced=True)
             found[kinds.qualified] = Blind(resource=kinds, why=gap.why, granted=True)
     return found

@@ -2,23 +2,25 @@
 
 A count costs one object (the server says how many remain), so it is asked per kind and container. PersistentVolumes are
 read once for everything: each names the claim that it is bound to. What can't be counted is said, never taken as none.
+`counting` sees to it that a kind that does not answer keeps nobody.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
+from skoupa.controller.counting import Counting
 from skoupa.controller.watchable import SHORT_LIVED
 from skoupa.errors import ApiError, BadReply, KindUnreadable, SkoupaError, TimedOut
 from skoupa.facts.rows import Row, Uid, pack_uid
 from skoupa.judge.cascade import is_definition, is_namespace, waived_group
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.lists import count, everything
+from skoupa.kube.lists import everything
 from skoupa.kube.objects import Metadata, View
 from skoupa.kube.resources import Resource
 from skoupa.model.reasons import Reason, reason
@@ -75,13 +77,26 @@ class _Volume(msgspec.Struct, frozen=True, kw_only=True):
 
 async def weigh(rows: Sequence[Row], *, client: Client, discovery: Discovery) -> dict[Uid, Weight]:
     """The weight of each row that has one."""
-    weights = await count_inside(rows, client=client, discovery=discovery)
+    weights = await count_inside(rows, counting=Counting(client), discovery=discovery)
     await _weigh_data(rows, weights, client)
     return weights
 
 
-async def count_inside(rows: Sequence[Row], *, client: Client, discovery: Discovery) -> dict[Uid, Weight]:
-    """How much is in each row that contains others, without looking for data."""
+def _no_kind(_: str) -> bool:
+    return False
+
+
+async def count_inside(
+    rows: Sequence[Row],
+    *,
+    counting: Counting,
+    discovery: Discovery,
+    needed: Callable[[str], bool] = _no_kind,
+) -> dict[Uid, Weight]:
+    """How much is in each row that contains others, without looking for data.
+
+    Where a kind that is `needed` does not answer, the others are not waited for: that raises.
+    """
     weights = {row.uid: Weight() for row in rows if is_namespace(row) or is_definition(row)}
     ahead = iter([(row, kind) for row in rows if row.uid in weights for kind in _inside(row, discovery)])
 
@@ -89,9 +104,11 @@ async def count_inside(rows: Sequence[Row], *, client: Client, discovery: Discov
         for row, kind in ahead:
             weight = weights[row.uid]
             try:
-                number = await count(client, kind, namespace=row.name if is_namespace(row) else "")
+                number = await counting.count(kind, namespace=row.name if is_namespace(row) else "")
             except (ApiError, BadReply, TimedOut) as error:
                 weight.uncounted[kind.qualified] = _short(error)
+                if isinstance(error, TimedOut) and needed(kind.qualified):
+                    raise _not_all(row, f"{kind.qualified} ({_short(error)})") from error
             else:
                 weight.objects[kind.qualified] = number
 
@@ -104,26 +121,36 @@ async def count_inside(rows: Sequence[Row], *, client: Client, discovery: Discov
 def uncounted(weight: Weight, *, ignore: Collection[str]) -> str:
     """What could not be counted and is not waived, and why; empty: all was."""
     gaps = (
-        f"{kind} ({why})"
-        for kind, why in sorted(weight.uncounted.items())
-        if kind not in ignore and not waived_group(kind.partition(".")[2], ignore)
+        f"{kind} ({why})" for kind, why in sorted(weight.uncounted.items()) if not _is_waived(kind, ignore)
     )
     return ", ".join(gaps)
 
 
-async def weigh_whole(row: Row, *, client: Client, discovery: Discovery, ignore: Collection[str]) -> int:
+def _is_waived(kind: str, ignore: Collection[str]) -> bool:
+    return kind in ignore or waived_group(kind.partition(".")[2], ignore)
+
+
+async def weigh_whole(row: Row, *, counting: Counting, discovery: Discovery, ignore: Collection[str]) -> int:
     """How much is in one row; raises where not all of that can be counted, for what nobody can weigh does not go."""
     try:
-        weights = await count_inside([row], client=client, discovery=discovery)
+        weights = await count_inside(
+            [row], counting=counting, discovery=discovery, needed=lambda kind: not _is_waived(kind, ignore)
+        )
     except* SkoupaError as errors:
         first = errors.exceptions[0]
     else:
         gap = uncounted(weights[row.uid], ignore=ignore)
         if gap:
-            raise KindUnreadable(f"what {row.name} takes along can't all be counted: {gap}")
+            raise _not_all(row, gap)
         return weights[row.uid].total
+    if isinstance(first, KindUnreadable):
+        raise first
     # A count that got no answer is no delete that got none.
     raise KindUnreadable(f"what {row.name} takes along can't be counted: {first}") from first
+
+
+def _not_all(row: Row, gap: str) -> KindUnreadable:
+    return KindUnreadable(f"what {row.name} takes along can't all be counted: {gap}")
 
 
 def _inside(row: Row, discovery: Discovery) -> Iterator[Resource]:

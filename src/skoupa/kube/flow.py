@@ -72,12 +72,11 @@ class Flow:
                 await self._width.enter()
                 try:
                     await self._pass()
-                    if request.still_wanted is not None and not request.still_wanted():
-                        break
-                    turn.begin()
                     response = await self._timed(request, turn)
                 finally:
                     turn.end()
+            except Withdrawn:
+                break
             except SkoupaError as error:
                 if isinstance(error, Disconnected | TimedOut):
                     unanswered = error
@@ -102,9 +101,15 @@ class Flow:
         return _given_up(request, unanswered or before)
 
     async def _timed(self, request: Request, turn: _Turn) -> Response:
+        if request.still_wanted is not None and not request.still_wanted():
+            raise _withdrawn(request)
+        turn.begin()
         started = self._clock.monotonic()
         try:
             response = await self._inner.send(request)
+        except Withdrawn:
+            # As its bytes were about to leave: that says nothing about the server.
+            raise
         except SkoupaError as error:
             self.requests[request.verb, request.kind, type(error).__name__] += 1
             if not turn.over:
@@ -191,7 +196,11 @@ def _given_up(request: Request, before: Response | SkoupaError | None) -> Respon
         return before
     if isinstance(before, Disconnected | TimedOut):
         raise before
-    raise Withdrawn(f"{request.verb} {request.kind}: not sent, it is not wanted any more")
+    raise _withdrawn(request)
+
+
+def _withdrawn(request: Request) -> Withdrawn:
+    return Withdrawn(f"{request.verb} {request.kind}: not sent, it is not wanted any more")
 
 
 def _patience(response: Response | Stream) -> float:

@@ -1,24 +1,26 @@
 """The transport to a real API server: aiohttp, TLS, credentials.
 
 Turns each way in which a connection can fail into one sentence that says what to do. It does not retry (that is
-`flow`), except once after a 401 when fresh credentials could be had. Compression is not asked for by default: inside a
-cluster inflating costs more than receiving.
+`flow`), except once after a 401 when fresh credentials could be had. A request that somebody may take back is asked for
+once more as its bytes leave: to connect takes a while. Compression is not asked for by default: inside a cluster
+inflating costs more than receiving.
 """
 
 from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self, TypeVar
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 from yarl import URL
 
 from skoupa.clock import Clock
-from skoupa.errors import BadReply, Disconnected, SkoupaError, TimedOut, Unreachable
+from skoupa.errors import BadReply, Disconnected, SkoupaError, TimedOut, Unreachable, Withdrawn
 from skoupa.kube.login.connection import Connection
 from skoupa.kube.login.credentials import Credentials
 from skoupa.kube.login.secret import Secret
@@ -70,13 +72,22 @@ class HttpTransport:
     async def _send_once(self, request: Request) -> Response:
         # Outside of the time limit: a login in the browser may take a person longer than any answer.
         own = await self._credentials.headers()
+        body = _Body(request.body, request.still_wanted) if request.still_wanted is not None else None
         try:
-            async with self._clock.timeout(request.timeout), await self._request(request, own) as answer:
-                body = await answer.read()
-                return Response(status=answer.status, headers=_lower(answer.headers), body=body)
+            async with (
+                self._clock.timeout(request.timeout),
+                await self._request(request, own, body=body) as answer,
+            ):
+                return Response(
+                    status=answer.status, headers=_lower(answer.headers), body=await answer.read()
+                )
         except TimeoutError as error:
             raise self._timed_out(request) from error
         except (aiohttp.ClientError, OSError) as error:
+            if body is not None and body.withdrawn:
+                raise Withdrawn(
+                    f"{request.verb} {request.kind}: not sent, it is not wanted any more"
+                ) from error
             raise connection_failure(error, self._connection) from error
 
     @asynccontextmanager
@@ -101,7 +112,9 @@ class HttpTransport:
         except (aiohttp.ClientError, OSError) as error:
             raise connection_failure(error, self._connection) from error
 
-    async def _request(self, request: Request, own: tuple[tuple[str, str], ...]) -> aiohttp.ClientResponse:
+    async def _request(
+        self, request: Request, own: tuple[tuple[str, str], ...], *, body: _Body | None = None
+    ) -> aiohttp.ClientResponse:
         connection = self._connection
         if self._session is None:
             # No limit on connections: each watch holds one for good, and `flow` bounds the rest.
@@ -118,7 +131,7 @@ class HttpTransport:
             request.method,
             URL(connection.server + request.path, encoded=True).with_query(request.query),
             headers=headers,
-            data=request.body or None,
+            data=body or request.body or None,
             ssl=self._credentials.ssl_context() or True,
             server_hostname=connection.tls_server_name or None,
             proxy=connection.proxy_url or None,
@@ -131,6 +144,25 @@ class HttpTransport:
             f"no answer from {self._connection.server} within {request.timeout:g} s",
             advice="check that the server is up and reachable from here, then try again",
         )
+
+
+class _Body(aiohttp.BytesPayload):
+    """What is written together with the head of its request, in one piece, and only if it is wanted at that moment.
+
+    Whoever asks sooner asks too soon: a process may stand still at any moment, and between two steps of a busy event loop
+    there are dozens of requests on their way.
+    """
+
+    def __init__(self, content: bytes, still_wanted: Callable[[], bool]) -> None:
+        super().__init__(content)
+        self._still_wanted = still_wanted
+        self.withdrawn = False
+
+    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+        if not self._still_wanted():
+            self.withdrawn = True
+            raise ConnectionAbortedError
+        await super().write_with_length(writer, content_length)
 
 
 class _Answer:

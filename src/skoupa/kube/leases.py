@@ -24,6 +24,9 @@ from skoupa.kube.timestamps import micro_time
 from skoupa.kube.transport import Request, Response, Stream, Transport
 
 LEAD_SHARE: Final = 2 / 3
+# By the monotonic clock, and by that on the wall.
+Moment = tuple[float, float]
+_NEVER: Final[Moment] = (float("-inf"), float("-inf"))
 RELEASE_SECONDS: Final = 5.0
 
 
@@ -64,7 +67,7 @@ class Election:
         self._seen_version = ""
         self._seen_at = 0.0
         self._seen_duration = float(lease_seconds)
-        self._renewal_sent = float("-inf")
+        self._renewal_sent, self._renewal_written = _NEVER
         self._acquired = asyncio.Event()
         self._on_change: list[Callable[[], None]] = []
         self.holder = ""
@@ -74,7 +77,12 @@ class Election:
 
     @property
     def leading(self) -> bool:
-        return self.clock.monotonic() < self._renewal_sent + self._lease_seconds * LEAD_SHARE
+        lead = self._lease_seconds * LEAD_SHARE
+        # By both clocks: that of a machine which was suspended may not have gone on, while all others' did.
+        return (
+            self.clock.monotonic() < self._renewal_sent + lead
+            and self.clock.now() < self._renewal_written + lead
+        )
 
     def seconds_left(self) -> float:
         """How long nobody else may begin, if there is no other renewal."""
@@ -120,7 +128,7 @@ class Election:
             # Whoever deleted the Lease has not told its holder, who may go on writing until it would have run out.
             if self.holder not in {"", self.identity} and not self._expired():
                 return
-            sent = self.clock.monotonic()
+            sent = self._moment()
             body = self._body(self._spec(transitions=0))
             await self._client.create(LEASES, body, namespace=self._namespace)
             self.epoch = 0
@@ -132,9 +140,9 @@ class Election:
             self._seen_duration = lease.spec.lease_duration_seconds or self._lease_seconds
         self.holder = lease.spec.holder_identity or ""
         if self.holder not in {"", self.identity} and not self._expired():
-            self._renewed(float("-inf"))
+            self._renewed(_NEVER)
             return
-        sent = self.clock.monotonic()
+        sent = self._moment()
         spec = self._spec(transitions=lease.spec.lease_transitions or 0, previous=lease.spec)
         body = self._body(spec, resource_version=lease.metadata.resource_version)
         written = await self._client.replace(LEASES, body, namespace=self._namespace)
@@ -146,13 +154,16 @@ class Election:
     def _expired(self) -> bool:
         return self.clock.monotonic() - self._seen_at > self._seen_duration
 
-    def _won(self, sent: float) -> None:
+    def _moment(self) -> Moment:
+        return self.clock.monotonic(), self.clock.now()
+
+    def _won(self, sent: Moment) -> None:
         self.holder = self.identity
         self._renewed(sent)
         self._acquired.set()
 
-    def _renewed(self, sent: float) -> None:
-        self._renewal_sent = sent
+    def _renewed(self, sent: Moment) -> None:
+        self._renewal_sent, self._renewal_written = sent
         for hear in self._on_change:
             hear()
 
@@ -185,7 +196,7 @@ class Election:
 
     async def _release(self) -> None:
         left = self.seconds_left()
-        self._renewed(float("-inf"))
+        self._renewed(_NEVER)
         if self.holder != self.identity or left <= 0:
             return
         spec = _LeaseSpec(
@@ -227,9 +238,11 @@ class Fence:
 
         def still_ours() -> bool:
             nonlocal lost
-            # A process that was stopped for a while goes on with what it was at before it hears of any timer.
+            if wanted is not None and not wanted():
+                return False
+            # As the last thing: a process that stood still goes on with what it was at before it hears of any timer.
             lost = not self._election.leading
-            return not lost and (wanted is None or wanted())
+            return not lost
 
         try:
             # Not the Clock's, which can't be moved; both run on the time of the event loop.

@@ -1,7 +1,8 @@
 """What goes along although no owner reference says so: a controller of Kubernetes takes it.
 
 The token Secrets of a ServiceAccount, the Pods of a Node, and the volume of a claim where it is not to be retained. Kept
-ones among them are asked for by their label right before; an object of any other kind costs nothing. Only the object itself
+ones among them are asked for by their label after each question, and once more where a feed told meanwhile of something
+kept; claims that ask at the same time share the answer. An object of any other kind costs nothing. Only the object itself
 is looked at: not what goes along with its owner, save the claims in a Namespace.
 """
 
@@ -23,19 +24,40 @@ from skoupa.kube.objects import METADATA, WHOLE, Partial
 from skoupa.kube.resources import Resource
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
-from skoupa.sweep.sharing import SHORTEST_SECONDS, SharedReading
+from skoupa.sweep.sharing import SharedReading
 
 _ACCOUNT: Final = "kubernetes.io/service-account.name"
 _KEPT: Final = names.KEEP_LABEL
 _Volumes = list[dict[str, Any]]
 
 
+# Who is told of kept things faster than he can look does not know what is kept.
+_MOST_LOOKS: Final = 5
+_TOO_FAST: Final = "kept objects change faster than they can be read"
+_CARRYING: Final = frozenset({"serviceaccounts", "nodes", "persistentvolumeclaims", "namespaces"})
+
+
+def carries(row: Row) -> bool:
+    """Whether it takes along what no owner reference tells of, so that no feed of kept objects tells that either."""
+    return not row.resource.group and row.resource.plural in _CARRYING
+
+
 class Carried:
-    def __init__(self, client: Client, *, extraction: Extraction, ignore: Collection[str]) -> None:
+    """`keep_changes` is how often feeds told of something kept."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        extraction: Extraction,
+        ignore: Collection[str],
+        keep_changes: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._client = client
+        self._keep_changes = keep_changes
         self._extraction = extraction
         self._ignore = ignore
-        self._volumes: SharedReading[_Volumes] = SharedReading(client.clock, longest=SHORTEST_SECONDS)
+        self._volumes: SharedReading[_Volumes] = SharedReading(client.clock, longest=0.0, shortest=0.0)
         # All of them are of the core group.
         self._looks: dict[str, tuple[str, Callable[[Row, Resource, float], Awaitable[Hold | None]]]] = {
             "serviceaccounts": ("Secret", self._tokens),
@@ -46,15 +68,19 @@ class Carried:
 
     async def hold(self, row: Row, *, discovery: Discovery, now: float) -> Hold | None:
         """Why it stays; where what it would take along can't be read, that."""
-        found = self._looks.get(row.resource.plural) if not row.resource.group else None
-        if found is None:
+        if not carries(row):
             return None
-        kind, look = found
+        kind, look = self._looks[row.resource.plural]
         resource = discovery.find("", kind)
         if resource is None:
             return None
         try:
-            return await look(row, resource, now)
+            for _ in range(_MOST_LOOKS):
+                known = self._keep_changes()
+                hold = await look(row, resource, now)
+                if hold is not None or self._keep_changes() == known:
+                    return hold
+            return Hold(reason=reason("keeps-behind", kinds=resource.qualified, why=_TOO_FAST))
         except SkoupaError as error:
             if waived(resource, self._ignore) or not await self._matters(row, error):
                 return None

@@ -3,7 +3,7 @@
 A delete names the very state that was judged (uid and resourceVersion). On a conflict the fresh object is judged anew.
 A Claim that rests on labels alone, judged the same three times in a row, then goes with the uid only: an object that is
 written to all the time must not escape, and nothing that matters for the Claim has changed. What takes all that is in it
-along never goes so. Before anything is sent the intent is on record, and what was not judged just now is judged once more
+along never goes so, nor does anything where deletes take longer than a moment. Before anything is sent the intent is on record, and what was not judged just now is judged once more
 as the bytes leave.
 """
 
@@ -16,14 +16,16 @@ from typing import Final, Literal
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import Conflict, Forbidden, NotFound, TooManyRequests, Withdrawn
+from skoupa.errors import ApiError, Conflict, Forbidden, LeaseLost, NotFound, TooManyRequests, Withdrawn
 from skoupa.facts.rows import Extraction, Row, Uid, pack_uid, uid_text
 from skoupa.judge.brakes import is_brake
 from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.kube.client import Client, Deleted
 from skoupa.kube.objects import METADATA, Partial
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.carried import carries
 from skoupa.sweep.hanging import Hanging
+from skoupa.sweep.slowness import Slowness, withheld
 
 EQUAL_VERDICTS: Final = 3
 # A verdict that young is not asked for again: news takes longer to arrive.
@@ -52,20 +54,34 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class _Attempt:
     """One delete on its way: what is to go, and how old what is known about it is."""
 
-    __slots__ = ("by_uid_alone", "claim", "equal", "intended", "judged", "looked_at", "row", "too_old")
+    __slots__ = (
+        "by_uid_alone",
+        "claim",
+        "equal",
+        "intended",
+        "judged",
+        "keeps_looked_at",
+        "looked_at",
+        "row",
+        "too_old",
+        "too_slow",
+        "unanswered",
+    )
 
     def __init__(self, row: Row, claim: Claim, *, judged: tuple[float, int, int]) -> None:
         self.row = row
         self.claim = claim
         self.judged = judged
         self.looked_at = 0.0
+        self.keeps_looked_at = 0
         self.equal = 1
         self.by_uid_alone = False
         self.intended: tuple[Claim, str] | None = None
-        self.too_old = False
+        self.too_old = self.too_slow = self.unanswered = False
 
     def ended(self, what: Literal["gone", "stays"], verdict: Verdict | None = None) -> Outcome:
-        return Outcome(what=what, row=self.row, claim=self.claim, verdict=verdict)
+        answered = what != "gone" or not self.unanswered
+        return Outcome(what=what, row=self.row, claim=self.claim, verdict=verdict, answered=answered)
 
 
 class Deleter:
@@ -102,6 +118,7 @@ class Deleter:
         self._keep_changes = keep_changes
         self._hanging = hanging
         self._epoch = epoch
+        self._slowness = Slowness(client.clock)
 
     async def delete(self, row: Row, claim: Claim) -> Outcome:
         """Deletes what was judged, or says why not; raises what the server or the way to it refused.
@@ -138,7 +155,7 @@ class Deleter:
         around = await self._look_around(attempt.row, attempt.claim)
         if around is not None:
             return attempt.ended("stays", around)
-        attempt.looked_at = self._clock.monotonic()
+        attempt.looked_at, attempt.keeps_looked_at = self._clock.monotonic(), self._keep_changes()
         if attempt.intended != (attempt.claim, attempt.row.resource_version):
             hold = await self._intend(attempt.row, attempt.claim)
             if hold is not None:
@@ -147,6 +164,9 @@ class Deleter:
         takes_all = is_namespace(attempt.row) or is_definition(attempt.row)
         enough = attempt.equal >= EQUAL_VERDICTS
         attempt.by_uid_alone = attempt.claim.on_labels_alone and enough and not takes_all
+        if attempt.by_uid_alone and self._slowness.seconds(attempt.row):
+            # What is written to it while somebody is asked about the delete would go unnoticed.
+            attempt.by_uid_alone, attempt.too_slow = False, True
         # The server can't tell then whether the object was changed: it is read once more, as the last thing.
         return await self._looked_afresh(attempt) if attempt.by_uid_alone else None
 
@@ -172,7 +192,7 @@ class Deleter:
 
     async def _sent(self, attempt: _Attempt) -> Deleted:
         row, claim = attempt.row, attempt.claim
-        left_at = math.inf
+        left_at, carried_out = math.inf, False
 
         def leaves() -> bool:
             nonlocal left_at
@@ -181,7 +201,7 @@ class Deleter:
             return wanted
 
         try:
-            return await self._client.delete(
+            deleted = await self._client.delete(
                 row.resource,
                 row.name,
                 namespace=row.namespace,
@@ -191,9 +211,23 @@ class Deleter:
                 rule=f"{claim.mechanism}; {claim.rule}",
                 still_wanted=leaves,
             )
+        except (LeaseLost, Withdrawn):
+            left_at = math.inf
+            raise
+        except ApiError as error:
+            # It speaks for the last try only: an earlier one may have been carried out.
+            attempt.unanswered = attempt.unanswered or error.after_silence
+            if attempt.too_slow and isinstance(error, Conflict):
+                raise withheld(error) from error
+            raise
+        else:
+            carried_out = deleted.answered
+            return deleted
         finally:
             if left_at < math.inf:
-                self._hanging.answered(row, self._clock.monotonic() - left_at)
+                took = self._clock.monotonic() - left_at
+                self._hanging.answered(row, took)
+                self._slowness.note(row, took, carried_out=carried_out)
 
     def _judged(self) -> tuple[float, int, int]:
         """When it was, on which state of what is kept, and under which Brakes."""
@@ -211,10 +245,13 @@ class Deleter:
             return False
         at, keep_changes, epoch = attempt.judged
         limit = _READ_SECONDS if attempt.by_uid_alone else _LOOK_SECONDS
-        if moment - (at if attempt.by_uid_alone else attempt.looked_at) > limit:
+        # Whether it would take along what feeds told of since then only another look around can tell.
+        news = carries(attempt.row) and self._keep_changes() != attempt.keeps_looked_at
+        if news or moment - (at if attempt.by_uid_alone else attempt.looked_at) > limit:
             attempt.too_old = True
             return False
         if moment - at <= _YOUNG_SECONDS and self._keep_changes() == keep_changes and self._epoch() == epoch:
+            self._answered_for(attempt)
             return True
         newest = self._known(attempt.row.uid)
         if newest is None and attempt.by_uid_alone:
@@ -226,9 +263,18 @@ class Deleter:
         if self._epoch() != epoch:
             # What lives in no namespace may take along what a new Brake holds: that needs another look around.
             attempt.too_old = not attempt.row.namespace
-            return not verdict.holds and not attempt.too_old
-        # The ceiling that pulled a Brake meanwhile has counted this one.
-        return all(is_brake(hold) for hold in verdict.holds)
+            wanted = not verdict.holds and not attempt.too_old
+        else:
+            # The ceiling that pulled a Brake meanwhile has counted this one.
+            wanted = all(is_brake(hold) for hold in verdict.holds)
+        if wanted:
+            self._answered_for(attempt)
+        return wanted
+
+    def _answered_for(self, attempt: _Attempt) -> None:
+        """It is asked when its turn comes and again as its bytes leave: one answer is good for both, unless that is long."""
+        if not attempt.by_uid_alone:
+            attempt.judged = self._judged()
 
     async def fresh(self, row: Row) -> Row | None:
         """The object as it is now; by a list on its name where get is not granted."""

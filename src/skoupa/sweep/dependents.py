@@ -2,8 +2,9 @@
 
 Such an owner may have dependents anywhere, which the garbage collector takes along. Objects of no namespace are followed
 down, and so are those that a definition defines; a Namespace or a definition among them is looked into, and namespaces that
-are sheltered or that a Brake names are looked through. Other namespaces are not: what `protect` or a Brake covers there by kind, name or selector goes with its
-owner. Who owns what is remembered for a few seconds; whether it may go is judged each time.
+are sheltered or that a Brake names are looked through. Other namespaces are not: what `protect` or a Brake covers there by
+kind, name or selector goes with its owner. Who owns what is read after each question: those that ask while it is read share
+the next reading, and nothing that was read for another one before.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from skoupa.kube.resources import Resource
 from skoupa.model.reasons import reason, render
 from skoupa.model.verdicts import Claim, Hold
 from skoupa.sweep.parents import FreshLook
-from skoupa.sweep.sharing import SHORTEST_SECONDS, SharedReading
+from skoupa.sweep.sharing import SharedReading
 from skoupa.sweep.shelter import Shelter, rows_of, sheltered
 
 # More of them than this, and one list of all namespaces costs the server less.
@@ -52,6 +53,7 @@ class _Unread(msgspec.Struct, frozen=True, kw_only=True):
 class _Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What hangs on owners of no namespace, by the uid of the owner; `places` are the namespaces looked through."""
 
+    discovery: Discovery
     owned: dict[Uid, list[Row]]
     places: set[str]
     unread: dict[Resource, _Unread]
@@ -83,8 +85,8 @@ class Dependents:
         self._ignore = ignore
         self._kept_namespaces = kept_namespaces
         self._unwatched = unwatched
-        self._shelters: SharedReading[Shelter] = SharedReading(client.clock, longest=SHORTEST_SECONDS)
-        self._readings: SharedReading[_Reading] = SharedReading(client.clock)
+        self._shelters: SharedReading[Shelter] = SharedReading(client.clock, longest=0.0, shortest=0.0)
+        self._readings: SharedReading[_Reading] = SharedReading(client.clock, longest=0.0, shortest=0.0)
         # What may not be listed, and until when that is believed.
         self._refused: dict[tuple[Resource, frozenset[str], str], tuple[_Unread, float]] = {}
         self._adding = asyncio.Lock()
@@ -94,9 +96,8 @@ class Dependents:
         if row.namespace or row.resource.qualified == _NODE:
             return ()
         shelter = await self._shelters.get(lambda: self._sheltered(now))
-        reading = await self._readings.get(lambda: self._read(discovery, shelter))
         places = {*shelter.places, *self._kept_namespaces(now), *self._brakes.namespaces(claim, now)}
-        await self._look_through(places, reading, discovery)
+        reading = await self._who_owns(places, shelter, discovery)
         seen, ahead = {row.uid}, [row]
         while ahead:
             taken = ahead.pop()
@@ -160,10 +161,20 @@ class Dependents:
             self._client, protection=self._protection, extraction=self._extraction, now=now
         )
 
+    async def _who_owns(self, places: Collection[str], shelter: Shelter, discovery: Discovery) -> _Reading:
+        reading = await self._readings.get(lambda: self._read(discovery, shelter))
+        if reading.discovery != discovery:
+            # Who began it knew other kinds.
+            reading = await self._read(discovery, shelter)
+        await self._look_through(places, reading, discovery)
+        return reading
+
     async def _read(self, discovery: Discovery, shelter: Shelter) -> _Reading:
         many = len(shelter.places) > _MOST_PLACES
         places = {_EVERYWHERE} if many else set(shelter.places)
-        reading = _Reading(owned={}, places=places, unread={})
+        reading = _Reading(discovery=discovery, owned={}, places=places, unread={})
+        now = self._client.clock.monotonic()
+        self._refused = {asked: known for asked, known in self._refused.items() if now < known[1]}
         async with asyncio.TaskGroup() as group:
             for resource in _listed(discovery, namespaced=False):
                 group.create_task(self._add(reading, resource, discovery, places=("",)))
@@ -202,13 +213,16 @@ class Dependents:
         if refused is not None and self._client.clock.monotonic() < refused[1]:
             reading.unread.setdefault(resource, refused[0])
             return
-        listing = rows_of(self._client, resource, self._extraction, places=places, labels=labels)
+        patience = self._look.patience
+        listing = rows_of(patience.client, resource, self._extraction, places=places, labels=labels)
         try:
-            async with aclosing(listing) as rows:
-                async for row in rows:
-                    for owner in row.owners:
-                        if not resource.namespaced or _reaches(owner, discovery):
-                            reading.owned.setdefault(owner.uid, []).append(row)
+            patience.check(resource.qualified)
+            with patience.asking(resource.qualified):
+                async with aclosing(listing) as rows:
+                    async for row in rows:
+                        for owner in row.owners:
+                            if not resource.namespaced or _reaches(owner, discovery):
+                                reading.owned.setdefault(owner.uid, []).append(row)
         except SkoupaError as error:
             found = _Unread(why=error.message, denied=isinstance(error, Forbidden))
             if found.denied:

@@ -2,7 +2,8 @@
 
 What is inside is asked for once more, kind by kind, and each object is held against the same protection that guards it
 on its own: kept, in a kept or protected namespace, protected by a setting, Skoupa's own; and against Brakes, as if the
-same Claim were on it. A kind that does not answer holds, unless `cascade.ignoreKinds` waives it.
+same Claim were on it. A kind that does not answer, which is not waited for long, holds, unless `cascade.ignoreKinds`
+waives it.
 """
 
 from __future__ import annotations
@@ -22,15 +23,21 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import NAMESPACES, Resource
+from skoupa.ledger.trash.patience import Patience
 from skoupa.model.reasons import reason, render
 from skoupa.model.verdicts import Claim, Hold
 from skoupa.sweep.shelter import Shelter, sheltered
 
 # What it defined is stored all the same, and goes with it.
 _NOT_SERVED: Final = "no version of it is served"
+_PAGE_SECONDS: Final = 10.0
+# With the longest back-off after a failure it is a minute.
+_SILENT_SECONDS: Final = 15.0
 
 
 class FreshLook:
+    """`patience` is shared with whoever else looks around: a kind that was silent is so for all."""
+
     def __init__(
         self,
         client: Client,
@@ -41,6 +48,7 @@ class FreshLook:
         ignore: Collection[str],
     ) -> None:
         self._client = client
+        self.patience = Patience(client, seconds=_PAGE_SECONDS, silence=_SILENT_SECONDS)
         self._brakes = brakes
         self._protection = protection
         self._extraction = extraction
@@ -85,7 +93,8 @@ class FreshLook:
     async def _of_kind(
         self, resource: Resource, namespace: str, claim: Claim, *, now: float, shelter: Shelter
     ) -> Hold | None:
-        listing = pages(self._client, resource, METADATA, scope=Scope(namespace=namespace))
+        asked = pages(self.patience.client, resource, METADATA, scope=Scope(namespace=namespace))
+        listing = self.patience.pages(resource.qualified, asked)
         try:
             async with aclosing(listing):
                 async for page in listing:

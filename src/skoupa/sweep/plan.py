@@ -190,10 +190,15 @@ class Plan:
             self.add(self._clock.now() + wait, uid)
         return wait > 0
 
-    def look_at(self, uids: Iterable[Uid]) -> None:
-        """Something beside these objects changed that concerns them."""
+    def look_at(self, uids: Iterable[Uid], *, spacing: float = 0.0) -> None:
+        """Something beside these objects changed that concerns them.
+
+        With a `spacing` one after the other: what is due meanwhile for another reason need not wait for all of them.
+        """
+        moment = self._clock.now()
         for uid in uids:
-            self.add(self._clock.now(), uid)
+            self.add(moment, uid)
+            moment += spacing
 
     def look_again(self) -> None:
         """Something beside the objects changed (a keep label, a right): what was held is judged anew."""

@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+import msgspec
+
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row
+from skoupa.kube.events import Regarding
 from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.sweep.tripping import Tripped
+
+
+class PolicyRun(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run of a policy went, in numbers and in words; `trouble` is empty where nothing went wrong."""
+
+    policy: Regarding
+    called: str
+    matched: int = 0
+    deleted: int = 0
+    held: int = 0
+    failed: int = 0
+    trouble: str = ""
 
 
 class Report(Protocol):
@@ -50,6 +65,9 @@ class Report(Protocol):
 
     def brake_released(self, name: str, uid: str, *, by: str, held: int, at: float) -> None:
         """Somebody (`by` empty: nobody knows who) deleted a Brake, and what it held is judged anew."""
+
+    def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
+        """All that a run of a policy chose went, is held, or fails for now; or it could not be run."""
 
     def stuck(self, row: Row, *, at: float) -> None:
         """Deleted a good while ago and still there; `row.finalizers` block it."""

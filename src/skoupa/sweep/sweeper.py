@@ -100,7 +100,9 @@ class Sweeper:
             report=report,
             standing_by=standing_by,
             on_deleted=on_deleted,
+            under_way=lambda uid: uid in self._under_way,
         )
+        record.is_open = self.unanswered.__contains__
         self._staying = Staying(
             self._plan,
             unanswered=self.unanswered,
@@ -274,6 +276,8 @@ class Sweeper:
             self._staying.look_once_more(row.uid)
         except SkoupaError as error:
             self._gate.failed(row, error)
+            if self._store.get(row.uid) is None:
+                self._gate.forget(row.uid)
             await self._staying.failed(row, claim, error)
         else:
             self._gate.left(row, outcome.what if outcome.answered else "deleted")
@@ -305,7 +309,7 @@ class Sweeper:
                 self._report.gone_already(row, claim, at=now)
             return
         self._record.finished(row, outcome.what)
-        self.unanswered.answered(row, terminating=known and outcome.what == "terminating")
+        self.unanswered.answered(row, terminating=outcome.what == "terminating", known=known)
         if known:
             self._plan.sent(row.uid)
         self._on_deleted(row, now)

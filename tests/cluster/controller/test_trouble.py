@@ -99,7 +99,7 @@ async def test_an_object_that_changes_faster_than_it_can_be_deleted_goes_by_its_
 ) -> None:
     """The way to the server is so slow that the object was written to again whenever a delete arrives."""
     await yard.started(kubeconfig=through)
-    proxy.script(Rule(Slow(before=1.0), method="DELETE", path=path_of(people), times=None))
+    proxy.script(Rule(Slow(before=0.3), method="DELETE", path=path_of(people), times=None))
     made = await people.make("web", "1s")
     writers = [asyncio.create_task(_write(people, number)) for number in range(2)]
     try:

@@ -34,7 +34,7 @@ def test_a_write_that_was_waiting_when_the_process_stood_still_does_not_leave_an
         server = Scripted(clock, OK, seconds=1)
         flow = Flow(server, clock, limits=Limits(in_flight=1, at_first=1))
         election = Election(Client(flow, stopped), namespace="home", name="lease", identity="me")
-        election._renewed(stopped.monotonic())
+        election._renewed((stopped.monotonic(), stopped.now()))
         fence = Fence(flow, election)
         first = asyncio.create_task(fence.send(DELETE))
         second = asyncio.create_task(fence.send(DELETE))
@@ -52,11 +52,36 @@ def test_what_nobody_wants_any_more_is_withdrawn_and_no_lost_lease() -> None:
     async def main(clock: VirtualClock) -> None:
         flow = Flow(Scripted(clock, OK), clock)
         election = Election(Client(flow, clock), namespace="home", name="lease", identity="me")
-        election._renewed(clock.monotonic())
+        election._renewed((clock.monotonic(), clock.now()))
         unwanted = Request(
             method="DELETE", path=DELETE.path, verb="delete", kind="pods", still_wanted=lambda: False
         )
         with pytest.raises(Withdrawn):
             await Fence(flow, election).send(unwanted)
+
+    run(main)
+
+
+class Suspended(VirtualClock):
+    """Of a machine that slept: the hands of its clock are set when it wakes, and nothing else went on."""
+
+    slept = 0.0
+
+    def now(self) -> float:
+        return super().now() + self.slept
+
+
+def test_a_machine_that_was_suspended_for_longer_than_the_lease_does_not_lead_when_it_wakes() -> None:
+    async def main(clock: VirtualClock) -> None:
+        suspended = Suspended(clock._loop)
+        server = Scripted(clock, OK)
+        election = Election(Client(server, suspended), namespace="home", name="lease", identity="me")
+        election._renewed((suspended.monotonic(), suspended.now()))
+        assert election.leading
+        suspended.slept = 60.0
+        assert not election.leading
+        with pytest.raises(LeaseLost):
+            await Fence(server, election).send(DELETE)
+        assert not server.times
 
     run(main)
