@@ -52,6 +52,9 @@ class StandingRule:
                 most=spec.most,
             )
 
+    def chosen(self, run: Run) -> None:
+        """Whatever fits when somebody looks."""
+
     def due(self, row: Row, now: float) -> float | None:
         begun = self._begun(now)
         if begun is None or row.created > begun or not self._fits(row):

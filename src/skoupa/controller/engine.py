@@ -24,6 +24,7 @@ from skoupa.controller.first_readings import FirstReadings
 from skoupa.controller.history import History
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.outlook import Outlook
+from skoupa.controller.policies import Policies
 from skoupa.controller.recreation import Recreations
 from skoupa.controller.rights import Rights, place_of
 from skoupa.controller.state import State
@@ -35,11 +36,14 @@ from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid, pack_uid
 from skoupa.facts.store import Delta
 from skoupa.judge.mechanism import Ruling
+from skoupa.judge.policies import PolicyMechanism
 from skoupa.kube.access import Access
 from skoupa.kube.client import Client
+from skoupa.kube.resources import NAMESPACES
 from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.rows import Entry, Tally
 from skoupa.model.verdicts import Hold
+from skoupa.runs.overhearing import Overhearing
 from skoupa.settings import Settings
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
@@ -52,7 +56,7 @@ FIRST_LOOK_SECONDS: Final = 300.0
 class Engine:
     """`standing_by` says that another replica leads: this one watches and waits. Observing is a setting.
 
-    `rulings` are mechanisms with rules that choose by themselves.
+    `rulings` are mechanisms with rules that choose by themselves, beside policies.
     """
 
     def __init__(
@@ -70,6 +74,8 @@ class Engine:
         self._clock: Clock = client.clock
         self._settings = settings
         self._standing_by = standing_by
+        mechanism = PolicyMechanism() if settings.features.policies else None
+        report = overhearing = Overhearing(report)
         self._agreeing = Agreeing(client.clock, skew=skew, look_again=self._look_again)
         self.rights = Rights(
             Access(client, clock=client.clock), namespaces=settings.namespaces, clock=client.clock
@@ -80,7 +86,7 @@ class Engine:
         self.state = State(client, namespace=settings.lease.namespace)
         self.knowledge = Knowledge(
             settings,
-            rulings=rulings,
+            rulings=(*rulings, mechanism) if mechanism is not None else rulings,
             skew=self._agreeing.judged,
             extra=(
                 self.rights.hold,
@@ -110,9 +116,10 @@ class Engine:
             state=self.state,
             trip=self.braking.trip,
             may_go=self._may_go,
-            look_at=self._look_at,
+            look_at=self._look_in_turn,
             standing_by=standing_by,
             behind=self._behind,
+            polls=bool(rulings),
         )
         self.knowledge.judge.join(self.weighing)
         self.record.weight = self.braking.gate.weight
@@ -142,11 +149,29 @@ class Engine:
             rights=self.rights,
             on_change=self._learn,
             look_again=self.sweeper.look_again,
-            on_look=self.braking.arrange,
+            on_look=self._arrange,
             waiting=self._waiting_for_rights,
             ever=ever,
             first_readings=lambda: self.first_readings,
         )
+        self.policies: Policies | None = None
+        if mechanism is not None:
+            self.policies = Policies(
+                client,
+                mechanism,
+                settings=settings,
+                knowledge=self.knowledge,
+                state=self.state,
+                overhearing=overhearing,
+                memory=lambda: self.sweeper.memory,
+                standing_by=standing_by,
+                learn=self._learn,
+                look_at=self._look_at,
+                look_again=self._look_again,
+                begun=self.weighing.wake,
+                namespaces_known=self._namespaces_known,
+                told=self._tell_poorer,
+            )
         use_trash(self.record, client, knowledge=self.knowledge)
         self.history = History(
             client,
@@ -166,7 +191,7 @@ class Engine:
             store=self.knowledge.store,
             acting=self._acting,
             stopping=lambda: self.sweeper.stopping,
-            failing=lambda: self.outlook.feeds is not None and self.outlook.feeds.failing(),
+            failing=lambda: self.outlook.feeds.failing() if self.outlook.feeds is not None else (),
             accept=self.braking.accept_backlog,
         )
         self.first_readings = FirstReadings(
@@ -204,12 +229,15 @@ class Engine:
             or self.history.error
             or self.braking.error
             or self.weighing.error
+            or (self.policies.error if self.policies is not None else None)
         )
 
     async def run(self) -> None:
         """Until `stop`. Raises only when the server can't be reached for the very first look."""
         async with asyncio.TaskGroup() as group:
             self.braking.open(group)
+            if self.policies is not None:
+                self.policies.open(group)
             await self.outlook.open(group)
             work = (
                 *self.outlook.follow(),
@@ -221,6 +249,7 @@ class Engine:
                 self.sweeper.unanswered.follow(),
                 self.weighing.follow(),
                 *self.braking.work(self.sweeper.memory),
+                *(self.policies.work() if self.policies is not None else ()),
             )
             tasks = [group.create_task(task) for task in work]
             await self._until_leading()
@@ -232,6 +261,8 @@ class Engine:
                 task.cancel()
             self.outlook.close()
             self.braking.brakes.close()
+            if self.policies is not None:
+                self.policies.close()
 
     async def _take_over(self) -> None:
         tallies: list[Tally] = []
@@ -242,6 +273,22 @@ class Engine:
             tallies = await self.braking.rebuild(self.record.store)
             await self.braking.beside_kyverno.before_acting()
         self.weighing.take_over(tallies)
+        if self.policies is not None:
+            self.policies.take_over()
+
+    async def _arrange(self) -> None:
+        await self.braking.arrange()
+        if self.policies is not None:
+            self.policies.arrange()
+
+    def _namespaces_known(self) -> bool:
+        """Whether the store has every Namespace that is looked into, with its labels."""
+        feeds, knowledge = self.outlook.feeds, self.knowledge
+        if feeds is None or knowledge.namespaces_unseen:
+            return False
+        if knowledge.namespace_doubt is None:
+            return feeds.saw_namespaces and not feeds.denied(NAMESPACES)
+        return not any(map(knowledge.namespace_doubt, self._settings.namespaces))
 
     async def _read_state(self) -> bool:
         async with self.first_readings.writing:
@@ -268,6 +315,10 @@ class Engine:
 
     def _look_at(self, uids: Iterable[Uid]) -> None:
         self.sweeper.look_at(uids)
+
+    def _look_in_turn(self, uids: Iterable[Uid]) -> None:
+        """What rules choose may be much, and goes no faster: what goes by a label finds its place in between."""
+        self.sweeper.look_at(uids, spacing=1.0 / self._settings.rate.deletions_per_second)
 
     def _adopt(self, entry: Entry) -> bool:
         row = self.knowledge.store.get(pack_uid(entry.uid))
@@ -308,6 +359,8 @@ class Engine:
         self.braking.learn(deltas)
         mass = self.backlog.learn(deltas, self._clock.now())
         self.sweeper.learn(deltas)
+        if self.policies is not None:
+            self.policies.learn(deltas)
         if mass:
             self.braking.brakes.changed.set()
         if others or mass:

@@ -52,8 +52,10 @@ class Knowledge:
             interest for mechanism in self.mechanisms for interest in mechanism.interests()
         )
         self.store = Store()
+        # Policies heed the times that are written on objects, whether or not those go by them.
+        heeded = TtlMechanism(settings).interests() if settings.policies.respect_ttl else ()
         self.extraction = Extraction(
-            annotations={key for interest in self.interests for key in interest.annotations}
+            annotations={key for one in (*self.interests, *heeded) for key in one.annotations}
         )
         self.kept = KeptIndex()
         self.discovery = Discovery(resources=())

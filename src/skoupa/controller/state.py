@@ -28,6 +28,7 @@ ALLOWANCES: Final = "allowances"
 MASSES_ACCEPTED: Final = "massLabellingsAccepted"
 KYVERNO_ACCEPTED: Final = "kyvernoAccepted"
 LARGEST_RUNS: Final = "largestRuns"
+POLICIES: Final = "policies"
 
 
 class State:

@@ -8,11 +8,13 @@ is known from the ledger.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from skoupa.controller.counting import Counting
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.state import LARGEST_RUNS, State
 from skoupa.controller.weight import count_inside, uncounted
@@ -25,7 +27,6 @@ from skoupa.kinds.brake import Scope
 from skoupa.kinds.brake_effect import active
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
-from skoupa.kube.lists import count
 from skoupa.ledger.rows import Tally
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim, Hold
@@ -64,7 +65,7 @@ class Weighing:
     """`trip` pulls a Brake and gives its name; `may_go` says that nobody keeps or protects a row; `look_at` has objects judged anew.
 
     `standing_by` says that another replica leads: then that one weighs. `behind` says why not all that a mechanism is
-    interested in is known.
+    interested in is known. `polls`: runs may begin by time alone; if not, each wakes it.
     """
 
     def __init__(
@@ -80,8 +81,9 @@ class Weighing:
         look_at: Callable[[Iterable[Uid]], None],
         standing_by: Callable[[], bool],
         behind: Callable[[Ruling], str],
+        polls: bool = True,
     ) -> None:
-        self._client = client
+        self._counting = Counting(client)
         self._clock = client.clock
         self._settings = settings
         self._knowledge = knowledge
@@ -92,10 +94,12 @@ class Weighing:
         self._look_at = look_at
         self._standing_by = standing_by
         self._behind = behind
+        self._polls = polls
         self._runs: dict[Key, _Known] = {}
         # Runs of which something waits to be weighed.
         self._wanted: set[Key] = set()
         self._begun = False
+        self._woken = asyncio.Event()
         self._largest: dict[str, Largest] = {}
         self.error: SkoupaError | None = None
 
@@ -108,6 +112,8 @@ class Weighing:
             return
         if known is not None and known.stopped_by and self._is_held_by(known.stopped_by, row, claim, now):
             return
+        if not self._wanted:
+            self.wake()
         self._wanted.add((claim.rule, claim.run))
         why = known.trouble if known is not None else ""
         if why:
@@ -126,6 +132,11 @@ class Weighing:
                 part = Part(kind=tally.resource, namespace=tally.namespace, along=along)
                 known.before = (*known.before, part)
         self._begun = True
+        self.wake()
+
+    def wake(self) -> None:
+        """A run has begun, and need not wait for the next look."""
+        self._woken.set()
 
     async def follow(self) -> None:
         """Weighs runs as they begin, and again where something waits for it."""
@@ -133,13 +144,25 @@ class Weighing:
             return
         backoff = Backoff(self._clock)
         while True:
+            self._woken.clear()
             if self._begun and not self._standing_by():
                 self.error = await self._weigh_all()
-            if self.error is None:
-                backoff.reset()
-                await self._clock.sleep(LOOK_SECONDS)
-            else:
-                await self._clock.sleep(backoff.next())
+            if self.error is not None:
+                await self._nap(backoff.next())
+                continue
+            backoff.reset()
+            await self._nap(LOOK_SECONDS if self._polls or self._unfinished() else None)
+
+    def _unfinished(self) -> bool:
+        """Whether something is to be weighed, or a Brake may be released that nobody tells of here."""
+        return bool(self._wanted) or any(known.stopped_by for known in self._runs.values())
+
+    async def _nap(self, wait: float | None) -> None:
+        try:
+            async with self._clock.timeout(wait):
+                await self._woken.wait()
+        except TimeoutError:
+            return
 
     async def _weigh_all(self) -> SkoupaError | None:
         """What kept one from being weighed; the others are weighed all the same."""
@@ -196,7 +219,7 @@ class Weighing:
         """All that the run claims and that nobody keeps, as far as is known now; and what it only reports."""
         found: list[Row] = []
         observed: list[Row] = []
-        for number, row in enumerate(list(self._knowledge.store)):
+        for number, row in enumerate(self._candidates(ruling, run)):
             if number % _ROWS_AT_ONCE == _ROWS_AT_ONCE - 1:
                 await self._clock.sleep(0)
             now = self._clock.now()
@@ -207,13 +230,19 @@ class Weighing:
                     (observed if claim.observed else found).append(row)
         return found, observed
 
+    def _candidates(self, ruling: Ruling, run: Run) -> list[Row]:
+        store, chosen = self._knowledge.store, ruling.chosen(run)
+        if chosen is None:
+            return list(store)
+        return [row for uid in chosen if (row := store.get(uid)) is not None]
+
     async def _load(self, run: Run, known: _Known, rows: Sequence[Row]) -> Load:
         claimed = await self._parts(rows)
         gone = (part for uid, part in known.admitted.items() if uid not in claimed)
         return Load(run=run, claimed=claimed, gone=(*known.before, *gone))
 
     async def _parts(self, rows: Sequence[Row]) -> dict[Uid, Part]:
-        weights = await count_inside(rows, client=self._client, discovery=self._knowledge.discovery)
+        weights = await count_inside(rows, counting=self._counting, discovery=self._knowledge.discovery)
         ignore = self._settings.cascade.ignore_kinds
         parts = {}
         for row in rows:
@@ -238,7 +267,7 @@ class Weighing:
                 continue
             places = self._settings.namespaces if resource.namespaced else ()
             totals[kind] = sum(
-                [await count(self._client, resource, namespace=place) for place in places or ("",)]
+                [await self._counting.count(resource, namespace=place) for place in places or ("",)]
             )
         return totals
 

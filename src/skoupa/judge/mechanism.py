@@ -6,12 +6,12 @@ covers them, and `skoupa install` writes the roles from them) and answers about 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, Protocol
 
 import msgspec
 
-from skoupa.facts.rows import Row
+from skoupa.facts.rows import Row, Uid
 from skoupa.kube.resources import Resource
 from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import Claim, Hold
@@ -73,6 +73,9 @@ class Ruling(Mechanism, Protocol):
 
     def runs(self, now: float) -> Iterable[Run]:
         """Those that have begun and may claim something still; also those that claim nothing."""
+
+    def chosen(self, run: Run) -> Collection[Uid] | None:
+        """All that a run may claim; None: every object has to be asked about."""
 
 
 class Guard(Protocol):

@@ -39,6 +39,7 @@ REASONS: Final[dict[str, Meaning]] = {
     "lifetime-over": Meaning(
         "claim", "nothing with a TTL lives longer than {limit} (ttl.maximumLifetime), whatever refreshed it"
     ),
+    "policy-matched": Meaning("claim", "{rule} matched it at its run of {tick}"),
     # Holds: somebody wants it to stay.
     "kept": Meaning("hold", "kept by its label skoupa.dev/keep={value}"),
     "namespace-kept": Meaning("hold", "kept: its Namespace has the label skoupa.dev/keep={value}"),
@@ -70,6 +71,9 @@ REASONS: Final[dict[str, Meaning]] = {
     "owners-unknown": Meaning(
         "hold",
         "deleting it might take along {object}, which is kept: who owns that can't be read ({why})",
+    ),
+    "ttl-ahead": Meaning(
+        "hold", "its own time is still to come: {written} lets it stay until {until} (policies.respectTtl)"
     ),
     "protected-namespace": Meaning("hold", "the namespace {namespace} is protected"),
     "protected-setting": Meaning("hold", "protected by the setting protect.{setting} ({value})"),
@@ -118,6 +122,20 @@ REASONS: Final[dict[str, Meaning]] = {
         "hold",
         "{controller} made another one {count} times after one was deleted, so the next try is not before {until}",
     ),
+    # Holds: a policy matches it, and yet it stays.
+    "policy-unclear": Meaning("hold", "whether it meets the conditions of {policy} is not known: {why}"),
+    "object-unread": Meaning("hold", "it could not be read, so {policy} says nothing of it: {why}"),
+    "exempted": Meaning("hold", "the PolicyException {exception} exempts it from {policy}"),
+    "exemption-unclear": Meaning(
+        "hold", "whether the PolicyException {exception} exempts it from {policy} is not known: {why}"
+    ),
+    "kyverno-filter": Meaning(
+        "hold", "Kyverno leaves it alone ({filter} in its resourceFilters), and so do policies here"
+    ),
+    "account-may-not": Meaning(
+        "hold", "the ServiceAccount {account}, as which {policy} acts, may not delete {kind} here"
+    ),
+    "owner-goes": Meaning("hold", "it goes with its owner {owner}, which {policy} matches too"),
     "bad-propagation": Meaning(
         "hold",
         "the annotation cleanup.kyverno.io/propagation-policy={value} is none of Foreground, Background, Orphan",

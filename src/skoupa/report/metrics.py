@@ -1,4 +1,4 @@
-"""Metrics, all in one table: names, meaning, labels. Cardinality is bounded: kinds, mechanisms and reason codes only.
+"""Metrics, all in one table: names, meaning, labels. Cardinality is bounded: kinds, mechanisms, policies and reason codes only.
 
 `docs/metrics.md` is written from `METRICS`. Gauges that describe the present are asked for when somebody scrapes.
 """
@@ -33,6 +33,11 @@ METRICS: Final[dict[str, Described]] = {
     ),
     "skoupa_deletion_lag_seconds": Described(
         "histogram", "From the due time to the delete that the server took.", ("mechanism",)
+    ),
+    "skoupa_policy_runs_total": Described(
+        "counter",
+        "Runs of policies: `failed` where not all could be read, judged or deleted at once.",
+        ("policy", "outcome"),
     ),
     "skoupa_invalid_labels_total": Described(
         "counter", "Labels that were not understood.", ("kind", "reason")

@@ -6,7 +6,7 @@ While observing no Event is written: an observer writes nothing on objects that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 from skoupa import names
 from skoupa.clock import Clock
@@ -27,6 +27,7 @@ from skoupa.report.notices.notice import Notice, about
 from skoupa.report.notices.notifier import Notifier
 from skoupa.settings.notices import What
 from skoupa.sweep.failures import refused, server_words, shared_words
+from skoupa.sweep.reporting import PolicyRun
 from skoupa.sweep.tripping import Tripped
 
 # Event reasons, all of them; docs/events.md is written from this table.
@@ -39,6 +40,8 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaStuck": "The object was deleted but finalizers keep it.",
     "SkoupaBraked": "On a Brake: Skoupa pulled it, because a ceiling was full or a backlog was found; the note says which.",
     "SkoupaReleased": "On a Brake: it was released; the note says by whom, where that is known, and how much it held.",
+    "SkoupaPolicyRan": "On a policy: its run deleted something; the note says how much.",
+    "SkoupaPolicyFailed": "On a policy: not all of its run could be read, judged or deleted; the note says why.",
     "SkoupaHeld": "The object is due but stays for a reason that its people can mend; the note says which.",
 }
 # Holds that somebody with rights on the object alone can end.
@@ -200,6 +203,31 @@ class Reporter:
             self._events.tell(
                 Event(regarding=about, reason=reason, action=action, note=note, type="Warning", at=at)
             )
+
+    def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
+        self._metrics.count("skoupa_policy_runs_total", ran.called, "failed" if ran.trouble else "succeeded")
+        if not ran.matched and not ran.trouble:
+            # Many policies run every few minutes, and mostly find nothing.
+            return
+        self._log(
+            "policy ran",
+            level="warning" if ran.trouble else "info",
+            policy=ran.called,
+            matched=ran.matched,
+            deleted=ran.deleted,
+            held=ran.held,
+            failed=ran.failed,
+            trouble=ran.trouble,
+        )
+        if self._events is None or not (ran.deleted or ran.trouble):
+            return
+        tally = f"matched {ran.matched}, deleted {ran.deleted}, held {ran.held}, failed {ran.failed}"
+        reason = "SkoupaPolicyFailed" if ran.trouble else "SkoupaPolicyRan"
+        note = f"{tally}; {ran.trouble}" if ran.trouble else tally
+        kind: Literal["Normal", "Warning"] = "Warning" if ran.trouble else "Normal"
+        self._events.tell(
+            Event(regarding=ran.policy, reason=reason, action="Run", note=note, type=kind, at=at)
+        )
 
     def stuck(self, row: Row, *, at: float) -> None:
         self._metrics.count("skoupa_stuck_total", row.resource.qualified)

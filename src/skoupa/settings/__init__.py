@@ -14,6 +14,7 @@ from skoupa.settings.fields import (
     every_setting,
 )
 from skoupa.settings.loading import decode, load, seconds
+from skoupa.settings.policies import PolicySettings, WebhookSettings
 from skoupa.settings.sections import DURATION
 from skoupa.settings.trust import BrakeSettings
 
@@ -22,10 +23,12 @@ __all__ = [
     "BrakeSettings",
     "Features",
     "LeaseSettings",
+    "PolicySettings",
     "Protect",
     "Setting",
     "Settings",
     "TtlSettings",
+    "WebhookSettings",
     "decode",
     "every_setting",
     "load",

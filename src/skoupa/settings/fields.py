@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_typ
 import msgspec
 
 from skoupa.settings.notices import NoticeSettings
+from skoupa.settings.policies import PolicySettings, WebhookSettings
 from skoupa.settings.sections import Duration, Section, about
 from skoupa.settings.trust import BrakeSettings, Ledger, Trash
 
@@ -17,6 +18,9 @@ ENV_PREFIX: Final = "SKOUPA_"
 class Features(Section, frozen=True, kw_only=True):
     ttl: Annotated[
         bool, about("Objects with the label `cleanup.kyverno.io/ttl` go at their time (stable).")
+    ] = True
+    policies: Annotated[
+        bool, about("Cleanup and deleting policies delete on schedule what they match (beta).")
     ] = True
 
 
@@ -181,6 +185,8 @@ class Settings(Section, frozen=True, kw_only=True):
     protect: Protect = Protect()
     rate: Rate = Rate()
     ttl: TtlSettings = TtlSettings()
+    policies: PolicySettings = PolicySettings()
+    webhook: WebhookSettings = WebhookSettings()
     cascade: Cascade = Cascade()
     compat: Compat = Compat()
     ledger: Ledger = Ledger()

@@ -29,6 +29,7 @@ from skoupa.settings.checks import (
 )
 from skoupa.settings.fields import ENV_PREFIX, Setting, Settings, every_setting
 from skoupa.settings.notice_checks import check_notices
+from skoupa.settings.policy_checks import check_policies
 from skoupa.settings.sections import DURATION, Section
 from skoupa.settings.wording import read_refusal
 
@@ -94,6 +95,7 @@ def decode(tree: dict[str, Any], *, source: str) -> Settings:
     check_spans(settings, source=source)
     check_notices(settings.notices, source=source)
     check_brakes(settings.brakes, source=source)
+    check_policies(settings.policies, source=source)
     return settings
 
 

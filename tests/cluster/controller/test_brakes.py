@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from harness.controlplane import ControlPlane
+from harness.faultproxy import Rule, Slow
 from skoupa import names
 from skoupa.errors import NotFound
 from skoupa.kinds.brake import BRAKES
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS
-from tests.cluster.commands import skoupa
+from tests.cluster.commands import ended, skoupa, started
 from tests.cluster.controller.braking import (
     all_gone,
     brake,
@@ -28,7 +30,7 @@ from tests.cluster.controller.braking import (
 )
 from tests.cluster.controller.objects import AuditLog, People
 from tests.cluster.controller.running import Yard
-from tests.cluster.reaching import eventually
+from tests.cluster.reaching import eventually, faulty
 
 pytestmark = pytest.mark.cluster
 
@@ -78,6 +80,34 @@ async def test_a_new_brake_stops_a_backlog_that_is_under_way_within_a_second(
 
     await release(people, name)
     await all_gone(people)
+
+
+async def test_a_new_brake_stops_a_sweep_by_hand_within_a_second_also_on_a_slow_server(
+    people: People, kind: None, audit: AuditLog, plane: ControlPlane, tmp_path: Path
+) -> None:
+    await make_all(people, 600, "0")
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("rate: {deletionsPerSecond: 40}\n")
+    async with faulty(plane.access) as proxy:
+        proxy.script(Rule(Slow(delay=0.3), method="GET", times=None))
+        slowly = proxy.write_kubeconfig(tmp_path / "slowly")
+        process = await started(
+            "sweep", "-n", people.namespace, "--yes", "--config", settings, kubeconfig=slowly
+        )
+
+        async def under_way() -> bool:
+            return len(audit.deletes(people.namespace)) >= 40
+
+        await eventually(under_way, what="deletions to be under way", seconds=60)
+        name = f"stop-{secrets.token_hex(3)}"
+        await pull(people, name, namespace=people.namespace)
+        said = await ended(process)
+    assert said.code == 4, said.err
+    await logged(audit, people, 600 - await left(people))
+    # The news waits for the slow server too.
+    assert begun(audit, people)[-1] <= created(audit, name) + 1 + 0.3
+    assert await left(people) > 300, "it stopped in the middle"
+    assert f"brake {name}" in said.out
 
 
 async def stays(people: People, number: int) -> None:

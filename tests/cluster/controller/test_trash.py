@@ -318,5 +318,7 @@ async def test_with_list_watch_and_delete_in_one_namespace_all_goes_and_comes_ba
         *("restore", entry.id, "--with-dependents", "--yes", "--ledger", str(yard.ledger)),
         kubeconfig=plane.kubeconfig,
     )
-    assert said.code == DONE, said.err
+    # Kinds that could not be listed may have lost something that nobody kept.
+    assert said.code == LEFTOVERS, said.err
+    assert "2 of 2 restored, and maybe more went along." in said.out
     assert await bare(people, "settings") == before

@@ -11,7 +11,7 @@ from skoupa.kube.resources import NAMESPACES
 from skoupa.kube.transport import Request
 from skoupa.sim.state.access import Rule
 from tests.unit.controller.replicas import Replica, replicas
-from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, story
+from tests.unit.controller.stage import HOUR, MINUTE, PRIORITIES, SHOP, Stage, story
 from tests.unit.controller.test_kinds_and_rights import ENOUGH, OWN
 from tests.unit.controller.test_process import LEADING
 
@@ -62,9 +62,28 @@ async def test_kept_objects_that_can_not_be_read_are_told_with_what_is_held_for_
     async with replicas(stage, 1) as (replica,):
         await stage.later(MINUTE)
         (line,) = said(replica, *CANT)
-        assert (
-            line["so"] == "what might take kept ones of them along is held (cascade.ignoreKinds waives that)"
+        assert line["so"] == (
+            "everything that is due is held, because it could own a kept one of them "
+            "(configmaps in cascade.ignoreKinds waives that)"
         )
+
+
+@story(also=(PRIORITIES,))
+async def test_a_kind_of_no_namespace_is_told_to_hold_what_lives_in_none(stage: Stage) -> None:
+    stage.cluster.faults.answer(500, when=reading("priorityclasses", label=names.KEEP_LABEL), times=None)
+    async with replicas(stage, 1) as (replica,):
+        await stage.later(MINUTE)
+        (line,) = said(replica, *CANT)
+        assert line["so"].startswith("everything due that lives in no namespace is held, because")
+
+
+@story()
+async def test_a_kind_that_is_waived_is_not_told_to_hold_anything(stage: Stage) -> None:
+    stage.cluster.faults.answer(500, when=reading("configmaps"), times=None)
+    async with replicas(stage, 1, cascade={"ignoreKinds": ["configmaps"]}) as (replica,):
+        await stage.later(MINUTE)
+        (line,) = said(replica, *CANT)
+        assert line["so"] == "what is due there is not seen, and stays"
 
 
 @story()

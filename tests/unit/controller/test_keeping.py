@@ -190,7 +190,7 @@ async def test_a_chain_of_owners_that_can_not_be_read_holds_and_lets_go_when_it_
     await stage.make("bystander", "2m")
     await stage.until(4 * MINUTE)
     assert stage.there("web", DEPLOYMENTS)
-    assert "the owners of Pod shop/web-1-a can't be read" in play.why_held("bystander")
+    assert "Pod shop/web-1-a, which is kept: who owns that can't be read" in play.why_held("bystander")
     stage.cluster.faults.clear()
     await stage.later(MINUTE - 10)
     assert not stage.there("bystander")

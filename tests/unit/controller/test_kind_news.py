@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import msgspec
 import pytest
 
+from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, Resource
 from skoupa.sim.faults import Fault, asking
 from skoupa.sim.state.access import Rule
@@ -89,3 +93,102 @@ async def test_the_right_to_hear_of_new_kinds_may_come_later(stage: Stage) -> No
         await stage.make("gear", "1s", resource=WIDGETS)
         await stage.later(10)
         assert not stage.there("gear", WIDGETS)
+
+
+async def undefine(stage: Stage, resource: Resource) -> None:
+    found = await stage.people.get(CUSTOM_RESOURCE_DEFINITIONS, resource.qualified, view=WHOLE)
+    uid = found["metadata"]["uid"]
+    await stage.people.delete(
+        CUSTOM_RESOURCE_DEFINITIONS, resource.qualified, uid=uid, propagation="Background"
+    )
+
+
+def api_service(group: str) -> dict[str, object]:
+    spec = {"group": group, "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+    return {"metadata": {"name": f"v1.{group}"}, "spec": spec}
+
+
+@pytest.mark.parametrize("after", [0.0, 0.2, 1.5], ids=lambda after: f"{after} s after it went")
+@story()
+async def test_a_definition_that_comes_again_holds_until_its_kind_is_read(
+    stage: Stage, *, after: float
+) -> None:
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WIDGETS))
+    play = await stage.play()
+    await stage.until(20)
+    owner = await stage.make("config", f"{2 + int(after)}s")
+    await stage.until(21)
+    await undefine(stage, WIDGETS)
+    await stage.later(after)
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WIDGETS))
+    await stage.later(0.3)
+    await stage.make("deed", resource=WIDGETS, keep="true", owner=owner)
+    await stage.later(MINUTE)
+    assert stage.there("deed", WIDGETS)
+    assert "Widget shop/deed" in play.why_held("config")
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["quiet", "while another is looked for"])
+@story(also=(API_SERVICES,))
+async def test_a_kind_of_a_new_api_service_holds_until_it_is_read(stage: Stage, *, busy: bool) -> None:
+    play = await stage.play()
+    await stage.until(20)
+    if busy:
+        await stage.people.create(API_SERVICES, api_service("other.example"))
+    owner = await stage.make("config", "2s")
+    await stage.until(21.9)
+    await stage.people.create(API_SERVICES, api_service(WIDGETS.group))
+    stage.cluster.install(WIDGETS)
+    await stage.make("deed", resource=WIDGETS, keep="true", owner=owner)
+    await stage.later(MINUTE)
+    assert stage.there("deed", WIDGETS)
+    assert "Widget shop/deed" in play.why_held("config")
+
+
+@story()
+async def test_a_kind_that_is_served_again_holds_until_it_is_read(stage: Stage) -> None:
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WIDGETS))
+    owner = await stage.make("config", "20s")
+    await stage.make("deed", resource=WIDGETS, keep="true", owner=owner)
+    hidden = definition(WIDGETS)
+    hidden["spec"]["versions"][0]["served"] = False
+    await stage.people.merge_patch(CUSTOM_RESOURCE_DEFINITIONS, WIDGETS.qualified, {"spec": hidden["spec"]})
+    play = await stage.play()
+    await stage.until(19.9)
+    spec = definition(WIDGETS)["spec"]
+    await stage.people.merge_patch(CUSTOM_RESOURCE_DEFINITIONS, WIDGETS.qualified, {"spec": spec})
+    await stage.later(MINUTE)
+    assert stage.there("deed", WIDGETS)
+    assert "Widget shop/deed" in play.why_held("config")
+
+
+@story()
+async def test_a_definition_that_comes_while_the_first_look_is_taken_is_noticed(stage: Stage) -> None:
+    """After the kinds were read, and before anybody watches for new ones."""
+    stage.cluster.faults.delay(
+        2, when=asking(verb="watch", kind=CUSTOM_RESOURCE_DEFINITIONS.qualified), times=5
+    )
+    starting = asyncio.create_task(stage.play())
+    await stage.later(1)
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WIDGETS))
+    await starting
+    await stage.later(5)
+    await stage.make("gear", "1s", resource=WIDGETS)
+    await stage.later(10)
+    assert not stage.there("gear", WIDGETS)
+
+
+@story()
+async def test_a_definition_that_nobody_serves_holds_for_seconds_however_many_come(stage: Stage) -> None:
+    await stage.play()
+    hidden = definition(WIDGETS)
+    hidden["spec"]["versions"][0]["served"] = False
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, hidden)
+    await stage.make("config", "1s")
+    await stage.later(2)
+    assert stage.there("config")
+    for number in range(6):
+        other = msgspec.structs.replace(WIDGETS, plural=f"gadgets{number}", kind=f"Gadget{number}")
+        await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(other))
+        await stage.later(2)
+    assert not stage.there("config")

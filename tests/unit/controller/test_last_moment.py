@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from skoupa.kube.resources import NAMESPACES
+from skoupa.errors import NotFound
+from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from skoupa.sim.faults import asking
 from tests.unit.controller.stage import APPS, DEPLOYMENTS, HOUR, MINUTE, SHOP, Stage, story
+from tests.unit.controller.test_refusals import names_a_state
 
 pytestmark = pytest.mark.unit
 
@@ -177,3 +180,58 @@ async def test_a_delete_that_only_had_to_wait_goes_at_once_after_another_look(st
     assert not play.told("delete failed")
     first, second = (at for at, _ in play.sent("DELETE"))
     assert second - first < 21
+
+
+async def heartbeat(stage: Stage, name: str) -> None:
+    beat = 0
+    while True:
+        beat += 1
+        try:
+            await stage.people.merge_patch(CONFIG_MAPS, name, {"data": {"beat": str(beat)}}, namespace=SHOP)
+        except NotFound:
+            return
+        await stage.clock.sleep(0.3)
+
+
+@pytest.mark.parametrize("takes", [1.5, 3.0, 8.0], ids=lambda takes: f"{takes} s")
+@story()
+async def test_nothing_goes_by_its_uid_alone_behind_a_slow_webhook(stage: Stage, *, takes: float) -> None:
+    play = await stage.play()
+    await stage.make("busy", "10s")
+    slow = stage.cluster.faults.delay(takes, when=DELETES, times=None)
+    beating = asyncio.create_task(heartbeat(stage, "busy"))
+    await stage.until(3 * MINUTE)
+    sent = play.sent("DELETE", path="busy")
+    assert len(sent) > 6
+    assert all(b"resourceVersion" in request.body for _, request in sent)
+    told = play.told("delete failed", "busy")
+    assert len(told) == 1
+    assert "does not go by its uid alone, since deletes here take longer than 1 s" in told[0]["error"]
+    assert "look for a slow admission webhook" in told[0]["error"]
+    await stage.label("busy", keep="true")
+    await stage.later(MINUTE)
+    assert stage.there("busy")
+    await stage.label("busy", keep=None)
+    # Once another delete there was quick it goes, however busy it is.
+    stage.cluster.faults.remove(slow)
+    await stage.make("other", "1s")
+    await stage.later(2 * MINUTE)
+    assert not stage.there("other")
+    assert not stage.there("busy")
+    await beating
+
+
+@story()
+async def test_that_deletes_were_slow_is_forgotten_after_a_while(stage: Stage) -> None:
+    await stage.play()
+    await stage.make("busy", "10s")
+    slow = stage.cluster.faults.delay(1.5, when=DELETES, times=None)
+    beating = asyncio.create_task(heartbeat(stage, "busy"))
+    await stage.until(MINUTE)
+    stage.cluster.faults.remove(slow)
+    stage.cluster.faults.answer(409, when=names_a_state, times=None, message="the object has been modified")
+    await stage.later(5 * MINUTE)
+    assert stage.there("busy")
+    await stage.later(7 * MINUTE)
+    assert not stage.there("busy")
+    await beating

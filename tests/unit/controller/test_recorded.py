@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 from skoupa.cli.restoring.selecting import WENT
-from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.ledger.store import Wish
 from skoupa.sim.faults import asking
 from tests.unit.controller.braking import many
-from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, story
+from tests.unit.controller.stage import HOUR, MINUTE, SHOP, WIDGETS, Stage, definition, story
 from tests.unit.controller.test_trash import ledger
 from tests.unit.ledger.entries import finish, intent
 
@@ -172,6 +173,94 @@ async def test_what_an_earlier_try_kept_does_not_stand_for_a_later_one_that_keep
         row = await book.entry("web")
         assert (row.outcome, row.kept) == ("deleted", 0)
         assert await book.kept("web") == []
+
+
+@pytest.mark.parametrize("unlabelled", [False, True], ids=["labelled", "unlabelled"])
+@story()
+async def test_a_crash_right_after_the_delete_of_an_object_with_finalizers_leaves_no_row_open(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, unlabelled: bool
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        await stage.make("web", "1m", finalizers=["example.com/slow"])
+        await stage.until(30)
+        with monkeypatch.context() as killed:
+            killed.setattr(book.record.journal, "finish", lambda *_, **__: None)
+            await stage.until(2 * MINUTE)
+            await play.kill()
+        assert (await book.entry("web")).outcome == "intended"
+        if unlabelled:
+            await stage.label("web", ttl=None)
+        await stage.play(record=book.record)
+        await stage.later(MINUTE)
+        assert (await book.entry("web")).outcome == "terminating"
+        await _let_go(stage, "web")
+        await stage.later(HOUR if unlabelled else 0)
+        assert (await book.entry("web")).outcome == "deleted"
+
+
+@story()
+async def test_a_delete_without_an_answer_whose_object_lost_its_label_on_the_way_out_is_followed_to_its_end(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        await stage.make("web", "60s", finalizers=["example.com/slow"])
+        await stage.until(55)
+        stage.cluster.faults.silence_watch(when=asking(path="configmaps"), times=None, after=0)
+        stage.cluster.faults.disconnect(when=OUR_DELETES, times=None, seconds=20, done=True)
+        await stage.until(70)
+        await stage.label("web", ttl=None)
+        await stage.later(10 * MINUTE)
+        assert (await book.entry("web")).outcome == "terminating"
+        assert len(play.told("deleted", "web")) == 1
+        await _let_go(stage, "web")
+        await stage.later(HOUR)
+        assert (await book.entry("web")).outcome == "deleted"
+        assert len(play.told("deleted", "web")) == 1
+
+
+@pytest.mark.parametrize("rows", [4, 160, 1000])
+@story()
+async def test_open_rows_of_a_kind_that_does_not_answer_do_not_stop_a_start(
+    stage: Stage, tmp_path: Path, rows: int
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WIDGETS))
+        await stage.later(5)
+        await book.record.store.write(
+            [
+                intent(
+                    f"00000000-0000-0000-0000-{number:012d}",
+                    name=f"widget-{number}",
+                    kind="Widget",
+                    resource=WIDGETS.qualified,
+                    api_version="shop.example/v1",
+                    at=stage.clock.now() - 60,
+                )
+                for number in range(rows)
+            ]
+        )
+        for name in many(5):
+            await stage.make(name, "1m")
+        await stage.later(2 * MINUTE)
+        fault = stage.cluster.faults.delay(
+            100_000,
+            when=lambda request: "widgets" in request.path and "metadata.name" in str(request.query),
+            times=None,
+        )
+        play = await stage.play(record=book.record)
+        await stage.later(15)
+        assert not stage.found(), "what is due goes"
+        assert "deletions of widgets.shop.example is not known yet" in str(play.engine.last_error)
+        assert len(await book.record.store.open_entries()) == rows
+        await stage.later(HOUR)
+        looks = [one for _, one in play.sent("GET", path="widgets") if "metadata.name" in str(one.query)]
+        assert len(looks) <= 8 * (1 + 7 * math.ceil(rows / 200)), "a few each time, and less and less often"
+        stage.cluster.faults.remove(fault)
+        await stage.later(2 * HOUR)
+        assert await book.record.store.open_entries() == []
+        assert play.engine.last_error is None
 
 
 async def _let_go(stage: Stage, name: str) -> None:

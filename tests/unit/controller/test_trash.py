@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from skoupa.facts.rows import Row
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, PODS
 from skoupa.kube.transport import Request
-from skoupa.ledger.rows import Body, Entry
+from skoupa.ledger.rows import FOUND_GONE, Body, Entry, Unkept
 from skoupa.ledger.sqlite import SqliteStore
-from skoupa.ledger.store import Wish
+from skoupa.ledger.store import Change, Finish, Wish
 from skoupa.ledger.trash.contents import Kept
 from skoupa.ledger.trash.sealing import Key, Seal
+from skoupa.model.verdicts import Claim, Hold
+from skoupa.sim.faults import asking
 from skoupa.sim.state.access import Rule
 from skoupa.sweep.record import Record
 from tests.unit.cli.worlds import ASKING
@@ -259,3 +262,60 @@ async def test_what_goes_without_being_kept_says_so_in_its_row(stage: Stage, tmp
         assert (entry.outcome, entry.kept) == ("deleted", 0)
         assert "trash.maxObjectBytes" in entry.unkept
         assert await book.bodies("pod") == []
+
+
+@pytest.mark.parametrize("watched", [False, True])
+@story(also=[SECRETS])
+async def test_what_was_kept_stays_when_the_answer_to_its_delete_is_lost(
+    stage: Stage,
+    tmp_path: Path,
+    watched: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        if not watched:
+            stage.cluster.faults.silence_watch(when=lambda one: "secrets" in one.path, times=None, after=4)
+        await stage.play(record=book.record)
+        names = ("first", "second", "third")
+        for name in names:
+            await stage.make(name, "60s", resource=SECRETS)
+        await stage.until(55)
+        lost = asking(method="DELETE", path=f"/api/v1/namespaces/{SHOP}")
+        stage.cluster.faults.disconnect(when=lost, times=None, seconds=20, done=True)
+        await stage.later(10 * MINUTE)
+        for name in names:
+            entry = await book.entry(name)
+            assert entry.outcome == "gone-by-unknown"
+            assert (entry.attempts > 1) is not watched
+            assert [kept.name for kept in await book.kept(name)] == [name]
+            assert entry.kept > 0
+
+
+@story()
+async def test_what_one_leader_kept_stays_when_another_one_comes_too_late(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book, ledger(stage, tmp_path / "l.db") as other:
+        await stage.play(record=book.record)
+        late = await stage.play(record=other.record)
+        await stage.make("web", "1m")
+        await stage.until(50)
+        written, bodies = book.record.store.write, other.record.bodies
+
+        async def slowly(changes: Sequence[Change]) -> Mapping[str, str]:
+            if any(isinstance(change, Finish) for change in changes):
+                await stage.clock.sleep(2)
+            return await written(changes)
+
+        async def later(row: Row, claim: Claim) -> tuple[Body, ...] | Unkept | Hold:
+            await stage.clock.sleep(1)
+            found = await bodies(row, claim)
+            assert found == Unkept(FOUND_GONE)
+            return found
+
+        monkeypatch.setattr(book.record.store, "write", slowly)
+        monkeypatch.setattr(other.record, "bodies", later)
+        await stage.later(5 * MINUTE)
+        late.check()
+        entry = await book.entry("web")
+        assert (entry.outcome, entry.attempts) == ("deleted", 2)
+        assert [kept.name for kept in await book.kept("web")] == ["web"]

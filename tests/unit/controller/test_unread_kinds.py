@@ -299,4 +299,4 @@ async def test_an_owner_whose_kind_is_not_served_any_more_is_not_known_to_own_no
     play = await stage.play()
     await stage.until(12 * MINUTE)
     assert stage.there("config")
-    assert "the owners of ConfigMap shop/deed can't be read" in play.why_held("config")
+    assert "ConfigMap shop/deed, which is kept: who owns that can't be read" in play.why_held("config")

@@ -1,0 +1,270 @@
+"""The runs of policies: begun at their ticks, read, and handed over to be judged; one task for each that is under way.
+
+What the server could not tell is asked again until the next tick. What a policy chose that changed meanwhile is thrown away. While
+what is known of a kind of policy may be old its runs wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from skoupa.clock import Clock
+from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.policy_evaluations import PolicyEvaluations
+from skoupa.controller.policy_settling import Ran, Settling
+from skoupa.errors import ServerFailure, SkoupaError, TimedOut, TooManyRequests, Unreachable, UsageError
+from skoupa.facts.rows import Row, pack_uid
+from skoupa.judge.mechanism import Run
+from skoupa.judge.policies import NAME, Chosen
+from skoupa.kube.backoff import Backoff
+from skoupa.kube.client import Client
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.policy.policies import Policy
+from skoupa.runs.accounts import Accounts
+from skoupa.runs.book import Book, Entry
+from skoupa.runs.choices import Choices
+from skoupa.runs.evaluation import Evaluation
+from skoupa.runs.lists import Lists
+from skoupa.runs.run import Findings, find
+from skoupa.runs.status import Went
+from skoupa.runs.ticks import Tick, Ticks
+from skoupa.settings import Settings, seconds
+from skoupa.sweep.memory import Memory
+from skoupa.sweep.reporting import Report
+
+MOST_AT_ONCE: Final = 1000
+LAUNCHED_AT_ONCE: Final = 20
+# What failed for a reason that passes is asked again, in the beginning after so long.
+AGAIN_SECONDS: Final = 5.0
+LONGEST_AGAIN_SECONDS: Final = 300.0
+_PASSING: Final = (Unreachable, TimedOut, ServerFailure, TooManyRequests)
+
+
+class PolicyRuns:
+    """`begun` hears that there is something to weigh; `on_news` that a run ended or came further."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        settings: Settings,
+        knowledge: Knowledge,
+        book: Book,
+        ticks: Ticks,
+        choices: Choices,
+        evaluations: PolicyEvaluations,
+        memory: Callable[[], Memory],
+        report: Report,
+        standing_by: Callable[[], bool],
+        begun: Callable[[], None],
+        on_news: Callable[[Entry], None],
+    ) -> None:
+        self._clock: Clock = client.clock
+        self._settings = settings
+        self._knowledge = knowledge
+        self._book = book
+        self._ticks = ticks
+        self._choices = choices
+        self._evaluations = evaluations
+        self._standing_by = standing_by
+        self._begun = begun
+        self._on_news = on_news
+        self._observe_new = (
+            seconds(settings.policies.observe_new) if settings.policies.observe_new is not None else 0
+        )
+        self.lists = Lists(client)
+        self.accounts = Accounts(client)
+        self._turns = asyncio.Semaphore(MOST_AT_ONCE)
+        self._era = 0
+        self.waiting: list[Tick] = []
+        self._late: frozenset[Tick] = frozenset()
+        self._news = asyncio.Event()
+        self.settling = Settling(
+            client.clock,
+            knowledge=knowledge,
+            choices=choices,
+            memory=memory,
+            report=report,
+            on_news=on_news,
+            wake=self._news.set,
+        )
+
+    async def follow(self) -> None:
+        """For ever; runs are tasks within."""
+        async with self._evaluations, asyncio.TaskGroup() as group:
+            while True:
+                self._news.clear()
+                await self._launch(group)
+                self.settling.look()
+                await self._nap()
+
+    def start(self, ticks: Iterable[Tick]) -> None:
+        """These are due. While what is known of a kind of policy may be old, those wait."""
+        self.waiting += ticks
+        if self.waiting:
+            self._news.set()
+
+    def begin_anew(self) -> None:
+        """Another may have led meanwhile: what was chosen here is void."""
+        self._era += 1
+        for uid in list(self.settling.last):
+            self.settling.forget(uid)
+        self.settling.unsettled.clear()
+        self.waiting.clear()
+
+    def changed(self, uid: str, entry: Entry | None) -> None:
+        """A policy that is not what it was has chosen nothing."""
+        ran = self.settling.last.get(uid)
+        if ran is not None and (entry is None or entry.policy != ran.policy):
+            self.settling.forget(uid)
+
+    async def evaluation_of(self, rule: str) -> Evaluation | None:
+        """For another look at what a policy has chosen."""
+        ran = self.settling.of(rule)
+        if ran is None:
+            return None
+        evaluation = await self._evaluations.make(ran.policy)
+        await evaluation.begin()
+        return evaluation
+
+    async def may_delete(self, rule: str, row: Row) -> bool:
+        """Whether the account that the policy acts as may, where it names one."""
+        ran = self.settling.of(rule)
+        return ran is not None and await self.accounts.may_delete(ran.policy, row.resource, row.namespace)
+
+    async def _launch(self, group: asyncio.TaskGroup) -> None:
+        late: list[Tick] = []
+        waiting, self.waiting = self.waiting, []
+        for number, tick in enumerate(waiting):
+            if number % LAUNCHED_AT_ONCE == LAUNCHED_AT_ONCE - 1:
+                # Others need a turn in between.
+                await self._clock.sleep(0)
+            entry = self._book.get(tick.uid)
+            if entry is None or entry.policy is None or self._standing_by():
+                self._ticks.ended(tick, ran=False)
+            elif self._book.doubt(entry.policy.kind):
+                late.append(tick)
+                if tick not in self._late:
+                    self._on_news(entry)
+            else:
+                known = self._ticks.known(tick.uid)
+                if known is not None:
+                    self.settling.unsettled[tick.uid] = known
+                group.create_task(self._run(tick, entry, entry.policy))
+        self.waiting += late
+        self._late = frozenset(late)
+
+    async def _run(self, tick: Tick, entry: Entry, policy: Policy) -> None:
+        era, backoff = self._era, Backoff(self._clock, first=AGAIN_SECONDS, cap=LONGEST_AGAIN_SECONDS)
+        try:
+            async with self._turns:
+                again = await self._read(tick, entry, policy, era=era)
+            next_tick = policy.schedule.following(tick.moment)
+            while again:
+                wait = backoff.next()
+                if next_tick is not None and self._clock.now() + wait >= next_tick:
+                    break
+                await self._clock.sleep(wait)
+                async with self._turns:
+                    again = await self._read(tick, entry, policy, era=era)
+        finally:
+            if era == self._era:
+                self._ticks.ended(tick)
+        if era == self._era:
+            self._on_news(entry)
+            self._news.set()
+
+    async def _read(self, tick: Tick, entry: Entry, policy: Policy, *, era: int) -> bool:
+        """Whether it has to be read again, for something that passes kept some of it from being read."""
+        if not self._counts(tick.uid, policy, era):
+            return False
+        at = self._clock.now()
+        findings: Findings | None = None
+        error: SkoupaError | None = None
+        try:
+            findings = await find(
+                policy,
+                await self._evaluations.make(policy),
+                lists=self.lists,
+                discovery=self._knowledge.discovery,
+                namespaces=self._evaluations.namespace_labels(),
+                only=self._settings.namespaces,
+            )
+            findings = await self.accounts.permitted(policy, findings)
+        except SkoupaError as raised:
+            findings, error = None, raised
+        if not self._counts(tick.uid, policy, era):
+            return False
+        went = Went(
+            at=at,
+            findings=findings,
+            error=str(error) if error is not None else "",
+            broken=isinstance(error, UsageError),
+        )
+        self._put(tick, entry, policy, went)
+        if findings is None:
+            return isinstance(error, _PASSING)
+        return any(isinstance(gap.error, _PASSING) for gap in findings.gaps)
+
+    def _counts(self, uid: str, policy: Policy, era: int) -> bool:
+        entry = self._book.get(uid)
+        return era == self._era and entry is not None and entry.policy == policy and not self._standing_by()
+
+    def _put(self, tick: Tick, entry: Entry, policy: Policy, went: Went) -> None:
+        rule = policy.called
+        run = Run(
+            mechanism=NAME,
+            rule=rule,
+            name=f"{rule}@{whole_seconds(tick.moment)}",
+            generation=policy.generation,
+            most=policy.options.max_deletions or None,
+        )
+        ran = Ran(entry=entry, policy=policy, run=run, went=went)
+        self.settling.add(ran)
+        if went.findings is None:
+            # Nothing was weighed or counted: no run that a later one may be compared with.
+            self._choices.drop(rule)
+            self.settling.count(ran)
+            self._on_news(entry)
+            return
+        rows = self._rows(rule, went.findings)
+        self._choices.put(
+            Chosen(
+                run=run,
+                due=tick.moment,
+                propagation=policy.propagation,
+                observed=self.observed_until(policy) > tick.moment,
+                versions={row.uid: row.version for row in rows},
+            ),
+            rows,
+        )
+        self._begun()
+        self.settling.count(ran)
+        self._on_news(entry)
+
+    def _rows(self, rule: str, findings: Findings) -> list[Row]:
+        rows = []
+        for found in findings.claimed:
+            # What somebody else deletes already is not ours to follow.
+            known = self._choices.mechanism.rules_of(pack_uid(found.metadata.uid))
+            if found.metadata.deletion_timestamp is None or rule in known:
+                rows.append(self._choices.showing.row(found.resource, found.metadata))
+        return rows
+
+    def observed_until(self, policy: Policy) -> float:
+        """Until then it only reports."""
+        known = self._ticks.known(policy.uid)
+        span = max(policy.options.observe_seconds, self._observe_new)
+        return float(known.since + span) if known is not None and span else 0.0
+
+    async def _nap(self) -> None:
+        due = self.settling.next_look
+        wait = None if due == math.inf else max(0.0, due - self._clock.monotonic())
+        try:
+            async with self._clock.timeout(wait):
+                await self._news.wait()
+        except TimeoutError:
+            return

@@ -1,0 +1,161 @@
+"""The last run of each policy, followed until it is settled: nothing of it waits, for it went, or is held, or fails for now.
+
+What fails or is held is looked at again, less and less often; each run is told once, when it is settled for the first time. Until
+then what was remembered before it is kept, so that a run which is interrupted is done again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from skoupa.clock import Clock
+from skoupa.controller.knowledge import Knowledge
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.mechanism import Run
+from skoupa.judge.policies import NAME
+from skoupa.model.verdicts import Claim
+from skoupa.policy.policies import Policy
+from skoupa.runs.book import Entry
+from skoupa.runs.choices import Choices
+from skoupa.runs.run import Findings
+from skoupa.runs.standing import standing
+from skoupa.runs.status import Went, told
+from skoupa.runs.ticks import Known
+from skoupa.sweep.memory import FAILING, Memory
+from skoupa.sweep.reporting import Report
+
+LOOK_SECONDS: Final = 1.0
+LONGEST_LOOK_SECONDS: Final = 60.0
+
+
+class Ran(msgspec.Struct, kw_only=True):
+    """One run: how it went so far, and when to look again how it stands."""
+
+    entry: Entry
+    policy: Policy
+    run: Run
+    went: Went
+    deleted: set[Uid] = msgspec.field(default_factory=set)
+    settled: bool = False
+    # Something became of its objects since somebody looked.
+    touched: bool = False
+    wait: float = LOOK_SECONDS
+    look_at: float = 0.0
+
+
+class Settling:
+    """`on_news` hears that a run came further; `wake` that somebody has to look sooner."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        knowledge: Knowledge,
+        choices: Choices,
+        memory: Callable[[], Memory],
+        report: Report,
+        on_news: Callable[[Entry], None],
+        wake: Callable[[], None],
+    ) -> None:
+        self._clock = clock
+        self._knowledge = knowledge
+        self._observing = knowledge.settings.mode != "enforce"
+        self._choices = choices
+        self._memory = memory
+        self._report = report
+        self._on_news = on_news
+        self._wake = wake
+        # By the uid of the policy, and that by how the policy is called.
+        self.last: dict[str, Ran] = {}
+        self._uids: dict[str, str] = {}
+        # The name of the run that was told last.
+        self._told: dict[str, str] = {}
+        # What was remembered of a policy before its run.
+        self.unsettled: dict[str, Known] = {}
+        self.next_look = math.inf
+
+    def of(self, rule: str) -> Ran | None:
+        uid = self._uids.get(rule)
+        return self.last.get(uid) if uid is not None else None
+
+    def add(self, ran: Ran) -> None:
+        """In the place of the run before; or of the same run, of which more was read by now."""
+        uid = ran.entry.uid
+        before = self.last.get(uid)
+        if before is not None and before.run.name == ran.run.name:
+            ran.deleted = before.deleted
+        self.last[uid], self._uids[ran.run.rule] = ran, uid
+
+    def forget(self, uid: str) -> None:
+        """The policy is not what it was: it has chosen nothing."""
+        ran = self.last.pop(uid, None)
+        self.unsettled.pop(uid, None)
+        self._told.pop(uid, None)
+        if ran is not None:
+            self._uids.pop(ran.run.rule, None)
+            self._choices.drop(ran.run.rule)
+
+    def deleted(self, row: Row, claim: Claim) -> None:
+        ran = self.of(claim.rule) if claim.mechanism == NAME else None
+        if ran is not None and ran.run.name == claim.run:
+            ran.deleted.add(row.uid)
+            self.touch((claim.rule,))
+
+    def touch(self, rules: Iterable[str]) -> None:
+        """Something became of what these have chosen: soon somebody looks how they stand."""
+        for rule in rules:
+            ran = self.of(rule)
+            if ran is not None and not ran.touched:
+                ran.touched = True
+                self._look_in(ran, LOOK_SECONDS)
+                self._wake()
+
+    def look(self) -> None:
+        now = self._clock.monotonic()
+        if now < self.next_look:
+            # There may be very many of them, and news of each.
+            return
+        self.next_look = math.inf
+        for ran in list(self.last.values()):
+            if not ran.touched and ran.settled and not self._choices.mechanism.chosen(ran.run):
+                continue
+            if ran.look_at <= now:
+                self.count(ran)
+            else:
+                self.next_look = min(self.next_look, ran.look_at)
+
+    def count(self, ran: Ran) -> None:
+        """How it stands now."""
+        ran.touched = False
+        now, overdue = self._clock.now(), self._memory().overdue
+        uids = self._choices.mechanism.chosen(ran.run)
+        stands = standing(
+            (row for uid in uids if (row := self._knowledge.store.get(uid)) is not None),
+            verdict=lambda row: self._knowledge.verdict(row, now),
+            failing={uid for uid in uids if overdue.get(uid, (0.0, ""))[1] == FAILING},
+            observing=self._observing,
+        )
+        counts = stands.counts(ran.went.findings or Findings(), deleted=len(ran.deleted))
+        settled = not stands.waiting
+        if counts != ran.went.counts or settled != ran.settled:
+            ran.went = msgspec.structs.replace(ran.went, counts=counts)
+            ran.settled, ran.wait = settled, LOOK_SECONDS
+            if settled:
+                self.unsettled.pop(ran.entry.uid, None)
+                self._tell(ran)
+            self._on_news(ran.entry)
+        self._look_in(ran, ran.wait)
+        ran.wait = min(2 * ran.wait, LONGEST_LOOK_SECONDS)
+
+    def _look_in(self, ran: Ran, wait: float) -> None:
+        ran.look_at = self._clock.monotonic() + wait
+        self.next_look = min(self.next_look, ran.look_at)
+
+    def _tell(self, ran: Ran) -> None:
+        if self._told.get(ran.entry.uid) != ran.run.name:
+            self._told[ran.entry.uid] = ran.run.name
+            self._report.policy_ran(told(ran.entry, ran.went), at=self._clock.now())

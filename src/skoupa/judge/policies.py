@@ -1,0 +1,160 @@
+"""Policies: what their runs chose may go from the tick on (seed 004, second half).
+
+A run gathers evidence beforehand: which objects the policy matched, each in the very state that was looked at. Here it is only
+looked up. An object in another state than that is not claimed until it was looked at anew; a policy that ran again claims what
+its newest run chose, and nothing else. A time written on the object that is still to come holds against every policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.mechanism import NO_ANSWER, Answer, Interest, Run
+from skoupa.judge.ttl import TtlMechanism
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Claim, Hold, Propagation
+
+NAME: Final = "policies"
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run chose: each object with the version that was looked at. `observed`: it only reports."""
+
+    run: Run
+    due: float
+    propagation: Propagation = "Background"
+    observed: bool = False
+    versions: Mapping[Uid, int | str] = {}
+
+
+class PolicyMechanism:
+    name = NAME
+
+    def __init__(self) -> None:
+        self._chosen: dict[str, Chosen] = {}
+        self._versions: dict[str, dict[Uid, int | str]] = {}
+        self._rules: dict[Uid, tuple[str, ...]] = {}
+
+    def __len__(self) -> int:
+        """How many objects some policy has chosen."""
+        return len(self._rules)
+
+    def interests(self) -> Iterator[Interest]:
+        """None: a run reads for itself what it needs."""
+        return iter(())
+
+    def runs(self, now: float) -> Iterable[Run]:  # noqa: ARG002 - others begin by time alone
+        return [chosen.run for chosen in self._chosen.values()]
+
+    def chosen(self, run: Run) -> Collection[Uid]:
+        return tuple(self._versions.get(run.rule, ()))
+
+    def due(self, row: Row, now: float) -> float | None:  # noqa: ARG002 - what a run chose is due
+        rules = self._rules.get(row.uid)
+        if rules is None:
+            return None
+        return min((self._chosen[rule].due for rule in self._claiming(row, rules)), default=None)
+
+    def answer(self, row: Row, now: float) -> Answer:  # noqa: ARG002 - the same
+        rules = self._rules.get(row.uid)
+        if rules is None:
+            return NO_ANSWER
+        return Answer(tuple(_claim(self._chosen[rule]) for rule in self._claiming(row, rules)))
+
+    def _claiming(self, row: Row, rules: Iterable[str]) -> Iterator[str]:
+        for rule in rules:
+            # What is on its way out does not come back, whatever is written on it.
+            if row.deleted_at or self._versions[rule].get(row.uid) == row.version:
+                yield rule
+
+    def rules_of(self, uid: Uid) -> tuple[str, ...]:
+        return self._rules.get(uid, ())
+
+    def outdated(self, row: Row) -> list[str]:
+        """The rules that looked at another state of it than this one."""
+        rules = self._rules.get(row.uid, ())
+        return [] if row.deleted_at else [r for r in rules if self._versions[r].get(row.uid) != row.version]
+
+    def put(self, chosen: Chosen) -> list[Uid]:
+        """In the place of what its rule chose before; what no rule chooses any more."""
+        left = self.drop(chosen.run.rule)
+        rule = chosen.run.rule
+        self._chosen[rule] = chosen
+        self._versions[rule] = dict(chosen.versions)
+        for uid in chosen.versions:
+            self._rules[uid] = (*self._rules.get(uid, ()), rule)
+        return [uid for uid in left if uid not in self._rules]
+
+    def drop(self, rule: str) -> list[Uid]:
+        """The rule is gone, or not the same any more; what no rule chooses any more."""
+        self._chosen.pop(rule, None)
+        uids = self._versions.pop(rule, {})
+        return [uid for uid in uids if not self._without(uid, rule)]
+
+    def looked_anew(self, rule: str, uid: Uid, version: int | str) -> None:
+        """The rule chooses it in that state as well."""
+        if uid in self._versions.get(rule, ()):
+            self._versions[rule][uid] = version
+
+    def doubt(self, rule: str) -> list[Uid]:
+        """All that it chose has to be looked at anew before it goes."""
+        versions = self._versions.get(rule, {})
+        for uid in versions:
+            versions[uid] = ""
+        return list(versions)
+
+    def leave(self, uid: Uid, rules: Iterable[str]) -> bool:
+        """These do not choose it any more; whether another does."""
+        for rule in rules:
+            if self._versions.get(rule, {}).pop(uid, None) is not None:
+                self._without(uid, rule)
+        return uid in self._rules
+
+    def _without(self, uid: Uid, rule: str) -> bool:
+        left = tuple(other for other in self._rules.get(uid, ()) if other != rule)
+        if left:
+            self._rules[uid] = left
+        else:
+            self._rules.pop(uid, None)
+        return bool(left)
+
+
+class PolicyGuard:
+    """`ttl` reads the time that stands on an object, None where policies need not heed it: one still to come holds.
+
+    That is our reading of seed 004, 2.f. `doubt` says why what is known of a policy may be old: somebody may have stopped it.
+    """
+
+    def __init__(self, ttl: TtlMechanism | None, *, doubt: Callable[[str], str]) -> None:
+        self._ttl = ttl
+        self._doubt = doubt
+
+    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:
+        if claim.mechanism != NAME:
+            return
+        why = self._doubt(claim.rule)
+        if why:
+            yield Hold(reason=reason("feed-behind", kind="policies", why=why))
+        due = self._ttl.due(row, now) if self._ttl is not None else None
+        if due is not None and due > now and self._ttl is not None:
+            (written,) = self._ttl.answer(row, now).claims
+            told = reason("ttl-ahead", written=written.rule, until=whole_seconds(due))
+            yield Hold(reason=told, until=due)
+
+
+def _claim(chosen: Chosen) -> Claim:
+    run = chosen.run
+    return Claim(
+        mechanism=NAME,
+        rule=run.rule,
+        due=chosen.due,
+        reason=reason("policy-matched", rule=run.rule, tick=whole_seconds(chosen.due)),
+        propagation=chosen.propagation,
+        run=run.name,
+        observed=chosen.observed,
+    )

@@ -1,0 +1,66 @@
+"""The ServiceAccount that a policy of a namespace acts as: it deletes only what that account may delete too.
+
+The server is asked what the account may do (SubjectAccessReview); nobody takes its place. Rights are asked for by kind and namespace,
+so one that is granted for single names does not count. What can't be asked lets nothing go.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from skoupa.kube.client import Client
+from skoupa.kube.resources import Resource
+from skoupa.kube.reviews import Ask, Caller, may
+from skoupa.model.reasons import reason
+from skoupa.policy.policies import Policy
+from skoupa.runs.evaluation import Found
+from skoupa.runs.run import Findings
+
+COUNTS_SECONDS: Final = 30.0
+
+
+class Accounts:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._known: dict[tuple[Caller, Ask], tuple[float, bool]] = {}
+
+    async def permitted(self, policy: Policy, findings: Findings) -> Findings:
+        """The same, but for what the account may not delete: that stays."""
+        if not policy.options.service_account:
+            return findings
+        claimed: list[Found] = []
+        spared = list(findings.spared)
+        for found in findings.claimed:
+            if await self.may_delete(policy, found.resource, found.metadata.namespace):
+                claimed.append(found)
+                continue
+            why = reason(
+                "account-may-not",
+                account=policy.options.service_account,
+                policy=policy.called,
+                kind=found.resource.qualified,
+            )
+            spared.append(msgspec.structs.replace(found, outcome="left", why=why))
+        return msgspec.structs.replace(findings, claimed=tuple(claimed), spared=tuple(spared))
+
+    async def may_delete(self, policy: Policy, resource: Resource, namespace: str) -> bool:
+        """Raises what keeps the server from telling."""
+        if not policy.options.service_account:
+            return True
+        key = (_caller(policy), Ask(verb="delete", resource=resource.qualified, namespace=namespace))
+        now = self._client.clock.monotonic()
+        asked_at, allowed = self._known.get(key, (float("-inf"), False))
+        if now - asked_at > COUNTS_SECONDS:
+            allowed = await may(self._client, *key)
+            self._known = {one: said for one, said in self._known.items() if now - said[0] <= COUNTS_SECONDS}
+            self._known[key] = (now, allowed)
+        return allowed
+
+
+def _caller(policy: Policy) -> Caller:
+    """As the server knows a ServiceAccount."""
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{policy.namespace}", "system:authenticated")
+    name = f"system:serviceaccount:{policy.namespace}:{policy.options.service_account}"
+    return Caller(username=name, groups=groups)

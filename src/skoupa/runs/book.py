@@ -1,0 +1,263 @@
+"""The policies of the cluster as they are read, kept true by watching: what runs, what is broken and why.
+
+Each object is read for itself; what can't be understood is in the book with its problems, and is read anew when it changes or the
+kinds of the cluster do. Exceptions stand beside. What the server has not told yet, or could not, is a doubt that holds runs, never
+an empty book. Whose status we write ourselves does not change by that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import aclosing
+from typing import Any, Final
+
+import msgspec
+
+from skoupa import names
+from skoupa.errors import ApiError, Forbidden, SkoupaError
+from skoupa.kinds.definition import Definition
+from skoupa.kinds.policies.exception import POLICY_EXCEPTION
+from skoupa.kube import watch, watched
+from skoupa.kube.client import Client
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.lines import Change
+from skoupa.kube.lists import Scope
+from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import Resource
+from skoupa.policy.exemptions import Exemption, read_exemption
+from skoupa.policy.expression_checks import jmespath_problems
+from skoupa.policy.headings import POLICY_KINDS
+from skoupa.policy.options import place
+from skoupa.policy.policies import Policy
+from skoupa.policy.problems import Problem
+from skoupa.policy.reading import Reading, read_policy
+
+_NOT_READ: Final = "they are not read yet"
+WATCHED: Final[tuple[Definition, ...]] = (*POLICY_KINDS.values(), POLICY_EXCEPTION)
+_WITHOUT: Final = {
+    True: "those policies do not run",
+    False: "deleting policies do not run, for exceptions are not known",
+}
+_DELETING: Final = frozenset({"DeletingPolicy", "NamespacedDeletingPolicy"})
+
+Object = Mapping[str, Any]
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy as it stands in the cluster: `kind` is where its status is written; `called` as messages name it."""
+
+    kind: Resource
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    reading: Reading
+    status: Object = {}
+
+    @property
+    def policy(self) -> Policy | None:
+        return self.reading.policy
+
+    @property
+    def called(self) -> str:
+        return "/".join(part for part in (self.kind.kind, self.namespace, self.name) if part)
+
+
+def served(definition: Definition, discovery: Discovery) -> Resource | None:
+    """The kind in the version that we know best, where it can be followed."""
+    for version in definition.versions:
+        found = discovery.find(definition.group, definition.kind, version.name)
+        if found is not None and found.may("list", "watch"):
+            return found
+    return None
+
+
+class Book:
+    """`on_change` hears of a policy by its uid: new, changed, or gone; `on_exemptions` that exceptions changed.
+
+    `told` hears what may not be read. `require_account`: a policy of a namespace has to name the account that it acts as.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        discovery: Callable[[], Discovery],
+        on_change: Callable[[str], None],
+        on_exemptions: Callable[[], None],
+        told: Callable[[str], None] = lambda _: None,
+        require_account: bool = False,
+    ) -> None:
+        self._client = client
+        self._discovery = discovery
+        self._on_change = on_change
+        self._on_exemptions = on_exemptions
+        self._told = told
+        self._require_account = require_account
+        self._entries: dict[str, Entry] = {}
+        self._objects: dict[str, tuple[Resource, Object]] = {}
+        self._exemptions: dict[str, Exemption] = {}
+        # By kind and place: why what is known of it may not be all.
+        self._doubts: dict[tuple[str, str], str] = {}
+        self._places_read: set[tuple[str, str]] = set()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(list(self._entries.values()))
+
+    def get(self, uid: str) -> Entry | None:
+        return self._entries.get(uid)
+
+    @property
+    def exemptions(self) -> tuple[Exemption, ...]:
+        return tuple(self._exemptions.values())
+
+    def expect(self, kind: Resource, namespace: str = "") -> None:
+        """It is going to be followed."""
+        self._doubts.setdefault((kind.kind, namespace), _NOT_READ)
+
+    def abandon(self, kind: Resource, namespace: str = "") -> None:
+        """The server has no such kind any more, and so none of its objects."""
+        self._doubts.pop((kind.kind, namespace), None)
+        self._places_read.discard((kind.kind, namespace))
+        self._lose(kind, namespace, but=frozenset())
+
+    def doubt(self, kind: str = "") -> str:
+        """Why what is known of this kind of policy (empty: of any) may be old; empty: it is not."""
+        wanted = {kind} if kind else POLICY_KINDS.keys()
+        if not kind or kind in _DELETING:
+            wanted = {*wanted, POLICY_EXCEPTION.kind}
+        return next((why for (of, _), why in self._doubts.items() if of in wanted and why), "")
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything that is followed was read once."""
+        return self._doubts.keys() <= self._places_read
+
+    async def follow(self, kind: Resource, namespace: str = "") -> None:
+        """For ever."""
+        listed: dict[str, Object] = {}
+        events = watch.watch(self._client, kind, WHOLE, scope=Scope(namespace=namespace))
+        async with aclosing(events):
+            async for event in events:
+                match event:
+                    case watched.Begun():
+                        listed = {}
+                    case watched.Listed(objects, _):
+                        listed |= {_uid(found): found for found in objects}
+                    case watched.Synced():
+                        self._swap(kind, namespace, listed)
+                    case watched.Interrupted(error, _):
+                        self._lose_touch(kind, namespace, error)
+                    case watched.Changed(changes, _):
+                        self._follow(kind, changes)
+                        self._trust(kind, namespace)
+                    case watched.Progressed() | watched.Resumed():
+                        self._trust(kind, namespace)
+
+    def _lose_touch(self, kind: Resource, namespace: str, error: SkoupaError) -> None:
+        said = error.status.message if isinstance(error, ApiError) else error.message
+        self._doubts[kind.kind, namespace] = said or "the watch is behind"
+        if isinstance(error, Forbidden):
+            self._told(
+                f"no permission to list and watch {kind.qualified}: {_WITHOUT[kind.kind in POLICY_KINDS]}"
+            )
+
+    def _swap(self, kind: Resource, namespace: str, listed: Mapping[str, Object]) -> None:
+        for found in listed.values():
+            self._learn(kind, found)
+        self._lose(kind, namespace, but=listed.keys())
+        self._places_read.add((kind.kind, namespace))
+        self._trust(kind, namespace)
+
+    def _follow(self, kind: Resource, changes: Iterable[Change[dict[str, Any]]]) -> None:
+        for change in changes:
+            if change.deleted:
+                self._drop(_uid(change.object))
+            else:
+                self._learn(kind, change.object)
+
+    def read_again(self) -> None:
+        """The kinds of the cluster changed: what was wrong may be right now, and the other way round."""
+        for uid, (kind, found) in list(self._objects.items()):
+            if kind.kind in POLICY_KINDS:
+                self._enter(uid, kind, found)
+
+    def _trust(self, kind: Resource, namespace: str) -> None:
+        if self._doubts.get((kind.kind, namespace)):
+            self._doubts[kind.kind, namespace] = ""
+            self._on_change("")
+
+    def _learn(self, kind: Resource, found: Object) -> None:
+        uid = _uid(found)
+        _, before = self._objects.get(uid, (None, None))
+        self._objects[uid] = (kind, found)
+        if kind.kind not in POLICY_KINDS:
+            self._exemptions[uid] = read_exemption(found)
+            if before is None or before.get("spec") != found.get("spec"):
+                self._on_exemptions()
+        elif before is not None and _same(before, found) and uid in self._entries:
+            status = found.get("status") or {}
+            self._entries[uid] = msgspec.structs.replace(self._entries[uid], kind=kind, status=status)
+        else:
+            self._enter(uid, kind, found)
+
+    def _enter(self, uid: str, kind: Resource, found: Object) -> None:
+        metadata = found["metadata"]
+        entry = Entry(
+            kind=kind,
+            namespace=str(metadata.get("namespace") or ""),
+            name=str(metadata["name"]),
+            uid=uid,
+            generation=int(metadata.get("generation") or 0),
+            reading=self._read(found, kind),
+            status=found.get("status") or {},
+        )
+        if self._entries.get(uid) != entry:
+            self._entries[uid] = entry
+            self._on_change(uid)
+
+    def _read(self, found: Object, kind: Resource) -> Reading:
+        reading = read_policy(_with_head(found, kind), discovery=self._discovery(), check=jmespath_problems)
+        policy = reading.policy
+        if policy is None or not self._require_account:
+            return reading
+        if not policy.namespace or policy.options.service_account:
+            return reading
+        problem = Problem(
+            path=place(names.SERVICE_ACCOUNT_ANNOTATION),
+            what="it is missing, and policies of a namespace have to name an account here",
+            instead="write the name of a ServiceAccount of this namespace that may delete what the policy matches",
+        )
+        return Reading(policy=None, problems=(problem,), warnings=reading.warnings)
+
+    def _lose(self, kind: Resource, namespace: str, *, but: Container[str]) -> None:
+        for uid, (known, found) in list(self._objects.items()):
+            place = str(found["metadata"].get("namespace") or "")
+            if known.kind == kind.kind and uid not in but and namespace in {"", place}:
+                self._drop(uid)
+
+    def _drop(self, uid: str) -> None:
+        self._objects.pop(uid, None)
+        if self._exemptions.pop(uid, None) is not None:
+            self._on_exemptions()
+        if self._entries.pop(uid, None) is not None:
+            self._on_change(uid)
+
+
+def _same(before: Object, found: Object) -> bool:
+    """Whether all that counts is as it was; a spec that changed has another generation, an old server aside."""
+    return before.get("spec") == found.get("spec") and all(
+        before["metadata"].get(key) == found["metadata"].get(key) for key in ("annotations", "generation")
+    )
+
+
+def _with_head(found: Object, kind: Resource) -> Object:
+    """Items of a list may come without."""
+    return {"apiVersion": kind.api_version, "kind": kind.kind, **found}
+
+
+def _uid(found: Object) -> str:
+    return str(found["metadata"].get("uid", ""))

@@ -1,0 +1,144 @@
+"""Everything that policies may ask, for the life of a process; and the same bound to one run of one policy.
+
+What is bound knows its namespace, counts its calls and remembers its answers until the run ends. No call goes another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp.abc import AbstractResolver
+
+from skoupa.errors import UsageError
+from skoupa.expr.cel.broker import Broker
+from skoupa.kube.client import Client
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.resources import Resource
+from skoupa.runs.calls.answers import Answer, Answers, Known
+from skoupa.runs.calls.paths import read_path
+from skoupa.runs.calls.protocol import NOTHING, ServiceCall, outside_refused
+from skoupa.runs.calls.questions import PolicyBroker, identified
+from skoupa.runs.calls.server import Server
+from skoupa.runs.calls.services import Services, accepted
+from skoupa.runs.calls.shared import SharedContext
+from skoupa.runs.calls.shared_values import Fetcher
+from skoupa.settings import PolicySettings, seconds
+
+_API_SERVER = "the API server"
+
+
+class Outside:
+    """`services`: False for plans and checks, which ask the cluster and nobody else. Close it at the end."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        settings: PolicySettings,
+        services: bool = True,
+        lookup: AbstractResolver | None = None,
+    ) -> None:
+        self.settings = settings
+        self.server = Server(
+            client, seconds=float(seconds(settings.call_timeout)), most_bytes=settings.max_answer_bytes
+        )
+        self.services = Services(client.clock, settings=settings, lookup=lookup) if services else None
+        fetcher = Fetcher(
+            client, self.server, services=self.services, most_bytes=settings.global_context_max_bytes
+        )
+        self.shared = SharedContext(
+            client, fetcher, everywhere=settings.allow_global_context_in_namespaced_policies
+        )
+
+    async def close(self) -> None:
+        if self.services is not None:
+            await self.services.close()
+
+    def calls(self, *, namespace: str, discovery: Discovery) -> PolicyCalls:
+        """For one run of a policy in that namespace; empty: of the whole cluster."""
+        return PolicyCalls(self, namespace=namespace, discovery=discovery)
+
+
+class PolicyCalls:
+    """The `Calls` of one run."""
+
+    def __init__(self, outside: Outside, *, namespace: str, discovery: Discovery) -> None:
+        self._outside = outside
+        self._namespace = namespace
+        self._discovery = discovery
+        self._answers = Answers(most=outside.settings.max_calls_per_run)
+        self._broker = PolicyBroker(
+            namespace=namespace,
+            discovery=discovery,
+            server=self._ask_server,
+            service=self._ask_service,
+            shared=self._ask_shared,
+        )
+
+    @property
+    def made(self) -> int:
+        """How many calls this run has made."""
+        return self._answers.made
+
+    @property
+    def broker(self) -> Broker:
+        return self._broker
+
+    async def api(self, method: str, path: str, body: bytes | None = None) -> Any:
+        return (await self._ask_server(method, path, body)).value()
+
+    async def service(
+        self,
+        call: ServiceCall,
+        *,
+        method: str = "GET",
+        body: bytes | None = None,
+        headers: Mapping[str, str] = NOTHING,
+    ) -> Any:
+        return accepted(await self._ask_service(call, method, body, headers)).value()
+
+    async def shared(self, name: str, projection: str = "") -> Any:
+        return (await self._ask_shared(name, projection)).value()
+
+    async def _ask_shared(self, name: str, projection: str) -> Known:
+        """Once per run: all its objects are judged by the same value."""
+
+        async def ask() -> Known:
+            shared = self._outside.shared
+            return Known(
+                await shared.value(name, projection, namespace=self._namespace, discovery=self._discovery)
+            )
+
+        return await self._answers.get(
+            ("shared", name, projection), place=f"GlobalContextEntry {name}", ask=ask
+        )
+
+    async def _ask_server(
+        self, method: str, path: str, body: bytes | None, listed: Resource | None = None
+    ) -> Answer:
+        place = read_path(path, method=method, namespace=self._namespace)
+
+        async def ask() -> Answer:
+            answer = await self._outside.server.ask(place, method=method, body=body)
+            return answer if listed is None else identified(answer, listed)
+
+        return await self._answers.get((method, place, body, listed), place=_API_SERVER, ask=ask)
+
+    async def _ask_service(
+        self, call: ServiceCall, method: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> Answer:
+        services = self._outside.services
+        if services is None:
+            raise outside_refused("a service")
+        if self._namespace and not self._outside.settings.allow_http_in_namespaced_policies:
+            raise UsageError(
+                "a policy of a namespace may not call services",
+                advice="use a policy of the whole cluster, or let the operator set "
+                "policies.allowHttpInNamespacedPolicies",
+            )
+        return await self._answers.get(
+            (method, call, body, tuple(sorted(headers.items()))),
+            place=services.destination(call.url).shown,
+            ask=lambda: services.ask(call, method=method, body=body, headers=headers),
+        )

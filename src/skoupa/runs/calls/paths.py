@@ -1,0 +1,117 @@
+"""A path of the API server as a policy writes it, read the way the server reads it, and sent as it was read.
+
+Every policy is kept from paths by which the server would reach out to something else (proxy, exec), that never end (watch), or
+that make something: a policy asks, so all it may POST are reviews. One of a namespace is kept in it besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import parse_qsl, quote, unquote
+
+import msgspec
+
+from skoupa.errors import UsageError
+from skoupa.policy.confinement import confined
+
+_ELSEWHERE: Final = frozenset({"proxy", "exec", "attach", "portforward"})
+_REVIEWS: Final = {
+    "authorization.k8s.io": frozenset(
+        {
+            "localsubjectaccessreviews",
+            "selfsubjectaccessreviews",
+            "selfsubjectrulesreviews",
+            "subjectaccessreviews",
+        }
+    ),
+    "authentication.k8s.io": frozenset({"selfsubjectreviews", "tokenreviews"}),
+}
+_ENDLESS: Final = frozenset({"watch", "follow"})
+_FALSE: Final = frozenset({"0", "false"})
+_FORM: Final = "write it as `kubectl get --raw` takes it: /api/v1/namespaces/NAMESPACE/pods"
+
+
+class Path(msgspec.Struct, frozen=True, kw_only=True):
+    """`path` is encoded; `shown` is without the query."""
+
+    path: str
+    query: tuple[tuple[str, str], ...]
+    shown: str
+
+
+def read_path(text: str, *, method: str, namespace: str = "") -> Path:
+    """Raises `UsageError` for what that method, or a policy of that namespace, may not ask for."""
+    if method not in {"GET", "POST"}:
+        raise UsageError(f"policies ask by GET and POST only, not by {method}", advice="write GET or POST")
+    written, _, query = text.partition("?")
+    written = written.removesuffix("/")
+    shown = written if len(written) <= 200 else f"{written[:197]}..."
+    steps = _steps(written)
+    if steps is None or "#" in text or not query.isprintable():
+        raise UsageError(f"{shown!r} is no path of the API server", advice=_FORM)
+    path = "/" + "/".join(quote(step, safe="") for step in steps)
+    if namespace and not _stays(written, path, method=method, namespace=namespace):
+        raise UsageError(
+            f"{shown} leads out of {namespace}, the namespace of the policy",
+            advice=f"ask for /api/v1/namespaces/{namespace}/… or /apis/GROUP/VERSION/namespaces/{namespace}/…",
+        )
+    pairs = tuple(parse_qsl(query, keep_blank_values=True))
+    _check_reach(steps, pairs, shown=shown)
+    if method == "POST" and not _is_review(steps):
+        raise UsageError(
+            f"POST {shown} would make something, and a policy that deletes makes nothing",
+            advice="only reviews may be posted, such as subjectaccessreviews of authorization.k8s.io",
+        )
+    return Path(path=path, query=pairs, shown=shown)
+
+
+def _stays(written: str, path: str, *, method: str, namespace: str) -> bool:
+    """What was written and what is sent must both stay: either alone could mislead.
+
+    Its own Namespace a policy may read: CEL hands it over as namespaceObject anyway.
+    """
+    if method == "GET" and written == path == f"/api/v1/namespaces/{namespace}":
+        return True
+    return confined(written, namespace) and confined(path, namespace)
+
+
+def _steps(written: str) -> list[str] | None:
+    """The steps of a path as the server sees them; None where it could be read in more than one way."""
+    if not written.startswith("/") or "\\" in written or not written.isprintable() or " " in written:
+        return None
+    read = unquote(written)
+    if unquote(read) != read or "\\" in read or not read.isprintable() or "\ufffd" in read:
+        return None
+    steps = read.removeprefix("/").split("/")
+    return None if any(step in {"", ".", ".."} for step in steps) else steps
+
+
+def _check_reach(steps: Sequence[str], query: Sequence[tuple[str, str]], *, shown: str) -> None:
+    _, rest = _within_group(steps)
+    inner = rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 3 else rest
+    if "proxy" in rest[:1] or any(step in _ELSEWHERE for step in (*inner[2:3], *rest[2:3])):
+        raise UsageError(
+            f"{shown} leads through the API server to something else",
+            advice="call the service itself, by a host of policies.allowedHosts",
+        )
+    endless = any(key in _ENDLESS and value.lower() not in _FALSE for key, value in query)
+    if endless or rest[:1] == ["watch"]:
+        raise UsageError(f"{shown} is asked for without an end", advice="leave out watch and follow")
+
+
+def _is_review(steps: Sequence[str]) -> bool:
+    group, rest = _within_group(steps)
+    if rest[:1] == ["namespaces"]:
+        rest = rest[2:]
+    return len(rest) == 1 and rest[0] in _REVIEWS.get(group, ())
+
+
+def _within_group(steps: Sequence[str]) -> tuple[str, list[str]]:
+    match list(steps):
+        case ["api", _, *rest]:
+            return "", rest
+        case ["apis", group, _, *rest]:
+            return group, rest
+        case _:
+            return "", []

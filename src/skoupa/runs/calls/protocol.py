@@ -1,0 +1,105 @@
+"""What one policy may ask while it runs, as evaluation sees it.
+
+Whoever holds a `Calls` need not think about confinement: it is bound to one policy and one run. An answer is a JSON value
+as decoded; whatever stands in its way is a SkoupaError whose words the user reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from skoupa.errors import UsageError
+from skoupa.expr.cel.broker import Broker
+from skoupa.expr.cel.messages import Question
+
+NOTHING: Final[Mapping[str, str]] = {}
+
+
+class ServiceCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A service outside the API server, all variables filled in."""
+
+    url: str
+    ca_bundle: str = ""
+
+    def __repr__(self) -> str:
+        # An address may hold a token.
+        return "ServiceCall(...)"
+
+
+class Calls(Protocol):
+    """Bound to one policy: its namespace confines what it gets."""
+
+    async def api(self, method: str, path: str, body: bytes | None = None) -> Any:
+        """What the API server answers at a path, which may end in a query."""
+        ...
+
+    async def service(
+        self,
+        call: ServiceCall,
+        *,
+        method: str = "GET",
+        body: bytes | None = None,
+        headers: Mapping[str, str] = NOTHING,
+    ) -> Any:
+        """What a service outside the API server answers."""
+        ...
+
+    async def shared(self, name: str, projection: str = "") -> Any:
+        """What a GlobalContextEntry holds, or one of its projections."""
+        ...
+
+    @property
+    def broker(self) -> Broker:
+        """The same for CEL."""
+        ...
+
+
+class NoCalls:
+    """Refuses everything: where there is no cluster to ask, and nothing outside may be asked."""
+
+    async def api(self, method: str, path: str, body: bytes | None = None) -> Any:  # noqa: ARG002 - as Calls has it
+        raise UsageError(
+            f"{method} {path.partition('?')[0]} can't be asked: there is no cluster here",
+            advice="run it against a cluster, or give the value in the test",
+        )
+
+    async def service(
+        self,
+        call: ServiceCall,  # noqa: ARG002 - as Calls has it
+        *,
+        method: str = "GET",  # noqa: ARG002 - as Calls has it
+        body: bytes | None = None,  # noqa: ARG002 - as Calls has it
+        headers: Mapping[str, str] = NOTHING,  # noqa: ARG002 - as Calls has it
+    ) -> Any:
+        raise outside_refused("a service")
+
+    async def shared(self, name: str, projection: str = "") -> Any:  # noqa: ARG002 - as Calls has it
+        raise UsageError(
+            f"GlobalContextEntry {name} can't be asked: there is no cluster here",
+            advice="run it against a cluster, or give the value in the test",
+        )
+
+    @property
+    def broker(self) -> Broker:
+        return _Silent()
+
+
+class _Silent:
+    async def answer(self, question: Question) -> bytes:
+        what = type(question).__name__
+        if what in {"HttpCall", "ImageMetadata"}:
+            raise outside_refused(what)
+        raise UsageError(
+            f"{what} can't be answered: there is no cluster here",
+            advice="run it against a cluster, or give the value in the test",
+        )
+
+
+def outside_refused(what: str) -> UsageError:
+    return UsageError(
+        f"{what} outside the cluster is not asked: plans, checks and tests make no calls",
+        advice="--allow-calls lets them",
+    )

@@ -1,0 +1,151 @@
+"""GlobalContextEntries: values that many policies share, fetched when one of them asks and kept as long as they count.
+
+Nobody watches: a list of objects counts for half a minute, the answer of a call for its refreshInterval, so what nobody uses
+costs nothing. A value that could not be fetched, or not again in time, is an error for who asks and never an older or an
+empty one; the failure itself is kept for a moment, so that many policies do not all wait for the same silence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.errors import KindUnreadable, NotFound, SkoupaError, UsageError
+from skoupa.expr import jmespath
+from skoupa.expr.golang import go_duration
+from skoupa.kinds.policies.global_context import GLOBAL_CONTEXT_ENTRY, GlobalContextSpec
+from skoupa.kinds.reading import read
+from skoupa.kube.client import Client
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.objects import WHOLE
+from skoupa.policy.confinement import confined
+from skoupa.runs.calls.shared_values import Fetcher
+
+LIST_SECONDS: Final = 30.0
+FAILURE_SECONDS: Final = 10.0
+_NANOSECONDS: Final = 1e9
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    # Changes with every change of what is asked for.
+    edition: tuple[str, int]
+    spec: GlobalContextSpec
+
+    @property
+    def seconds(self) -> float:
+        if self.spec.api_call is None:
+            return LIST_SECONDS
+        interval = go_duration(self.spec.api_call.refresh_interval)
+        if not isinstance(interval, int) or interval <= 0:
+            raise UsageError(
+                f"GlobalContextEntry {self.name}: refreshInterval is no duration", advice="write it like 10m"
+            )
+        return interval / _NANOSECONDS
+
+    def is_within(self, namespace: str) -> bool:
+        """Whether all that it can tell is in that namespace."""
+        if self.spec.kubernetes_resource is not None:
+            return self.spec.kubernetes_resource.namespace == namespace
+        call = self.spec.api_call
+        return call is not None and call.service is None and confined(call.url_path or "", namespace)
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    edition: tuple[str, int]
+    until: float
+    value: Any
+
+
+class SharedContext:
+    """For the life of a process. `everywhere`: policies of a namespace may read every entry."""
+
+    def __init__(self, client: Client, fetcher: Fetcher, *, everywhere: bool) -> None:
+        self._client = client
+        self._fetcher = fetcher
+        self._everywhere = everywhere
+        self._kept: dict[str, _Kept] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def value(self, name: str, projection: str, *, namespace: str, discovery: Discovery) -> Any:
+        """`namespace` is that of the policy that asks; the value is shared, for reading only."""
+        try:
+            entry = await self._entry(name, discovery)
+        except NotFound:
+            self._kept.pop(name, None)
+            raise UsageError(
+                f"there is no GlobalContextEntry {name}", advice="make it, or check the name"
+            ) from None
+        if namespace and not self._everywhere and not entry.is_within(namespace):
+            raise UsageError(
+                f"GlobalContextEntry {name} tells more than what is in {namespace}, the namespace of the policy",
+                advice="use a policy of the whole cluster, or let the operator set "
+                "policies.allowGlobalContextInNamespacedPolicies",
+            )
+        path = _projected(entry, projection)
+        value = await self._current(entry, discovery)
+        if path is None:
+            return value
+        return jmespath.compile(path).search(value, jmespath.Context(now=self._client.clock.now()))
+
+    async def _entry(self, name: str, discovery: Discovery) -> Entry:
+        kind = discovery.find(GLOBAL_CONTEXT_ENTRY.group, GLOBAL_CONTEXT_ENTRY.kind)
+        if kind is None:
+            gap = discovery.unreadable(GLOBAL_CONTEXT_ENTRY.group)
+            if gap is not None:
+                raise KindUnreadable(f"the kinds of {gap.where} could not be read ({gap.why})")
+            raise UsageError(
+                "this cluster has no GlobalContextEntries", advice="install their CustomResourceDefinition"
+            )
+        if not name or "/" in name:
+            raise UsageError(f"{name!r} is no name of a GlobalContextEntry", advice="check the name")
+        found = await self._client.get(kind, name, view=WHOLE)
+        metadata = found.get("metadata") or {}
+        spec = read(found.get("spec"), GlobalContextSpec, where=f"GlobalContextEntry {name}: spec")
+        edition = (str(metadata.get("uid")), int(metadata.get("generation") or 0))
+        return Entry(name=name, edition=edition, spec=spec)
+
+    async def _current(self, entry: Entry, discovery: Discovery) -> Any:
+        async with self._locks.setdefault(entry.name, asyncio.Lock()):
+            kept = self._kept.get(entry.name)
+            clock = self._client.clock
+            if kept is None or kept.edition != entry.edition or clock.monotonic() >= kept.until:
+                # Its age counts from before it was fetched.
+                begun = clock.monotonic()
+                try:
+                    value = await self._fetcher.fetch(entry.spec, discovery=discovery)
+                    until = begun + entry.seconds
+                except SkoupaError as error:
+                    value, until = error, clock.monotonic() + FAILURE_SECONDS
+                self._forget()
+                kept = _Kept(entry.edition, until, value)
+                self._kept[entry.name] = kept
+        if isinstance(kept.value, SkoupaError):
+            raise _not_ready(entry, kept.value)
+        return kept.value
+
+    def _forget(self) -> None:
+        """What counts no more takes room for nothing."""
+        now = self._client.clock.monotonic()
+        for name in [name for name, kept in self._kept.items() if now >= kept.until]:
+            del self._kept[name]
+
+
+def _not_ready(entry: Entry, why: SkoupaError) -> UsageError:
+    return UsageError(f"GlobalContextEntry {entry.name} is not ready: {why.message}", advice=why.advice)
+
+
+def _projected(entry: Entry, projection: str) -> str | None:
+    """The expression of a projection; the entry's own name is another way to say all of it."""
+    if projection in {"", entry.name}:
+        return None
+    for known in entry.spec.projections:
+        if known.name == projection:
+            return known.jmes_path
+    names = ", ".join(known.name for known in entry.spec.projections[:10])
+    raise UsageError(
+        f"GlobalContextEntry {entry.name} has no projection {projection}",
+        advice=f"there are {names}" if names else "it has none: ask for all of it",
+    )

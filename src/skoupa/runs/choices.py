@@ -1,0 +1,87 @@
+"""What policies have chosen, and the rows of it: the two change together, and whoever plans hears of it.
+
+A choice stands until its policy runs again, changes or goes, or until the object is gone. It is about one state of an object: one
+that changed is handed to who looks anew, and claims nothing until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from skoupa.facts.rows import Row, Uid
+from skoupa.facts.store import Delta, Store
+from skoupa.judge.policies import Chosen, PolicyMechanism
+from skoupa.runs.showing import Showing
+
+
+class Choices:
+    """`learn` plans what changed in the store; `on_outdated` hears of objects that were looked at in another state.
+
+    `on_leaving` hears of those that are being deleted.
+    """
+
+    def __init__(
+        self,
+        mechanism: PolicyMechanism,
+        *,
+        store: Store,
+        showing: Showing,
+        learn: Callable[[Sequence[Delta]], None],
+        on_outdated: Callable[[Uid], None],
+        on_leaving: Callable[[Uid], None],
+    ) -> None:
+        self.mechanism = mechanism
+        self.showing = showing
+        self._store = store
+        self._learn = learn
+        self._on_outdated = on_outdated
+        self._on_leaving = on_leaving
+
+    def put(self, chosen: Chosen, rows: Sequence[Row]) -> None:
+        """What a run chose, in the place of what the run before did."""
+        left = self.mechanism.put(chosen)
+        self._tell([*self.showing.show(rows), *self.showing.hide(left)])
+        for row in rows:
+            # A feed may know a newer state.
+            self._heed(self._store.get(row.uid) or row)
+
+    def drop(self, rule: str) -> None:
+        """The policy is gone, or is not what it was."""
+        self._tell(self.showing.hide(self.mechanism.drop(rule)))
+
+    def leave(self, uid: Uid, rules: Iterable[str]) -> None:
+        """These policies do not mean it any more."""
+        if not self.mechanism.leave(uid, rules):
+            self._tell(self.showing.hide((uid,)))
+
+    def gone(self, uid: Uid) -> None:
+        rules = self.mechanism.rules_of(uid)
+        if rules:
+            self.leave(uid, rules)
+
+    def show(self, row: Row) -> None:
+        """A newer state of what is chosen."""
+        self._tell(self.showing.show((row,)))
+
+    def learn(self, deltas: Iterable[Delta]) -> None:
+        """What changed in the store by whomever."""
+        if not len(self.mechanism):
+            return
+        for delta in deltas:
+            row = delta.after or delta.before
+            if row is None or not self.mechanism.rules_of(row.uid):
+                continue
+            if delta.after is None:
+                self.mechanism.leave(row.uid, self.mechanism.rules_of(row.uid))
+            else:
+                self._heed(delta.after)
+
+    def _heed(self, row: Row) -> None:
+        if row.deleted_at:
+            self._on_leaving(row.uid)
+        elif self.mechanism.outdated(row):
+            self._on_outdated(row.uid)
+
+    def _tell(self, deltas: list[Delta]) -> None:
+        if deltas:
+            self._learn(deltas)

@@ -1,0 +1,152 @@
+"""Conditions of a CleanupPolicy: comparisons of values in which variables stand, with the context that they ask for.
+
+All of `all` in their order, then `any` until one holds. What is decided is not asked further, so that a later comparison that
+could not be answered does not matter; the first that can't be answered leaves the object unclear, as in Kyverno.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.clock import Clock
+from skoupa.errors import ExpressionError
+from skoupa.expr import jmespath
+from skoupa.expr.jmespath.paths import parts_of
+from skoupa.kube.resources import Resource
+from skoupa.policy.operators import canonical, holds
+from skoupa.policy.policies import Policy
+from skoupa.policy.target_images import images_of
+from skoupa.policy.variables import roots_of
+from skoupa.runs.calls.protocol import Calls
+from skoupa.runs.context import Failure, Scene, Surroundings
+from skoupa.runs.entries import Filled, Looking, Paths
+from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, unclear
+from skoupa.runs.turns import Turns
+
+# Objects whose context is asked for side by side.
+_WIDTH: Final = 8
+_METADATA: Final = frozenset({"apiVersion", "kind", "metadata"})
+_WHOLE: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+class Comparison:
+    """`place` is where it stands in the policy, `wanted` the entries of the context that it looks at."""
+
+    __slots__ = ("_key", "_operator", "_value", "paths", "place", "random", "wanted")
+
+    def __init__(self, written: Mapping[str, Any], surroundings: Surroundings, *, place: str) -> None:
+        self.place = place
+        self._key = Filled(written.get("key"))
+        self._value = Filled(written.get("value"))
+        self._operator = canonical(str(written.get("operator", "")))
+        self.paths: Paths = self._key.paths | self._value.paths
+        self.random = self._key.random or self._value.random
+        self.wanted = surroundings.wanted_by(self.paths)
+
+    def holds(self, scene: Scene) -> bool:
+        key = self._key.fill(scene.roots, scene.context)
+        return holds(self._operator, key, self._value.fill(scene.roots, scene.context))
+
+
+class Comparing:
+    """The conditions of one policy at one moment. A BadExpression where one of them can't be meant."""
+
+    def __init__(self, policy: Policy, *, calls: Calls, clock: Clock) -> None:
+        self._policy = policy
+        self._clock = clock
+        self._now = clock.now()
+        self._seed = f"{policy.uid or policy.called} {self._now:.0f}"
+        self._context = Surroundings(policy.clauses.context, calls=calls, now=self._now, seed=self._seed)
+        self._all = self._read("all")
+        self._any = self._read("any")
+        every = [*self._all, *self._any]
+        wanted = tuple({index for one in every for index in one.wanted})
+        looking: list[Looking] = [*every, *self._context.reached_from(wanted)]
+        self._paths: Paths = frozenset().union(*(one.paths for one in looking))
+        self._images = any(not path or path[0] == "images" for path in self._paths)
+        self._random = any(one.random for one in looking)
+        self._asks = self._context.asks_per_object(wanted)
+        self._plain = jmespath.Context(now=self._now)
+
+    def _read(self, mode: str) -> list[Comparison]:
+        return [
+            Comparison(one, self._context, place=f"conditions.{mode}[{index}]")
+            for index, one in enumerate(self._policy.clauses.comparisons.get(mode) or ())
+        ]
+
+    @property
+    def needs_bodies(self) -> bool:
+        parts = parts_of(self._paths, "target")
+        return self._images or parts is None or not _METADATA.issuperset(parts)
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        return self._context.failures
+
+    async def begin(self) -> None:
+        """Everything is read when it is made; context is brought when it is first asked for."""
+
+    async def ask(self, resource: Resource, items: Sequence[Item]) -> list[Opinion]:
+        if not self._all and not self._any:
+            return [CLAIMED] * len(items)
+        found: list[Opinion] = [LEFT] * len(items)
+        waiting = iter(enumerate(items))
+        if not self._asks or len(items) == 1:
+            await self._work(resource, waiting, found)
+            return found
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(_WIDTH, len(items))):
+                group.create_task(self._work(resource, waiting, found))
+        return found
+
+    async def _work(
+        self, resource: Resource, waiting: Iterator[tuple[int, Item]], found: list[Opinion]
+    ) -> None:
+        turns = Turns(self._clock)
+        for index, item in waiting:
+            found[index] = await self._opinion(resource, item)
+            await turns.pause()
+
+    async def _opinion(self, resource: Resource, item: Item) -> Opinion:
+        place = "images"
+        try:
+            scene = self._scene(resource, item)
+            for one in self._all:
+                place = one.place
+                if one.wanted and (failure := await self._context.bring(one.wanted, scene)):
+                    return self._failed(failure, resource)
+                if not one.holds(scene):
+                    return LEFT
+            for one in self._any:
+                place = one.place
+                if one.wanted and (failure := await self._context.bring(one.wanted, scene)):
+                    return self._failed(failure, resource)
+                if one.holds(scene):
+                    return CLAIMED
+        except ExpressionError as error:
+            return unclear(self._policy, resource, why=str(error), gist=f"{place} has no answer")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            gist = "the object can't be read"
+            return unclear(self._policy, resource, why=f"{gist}: {error}", gist=gist)
+        return LEFT if self._any else CLAIMED
+
+    def _failed(self, failure: Failure, resource: Resource) -> Opinion:
+        gist = f"context entry {failure.entry} has no value"
+        return unclear(self._policy, resource, why=str(failure), gist=gist)
+
+    def _scene(self, resource: Resource, item: Item) -> Scene:
+        target = _WHOLE.decode(item.raw)
+        # Lists leave these out, and lists of metadata say something else.
+        target["apiVersion"], target["kind"] = resource.api_version, resource.kind
+        context = self._plain
+        if self._random:
+            # The same object gets the same chance on whichever page it comes.
+            chance = random.Random(f"{self._seed} {item.metadata.uid}")  # noqa: S311 - no secret
+            context = jmespath.Context(now=self._now, chance=chance)
+        images = images_of(target) if self._images else None
+        return Scene(roots_of(target, images=images), context)

@@ -1,0 +1,149 @@
+"""The context of a policy: entries that are brought when a condition first asks for them, and not before.
+
+An entry sees those before it, as in Kyverno; a name that is written twice is, from there on, the later one. What looks at the object
+(itself, or through another entry) is brought for each object; in Kyverno the first object's value stays for all. Everything
+else is brought once in a run, its failure too. A failure is never an absent value: `||` does not heal it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from skoupa.errors import SkoupaError
+from skoupa.expr import jmespath
+from skoupa.kinds.policies.context import ContextEntry
+from skoupa.policy.variables import ROOTS
+from skoupa.runs.calls.protocol import Calls
+from skoupa.runs.entries import Entry, Paths
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why an entry has no value."""
+
+    entry: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"context entry {self.entry}: {self.why}"
+
+
+class Scene:
+    """One object as its conditions see it: its roots, and the entries that were brought for it."""
+
+    __slots__ = ("brought", "context", "roots")
+
+    def __init__(self, roots: dict[str, Any], context: jmespath.Context) -> None:
+        self.roots = roots
+        self.context = context
+        self.brought: dict[int, Any] = {}
+
+
+class Surroundings:
+    """All entries of one policy in one run."""
+
+    def __init__(self, written: Sequence[ContextEntry], *, calls: Calls, now: float, seed: str) -> None:
+        self._calls = calls
+        self._now = now
+        self._seed = seed
+        self._entries = tuple(_entry(one) for one in written)
+        self._wants = tuple(
+            self.wanted_by(entry.paths, before=index) for index, entry in enumerate(self._entries)
+        )
+        own: list[bool] = []
+        for entry, wants in zip(self._entries, self._wants, strict=True):
+            own.append(looks_at_object(entry.paths) or any(own[index] for index in wants))
+        self._own = tuple(own)
+        self._shared: dict[int, Any] = {}
+        self._locks: dict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(entry.name for entry in self._entries)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Of entries that are the same for all objects."""
+        return tuple(
+            dict.fromkeys(str(value) for value in self._shared.values() if isinstance(value, Failure))
+        )
+
+    def wanted_by(self, paths: Paths, *, before: int | None = None) -> tuple[int, ...]:
+        """The entries that these paths lead into; the empty path leads into all of them."""
+        latest = {entry.name: index for index, entry in enumerate(self._entries[:before])}
+        names = latest.keys() if () in paths else {path[0] for path in paths}
+        return tuple(sorted(latest[name] for name in names if name in latest and name not in ROOTS))
+
+    def reached_from(self, wanted: Sequence[int]) -> tuple[Entry, ...]:
+        """Those, and all that they want in turn."""
+        reached: set[int] = set()
+        waiting = list(wanted)
+        while waiting:
+            index = waiting.pop()
+            if index not in reached:
+                reached.add(index)
+                waiting += self._wants[index]
+        return tuple(self._entries[index] for index in sorted(reached))
+
+    def asks_per_object(self, wanted: Sequence[int]) -> bool:
+        return any(self._own[index] for index in wanted)
+
+    async def bring(self, wanted: Sequence[int], scene: Scene) -> Failure | None:
+        """Puts their values among the roots of the scene."""
+        for index in wanted:
+            value = await self._value(index, scene)
+            if isinstance(value, Failure):
+                return value
+            scene.roots[self._entries[index].name] = value
+        return None
+
+    async def _value(self, index: int, scene: Scene) -> Any:
+        if not self._own[index]:
+            return await self._of_run(index, scene)
+        if index not in scene.brought:
+            scene.brought[index] = await self._load(index, scene, scene.context)
+        return scene.brought[index]
+
+    async def _of_run(self, index: int, scene: Scene) -> Any:
+        if index in self._shared:
+            return self._shared[index]
+        # Several objects may be looked at side by side: one of them asks, the others wait.
+        async with self._locks[index]:
+            if index not in self._shared:
+                chance = random.Random(f"{self._seed} {self._entries[index].name}")  # noqa: S311 - no secret
+                context = jmespath.Context(now=self._now, chance=chance)
+                self._shared[index] = await self._load(index, scene, context)
+            return self._shared[index]
+
+    async def _load(self, index: int, scene: Scene, context: jmespath.Context) -> Any:
+        entry = self._entries[index]
+        seen: dict[str, Any] = {}
+        for other in self._wants[index]:
+            value = await self._value(other, scene)
+            if isinstance(value, Failure):
+                return value
+            seen[self._entries[other].name] = value
+        roots: Mapping[str, Any] = seen
+        if self._own[index]:
+            roots = seen | {root: scene.roots[root] for root in ROOTS}
+        try:
+            return await entry.value(roots, context, self._calls)
+        except SkoupaError as error:
+            return Failure(entry.name, str(error))
+
+
+def looks_at_object(paths: Paths) -> bool:
+    return any(not path or path[0] in ROOTS for path in paths)
+
+
+def _entry(written: ContextEntry) -> Entry:
+    try:
+        return Entry(written)
+    except SkoupaError as error:
+        error.message = f"context entry {written.name}: {error.message}"
+        raise

@@ -1,0 +1,227 @@
+"""What one policy says of one page of objects: match, exclude, Kyverno's resourceFilters, then its conditions.
+
+Every object of a page gets exactly one Found, in order, and a failed evaluation never claims: what can't be read, worked out or asked
+leaves the object where it is, with the reason. An Evaluation is one moment: context that does not look at the object is read at
+most once. Whoever judges an object again later makes a new one. What a TTL or a Brake says is not asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from skoupa.clock import Clock
+from skoupa.errors import BadReply
+from skoupa.expr.cel.pool import Pool
+from skoupa.kube.decoding import undecodable
+from skoupa.kube.objects import Metadata
+from skoupa.kube.resources import Resource
+from skoupa.model.reasons import Reason, reason
+from skoupa.policy.exemptions import Exemption
+from skoupa.policy.filters import Filters
+from skoupa.policy.kyverno_filters import KyvernoFilters, left_alone
+from skoupa.policy.match import Answer, answer
+from skoupa.policy.policies import Policy
+from skoupa.policy.reach import owner_that_goes
+from skoupa.runs.calls.protocol import Calls
+from skoupa.runs.comparing import Comparing
+from skoupa.runs.expressions import Expressions, NamespaceReader
+from skoupa.runs.opinions import Item, Judging, Opinion, Outcome, shown
+from skoupa.runs.turns import Turns
+
+_UNKNOWN_NAMESPACES: Final = (
+    "the labels of namespaces could not be read, so nothing goes that namespaceSelector decides"
+)
+
+_NO_OBJECT: Final = "it is not what an API server sends"
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One object of a page. `why` is told of what is unclear, and of what matches and is left for another reason.
+
+    `wildcard`: only a wildcard makes it match (see `without_dependents`).
+    """
+
+    metadata: Metadata
+    resource: Resource
+    outcome: Outcome
+    why: Reason | None = None
+    wildcard: bool = False
+
+
+class _Object(msgspec.Struct, frozen=True):
+    metadata: Metadata
+
+
+class _List(msgspec.Struct, frozen=True):
+    items: list[msgspec.Raw] | None = None
+
+
+_OBJECT: Final = msgspec.json.Decoder(_Object)
+_LIST: Final = msgspec.json.Decoder(_List)
+
+
+class Evaluation:
+    """`namespaces` are labels by name, None where they could not be read; `namespace_object` reads a Namespace for CEL.
+
+    Without the latter it is asked of `calls`.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        pool: Pool,
+        calls: Calls,
+        clock: Clock,
+        exemptions: Iterable[Exemption] = (),
+        filters: KyvernoFilters | None = None,
+        namespaces: Mapping[str, Mapping[str, str]] | None = None,
+        namespace_object: NamespaceReader | None = None,
+    ) -> None:
+        self._policy = policy
+        self._pool = pool
+        self._calls = calls
+        self._clock = clock
+        self._exemptions = tuple(exemptions)
+        self._filters = filters.filters if filters is not None else ()
+        self._namespaces = namespaces
+        self._namespace_object = namespace_object
+        self._begun: Judging | None = None
+
+    @property
+    def needs_bodies(self) -> bool:
+        """False: metadata is enough for match and conditions. Known once begun."""
+        return self._begun is None or self._begun.needs_bodies
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What went wrong for the whole run so far, in words; the objects that it concerns are unclear."""
+        known = self._namespaces is not None or not _asks_for_labels(self._policy)
+        found = self._begun.troubles if self._begun is not None else ()
+        return found if known else (_UNKNOWN_NAMESPACES, *found)
+
+    async def begin(self) -> None:
+        """Once; the moment that it takes place at is that of the whole run. An ExpressionError where an expression can't be meant.
+
+        Context is not asked for yet: not before a condition looks at it.
+        """
+        if self._begun is None:
+            await self._beginning()
+
+    async def _beginning(self) -> Judging:
+        judging = self._judging()
+        await judging.begin()
+        self._begun = judging
+        return judging
+
+    def _judging(self) -> Judging:
+        if isinstance(self._policy.subject.match, Filters):
+            return Comparing(self._policy, calls=self._calls, clock=self._clock)
+        return Expressions(
+            self._policy,
+            pool=self._pool,
+            calls=self._calls,
+            now=self._clock.now(),
+            exemptions=self._exemptions,
+            namespace_object=self._namespace_object,
+        )
+
+    async def page(self, resource: Resource, raw: bytes | Sequence[bytes | msgspec.Raw]) -> list[Found]:
+        """Of a list as the server sent it, or of objects one by one. A BadReply where the list is none."""
+        found: list[Found | None] = []
+        waiting: list[int] = []
+        items: list[Item] = []
+        wildcards: list[bool] = []
+        turns = Turns(self._clock)
+        for one in _items(raw) if isinstance(raw, bytes) else raw:
+            await turns.pause()
+            decided = self._matched(resource, one)
+            if isinstance(decided, Found):
+                found.append(decided)
+                continue
+            item, matched = decided
+            waiting.append(len(found))
+            items.append(item)
+            wildcards.append(matched.wildcard)
+            found.append(None)
+        judging = self._begun or await self._beginning()
+        opinions = await judging.ask(resource, items) if items else []
+        for index, item, wildcard, opinion in zip(waiting, items, wildcards, opinions, strict=True):
+            found[index] = _found(item.metadata, resource, opinion, wildcard=wildcard)
+        return [one for one in found if one is not None]
+
+    async def one(self, resource: Resource, raw: bytes | msgspec.Raw) -> Found:
+        return (await self.page(resource, [raw]))[0]
+
+    def _matched(self, resource: Resource, raw: bytes | msgspec.Raw) -> Found | tuple[Item, Answer]:
+        try:
+            metadata = _OBJECT.decode(raw).metadata
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return self._unread(resource, bytes(raw), str(error))
+        labels = self._namespaces.get(metadata.namespace) if self._namespaces is not None else None
+        matched = answer(self._policy.subject, resource, metadata, namespace_labels=labels)
+        if not matched.matches:
+            return Found(metadata=metadata, resource=resource, outcome="left")
+        entry = left_alone(self._filters, resource, metadata) if self._filters else ""
+        if entry:
+            why = reason("kyverno-filter", filter=entry)
+            return Found(metadata=metadata, resource=resource, outcome="left", why=why)
+        return Item(metadata, msgspec.Raw(raw) if isinstance(raw, bytes) else raw), matched
+
+    def _unread(self, resource: Resource, raw: bytes, error: str) -> Found:
+        """With as much of its identity as there is: whether it matches is not known."""
+        known = undecodable(raw, error)
+        return Found(
+            metadata=Metadata(name=known.name, namespace=known.namespace, uid=known.uid),
+            resource=resource,
+            outcome="unclear",
+            why=reason(
+                "object-unread", policy=self._policy.called, why=shown(resource, why=error, gist=_NO_OBJECT)
+            ),
+        )
+
+
+def without_dependents(policy: Policy, found: Iterable[Found]) -> list[Found]:
+    """All that a whole run found, with what goes along with its owner left to the collector.
+
+    Only where a wildcard matched it: whoever names a kind gets all of it. Orphans do not go along.
+    """
+    known = list(found)
+    if policy.propagation == "Orphan":
+        return known
+    going = {one.metadata.uid for one in known if one.outcome == "claimed" and one.metadata.uid}
+    return [_or_with_owner(one, policy, going) for one in known]
+
+
+def _or_with_owner(one: Found, policy: Policy, going: set[str]) -> Found:
+    if one.outcome != "claimed" or not one.wildcard:
+        return one
+    owner = owner_that_goes(one.metadata, going)
+    if not owner:
+        return one
+    why = reason("owner-goes", owner=owner, policy=policy.called)
+    return msgspec.structs.replace(one, outcome="left", why=why)
+
+
+def _found(metadata: Metadata, resource: Resource, opinion: Opinion, *, wildcard: bool) -> Found:
+    return Found(
+        metadata=metadata, resource=resource, outcome=opinion.outcome, why=opinion.why, wildcard=wildcard
+    )
+
+
+def _items(page: bytes) -> list[msgspec.Raw]:
+    try:
+        return _LIST.decode(page).items or []
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadReply(f"the list can't be read: {error}") from error
+
+
+def _asks_for_labels(policy: Policy) -> bool:
+    subject = policy.subject
+    if not isinstance(subject.match, Filters):
+        return not subject.match.namespace_labels.empty
+    blocks = (subject.match, subject.exclude) if subject.exclude is not None else (subject.match,)
+    return any(one.namespace_labels is not None for block in blocks for one in block.filters)

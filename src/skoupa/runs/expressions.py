@@ -1,0 +1,238 @@
+"""Conditions of a DeletingPolicy, in CEL, and the PolicyExceptions that stand against them.
+
+Only objects that match go to the child processes of the Pool, in batches that fit into their memory. What goes by the conditions is then
+asked for exceptions: one that can't be evaluated lets the object stay. A Namespace that can't be read leaves the objects in it
+unclear where an expression looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.errors import BadExpression, SkoupaError
+from skoupa.expr.cel.messages import Circumstances, Named, Report, Result, Source
+from skoupa.expr.cel.pool import Pool
+from skoupa.kinds.policies.deleting import NamedExpression
+from skoupa.kube.client import Client
+from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import NAMESPACES, Resource
+from skoupa.model.reasons import reason
+from skoupa.policy.exemptions import Exemption
+from skoupa.policy.policies import Policy
+from skoupa.runs.calls.protocol import Calls
+from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, clipped, shown, unclear
+
+# What is no Namespace there is a SkoupaError.
+NamespaceReader = Callable[[str], Awaitable[Any]]
+
+# Far below what a child may have: it holds a batch besides what its functions were answered.
+_BATCH_BYTES: Final = 8 * 2**20
+
+
+class _Exempting(msgspec.Struct, frozen=True, kw_only=True):
+    """`broken` says why its expressions can't be asked, so that everything stays; `problems` are those of its other parts."""
+
+    called: str
+    source: Source
+    report: Report
+    broken: str = ""
+    problems: tuple[str, ...] = ()
+
+
+class Expressions:
+    """The conditions of one policy at one moment."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        pool: Pool,
+        calls: Calls,
+        now: float,
+        exemptions: Iterable[Exemption] = (),
+        namespace_object: NamespaceReader | None = None,
+    ) -> None:
+        self._policy = policy
+        self._pool = pool
+        self._calls = calls
+        self._now = now
+        self._waiting = [one for one in exemptions if one.concerns(policy, now=now)]
+        self._exempting: list[_Exempting] = []
+        self._namespace_object = namespace_object or self._asked
+        self._namespaces: dict[str, msgspec.Raw | str] = {}
+        self._source = _source(policy, policy.clauses.expressions, policy.clauses.variables)
+        self._report = Report(fields=None)
+
+    @property
+    def needs_bodies(self) -> bool:
+        reports = [self._report, *(one.report for one in self._exempting if not one.broken)]
+        return not all(report.needs_only_metadata for report in reports)
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        return tuple(
+            f"PolicyException {one.called} may let more stay than it means: {problem}"
+            for one in self._exempting
+            for problem in (*one.problems, one.broken)
+            if problem
+        )
+
+    async def begin(self) -> None:
+        """A BadExpression where a condition does not compile."""
+        self._report = await self._compiled(self._source)
+        if self._report.problems:
+            first = self._report.problems[0]
+            raise BadExpression(str(first), expression=first.expression or first.where, advice=first.advice)
+        for one in self._waiting:
+            self._exempting.append(await self._prepared(one))
+        self._waiting.clear()
+
+    async def ask(self, resource: Resource, items: Sequence[Item]) -> list[Opinion]:
+        found = await self._opinions(resource, items)
+        for exempting in self._exempting:
+            going = [index for index, opinion in enumerate(found) if opinion is CLAIMED]
+            if not going:
+                break
+            answers = await self._exempted(exempting, resource, [items[index] for index in going])
+            for index, answer in zip(going, answers, strict=True):
+                found[index] = answer
+        return found
+
+    async def _compiled(self, source: Source) -> Report:
+        return await self._pool.compile(source) if source.conditions else Report()
+
+    async def _prepared(self, exemption: Exemption) -> _Exempting:
+        source = _source(self._policy, exemption.expressions, ())
+        report = await self._compiled(source)
+        called = "/".join(part for part in (exemption.namespace, exemption.name) if part)
+        broken = str(report.problems[0]) if report.problems else ""
+        return _Exempting(
+            called=called, source=source, report=report, broken=broken, problems=exemption.problems
+        )
+
+    async def _opinions(self, resource: Resource, items: Sequence[Item]) -> list[Opinion]:
+        gist = "a condition has no answer"
+        return [
+            unclear(self._policy, resource, why=result.error, gist=gist)
+            if result.error
+            else CLAIMED
+            if result.matched
+            else LEFT
+            for result in await self._results(self._source, self._report, resource, items=items)
+        ]
+
+    async def _exempted(
+        self, exempting: _Exempting, resource: Resource, items: Sequence[Item]
+    ) -> list[Opinion]:
+        facts = {"exception": exempting.called, "policy": self._policy.called}
+        gist = "one of its conditions has no answer"
+        stays = Opinion("left", reason("exempted", **facts))
+        if exempting.broken:
+            why = clipped(exempting.broken)
+            return [Opinion("unclear", reason("exemption-unclear", why=why, **facts))] * len(items)
+        return [
+            Opinion(
+                "unclear",
+                reason("exemption-unclear", why=shown(resource, why=result.error, gist=gist), **facts),
+            )
+            if result.error
+            else stays
+            if result.matched
+            else CLAIMED
+            for result in await self._results(exempting.source, exempting.report, resource, items=items)
+        ]
+
+    async def _results(
+        self, source: Source, report: Report, resource: Resource, *, items: Sequence[Item]
+    ) -> list[Result]:
+        """One for each item; whatever goes wrong is the error of those that it concerns."""
+        if not source.conditions:
+            return [Result(True)] * len(items)
+        found: list[Result] = []
+        for batch in _batches(items):
+            unread: dict[str, str] = {}
+            known: dict[str, msgspec.Raw] = {}
+            if report.looks_at_namespace and resource != NAMESPACES:
+                known, unread = await self._namespaces_of(batch)
+            circumstances = Circumstances(
+                now=self._now,
+                seed=self._policy.uid or self._policy.called,
+                api_version=resource.api_version,
+                kind=resource.kind,
+                namespaces=known,
+            )
+            try:
+                results = await self._pool.judge(
+                    source, _page(batch), circumstances=circumstances, broker=self._calls.broker
+                )
+            except SkoupaError as error:
+                results = [Result(False, str(error))] * len(batch)
+            found += [
+                Result(False, unread[item.metadata.namespace])
+                if item.metadata.namespace in unread
+                else result
+                for item, result in zip(batch, results, strict=True)
+            ]
+        return found
+
+    async def _namespaces_of(self, items: Sequence[Item]) -> tuple[dict[str, msgspec.Raw], dict[str, str]]:
+        """The Namespaces of some objects, each read once in a run, and why others can't be had."""
+        known: dict[str, msgspec.Raw] = {}
+        unread: dict[str, str] = {}
+        for name in dict.fromkeys(item.metadata.namespace for item in items if item.metadata.namespace):
+            if name not in self._namespaces:
+                self._namespaces[name] = await self._namespace(name)
+            value = self._namespaces[name]
+            if isinstance(value, str):
+                unread[name] = value
+            else:
+                known[name] = value
+        return known, unread
+
+    async def _namespace(self, name: str) -> msgspec.Raw | str:
+        try:
+            return msgspec.Raw(msgspec.json.encode(await self._namespace_object(name)))
+        except SkoupaError as error:
+            return f"namespace {name} could not be read, so namespaceObject is not known: {error}"
+
+    async def _asked(self, name: str) -> Any:
+        return await self._calls.api("GET", NAMESPACES.path(name=name))
+
+
+def namespaces_of(client: Client) -> NamespaceReader:
+    """By a list on the name, for which the right to list is enough."""
+
+    async def read(name: str) -> Any:
+        return await client.find(NAMESPACES, name, view=WHOLE)
+
+    return read
+
+
+def _source(
+    policy: Policy, conditions: Sequence[NamedExpression], variables: Sequence[NamedExpression]
+) -> Source:
+    return Source(
+        conditions=tuple(Named(one.name, one.expression) for one in conditions),
+        variables=tuple(Named(one.name, one.expression) for one in variables),
+        namespace=policy.namespace,
+    )
+
+
+def _batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """An object that is larger than a batch makes one by itself."""
+    start, size = 0, 0
+    for index, item in enumerate(items):
+        length = len(memoryview(item.raw))
+        if size and size + length > _BATCH_BYTES:
+            yield items[start:index]
+            start, size = index, 0
+        size += length
+    if items[start:]:
+        yield items[start:]
+
+
+def _page(items: Sequence[Item]) -> bytes:
+    return b'{"items":[' + b",".join(item.raw for item in items) + b"]}"

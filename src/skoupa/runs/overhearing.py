@@ -1,0 +1,74 @@
+"""Hears what becomes of objects, on the way to who tells it: so a policy knows how its run goes.
+
+Everything is passed on as it came. Nothing is told here, and nothing is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Row
+from skoupa.ledger.rows import Entry
+from skoupa.model.reasons import Reason
+from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.reporting import PolicyRun, Report
+from skoupa.sweep.tripping import Tripped
+
+
+def _nobody(row: Row, claim: Claim) -> None:
+    """Until somebody listens."""
+
+
+class Overhearing:
+    """`on_gone` hears of what is not there any more, by us or by others; `on_leaving` of what finalizers keep for a while."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self.on_deleted: Callable[[Row, Claim], None] = _nobody
+        self.on_gone: Callable[[Row, Claim], None] = _nobody
+        self.on_leaving: Callable[[Row, Claim], None] = _nobody
+
+    def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:
+        self._report.deleted(row, claim, at=at, terminating=terminating)
+        self.on_deleted(row, claim)
+        (self.on_leaving if terminating else self.on_gone)(row, claim)
+
+    def would_delete(self, row: Row, claim: Claim, *, at: float) -> None:
+        self._report.would_delete(row, claim, at=at)
+
+    def gone_already(self, row: Row, claim: Claim, *, at: float) -> None:
+        self._report.gone_already(row, claim, at=at)
+        self.on_gone(row, claim)
+
+    def held(self, row: Row, verdict: Verdict, *, at: float, holds: Sequence[Hold]) -> None:
+        self._report.held(row, verdict, at=at, holds=holds)
+
+    def failed(
+        self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float, news: bool
+    ) -> None:
+        self._report.failed(row, claim, at=at, error=error, retry_in=retry_in, news=news)
+
+    def notice(self, row: Row, claim: Claim, *, at: float) -> None:
+        self._report.notice(row, claim, at=at)
+
+    def remark(self, row: Row, notes: Sequence[Reason], *, at: float) -> None:
+        self._report.remark(row, notes, at=at)
+
+    def retell(self, entries: Sequence[Entry]) -> None:
+        self._report.retell(entries)
+
+    def tripped(self, tripped: Tripped, *, at: float) -> None:
+        self._report.tripped(tripped, at=at)
+
+    def brake_made(self, name: str, uid: str, *, why: str, at: float) -> None:
+        self._report.brake_made(name, uid, why=why, at=at)
+
+    def brake_released(self, name: str, uid: str, *, by: str, held: int, at: float) -> None:
+        self._report.brake_released(name, uid, by=by, held=held, at=at)
+
+    def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
+        self._report.policy_ran(ran, at=at)
+
+    def stuck(self, row: Row, *, at: float) -> None:
+        self._report.stuck(row, at=at)

@@ -1,0 +1,191 @@
+"""The status of a policy: whether it is understood, when it ran and runs, and how its last run went. Pure.
+
+Cleanup policies have conditions beside each other; deleting policies have them under `conditionStatus`, with Kyverno's `ready`
+and `message`. Where a cluster has Kyverno's own definitions the server drops what those do not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.kinds.conditions import READY, Condition, updated
+from skoupa.kinds.policies.status import ConditionStatus, DeletingPolicyStatus, LastRun, PolicyStatus
+from skoupa.kube.events import Regarding
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.policy.problems import Problem
+from skoupa.runs.book import Entry
+from skoupa.runs.run import Findings
+from skoupa.sweep.reporting import PolicyRun
+
+LAST_RUN_SUCCEEDED: Final = "LastRunSucceeded"
+_MOST_SAID: Final = 3
+_LONGEST: Final = 4000
+
+
+class Outlook(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to come: `next_run` None where it does not run; `spaced` says that some ticks are left out.
+
+    `doubt` is why what is known of policies may be old, so that it waits.
+    """
+
+    doubt: str = ""
+    next_run: float | None = None
+    spaced: str = ""
+    observed_until: float | None = None
+
+
+class Went(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run went so far; `error` where it could not be evaluated at all, `broken` where no run can be."""
+
+    at: float
+    findings: Findings | None = None
+    error: str = ""
+    broken: bool = False
+    counts: LastRun = LastRun()
+
+
+def status_of(entry: Entry, *, outlook: Outlook, went: Went | None, now: float) -> dict[str, Any]:
+    """The whole status as a patch; what it says of an earlier run stays where there was none since."""
+    before = _conditions(entry.status)
+    moment = datetime.fromtimestamp(int(now), UTC)
+    broken = went.error if went is not None and went.broken else ""
+    ready = _ready(entry, outlook, moment, broken=broken)
+    conditions = updated(before, ready)
+    if went is not None:
+        conditions = updated(conditions, _succeeded(entry, went, moment))
+    status: PolicyStatus | DeletingPolicyStatus = PolicyStatus(
+        conditions=conditions,
+        last_execution_time=_moment(went.at) if went is not None else None,
+        next_execution_time=_moment(outlook.next_run),
+        observed_generation=entry.generation,
+        last_run=went.counts if went is not None else None,
+    )
+    if "Deleting" in entry.kind.kind:
+        said = ConditionStatus(ready=ready.status == "True", message=ready.message, conditions=conditions)
+        status = DeletingPolicyStatus(
+            condition_status=said,
+            last_execution_time=status.last_execution_time,
+            next_execution_time=status.next_execution_time,
+            observed_generation=status.observed_generation,
+            last_run=status.last_run,
+        )
+    patch: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(status))
+    # A merge patch takes a field away only by name.
+    patch.setdefault("nextExecutionTime", None)
+    if went is not None:
+        patch["lastRun"] = msgspec.structs.asdict(went.counts)
+    return patch
+
+
+def told(entry: Entry, went: Went) -> PolicyRun:
+    """The same for log, Event and metric."""
+    said = _succeeded(entry, went, datetime.fromtimestamp(int(went.at), UTC))
+    return PolicyRun(
+        policy=Regarding(
+            api_version=entry.kind.api_version,
+            kind=entry.kind.kind,
+            name=entry.name,
+            namespace=entry.namespace,
+            uid=entry.uid,
+        ),
+        called=entry.called,
+        matched=went.counts.matched,
+        deleted=went.counts.deleted,
+        held=went.counts.held,
+        failed=went.counts.failed,
+        trouble="" if said.status == "True" else said.message,
+    )
+
+
+def _ready(entry: Entry, outlook: Outlook, moment: datetime, *, broken: str) -> Condition:
+    policy = entry.policy
+    if policy is None or broken:
+        why = broken or _told(entry.reading.problems)
+        return _condition(entry, READY, "NotUnderstood", why, moment, so=False)
+    if policy.options.suspended:
+        return _condition(entry, READY, "Suspended", "it does not run: it is suspended", moment, so=False)
+    if outlook.doubt:
+        why = f"it waits, for what is known of policies may be old: {outlook.doubt}"
+        return _condition(entry, READY, "Waiting", why, moment, so=False)
+    if outlook.next_run is None:
+        return _condition(entry, READY, "NeverRuns", "its schedule has no time to come", moment, so=False)
+    words = [f"it runs next at {whole_seconds(outlook.next_run)}"]
+    if outlook.observed_until is not None:
+        words.append(f"it only reports until {whole_seconds(outlook.observed_until)}")
+    if outlook.spaced:
+        words.append(outlook.spaced)
+    if entry.reading.warnings:
+        words.append(_told(entry.reading.warnings))
+    reason = (
+        "Spaced" if outlook.spaced else "Observing" if outlook.observed_until is not None else "Scheduled"
+    )
+    return _condition(entry, READY, reason, "; ".join(words), moment, so=True)
+
+
+def _succeeded(entry: Entry, went: Went, moment: datetime) -> Condition:
+    if went.error or went.findings is None:
+        return _condition(entry, LAST_RUN_SUCCEEDED, "NotEvaluated", went.error, moment, so=False)
+    found, counts = went.findings, went.counts
+    said: list[tuple[str, str]] = []
+    if found.gaps:
+        names = _some(str(gap) for gap in found.gaps)
+        said.append(("NotAllRead", f"what is in these lists stays, for they could not be read: {names}"))
+    if found.troubles:
+        said.append(("NotEvaluated", _some(found.troubles)))
+    if found.unclear:
+        first = found.unclear[0]
+        place = "/".join(filter(None, (first.metadata.namespace, first.metadata.name)))
+        words = f"{len(found.unclear)} objects stay, for they could not be judged; {place}: {first.why}"
+        said.append(("NotAllJudged", words))
+    failed = counts.failed - len(found.unclear)
+    if failed > 0:
+        said.append(("NotAllDeleted", f"{failed} objects could not be deleted so far; they are tried again"))
+    missing = _some(f"{one.what}: {one.instead}" if one.instead else one.what for one in found.missing)
+    tally = f"matched {counts.matched}, deleted {counts.deleted}, held {counts.held}, failed {counts.failed}"
+    message = "; ".join(filter(None, (tally, *(words for _, words in said), missing)))
+    reason = said[0][0] if said else ("KindsMissing" if missing else "Succeeded")
+    return _condition(entry, LAST_RUN_SUCCEEDED, reason, message, moment, so=not said)
+
+
+def _condition(
+    entry: Entry, kind: str, reason: str, message: str, moment: datetime, *, so: bool
+) -> Condition:
+    return Condition(
+        type=kind,
+        status="True" if so else "False",
+        reason=reason,
+        message=message[:_LONGEST],
+        last_transition_time=moment,
+        observed_generation=entry.generation,
+    )
+
+
+def _told(problems: Iterable[Problem]) -> str:
+    return "; ".join(f"{one.path}: {one.what}: {one.instead}" for one in problems)
+
+
+def _some(texts: Iterable[str]) -> str:
+    known = list(texts)
+    more = f", and {len(known) - _MOST_SAID} more" if len(known) > _MOST_SAID else ""
+    return "; ".join(known[:_MOST_SAID]) + more
+
+
+def _moment(at: float | None) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(int(at), UTC)
+
+
+def _conditions(status: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """Those that stand there, whoever wrote them, as far as they can be read."""
+    inner = status.get("conditionStatus")
+    found = inner.get("conditions") if isinstance(inner, Mapping) else status.get("conditions")
+    known = []
+    for one in found if isinstance(found, list) else ():
+        try:
+            known.append(msgspec.convert(one, Condition))
+        except msgspec.ValidationError:
+            continue
+    return tuple(known)

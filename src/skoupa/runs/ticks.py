@@ -1,0 +1,159 @@
+"""When policies run: one schedule each, and no tick of it lost.
+
+Ticks count from a moment that is remembered across restarts: the last run, or when the policy was first seen. So whatever was
+missed meanwhile is found by the clock alone, and is one run or none (`skoupa.dev/missed-runs`). A policy whose spec or schedule
+is new waits for its next tick. Two runs of one policy keep a distance; a run that is under way is never overtaken by the next.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Container, Mapping
+
+import msgspec
+
+from skoupa.policy.policies import Policy
+
+
+class Known(msgspec.Struct, frozen=True, array_like=True):
+    """What is remembered of a policy: from when its ticks count, and since when it is what it is.
+
+    `ran`: it was run at the former, so that the next run keeps its distance. `observe` is for how long it wants to report only:
+    that counts from when the wish was seen.
+    """
+
+    counts_from: int
+    generation: int
+    since: int
+    ran: bool = False
+    observe: int = 0
+
+
+class Tick(msgspec.Struct, frozen=True):
+    """A policy that is to run, for that moment of its schedule."""
+
+    uid: str
+    moment: float
+
+
+class Ticks:
+    """`minimum` is the shortest time between two runs. Policies are known by their uid."""
+
+    def __init__(self, *, minimum: int = 60) -> None:
+        self._minimum = minimum
+        self._policies: dict[str, Policy] = {}
+        self._known: dict[str, Known] = {}
+        self._next: dict[str, float | None] = {}
+        self._order: list[tuple[float, str]] = []
+        self._running: set[str] = set()
+        self._broken: set[str] = set()
+        self._led_since = 0.0
+
+    def remember(self, known: Mapping[str, Known], now: float) -> None:
+        """This process acts from now on; `known` is what was written down."""
+        self._led_since = now
+        self._running.clear()
+        self._known = dict(known)
+        policies, self._policies = self._policies, {}
+        for policy in policies.values():
+            self.learn(policy, now)
+
+    def remembered(self) -> dict[str, Known]:
+        """To be written down."""
+        return dict(self._known)
+
+    def keep_only(self, uids: Container[str]) -> None:
+        """These are all the policies that there are."""
+        self._known = {uid: known for uid, known in self._known.items() if uid in uids}
+
+    def known(self, uid: str) -> Known | None:
+        return self._known.get(uid)
+
+    def learn(self, policy: Policy, now: float) -> None:
+        """A policy that is new, or not the same as before."""
+        before = self._policies.get(policy.uid)
+        known = self._known.get(policy.uid)
+        self._policies[policy.uid] = policy
+        observe, moment = policy.options.observe_seconds, int(now)
+        if known is None or known.generation != policy.generation:
+            known = Known(moment, policy.generation, moment, observe=observe)
+        elif (
+            policy.uid in self._broken
+            or known.counts_from > now
+            or (before is not None and before.schedule != policy.schedule)
+        ):
+            known = Known(moment, policy.generation, known.since, observe=known.observe)
+        if known.observe != observe:
+            known = msgspec.structs.replace(known, since=moment, observe=observe)
+        self._known[policy.uid] = known
+        self._broken.discard(policy.uid)
+        self._plan(policy)
+
+    def broken(self, uid: str) -> None:
+        """It can't be understood. When that changes it waits for its next tick."""
+        self._policies.pop(uid, None)
+        self._next.pop(uid, None)
+        self._broken.add(uid)
+
+    def gone(self, uid: str) -> None:
+        self.broken(uid)
+        self._broken.discard(uid)
+        self._known.pop(uid, None)
+
+    def next(self, uid: str) -> float | None:
+        """When it runs next; None: it does not."""
+        policy = self._policies.get(uid)
+        return None if policy is None or policy.options.suspended else self._next.get(uid)
+
+    def spaced(self, uid: str) -> bool:
+        """Whether a tick is left out because it comes too soon after the last run."""
+        policy, known = self._policies.get(uid), self._known.get(uid)
+        if policy is None or known is None or not known.ran:
+            return False
+        return policy.schedule.following(known.counts_from) != self._next.get(uid)
+
+    def next_time(self) -> float | None:
+        """When the next of all is due, or some earlier moment."""
+        return self._order[0][0] if self._order else None
+
+    def due(self, now: float) -> list[Tick]:
+        """What is to begin now, the longest overdue first; it counts as under way until `ended`."""
+        found = []
+        while self._order and self._order[0][0] <= now:
+            moment, uid = heapq.heappop(self._order)
+            if self._next.get(uid) != moment or uid in self._running:
+                continue
+            policy = self._policies[uid]
+            tick = policy.schedule.latest(now) or moment
+            missed = tick < self._led_since and policy.options.missed_runs == "Skip"
+            if policy.options.suspended or missed:
+                self._count_from(policy, tick, ran=self._known[uid].ran)
+                continue
+            self._running.add(uid)
+            found.append(Tick(uid, tick))
+        return found
+
+    def ended(self, tick: Tick, *, ran: bool = True) -> None:
+        """Its run is over, as well as it went, or did not take place; ticks that came meanwhile are one."""
+        self._running.discard(tick.uid)
+        policy, known = self._policies.get(tick.uid), self._known.get(tick.uid)
+        if policy is None or known is None:
+            return
+        if not ran or known.counts_from > tick.moment:
+            # Its schedule or its spec changed while it ran.
+            self._plan(policy)
+        else:
+            self._count_from(policy, tick.moment, ran=True)
+
+    def _count_from(self, policy: Policy, moment: float, *, ran: bool) -> None:
+        known = self._known[policy.uid]
+        self._known[policy.uid] = msgspec.structs.replace(known, counts_from=int(moment), ran=ran)
+        self._plan(policy)
+
+    def _plan(self, policy: Policy) -> None:
+        known = self._known[policy.uid]
+        first = known.counts_from + (self._minimum - 1 if known.ran else 0)
+        moment = policy.schedule.following(first)
+        self._next[policy.uid] = moment
+        if moment is not None and policy.uid not in self._running:
+            heapq.heappush(self._order, (moment, policy.uid))

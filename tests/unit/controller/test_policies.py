@@ -1,0 +1,96 @@
+"""Policies run: at the tick what matches goes, everything else stays, and a restart changes nothing about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.controller.braking import many
+from tests.unit.controller.policies import bring_policies, cleanup, conditions, read
+from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, story
+
+pytestmark = pytest.mark.unit
+
+
+@story()
+async def test_what_a_policy_matches_goes_at_its_tick_and_the_rest_stays(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(5))
+    stage.old(many(30, "other"))
+    stage.old(many(5), namespace="default")
+    play = await stage.play()
+    await cleanup(stage, schedule="0 * * * *")
+    await stage.until(HOUR - 1)
+    assert len(stage.found()) == 35
+    await stage.until(HOUR + 5)
+    assert stage.found() == set(many(30, "other"))
+    assert len(stage.found(namespace="default")) == 5
+    assert len(play.told("deleted")) == 5
+    assert (
+        "ClusterCleanupPolicy/tidy matched it at its run of 2026-01-01T01:00:00Z"
+        in (play.told("deleted")[0]["why"])
+    )
+    told = await read(stage)
+    assert told["status"]["lastExecutionTime"] == "2026-01-01T01:00:00Z"
+    assert told["status"]["nextExecutionTime"] == "2026-01-01T02:00:00Z"
+    assert told["status"]["lastRun"] == {"matched": 5, "deleted": 5, "held": 0, "failed": 0}
+    said = await conditions(stage)
+    assert (said["Ready"]["status"], said["LastRunSucceeded"]["status"]) == ("True", "True")
+
+
+@story()
+async def test_a_restart_does_not_run_a_policy_again(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(5))
+    play = await stage.play()
+    await cleanup(stage, schedule="0 * * * *")
+    await stage.until(HOUR + 10)
+    assert not stage.found()
+    await play.stop()
+    stage.old(many(5, "web-new"))
+    await stage.play()
+    await stage.until(2 * HOUR - 1)
+    assert len(stage.found()) == 5
+    await stage.until(2 * HOUR + 5)
+    assert not stage.found()
+
+
+@story()
+async def test_a_policy_reads_metadata_alone_where_nothing_looks_further(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(5))
+    play = await stage.play()
+    await cleanup(stage)
+    await stage.later(2 * MINUTE)
+    lists = [
+        request
+        for _, request in play.wire.seen
+        if request.verb == "list" and request.path.endswith(f"namespaces/{SHOP}/configmaps")
+    ]
+    assert lists
+    assert all("PartialObjectMetadataList" in dict(request.headers)["Accept"] for request in lists)
+
+
+@story()
+async def test_a_run_is_told_on_the_policy_once(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(5))
+    play = await stage.play()
+    await cleanup(stage, schedule="*/20 * * * *")
+    await stage.until(HOUR + MINUTE)
+    (line,) = play.told("policy ran")
+    assert (line["policy"], line["deleted"]) == ("ClusterCleanupPolicy/tidy", "5")
+    (event,) = stage.events("SkoupaPolicyRan", "tidy")
+    assert event["note"] == "matched 5, deleted 5, held 0, failed 0"
+    labels = {"policy": "ClusterCleanupPolicy/tidy", "outcome": "succeeded"}
+    assert play.value("skoupa_policy_runs_total", **labels) == 3
+
+
+@story(features={"policies": False})
+async def test_policies_can_be_switched_off(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(5))
+    await stage.play()
+    await cleanup(stage)
+    await stage.later(3 * MINUTE)
+    assert len(stage.found()) == 5
+    assert "status" not in await read(stage)

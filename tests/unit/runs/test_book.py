@@ -1,0 +1,206 @@
+"""The book of policies: what is read and what is broken, and when what is known of them may be old."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from skoupa.kinds.policies import policy_definitions
+from skoupa.kinds.policies.cleanup import CLEANUP_POLICIES, CLUSTER_CLEANUP_POLICIES
+from skoupa.kinds.policies.deleting import DELETING_POLICIES, DELETING_POLICY
+from skoupa.kinds.policies.exception import POLICY_EXCEPTIONS
+from skoupa.kube.client import Client
+from skoupa.kube.discovery import discover
+from skoupa.kube.flow import Flow
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from skoupa.runs.book import Book, Entry, served
+from skoupa.sim.clock import VirtualClock, run
+from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.faults import asking
+
+pytestmark = pytest.mark.unit
+
+MATCH = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+
+
+class Stage:
+    def __init__(self, clock: VirtualClock, cluster: EmbeddedCluster, discovery: Discovery) -> None:
+        self.clock = clock
+        self.cluster = cluster
+        self.client = Client(Flow(cluster, clock), clock)
+        self.changes: list[str] = []
+        self.exempted = 0
+        self.discovery = discovery
+        self.book = self.opened()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def opened(self, **more: Any) -> Book:
+        return Book(
+            self.client,
+            discovery=lambda: self.discovery,
+            on_change=self.changes.append,
+            on_exemptions=self._exempt,
+            **more,
+        )
+
+    def _exempt(self) -> None:
+        self.exempted += 1
+
+    async def follow(self, *kinds: Resource) -> None:
+        for kind in kinds:
+            self.book.expect(kind)
+            self._tasks.append(asyncio.create_task(self.book.follow(kind)))
+        await self.clock.idle()
+
+    async def write(self, kind: Resource, name: str, spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+        body = {
+            "apiVersion": kind.api_version,
+            "kind": kind.kind,
+            "metadata": {"name": name, **metadata},
+            "spec": spec,
+        }
+        made = await self.client.create(kind, body, namespace="shop" if kind.namespaced else "")
+        await self.clock.idle()
+        return made
+
+    def entry(self, name: str = "tidy") -> Entry:
+        return next(entry for entry in self.book if entry.name == name)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def staged(told: Callable[[Stage], Awaitable[None]]) -> Callable[[], None]:
+    def test() -> None:
+        async def main(clock: VirtualClock) -> None:
+            async with EmbeddedCluster(clock=clock) as cluster:
+                client = Client(Flow(cluster, clock), clock)
+                await client.create(NAMESPACES, {"metadata": {"name": "shop"}})
+                for definition in policy_definitions():
+                    await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
+                await clock.sleep(5)
+                stage = Stage(clock, cluster, await discover(client))
+                try:
+                    await told(stage)
+                finally:
+                    await stage.close()
+
+        run(main)
+
+    test.__name__, test.__doc__ = told.__name__, told.__doc__
+    return test
+
+
+@staged
+async def test_policies_are_read_as_they_come_change_and_go(stage: Stage) -> None:
+    await stage.follow(CLUSTER_CLEANUP_POLICIES)
+    assert stage.book.whole
+    made = await stage.write(CLUSTER_CLEANUP_POLICIES, "tidy", {"schedule": "0 * * * *", "match": MATCH})
+    assert stage.entry().called == "ClusterCleanupPolicy/tidy"
+    assert stage.entry().policy is not None
+    patch = {"spec": {"schedule": "0 1 * * *"}}
+    await stage.client.merge_patch(CLUSTER_CLEANUP_POLICIES, "tidy", patch)
+    await stage.clock.idle()
+    assert stage.entry().generation == 2
+    uid = made["metadata"]["uid"]
+    await stage.client.delete(CLUSTER_CLEANUP_POLICIES, "tidy", uid=uid, propagation="Background")
+    await stage.clock.idle()
+    assert len(stage.book) == 0
+    assert stage.changes.count(uid) == 3
+
+
+@staged
+async def test_a_status_that_is_written_and_kinds_that_change_elsewhere_are_no_news(stage: Stage) -> None:
+    await stage.follow(CLUSTER_CLEANUP_POLICIES)
+    await stage.write(CLUSTER_CLEANUP_POLICIES, "tidy", {"schedule": "0 * * * *", "match": MATCH})
+    stage.changes.clear()
+    status = {"status": {"lastExecutionTime": "2026-01-01T00:00:00Z"}}
+    await stage.client.merge_patch(CLUSTER_CLEANUP_POLICIES, "tidy", status, subresource="status")
+    await stage.clock.idle()
+    assert stage.entry().status["lastExecutionTime"] == "2026-01-01T00:00:00Z"
+    stage.book.read_again()
+    assert stage.changes == []
+
+
+@staged
+async def test_what_is_not_understood_is_in_the_book_with_its_problems(stage: Stage) -> None:
+    await stage.follow(CLEANUP_POLICIES)
+    conditions = {"all": [{"key": "{{ target.spec[ }}", "operator": "Equals", "value": 1}]}
+    spec = {"schedule": "0 * * * *", "match": MATCH, "conditions": conditions}
+    await stage.write(CLEANUP_POLICIES, "tidy", spec, annotations={"skoupa.dev/suspend": "maybe"})
+    assert stage.entry().policy is None
+    paths = {problem.path for problem in stage.entry().reading.problems}
+    assert paths == {"metadata.annotations[skoupa.dev/suspend]", "spec.conditions.all[0].key"}
+
+
+@staged
+async def test_a_policy_of_a_namespace_may_have_to_name_an_account(stage: Stage) -> None:
+    stage.book = stage.opened(require_account=True)
+    await stage.follow(CLEANUP_POLICIES)
+    spec = {"schedule": "0 * * * *", "match": MATCH}
+    await stage.write(CLEANUP_POLICIES, "bare", spec)
+    await stage.write(CLEANUP_POLICIES, "acting", spec, annotations={"skoupa.dev/service-account": "tidier"})
+    assert stage.entry("bare").policy is None
+    assert stage.entry("acting").policy is not None
+
+
+@staged
+async def test_what_was_never_read_or_is_behind_is_a_doubt(stage: Stage) -> None:
+    stage.book.expect(CLUSTER_CLEANUP_POLICIES)
+    assert stage.book.doubt("ClusterCleanupPolicy")
+    assert not stage.book.whole
+    stage.cluster.faults.answer(
+        500, when=asking(kind=CLUSTER_CLEANUP_POLICIES.qualified), times=None, seconds=60
+    )
+    await stage.follow(CLUSTER_CLEANUP_POLICIES)
+    await stage.clock.sleep(10)
+    assert "Internal error" in stage.book.doubt("ClusterCleanupPolicy")
+    assert not stage.book.doubt("CleanupPolicy")
+    await stage.clock.sleep(120)
+    assert not stage.book.doubt()
+    assert "" in stage.changes
+
+
+@staged
+async def test_deleting_policies_wait_for_exceptions_and_hear_of_them(stage: Stage) -> None:
+    await stage.follow(DELETING_POLICIES)
+    assert not stage.book.doubt("DeletingPolicy")
+    stage.book.expect(POLICY_EXCEPTIONS)
+    assert stage.book.doubt("DeletingPolicy")
+    await stage.follow(POLICY_EXCEPTIONS)
+    assert not stage.book.doubt("DeletingPolicy")
+    reference = {"kind": "DeletingPolicy", "name": "tidy"}
+    await stage.write(POLICY_EXCEPTIONS, "spare", {"policyRefs": [reference]})
+    assert [one.name for one in stage.book.exemptions] == ["spare"]
+    assert stage.exempted == 1
+    found = await stage.client.get(POLICY_EXCEPTIONS, "spare", namespace="shop", view=METADATA)
+    await stage.client.delete(
+        POLICY_EXCEPTIONS, "spare", namespace="shop", uid=found.metadata.uid, propagation="Background"
+    )
+    await stage.clock.idle()
+    assert stage.book.exemptions == ()
+    assert stage.exempted == 2
+
+
+@staged
+async def test_a_kind_that_is_gone_takes_its_policies_along(stage: Stage) -> None:
+    await stage.follow(CLUSTER_CLEANUP_POLICIES)
+    await stage.write(CLUSTER_CLEANUP_POLICIES, "tidy", {"schedule": "0 * * * *", "match": MATCH})
+    stage.book.abandon(CLUSTER_CLEANUP_POLICIES)
+    assert len(stage.book) == 0
+    assert not stage.book.doubt()
+
+
+@staged
+async def test_the_version_that_is_known_best_is_followed(stage: Stage) -> None:
+    found = served(DELETING_POLICY, stage.discovery)
+    assert found is not None
+    assert found.version == "v1beta1"
+    assert served(DELETING_POLICY, Discovery(resources=())) is None

@@ -1,0 +1,157 @@
+"""Ticks: the next run follows from what is remembered, and nothing is run twice or at the same time as itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skoupa.policy.policies import Policy
+from skoupa.policy.reading import read_policy
+from skoupa.runs.ticks import Known, Ticks
+
+pytestmark = pytest.mark.unit
+
+HOUR = 3600.0
+# 2026-01-01T00:00:00Z
+START = 1_767_225_600.0
+
+
+def policy(schedule: str = "0 * * * *", *, generation: int = 1, uid: str = "u", **annotations: str) -> Policy:
+    obj: dict[str, Any] = {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "ClusterCleanupPolicy",
+        "metadata": {
+            "name": "tidy",
+            "uid": uid,
+            "generation": generation,
+            "annotations": {f"skoupa.dev/{key.replace('_', '-')}": text for key, text in annotations.items()},
+        },
+        "spec": {"schedule": schedule, "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}},
+    }
+    read = read_policy(obj)
+    assert read.policy is not None, read.problems
+    return read.policy
+
+
+def moments(ticks: Ticks, now: float) -> list[float]:
+    return [tick.moment - START for tick in ticks.due(now)]
+
+
+def test_a_new_policy_waits_for_its_next_tick() -> None:
+    ticks = Ticks()
+    ticks.learn(policy(), START + 60)
+    assert moments(ticks, START + HOUR - 1) == []
+    assert moments(ticks, START + HOUR) == [HOUR]
+
+
+def test_a_run_is_never_overtaken_and_ticks_that_came_meanwhile_are_one() -> None:
+    ticks = Ticks()
+    ticks.learn(policy(), START)
+    (tick,) = ticks.due(START + HOUR)
+    assert ticks.due(START + 3.5 * HOUR) == []
+    ticks.ended(tick)
+    assert moments(ticks, START + 3.5 * HOUR) == [3 * HOUR]
+
+
+def test_what_was_missed_is_one_run_for_the_latest_tick() -> None:
+    ticks = Ticks()
+    ticks.remember({"u": Known(int(START), 1, int(START), ran=True)}, START + 5.5 * HOUR)
+    ticks.learn(policy(), START + 5.5 * HOUR)
+    assert moments(ticks, START + 5.5 * HOUR) == [5 * HOUR]
+
+
+def test_what_was_missed_may_be_skipped_but_not_what_is_late() -> None:
+    ticks = Ticks()
+    ticks.remember({"u": Known(int(START), 1, int(START), ran=True)}, START + 5.5 * HOUR)
+    ticks.learn(policy(missed_runs="Skip"), START + 5.5 * HOUR)
+    assert moments(ticks, START + 5.5 * HOUR) == []
+    assert moments(ticks, START + 6 * HOUR + 30) == [6 * HOUR]
+
+
+def test_another_generation_or_schedule_begins_anew() -> None:
+    ticks = Ticks()
+    ticks.remember({"u": Known(int(START), 1, int(START), ran=True)}, START + 2.5 * HOUR)
+    ticks.learn(policy(generation=2), START + 2.5 * HOUR)
+    assert moments(ticks, START + 2.5 * HOUR) == []
+    ticks.learn(policy("* * * * *", generation=2), START + 2.75 * HOUR)
+    assert moments(ticks, START + 2.75 * HOUR) == []
+    assert moments(ticks, START + 2.75 * HOUR + 60) == [2.75 * HOUR + 60]
+
+
+def test_a_policy_that_was_broken_waits_for_its_next_tick() -> None:
+    ticks = Ticks()
+    ticks.learn(policy(), START)
+    ticks.broken("u")
+    assert ticks.due(START + 2 * HOUR) == []
+    assert "u" in ticks.remembered()
+    ticks.learn(policy(), START + 2.5 * HOUR)
+    assert moments(ticks, START + 2.5 * HOUR) == []
+    assert moments(ticks, START + 3 * HOUR) == [3 * HOUR]
+
+
+def test_a_policy_that_is_gone_is_forgotten() -> None:
+    ticks = Ticks()
+    ticks.learn(policy(), START)
+    ticks.gone("u")
+    assert ticks.due(START + 2 * HOUR) == []
+    assert ticks.remembered() == {}
+
+
+def test_runs_keep_their_distance_and_it_is_known_that_they_do() -> None:
+    ticks = Ticks(minimum=600)
+    ticks.learn(policy("* * * * *"), START)
+    (tick,) = ticks.due(START + 60)
+    assert not ticks.spaced("u")
+    ticks.ended(tick)
+    assert ticks.next("u") == START + 660
+    assert ticks.spaced("u")
+
+
+def test_a_clock_that_was_ahead_does_not_keep_a_policy_waiting() -> None:
+    ticks = Ticks()
+    ticks.remember({"u": Known(int(START + 9000 * HOUR), 1, int(START), ran=True)}, START)
+    ticks.learn(policy(), START)
+    assert moments(ticks, START + HOUR) == [HOUR]
+
+
+def test_a_wish_to_observe_counts_from_when_it_was_seen() -> None:
+    ticks = Ticks()
+    ticks.learn(policy(), START)
+    ticks.learn(policy(observe="24h"), START + HOUR)
+    known = ticks.known("u")
+    assert known is not None
+    assert known.since == START + HOUR
+    ticks.learn(policy(observe="24h"), START + 2 * HOUR)
+    known = ticks.known("u")
+    assert known is not None
+    assert known.since == START + HOUR
+
+
+@given(
+    stops=st.lists(st.tuples(st.floats(60, 5 * HOUR), st.booleans()), min_size=1, max_size=12),
+    minutes=st.sampled_from([1, 7, 30]),
+)
+def test_whatever_is_restarted_when_ticks_come_in_order_and_none_is_run_twice(
+    stops: list[tuple[float, bool]], minutes: int
+) -> None:
+    tidy = policy(f"*/{minutes} * * * *")
+    ticks = Ticks()
+    now, ran = START, []
+    ticks.learn(tidy, now)
+    for span, restarts in stops:
+        now += span
+        for tick in ticks.due(now):
+            ran.append(tick.moment)
+            ticks.ended(tick)
+        latest = tidy.schedule.latest(now)
+        assert not ran or latest is None or ran[-1] >= latest, "nothing that was due is left"
+        if restarts:
+            written = msgspec.json.decode(msgspec.json.encode(ticks.remembered()), type=dict[str, Known])
+            ticks = Ticks()
+            ticks.remember(written, now)
+            ticks.learn(tidy, now)
+    assert ran == sorted(set(ran))
