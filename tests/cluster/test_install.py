@@ -203,7 +203,7 @@ def test_a_namespace_that_is_not_there_is_named(installed: Access) -> None:
 
 def test_what_an_earlier_installation_left_is_told(installed: Access, tmp_path: Path) -> None:
     config = tmp_path / "settings.yaml"
-    config.write_text('address: ""\napi: {address: none}\n')
+    config.write_text('address: ""\napi: {address: none}\nwebhook: {address: none}\n')
     said = skoupa(installed, "install", "--apply", "--mode", "enforce", "--config", str(config))
     assert said.returncode == 0
     left = [line for line in said.stderr.splitlines() if "not part of this installation any more" in line]
@@ -245,7 +245,12 @@ def test_uninstall_check_leads_out_to_a_clean_cluster(tmp_path: Path) -> None:
             f"{one['resource']}/{one['name']}" + (f" in {one['namespace']}" if one["namespace"] else "")
             for one in found["found"]
         }
-        made = {"configmaps/skoupa-state in skoupa", "leases.coordination.k8s.io/broom in skoupa"}
+        made = {
+            "configmaps/skoupa-state in skoupa",
+            "leases.coordination.k8s.io/broom in skoupa",
+            "secrets/skoupa-webhook in skoupa",
+            "validatingwebhookconfigurations.admissionregistration.k8s.io/skoupa-policies",
+        }
         assert names == done.keys() | made
         assert not found["unreadable"]
 

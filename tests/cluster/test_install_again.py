@@ -137,7 +137,7 @@ def written(access: Access) -> dict[str, Any]:
 def test_apply_takes_over_from_kubectl_without_force(settings: Path) -> None:
     with ControlPlane() as plane:
         access = plane.access
-        printed = install(access, settings).stdout
+        printed = install(access, settings, "--policy-kinds").stdout
         kubectl_apply(access, printed)
         assert set(outcomes(install(access, settings, "--apply")).values()) == {"unchanged"}
         before = versions(access)

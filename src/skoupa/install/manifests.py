@@ -13,7 +13,7 @@ import msgspec
 import yaml
 
 from skoupa import __version__, names
-from skoupa.install import history
+from skoupa.install import history, policies
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
 from skoupa.install.labelling import Manifest, labelled, of_instance
 from skoupa.install.rights import rights
@@ -27,11 +27,15 @@ DEFAULT_IMAGE: Final = f"{names.COMPONENT}:{__version__}"
 
 
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
-    """`settings.lease.namespace` is where it lives; `admission` are the policies for the API server, ready-made."""
+    """`settings.lease.namespace` is where it lives; `admission` are the policies for the API server, ready-made.
+
+    `policy_kinds` are definitions of kinds that others may have brought.
+    """
 
     settings: Settings
     interests: tuple[Interest, ...]
     admission: tuple[Manifest, ...] = ()
+    policy_kinds: tuple[Manifest, ...] = ()
     kinds: tuple[DeletableKind, ...] = DEFAULT_KINDS
     image: str = DEFAULT_IMAGE
     replicas: int = 1
@@ -43,7 +47,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 
 def manifests(installation: Installation) -> list[Manifest]:
     # Definitions count in the whole cluster and belong to all installations in it.
-    kinds = [] if installation.settings.namespaces else [labelled(body) for body in definitions()]
+    wanted = [] if installation.settings.namespaces else [*definitions(), *installation.policy_kinds]
+    kinds = [labelled(body) for body in wanted]
     return [*kinds, *(of_instance(body, installation.namespace) for body in _in_order(installation))]
 
 
@@ -54,8 +59,12 @@ def _in_order(installation: Installation) -> Iterator[Manifest]:
     yield service_account(home)
     served = history.is_served(settings)
     granted = rights(
-        installation.interests, kinds=installation.kinds, lease=settings.lease.name, serves_history=served
+        installation.interests,
+        kinds=installation.kinds,
+        lease=settings.lease.name,
+        asks=served or policies.is_reviewed(settings),
     )
+    granted = (*granted, *policies.policy_rights(settings))
     yield from roles(granted, home=home, namespaces=settings.namespaces)
     if served:
         yield history.people_role(home)

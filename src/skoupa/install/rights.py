@@ -55,9 +55,9 @@ class Right(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rights(
-    interests: Iterable[Interest], *, kinds: Sequence[DeletableKind], lease: str, serves_history: bool = True
+    interests: Iterable[Interest], *, kinds: Sequence[DeletableKind], lease: str, asks: bool = True
 ) -> tuple[Right, ...]:
-    """`kinds` are those that may go, as far as some mechanism lets them go at all."""
+    """`kinds` are those that may go, as far as some mechanism lets them go at all; `asks`: what others may do matters."""
     interests = tuple(interests)
     return (
         *_reading(interests),
@@ -95,7 +95,7 @@ def rights(
         ),
         *_braking(),
         *_deleting(interests, kinds),
-        *(_asking() if serves_history else ()),
+        *(_asking() if asks else ()),
         *_housekeeping(lease),
     )
 
@@ -158,7 +158,10 @@ def _asking() -> Iterator[Right]:
     """Neither is kept by the server; in a namespaced installation the operator may grant them by system:auth-delegator."""
     for review, why in (
         (TOKEN_REVIEWS, "who asks for history is who their token says"),
-        (SUBJECT_ACCESS_REVIEWS, "history is shown to those who may read such objects in the cluster"),
+        (
+            SUBJECT_ACCESS_REVIEWS,
+            "history is shown to those who may read such objects; who writes a policy hears what they may not delete",
+        ),
     ):
         yield Right(
             role=ASK,

@@ -16,7 +16,7 @@ import yaml
 
 from skoupa import __version__, names
 from skoupa.errors import UsageError
-from skoupa.install import history, ledger
+from skoupa.install import history, ledger, policies
 from skoupa.install.labelling import PART_OF, SELECTOR, SERVICE_ACCOUNT, Manifest, manifest
 from skoupa.settings import Settings
 
@@ -150,10 +150,14 @@ def _ports(settings: Settings) -> dict[str, int]:
         ports[history.PORT_NAME] = _port(
             settings.api.address, setting="api.address", asked="the API server", otherwise="none"
         )
+    if policies.is_reviewed(settings):
+        ports[policies.PORT_NAME] = _port(
+            settings.webhook.address, setting="webhook.address", asked="the API server", otherwise="none"
+        )
     if len(set(ports.values())) < len(ports):
+        written = ", ".join(f"{name} {port}" for name, port in ports.items())
         raise UsageError(
-            f"address and api.address have the same port, {settings.api.address.rpartition(':')[2]}",
-            advice="give each its own",
+            f"address, api.address and webhook.address share a port ({written})", advice="give each its own"
         )
     return ports
 

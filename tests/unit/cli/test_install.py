@@ -52,6 +52,7 @@ def test_install_takes_its_options(skoupa: Shell, tmp_path: Path) -> None:
         "mode": "enforce",
         "clusterName": "prod",
         "api": {"address": "0.0.0.0:8443"},
+        "webhook": {"address": "0.0.0.0:9443"},
         "ledger": {"dsn": "postgresql://skoupa@db/skoupa"},
         "lease": {"namespace": "ops"},
     }
@@ -76,6 +77,7 @@ def test_flags_win_over_the_file_and_the_callers_variables_do_not_count(
         "mode": "observe",
         "stuckAfter": "30m",
         "api": {"address": "0.0.0.0:8443"},
+        "webhook": {"address": "0.0.0.0:9443"},
         "ledger": {"dsn": "/var/lib/skoupa/ledger.db"},
         "lease": {"namespace": "ops"},
     }

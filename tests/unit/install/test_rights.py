@@ -43,7 +43,7 @@ def test_about_others_it_is_asked_who_they_are_and_what_they_may_and_only_where_
         ("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
     }
     assert not any(right.namespaced for right in found)
-    without = rights(TTL, kinds=DEFAULT_KINDS, lease="skoupa", serves_history=False)
+    without = rights(TTL, kinds=DEFAULT_KINDS, lease="skoupa", asks=False)
     assert not [right for right in without if right.role == ASK]
 
 

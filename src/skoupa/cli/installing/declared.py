@@ -50,6 +50,13 @@ def install(
             help="Kinds that may be deleted; `default` stands for the shipped list, `*` for all [default].",
         ),
     ] = "",
+    policy_kinds: Annotated[
+        bool,
+        typer.Option(
+            "--policy-kinds",
+            help="Print the kinds of policies too; --apply brings those that nobody has brought by itself.",
+        ),
+    ] = False,
     output: Annotated[Literal["yaml", "json"], typer.Option("-o", "--output", help="How to print.")] = "yaml",
     apply: Annotated[
         bool, typer.Option("--apply", help="Apply it with your rights instead of printing it.")
@@ -79,6 +86,7 @@ def install(
         config=config,
         namespaces=namespaces,
         kinds=kinds,
+        policy_kinds=policy_kinds,
         output=output,
         applying=apply,
         dry_run=dry_run,

@@ -16,7 +16,7 @@ from skoupa.cli.options import Connecting
 from skoupa.cli.terminal.saying import say
 from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.errors import NotFound, UsageError
-from skoupa.install import history, ledger
+from skoupa.install import history, ledger, policies
 from skoupa.install.apply import Applied, apply
 from skoupa.install.guards import BINDING_KIND, guards, remove_others
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind, parse_kinds
@@ -39,6 +39,7 @@ def run(
     config: str | None,
     namespaces: str,
     kinds: str,
+    policy_kinds: bool,
     output: str,
     applying: bool,
     dry_run: bool,
@@ -57,12 +58,14 @@ def run(
         config=config,
         namespaces=_words(namespaces),
         kinds=_words(kinds),
+        policy_kinds=policy_kinds,
     )
     documents = manifests(installation)
     _advise(installation)
     if applying:
         run_async(_apply(connecting, installation, dry_run=dry_run, force=force))
     else:
+        _advise_on_policies(installation)
         sys.stdout.write(as_json(documents) if output == "json" else as_yaml(documents))
 
 
@@ -75,16 +78,22 @@ def plan(
     config: str | None = None,
     namespaces: Sequence[str] = (),
     kinds: Sequence[str] = (),
+    policy_kinds: bool = False,
 ) -> Installation:
     """From what was asked for to values. Flags win over the file; the caller's SKOUPA_* variables do not count here."""
     flags: dict[str, Any] = {"mode": mode, "lease.namespace": home, "namespaces": list(namespaces)}
     settings = configuration.load(
         config, environ={}, flags={key: value for key, value in flags.items() if value}
     )
-    settings = history.placed(ledger.placed(settings))
+    settings = policies.placed(history.placed(ledger.placed(settings)))
     return Installation(
         settings=settings,
-        interests=(*(one for mechanism in mechanisms_of(settings) for one in mechanism.interests()), KEPT),
+        interests=(
+            *(one for mechanism in mechanisms_of(settings) for one in mechanism.interests()),
+            *policies.interests(settings),
+            KEPT,
+        ),
+        policy_kinds=policies.brought() if policy_kinds and settings.features.policies else (),
         admission=_admission(settings),
         kinds=_kinds(kinds),
         image=image or DEFAULT_IMAGE,
@@ -136,6 +145,20 @@ def _advise(installation: Installation) -> None:
             say(f"left out, since no Role can grant it: delete {', '.join(clustered)}")
 
 
+def _advise_on_policies(installation: Installation) -> None:
+    settings = installation.settings
+    if not settings.features.policies or settings.namespaces:
+        return
+    if installation.policy_kinds:
+        say(
+            "the kinds of policies are in it: where Kyverno is, it would be replaced; leave --policy-kinds out there"
+        )
+    else:
+        say(
+            "the kinds of policies are not in it; --policy-kinds adds them where Kyverno has not brought them"
+        )
+
+
 async def _apply(
     connecting: Connecting,
     installation: Installation,
@@ -150,7 +173,9 @@ async def _apply(
         present = [] if settings.namespaces else await guards(client, discovery=discovery, instance=home)
         had_limits = any(one.resource.kind == BINDING_KIND and one.name == LIMITS_POLICY for one in present)
         installation = msgspec.structs.replace(
-            installation, admission=_admission(settings, had_limits=had_limits)
+            installation,
+            admission=_admission(settings, had_limits=had_limits),
+            policy_kinds=await _missing_kinds(client, settings),
         )
         documents = manifests(installation)
         try:
@@ -169,6 +194,16 @@ async def _apply(
         for left in await _left_over(client, installation, documents, discovery=discovery):
             if (left.resource, left.name) not in removed:
                 say(f"not part of this installation any more: {left.meaning}. To remove it: {left.command}")
+
+
+async def _missing_kinds(client: Client, settings: Settings) -> tuple[Manifest, ...]:
+    """Those of policies that nobody else brought."""
+    if not settings.features.policies or settings.namespaces:
+        return ()
+    others = await policies.foreign(client)
+    for name in sorted(others):
+        say(f"{name} is there already and not Skoupa's: it is used as it is")
+    return policies.brought(without=others)
 
 
 def _tell(done: Applied, *, dry_run: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -11,9 +13,14 @@ from skoupa.cli.options import Connecting
 from skoupa.clock import SystemClock
 from skoupa.controller.process import run_process
 from skoupa.errors import UsageError
+from skoupa.install.policies import is_reviewed
+from skoupa.kube.client import Client
 from skoupa.kube.login import kubeconfig
+from skoupa.ledger.store import Store
 from skoupa.report.log import Log
+from skoupa.settings import Settings
 from skoupa.web.serving import history_served
+from skoupa.webhook.desk import desk
 
 
 def run(
@@ -36,8 +43,37 @@ def run(
     connection = kubeconfig.load(kubeconfig=connecting.kubeconfig, context=connecting.context)
     clock = SystemClock()
     log = Log(clock, form=settings.log_format)
-    beside = partial(history_served, settings=settings, log=log)
+    beside = partial(_beside, settings=settings, log=log)
     run_async(run_process(connection, clock, settings, log=log, beside=beside))
+
+
+@asynccontextmanager
+async def _beside(client: Client, store: Store, *, settings: Settings, log: Log) -> AsyncIterator[str]:
+    """What is served to people, and to the API server."""
+    async with history_served(client, store, settings=settings, log=log) as address:
+        if not is_reviewed(settings):
+            yield address
+            return
+        async with _reviewing(client, settings=settings, log=log):
+            yield address
+
+
+@asynccontextmanager
+async def _reviewing(client: Client, *, settings: Settings, log: Log) -> AsyncIterator[None]:
+    try:
+        from skoupa.webhook.serving import webhook_served  # noqa: PLC0415 - what it imports is an extra
+    except ModuleNotFoundError:
+        why = "its certificate can't be made: install 'skoupa[encryption]', or set webhook.address to none"
+        log("degraded", level="warning", why=f"policies are not reviewed: {why}")
+        yield
+        return
+    async with (
+        desk(client, settings) as reviewer,
+        webhook_served(
+            client, reviewer, settings=settings.webhook, namespace=settings.lease.namespace, log=log
+        ),
+    ):
+        yield
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -1,0 +1,123 @@
+"""What cleanup policies need in a cluster: their kinds where nobody brought them, rights, and the webhook that reviews them.
+
+Kinds that somebody else brought (Kyverno) are used as they are and never replaced. The webhook is served by the controller;
+its certificate is in a Secret beside the Lease, and its registration is written by the controller itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from skoupa import names
+from skoupa.errors import NotFound
+from skoupa.install.labelling import Manifest
+from skoupa.install.rights import HOME, READ, REPORT, Right, RoleName
+from skoupa.judge.mechanism import Interest
+from skoupa.kinds.definition import Definition
+from skoupa.kinds.policies import DEFINITIONS, policy_definitions
+from skoupa.kube.client import Client
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
+from skoupa.settings import Settings
+
+PORT_NAME: Final = "webhook"
+PORT: Final = 9443
+SECRET: Final = "skoupa-webhook"  # noqa: S105 - its name
+CONFIGURATION: Final = "skoupa-policies"
+CONFIGURATIONS: Final = Resource(
+    group="admissionregistration.k8s.io",
+    version="v1",
+    plural="validatingwebhookconfigurations",
+    kind="ValidatingWebhookConfiguration",
+    namespaced=False,
+)
+_NOWHERE: Final = ("", "none")
+_WITH_STATUS: Final = ("CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy", "NamespacedDeletingPolicy")
+
+
+def placed(settings: Settings) -> Settings:
+    """The settings with an address for the webhook, where they say nothing else and it has something to review."""
+    if settings.webhook.address or not settings.features.policies or settings.namespaces:
+        return settings
+    webhook = msgspec.structs.replace(settings.webhook, address=f"0.0.0.0:{PORT}")
+    return msgspec.structs.replace(settings, webhook=webhook)
+
+
+def is_reviewed(settings: Settings) -> bool:
+    """An observer writes nothing, and so registers nothing."""
+    return (
+        settings.features.policies
+        and settings.mode == "enforce"
+        and settings.webhook.address not in _NOWHERE
+        and not settings.namespaces
+    )
+
+
+def interests(settings: Settings) -> tuple[Interest, ...]:
+    """A run lists and deletes what it matches, which may be anything; it watches and gets nothing."""
+    return (Interest(verbs=("list", "delete")),) if settings.features.policies else ()
+
+
+def policy_rights(settings: Settings) -> Iterator[Right]:
+    if not settings.features.policies:
+        return
+    for definition in DEFINITIONS:
+        yield _right(definition, READ, ("list", "watch"), "policies are read and followed")
+        if definition.kind in _WITH_STATUS:
+            yield _right(
+                definition, REPORT, ("patch", "update"), "what a policy did is told in its status", "/status"
+            )
+    if is_reviewed(settings):
+        yield from _reviewing()
+
+
+def _right(
+    definition: Definition, role: RoleName, verbs: tuple[str, ...], why: str, below: str = ""
+) -> Right:
+    return Right(
+        role=role,
+        group=definition.group,
+        resources=(f"{definition.plural}{below}",),
+        verbs=verbs,
+        namespaced=definition.namespaced,
+        why=why,
+    )
+
+
+def _reviewing() -> Iterator[Right]:
+    why = "the certificate of the webhook is kept, and renewed in time"
+    yield Right(role=HOME, resources=("secrets",), names=(SECRET,), verbs=("get", "patch"), why=why)
+    yield Right(role=HOME, resources=("secrets",), verbs=("create",), why=why)
+    why = "the API server is told where to ask about policies"
+    group, resources = CONFIGURATIONS.group, (CONFIGURATIONS.plural,)
+    yield Right(
+        role=REPORT,
+        group=group,
+        resources=resources,
+        names=(CONFIGURATION,),
+        verbs=("get", "patch"),
+        namespaced=False,
+        why=why,
+    )
+    yield Right(role=REPORT, group=group, resources=resources, verbs=("create",), namespaced=False, why=why)
+
+
+async def foreign(client: Client) -> set[str]:
+    """Names of definitions of policies that are there and not Skoupa's."""
+    found = set()
+    for definition in policy_definitions():
+        name = str(definition["metadata"]["name"])
+        try:
+            there = await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, view=METADATA)
+        except NotFound:
+            continue
+        if (there.metadata.labels or {}).get(names.PART_OF_LABEL) != names.COMPONENT:
+            found.add(name)
+    return found
+
+
+def brought(*, without: set[str] | frozenset[str] = frozenset()) -> tuple[Manifest, ...]:
+    return tuple(one for one in policy_definitions() if one["metadata"]["name"] not in without)

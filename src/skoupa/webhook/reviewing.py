@@ -1,0 +1,180 @@
+"""One AdmissionReview, answered: a policy that could never run is refused with what to write, all else is let in.
+
+What its writer should know comes as warnings: doubts about what is matched, rights that Skoupa lacks, rights that the
+writer lacks. Where that can't be found out the policy is let in with a word about it: a policy that does wrong is told
+of again when it is read. A write that changes nothing that counts is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.errors import SkoupaError
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.resources import Resource
+from skoupa.kube.reviews import Ask, Caller
+from skoupa.policy.expansion import expand
+from skoupa.policy.policies import Clauses, Policy
+from skoupa.policy.problems import Problem
+from skoupa.policy.reading import Reading, read_policy
+from skoupa.settings import Settings, seconds
+
+# So many kinds are asked about one by one.
+_MOST_KINDS: Final = 20
+# The server cuts warnings that are longer, all of them together at 4096.
+_LONGEST_WARNING: Final = 256
+_MOST_WARNINGS: Final = 12
+
+Check = Callable[[Clauses], Awaitable[Iterable[Problem]]]
+May = Callable[[Caller | None, Ask], Awaitable[bool]]
+
+
+class _User(msgspec.Struct):
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] | None = None
+    extra: dict[str, tuple[str, ...]] | None = None
+
+
+class _Asked(msgspec.Struct, rename="camel"):
+    uid: str
+    operation: str = ""
+    namespace: str = ""
+    object: dict[str, Any] | None = None
+    old_object: dict[str, Any] | None = None
+    user_info: _User = msgspec.field(default_factory=_User)
+
+
+class _Review(msgspec.Struct):
+    request: _Asked
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """`refusal` is empty where the policy is let in."""
+
+    refusal: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Reviewer:
+    """`check` tells what is wrong with expressions; `may` asks for a caller's rights, and for our own without one."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        discovery: Callable[[], Awaitable[Discovery]],
+        check: Check,
+        may: May,
+    ) -> None:
+        self._settings = settings
+        self._discovery = discovery
+        self._check = check
+        self._may = may
+
+    async def answer(self, body: bytes) -> bytes:
+        """Raises msgspec.DecodeError for what is no AdmissionReview."""
+        asked = msgspec.json.decode(body, type=_Review).request
+        decision = await self._decide(asked)
+        response: dict[str, Any] = {"uid": asked.uid, "allowed": not decision.refusal}
+        if decision.refusal:
+            response["status"] = {"code": 422, "reason": "Invalid", "message": decision.refusal}
+        if decision.warnings:
+            response["warnings"] = list(decision.warnings)
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+        return msgspec.json.encode(review)
+
+    async def _decide(self, asked: _Asked) -> Decision:
+        obj = asked.object
+        if obj is None or _is_going(obj) or (asked.old_object is not None and _same(obj, asked.old_object)):
+            return Decision()
+        discovery, doubts = await self._known()
+        reading = read_policy(
+            obj,
+            discovery=discovery,
+            minimum_seconds=int(seconds(self._settings.policies.minimum_interval)),
+            default_namespace=asked.namespace or "default",
+        )
+        problems = list(reading.problems)
+        if reading.policy is not None:
+            problems += await self._check(reading.policy.clauses)
+        if problems:
+            return Decision(refusal="; ".join(str(problem) for problem in problems))
+        return await self._let_in(reading, discovery, asked, doubts)
+
+    async def _known(self) -> tuple[Discovery | None, list[str]]:
+        try:
+            return await self._discovery(), []
+        except SkoupaError as error:
+            return None, [f"which kinds there are could not be asked: {error.message}"]
+
+    async def _let_in(
+        self, reading: Reading, discovery: Discovery | None, asked: _Asked, doubts: list[str]
+    ) -> Decision:
+        assert reading.policy is not None
+        warnings = [*doubts, *map(str, reading.warnings)]
+        if discovery is not None:
+            try:
+                ours = [found async for found in self._lacking(reading.policy, discovery, None)]
+                theirs = [
+                    found
+                    async for found in self._lacking(reading.policy, discovery, _caller(asked.user_info))
+                ]
+            except SkoupaError as error:
+                warnings.append(f"rights could not be asked for: {error.message}")
+            else:
+                if ours:
+                    what = f"Skoupa may not {', '.join(ours)}: those stay until a role of it says so"
+                    warnings.append(what)
+                if theirs:
+                    what = f"you may not {', '.join(theirs)}, and this policy would for you"
+                    if self._settings.policies.require_delete_right:
+                        advice = "ask for that right, or let somebody write it who has it"
+                        return Decision(refusal=f"{what}: {advice}")
+                    warnings.append(what)
+        return Decision(warnings=tuple(_cut(warnings)))
+
+    async def _lacking(
+        self, policy: Policy, discovery: Discovery, caller: Caller | None
+    ) -> AsyncIterator[str]:
+        """What is missing, in words."""
+        kinds = expand(policy.subject, discovery).resources
+        for resource in kinds[:_MOST_KINDS]:
+            place = policy.namespace if resource.namespaced else ""
+            for verb in ("delete",) if caller is not None else ("list", "delete"):
+                if not await self._may(caller, Ask(verb=verb, resource=resource.qualified, namespace=place)):
+                    yield f"{verb} {resource.qualified}{_where(resource, place)}"
+
+
+def _where(resource: Resource, place: str) -> str:
+    if place:
+        return f" in {place}"
+    return " in all namespaces" if resource.namespaced else ""
+
+
+def _caller(user: _User) -> Caller:
+    extra = {key: tuple(values) for key, values in (user.extra or {}).items()}
+    return Caller(
+        username=user.username,
+        uid=user.uid,
+        groups=tuple(user.groups or ()),
+        extra=tuple(sorted(extra.items())),
+    )
+
+
+def _is_going(obj: dict[str, Any]) -> bool:
+    return bool((obj.get("metadata") or {}).get("deletionTimestamp"))
+
+
+def _same(obj: dict[str, Any], old: dict[str, Any]) -> bool:
+    """Nothing that a policy is read from has changed."""
+    meta, before = obj.get("metadata") or {}, old.get("metadata") or {}
+    return obj.get("spec") == old.get("spec") and meta.get("annotations") == before.get("annotations")
+
+
+def _cut(warnings: list[str]) -> Iterator[str]:
+    for warning in warnings[:_MOST_WARNINGS]:
+        yield warning if len(warning) <= _LONGEST_WARNING else f"{warning[: _LONGEST_WARNING - 1]}…"
