@@ -49,7 +49,7 @@ The same for all commands. Errors are one sentence on standard error that says w
 """
 _EXIT_MEANINGS: Final = {
     0: "done, or nothing to do",
-    1: "unexpected: a bug, or a refusal of the server that has no code of its own",
+    1: "unexpected: a bug, or a refusal of the server that has no code of its own; of `skoupa test`: a test failed",
     2: "usage or invalid input; nothing was done",
     3: "timed out, or the server was busy; safe to repeat",
     4: "finished with leftovers, which are listed; also: something could not be read",

@@ -6,6 +6,7 @@ import typer
 
 from skoupa.cli.acting.declared import extend, keep, refresh, sweep
 from skoupa.cli.braking.declared import PAUSE_HELP, brakes_app, pause
+from skoupa.cli.checking.declared import CHECK_HELP, check, convert, try_out
 from skoupa.cli.dispatch import dispatch
 from skoupa.cli.installing.declared import install, uninstall
 from skoupa.cli.looking.declared import PLAN_HELP, completion, explain, plan
@@ -53,6 +54,9 @@ app.command()(restore)
 app.command()(trash)
 app.command(help=PAUSE_HELP)(pause)
 app.add_typer(brakes_app, name="brakes")
+app.command(help=CHECK_HELP)(check)
+app.command()(convert)
+app.command("test")(try_out)
 app.command()(completion)
 app.command()(install)
 app.command()(uninstall)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 DONE: Final = 0
+# A test of `skoupa test` failed.
+FAILED: Final = 1
 LEFTOVERS: Final = 4
 REFUSED: Final = 5
 DENIED: Final = 6

@@ -133,13 +133,48 @@ def test_a_pause_that_can_not_be_meant_writes_nothing(town: Town, args: tuple[st
     assert not found(town)
 
 
-def test_a_pause_that_holds_nothing_is_doubted_aloud(town: Town) -> None:
-    assert "there is no namespace shpo now" in town("pause", "ns/shpo").err
-    assert (
-        "holds nothing now: there is no kind podz in this cluster: did you mean pod"
-        in town("pause", "kind/podz").err
+def test_a_pause_of_a_namespace_that_is_not_there_says_that_it_holds_nothing_yet(town: Town) -> None:
+    said = town("pause", "ns/shpo")
+    assert said.code == 0
+    assert said.out == (
+        "Nothing is held now: there is no namespace shpo. What comes is held: Brake pause-ns-shpo\n"
+        "To release it: skoupa brakes release pause-ns-shpo\n"
     )
-    assert "there is no kind" not in town("pause", "kind/pods").err
+    assert (
+        "the Brake holds nothing now: there is no namespace shpo"
+        in town("pause", "ns/shpo", "-o", "json").err
+    )
+    assert "holds nothing" not in town("pause", "ns/shop", "-o", "json").err
+
+
+def test_a_pause_of_a_kind_that_is_not_there_is_refused_with_the_nearest_one(town: Town) -> None:
+    said = town("pause", "kind/podz")
+    assert said.code == 2
+    assert "there is no kind podz in this cluster: did you mean pod" in said.sentence
+    assert "--force" in said.sentence
+    assert not found(town)
+    assert town("pause", "kind/pods").code == 0
+
+
+def test_a_pause_of_a_kind_that_comes_later_has_to_be_forced(town: Town) -> None:
+    said = town("pause", "kind/widgets.shop.example", "--force")
+    assert said.code == 0, said.err
+    assert said.out.startswith("Nothing is held now: there is no kind widgets.shop.example in this cluster.")
+    (made,) = found(town).values()
+    assert made["spec"]["scope"] == {"kind": "widgets.shop.example"}
+
+
+def test_who_may_only_create_brakes_is_not_told_that_no_controller_answers(town: Town) -> None:
+    granting(Rule(verbs=("create",), resources=("brakes.skoupa.dev",)))(town.cluster)
+    town.user = "bob"
+    said = town("pause")
+    assert said.code == 0, said.err
+    assert "whether it is obeyed can't be seen without the right to get brakes.skoupa.dev" in said.err
+    assert "no controller has answered" not in said.err
+    again = town("pause")
+    assert again.code == 6
+    assert "there is a Brake pause-all already" in again.err
+    assert "ask for the right to get and patch brakes.skoupa.dev" in again.sentence
 
 
 def test_without_the_kind_every_command_says_how_to_get_it(bare: Town) -> None:
@@ -169,6 +204,15 @@ def test_brakes_shows_what_stands_still(town: Town) -> None:
     (item,) = document["items"]
     assert item["spec"]["scope"] == {"namespace": "shop"}
     assert "managedFields" not in item["metadata"]
+
+
+def test_a_brake_whose_end_is_past_is_over(town: Town) -> None:
+    pulled(town, "stop", namespace="shop")
+    ended = {"spec": {"until": "2026-05-01T11:30:00Z"}}
+    asyncio.run(Client(town.cluster, town.clock).merge_patch(BRAKES, "stop", ended))
+    assert town("brakes").out.splitlines()[1].split() == [
+        "stop", "ns/shop", "over", "2026-05-01", "11:30", "the", "audit",
+    ]  # fmt: skip
 
 
 def test_release_needs_a_yes_where_nobody_can_be_asked(town: Town) -> None:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from skoupa.cli.acting.sweep import AT_A_TIME
+from skoupa.kinds import definitions
+from skoupa.kinds.brake import BRAKES, BrakeSpec, Scope, manifest
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS, Resource
 from skoupa.kube.transport import Request
@@ -218,3 +221,46 @@ def test_with_rights_in_some_namespaces_keep_labels_on_these_are_seen_and_looked
     assert left(town, "lab") == ["old"]
     assert len(left(town)) > 150
     assert "kept: its Namespace has the label skoupa.dev/keep=true" in said.out
+
+
+def braked(town: Town) -> None:
+    town.holding(*definitions(), obj("Namespace", "shop"), *(config_map(name, "1h") for name in MANY))
+
+
+def test_a_brake_that_is_pulled_in_the_middle_of_a_sweep_stops_it_at_once(town: Town) -> None:
+    braked(town)
+
+    async def half_way(client: Client) -> None:
+        await client.create(
+            BRAKES, manifest("stop", BrakeSpec(scope=Scope(namespace="shop"), reason="hands off"))
+        )
+
+    said = sweeping(town, "-n", "shop", half_way=half_way)
+    gone = len(MANY) - len(left(town))
+    # What was on the wire is gone.
+    assert 20 <= gone <= 20 + AT_A_TIME
+    assert said.out.count("stays ConfigMap") == len(MANY) - gone
+    assert "brake stop: hands off" in said.out
+    assert said.code == 4
+
+
+def test_a_brake_on_something_else_that_is_pulled_in_the_middle_of_a_sweep_stops_nothing(town: Town) -> None:
+    braked(town)
+
+    async def half_way(client: Client) -> None:
+        await client.create(BRAKES, manifest("stop", BrakeSpec(scope=Scope(namespace="other"))))
+
+    said = sweeping(town, "-n", "shop", half_way=half_way)
+    assert (said.code, left(town)) == (0, [])
+
+
+def test_when_brakes_can_not_be_read_any_more_nothing_more_goes(town: Town) -> None:
+    braked(town)
+
+    async def half_way(_: Client) -> None:
+        town.cluster.faults.answer(503, when=asking(path="/apis/skoupa.dev/v1alpha1/brakes"), times=None)
+
+    said = sweeping(town, "-n", "shop", half_way=half_way)
+    assert said.code == 5
+    assert left(town)
+    assert "which Brakes there are is not known, so nothing goes" in said.err

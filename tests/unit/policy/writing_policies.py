@@ -90,6 +90,7 @@ def _prepared(mode: str, many: list[dict[str, Any]]) -> filters.Filters:
     return filters.prepared(msgspec.convert(raw, written_filters.Filters))
 
 
+resources = _resources()
 matches = st.builds(
     _prepared, st.sampled_from(["any", "all"]), st.lists(_resources(), min_size=1, max_size=3)
 )

@@ -19,7 +19,7 @@ from skoupa.errors import (
     api_error,
 )
 from skoupa.kinds.brake import BrakeSpec, Scope
-from skoupa.kube.events import Event, event_name
+from skoupa.kube.events import Event, Regarding, event_name
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
@@ -28,6 +28,7 @@ from skoupa.report.metrics import Metrics
 from skoupa.report.notices import Notifier
 from skoupa.report.reporter import EVENT_REASONS, Reporter
 from skoupa.settings.notices import EVENTS
+from skoupa.sweep.reporting import PolicyRun
 from skoupa.sweep.tripping import Tripped
 from tests.unit.judge.rows import CREATED, row
 from tests.unit.report.notices.telling import Inbox, opened, route, running
@@ -91,6 +92,13 @@ class Told:
         self.reporter.brake_made("stop", "u", why="too many", at=float(CREATED))
         self.reporter.brake_released("stop", "u", by="kim", held=7, at=float(CREATED))
 
+    def about_policies(self) -> None:
+        about = Regarding(api_version="kyverno.io/v2", kind="ClusterCleanupPolicy", name="tidy", uid="p")
+        ran = PolicyRun(policy=about, called="ClusterCleanupPolicy/tidy", matched=3, deleted=2, held=1)
+        self.reporter.policy_ran(ran, at=float(CREATED))
+        self.reporter.policy_ran(msgspec.structs.replace(ran, failed=1, trouble="no list"), at=float(CREATED))
+        self.reporter.policy_ran(PolicyRun(policy=about, called=ran.called), at=float(CREATED))
+
     @property
     def lines(self) -> list[dict[str, Any]]:
         return [msgspec.json.decode(line) for line in self._text.getvalue().splitlines()]
@@ -117,7 +125,21 @@ def test_every_event_reason_is_in_the_table_and_none_is_left_over() -> None:
     told = Told()
     told.everything()
     told.about_brakes()
+    told.about_policies()
     assert {event.reason for event in told.desk.told} == set(EVENT_REASONS)
+
+
+def test_a_run_of_a_policy_is_told_where_it_found_something_or_went_wrong() -> None:
+    told = Told()
+    told.about_policies()
+    assert [(line["level"], line["matched"], line.get("trouble", "")) for line in told.lines] == [
+        ("info", "3", ""),
+        ("warning", "3", "no list"),
+    ]
+    assert [event.note for event in told.desk.told] == [
+        "matched 3, deleted 2, held 1, failed 0",
+        "matched 3, deleted 2, held 1, failed 1; no list",
+    ]
 
 
 def test_brakes_are_told_with_their_numbers_and_how_to_release_them() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from skoupa.cli.looking.planning import Plan
 from skoupa.controller.braking import ceilings_of, counted
+from skoupa.controller.counting import Counting
 from skoupa.controller.survey import Finding
 from skoupa.controller.weight import count_inside, weigh_whole
 from skoupa.errors import LedgerUnavailable, SkoupaError
@@ -33,6 +34,7 @@ class Room:
         self._client = client
         self._settings = settings
         self._plan = plan
+        self._counting = Counting(client)
         self._ceilings = Ceilings(client.clock, ceilings_of(settings.brakes))
         self.gate = Gate(self._ceilings, weigh=self._weigh, tripped=self._tripped)
         self.why = ""
@@ -73,7 +75,7 @@ class Room:
             return known.total
         discovery = self._plan.survey.knowledge.discovery
         try:
-            return (await count_inside([row], client=self._client, discovery=discovery))[row.uid].total
+            return (await count_inside([row], counting=self._counting, discovery=discovery))[row.uid].total
         except* SkoupaError:
             pass
         return 0
@@ -81,7 +83,7 @@ class Room:
     async def _weigh(self, row: Row) -> int:
         return await weigh_whole(
             row,
-            client=self._client,
+            counting=self._counting,
             discovery=self._plan.survey.knowledge.discovery,
             ignore=self._settings.cascade.ignore_kinds,
         )

@@ -2,7 +2,8 @@
 
 Only what was shown goes: after the question everything is read and judged anew, and what became due meanwhile, or is
 held by now, stays. Where the ceilings have no room for all of it, nothing goes. What goes is written to the ledger. While
-it goes on, kept objects and Namespaces are looked at again and again; when they can't be, nothing more goes. The deleter
+it goes on, kept objects and Namespaces are looked at again and again, and Brakes are watched; when that can't be, nothing
+more goes. The deleter
 is the controller's, with all its preconditions. Ctrl-C lets what is under way finish.
 """
 
@@ -12,11 +13,13 @@ import asyncio
 import sys
 from typing import Final
 
+import msgspec
 import typer
 
 from skoupa import settings as configuration
 from skoupa.cli import exits
-from skoupa.cli.acting.recording import recording
+from skoupa.cli.acting.brake_watch import BrakeWatch
+from skoupa.cli.acting.recording import close_open, close_open_if_any, recording
 from skoupa.cli.acting.room import Room
 from skoupa.cli.acting.swept import Done, Swept, leave, news, not_tried, tell_end
 from skoupa.cli.looking.plan import table, tell_limits
@@ -33,7 +36,7 @@ from skoupa.controller.freshness import Freshness
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey
 from skoupa.controller.trash import use_trash
-from skoupa.errors import SkoupaError
+from skoupa.errors import SkoupaError, Withdrawn
 from skoupa.expr.windows import Window, within_window
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.flow import RateCeiling
@@ -46,6 +49,7 @@ from skoupa.sweep.record import Record
 from skoupa.sweep.unanswered import is_sure
 
 AT_A_TIME: Final = 16
+_TRIES: Final = 5
 _FULL: Final = "the ceilings have no room for all of it"
 
 
@@ -73,6 +77,8 @@ def run(
         sys.stdout.flush()
     due = plan.going()
     if dry_run or not due or full:
+        if not dry_run:
+            in_cluster(lambda world: sweeping.close_open(world, plan), connecting=connecting)
         refused = [] if dry_run else not_tried(due, _FULL)
         swept = Swept(plan=plan, done=refused, full="" if dry_run else full)
         tell_end(swept, form=form, dry_run=dry_run)
@@ -133,6 +139,15 @@ class Sweeping:
             trash_known=True,
         )
 
+    async def close_open(self, world: World, plan: Plan) -> None:
+        """Where nothing goes this time."""
+        await close_open_if_any(
+            self._settings,
+            client=world.client,
+            discovery=plan.survey.knowledge.discovery,
+            cluster=world.cluster,
+        )
+
     async def act(self, world: World, shown: list[Finding]) -> Swept:
         async with recording(self._settings, world.client.clock, cluster=world.cluster) as record:
             return await self._act(world, shown, record)
@@ -142,6 +157,7 @@ class Sweeping:
         began = clock.monotonic()
         plan = await self.plan(world)
         survey = plan.survey
+        brakes = BrakeWatch(world.client, survey)
         deleter = Deleter(
             world.client,
             judge=survey.knowledge.verdict,
@@ -151,10 +167,12 @@ class Sweeping:
             intend=record.intend,
             known=survey.knowledge.store.get,
             keep_changes=lambda: survey.knowledge.keep_changes,
-            hanging=Hanging(most=AT_A_TIME),
+            hanging=Hanging(clock, most=AT_A_TIME, there=lambda _: False),
+            epoch=lambda: brakes.epoch,
         )
         use_trash(record, world.client, knowledge=survey.knowledge)
         room = Room(world.client, self._settings, plan)
+        await close_open(record, self._settings, client=world.client, discovery=survey.knowledge.discovery)
         await room.learn(record.store)
         record.weight = room.gate.weight
         rate = RateCeiling(clock, per_second=self._settings.rate.deletions_per_second)
@@ -170,29 +188,37 @@ class Sweeping:
 
             async def work() -> None:
                 for found in ahead:
-                    await rate.pass_one()
-                    if not await freshness.ensured() or stop.is_set():
-                        return
-                    now = clock.now()
-                    again = _judged_again(found, survey, now)
-                    done[found.row.uid] = await _delete(
-                        deleter, again, now, record=record, room=room, survey=survey
-                    )
+                    # What a change of the Brakes overtook is judged anew.
+                    for _ in range(_TRIES):
+                        await rate.pass_one()
+                        if not await freshness.ensured() or not await brakes.known() or stop.is_set():
+                            return
+                        now = clock.now()
+                        again = _judged_again(found, survey, now)
+                        tried = await _delete(deleter, again, now, record=record, room=room, survey=survey)
+                        if not isinstance(tried[2], Withdrawn):
+                            break
+                    done[found.row.uid] = tried
                     progress(f"{len(done)} of {len(findings)}")
 
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(AT_A_TIME, self._settings.rate.in_flight)):
-                    group.create_task(work())
+            async with asyncio.TaskGroup() as watching:
+                following = watching.create_task(brakes.follow())
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(min(AT_A_TIME, self._settings.rate.in_flight)):
+                        group.create_task(work())
+                following.cancel()
             interrupted = stop.is_set()
         progress("")
-        if freshness.error is not None:
-            plan.warnings.append(_broken_off(freshness.error, done=len(done), of=len(findings)))
+        error = freshness.error or brakes.error
+        if error is not None:
+            what = "what is kept" if freshness.error is not None else "which Brakes there are"
+            plan.warnings.append(_broken_off(what, error, done=len(done), of=len(findings)))
         why = "interrupted" if interrupted else "broken off"
         missed = not_tried(findings, f"{why} before its turn")
         results = [done.get(one[0].row.uid, one) for one in missed]
         lost = Outcome(what="stays", text="it is gone by now, or nothing wants it to go any more")
         results += ((found, lost, None) for found in shown if found.row.uid not in fresh)
-        broken_off = freshness.error is not None
+        broken_off = error is not None
         return Swept(plan=plan, done=results, interrupted=interrupted, broken_off=broken_off, full=room.why)
 
 
@@ -203,9 +229,9 @@ def _judged_again(found: Finding, survey: Survey, now: float) -> Finding:
     return survey.finding(survey.knowledge.store.get(found.row.uid) or found.row, now)
 
 
-def _broken_off(error: SkoupaError, *, done: int, of: int) -> str:
+def _broken_off(what: str, error: SkoupaError, *, done: int, of: int) -> str:
     return (
-        f"broken off after {done} of {of}: what is kept can't be read any more ({error.message}), "
+        f"broken off after {done} of {of}: {what} can't be read any more ({error.message}), "
         "so nothing more was deleted; run it again to go on"
     )
 
@@ -224,7 +250,7 @@ async def _delete(
         if not await room.admits(found.row, claim, still_wanted=still_wanted):
             again = _judged_again(found, survey, now).verdict
             why = _holding(again) if again.claim(now) is None else f"no room: {room.why}"
-            return found, Outcome(what="stays", text=why), None
+            return _now(found, again), Outcome(what="stays", text=why), None
         result = await deleter.delete(found.row, claim)
     except SkoupaError as error:
         room.gate.failed(found.row, error)
@@ -238,7 +264,7 @@ async def _delete(
     if result.what == "stays":
         assert result.verdict is not None
         record.failed(result.row, f"it stays: {_holding(result.verdict)}")
-        return found, Outcome(what="stays", text=_holding(result.verdict)), None
+        return _now(found, result.verdict), Outcome(what="stays", text=_holding(result.verdict)), None
     if not result.answered:
         record.gone_unanswered(result.row)
         return found, Outcome(what="deleted"), None
@@ -246,6 +272,10 @@ async def _delete(
     if result.what == "terminating":
         return found, Outcome(what="terminating", text=f"waiting for {awaited(result.row, claim)}"), None
     return found, Outcome(what=result.what), None
+
+
+def _now(found: Finding, verdict: Verdict) -> Finding:
+    return msgspec.structs.replace(found, verdict=verdict)
 
 
 async def _is_gone(deleter: Deleter, row: Row) -> bool:

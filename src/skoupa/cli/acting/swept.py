@@ -18,6 +18,7 @@ from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
 from skoupa.controller.survey import Finding
 from skoupa.errors import Forbidden, SkoupaError
+from skoupa.judge.brakes import holding
 from skoupa.judge.cascade import called
 from skoupa.model.verdicts import Verdict
 
@@ -109,9 +110,15 @@ def _exit_code(swept: Swept) -> int:
     gone = any(outcome.what in _WENT for _, outcome, _ in swept.done)
     if (refused or denied) and not gone and len(failed) == len(refused):
         return exits.DENIED
-    left = failed or denied or swept.plan.gaps or swept.broken_off
+    stopped = any(outcome.what == "stays" and _is_braked(found.verdict) for found, outcome, _ in swept.done)
+    left = failed or denied or stopped or swept.plan.gaps or swept.broken_off
     return exits.LEFTOVERS if left else exits.DONE
 
 
 def _lacks_right(verdict: Verdict) -> bool:
     return any(hold.reason.code == "no-permission" for hold in verdict.holds)
+
+
+def _is_braked(verdict: Verdict) -> bool:
+    """A Brake came in between: what had been shown as due waits for somebody."""
+    return any(hold.reason.code == "brakes-unknown" or holding(hold) for hold in verdict.holds)

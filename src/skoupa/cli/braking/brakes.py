@@ -57,11 +57,12 @@ async def _kinds(world: World, found: list[dict[str, Any]]) -> Discovery:
 def _line(found: dict[str, Any], *, now: float, zone: tzinfo, kinds: Discovery) -> Line:
     brake, status = read_brake(found), read_status(found)
     holds = active(brake, now)
-    state = "holds" if holds else "waits"
+    over = brake.until is not None and now >= brake.until
+    state = "holds" if holds else "over" if over else "waits"
     if found["metadata"].get("deletionTimestamp"):
         state = "is released"
-    change = next_change(brake, now)
-    until = short_time(change, zone) if change is not None and holds else ""
+    change = brake.until if over else next_change(brake, now) if holds else None
+    until = short_time(change, zone) if change is not None else ""
     since = distance(status.since.timestamp(), now) if holds and status.since is not None else ""
     below = [f"not understood: {problem}" for problem in brake.problems]
     if missing := missing_kind(brake.scope, kinds):

@@ -44,6 +44,9 @@ def pause(
     duration: Annotated[
         str | None, typer.Option("--for", metavar="DURATION", help="For so long: 2h, 3d [for good].")
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also where there is no such kind: one that comes later is held.")
+    ] = False,
     tz: TimeZone = None,
     output: TextOutput = "text",
     kubeconfig: Kubeconfig = None,
@@ -59,6 +62,7 @@ def pause(
         until=until,
         duration=duration,
         tz=tz,
+        force=force,
         form=output,
     )
 

@@ -1,6 +1,7 @@
 """`skoupa pause`: an emergency stop that works at once, with the caller's own rights, without touching configuration.
 
-A Brake that is there already may be somebody else's: it is made to hold longer, and never less than it did.
+A Brake that is there already may be somebody else's: it is made to hold longer, and never less than it did. A stop that
+stops nothing must not look like one: a kind that is not there is refused, and what is not there yet is said first.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -19,7 +20,7 @@ from skoupa.cli.terminal.tables import printable
 from skoupa.cli.terminal.times import full_time, read_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.brake_list import explained
-from skoupa.errors import AlreadyExists, Conflict, NotFound, SkoupaError, UsageError
+from skoupa.errors import AlreadyExists, Conflict, Forbidden, NotFound, SkoupaError, UsageError
 from skoupa.expr.durations import parse_duration
 from skoupa.kinds.brake import BRAKES, EVERYTHING, BrakeSpec, Scope, manifest
 from skoupa.kinds.brake_effect import missing_kind, scope_text
@@ -42,6 +43,21 @@ _TRIES: Final = 9
 _WAITS: Final = 15
 _WAIT_SECONDS: Final = 0.2
 
+Answer = Literal["obeyed", "none", "unseen"]
+_UNANSWERED: Final[dict[Answer, str]] = {
+    "none": "no controller has answered yet: one that is down, or observes, does not; see `skoupa brakes`",
+    "unseen": f"whether it is obeyed can't be seen without the right to get {BRAKES.qualified}",
+}
+
+
+class Pulled(msgspec.Struct, frozen=True, kw_only=True):
+    """`changed`: it was made, or made to hold longer. `idle` says why it holds nothing now, where that is so."""
+
+    brake: dict[str, Any]
+    changed: bool
+    answer: Answer
+    idle: str = ""
+
 
 def run(
     *,
@@ -51,6 +67,7 @@ def run(
     until: str | None,
     duration: str | None,
     tz: str | None,
+    force: bool,
     form: TextForm,
 ) -> None:
     scope = read_scope(words)
@@ -58,31 +75,36 @@ def run(
     if until is not None and duration is not None:
         raise UsageError("--until and --for can't go together", advice="give one of them")
 
-    async def work(world: World) -> tuple[dict[str, Any], bool, bool, list[str]]:
+    async def work(world: World) -> Pulled:
         end = _end(until, duration, now=world.now(), tz=tz)
         spec = BrakeSpec(scope=scope, reason=reason, until=end)
+        if not force:
+            _refuse(await _no_kind(world, scope))
         made, changed = await _pull(world, spec)
-        obeyed = await _obeyed(world, made)
-        return made, not changed, obeyed, await _doubts(world, scope)
+        answer = await _answer(world, made)
+        return Pulled(brake=made, changed=changed, answer=answer, idle=await _idle(world, scope))
 
-    made, left_as_it_was, obeyed, doubts = in_cluster(work, connecting=connecting)
-    name = str(made["metadata"]["name"])
+    pulled = in_cluster(work, connecting=connecting)
+    name = str(pulled.brake["metadata"]["name"])
     if form == "text":
-        brake = read_brake(made)
+        brake = read_brake(pulled.brake)
         end = f" until {full_time(brake.until, zone)}" if brake.until is not None else ""
         what = "Nothing" if scope.all else f"Nothing of {scope_text(scope)}"
-        sys.stdout.write(f"{printable(what)} goes any more{end}: Brake {name}\n")
+        told = f"{what} goes any more{end}: Brake {name}"
+        if pulled.idle:
+            told = f"Nothing is held now: {pulled.idle}. What comes is held{end}: Brake {name}"
+        sys.stdout.write(f"{printable(told)}\n")
         sys.stdout.write(f"To release it: skoupa brakes release {name}\n")
     else:
-        output.write(shown(made), form)
-    if left_as_it_was:
+        output.write(shown(pulled.brake), form)
+        if pulled.idle:
+            say(f"the Brake holds nothing now: {pulled.idle}")
+    if not pulled.changed:
         say(
             f"{name} was there and holds longer than that, so it was left as it is; release it to end it sooner"
         )
-    if not obeyed:
-        say("no controller has answered yet: one that is down, or observes, does not; see `skoupa brakes`")
-    for doubt in doubts:
-        say(doubt)
+    if pulled.answer != "obeyed":
+        say(_UNANSWERED[pulled.answer])
 
 
 def read_scope(words: tuple[str, ...]) -> Scope:
@@ -164,38 +186,61 @@ async def _taken_over(world: World, name: str, spec: BrakeSpec) -> tuple[dict[st
                 continue
     except NotFound:
         return None
+    except Forbidden as error:
+        raise Forbidden(
+            f"there is a Brake {name} already, which may hold this or not: {error.message}",
+            status=error.status,
+            advice=f"ask for the right to get and patch {BRAKES.qualified}, or who may to look at it",
+        ) from error
     except SkoupaError as error:
         raise explained(error, "get and patch", name=name) from error
     return None
 
 
-async def _obeyed(world: World, made: dict[str, Any]) -> bool:
-    """Whether a controller has said within a moment that it holds."""
+async def _answer(world: World, made: dict[str, Any]) -> Answer:
+    """Whether a controller has said within a moment that it holds, as far as the caller may see that."""
     found = made
     for _ in range(_WAITS):
         status = found.get("status") or {}
         generation = found["metadata"].get("generation", 0)
         if status.get("active") and status.get("observedGeneration", 0) >= generation:
-            return True
+            return "obeyed"
         await world.client.clock.sleep(_WAIT_SECONDS)
         try:
             found = await world.client.get(BRAKES, str(made["metadata"]["name"]), view=WHOLE)
+        except Forbidden:
+            return "unseen"
         except SkoupaError:
-            return False
-    return False
+            return "none"
+    return "none"
 
 
-async def _doubts(world: World, scope: Scope) -> list[str]:
-    """A stop that stops nothing must not look like one. What can't be looked up is not doubted."""
-    told: list[str] = []
+def _refuse(missing: str) -> None:
+    if missing:
+        what, _, nearest = missing.partition(": ")
+        raise UsageError(what, advice=f"{nearest} --force pauses a kind that comes later")
+
+
+async def _no_kind(world: World, scope: Scope) -> str:
+    """What can't be looked up is not doubted: a stop must work then too."""
+    if scope.kind is None:
+        return ""
     try:
-        if scope.kind is not None:
-            missing = missing_kind(scope, await discover(world.client))
-            told += [f"the Brake holds nothing now: {missing}"] if missing else ()
-        if scope.namespace is not None:
-            await world.client.get(NAMESPACES, scope.namespace, view=METADATA)
-    except NotFound:
-        told.append(f"there is no namespace {scope.namespace} now, so the Brake holds nothing yet")
+        return missing_kind(scope, await discover(world.client))
     except SkoupaError:
-        return told
-    return told
+        return ""
+
+
+async def _idle(world: World, scope: Scope) -> str:
+    """Why it holds nothing now."""
+    if missing := await _no_kind(world, scope):
+        return missing.partition(": ")[0]
+    if scope.namespace is None:
+        return ""
+    try:
+        await world.client.get(NAMESPACES, scope.namespace, view=METADATA)
+    except NotFound:
+        return f"there is no namespace {scope.namespace}"
+    except SkoupaError:
+        return ""
+    return ""

@@ -16,6 +16,7 @@ from skoupa.kinds.brake_effect import scope_text
 from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason, render
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.reporting import PolicyRun
 from skoupa.sweep.tripping import Tripped
 
 
@@ -98,6 +99,10 @@ class Journal:
 
     def brake_released(self, name: str, uid: str, *, by: str, held: int, at: float) -> None:  # noqa: ARG002
         self._say("released", f"the Brake {name}, which held {held}")
+
+    def policy_ran(self, ran: PolicyRun, *, at: float) -> None:  # noqa: ARG002
+        if ran.matched or ran.trouble:
+            self._say("ran", f"{ran.called}: deleted {ran.deleted} of {ran.matched} {ran.trouble}".rstrip())
 
     def stuck(self, row: Row, *, at: float) -> None:  # noqa: ARG002
         if row.uid not in self._stuck:

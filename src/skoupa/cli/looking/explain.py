@@ -29,7 +29,7 @@ from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey
 from skoupa.controller.weight import weigh
-from skoupa.errors import NotFound, UsageError
+from skoupa.errors import NotFound, UnknownKind, UsageError
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.facts.rows import Row
 from skoupa.kube.timestamps import whole_seconds
@@ -125,7 +125,8 @@ async def explain(
             try:
                 rows[number] = await find(survey, target, namespace=namespace)
             except UsageError as error:
-                if not isinstance(error.__cause__, NotFound):
+                # Of a kind that is gone too the ledger may know.
+                if not isinstance(error, UnknownKind) and not isinstance(error.__cause__, NotFound):
                     raise
                 missing.append((target, error))
         if not rows:

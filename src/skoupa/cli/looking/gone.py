@@ -14,22 +14,27 @@ from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.remembering.carried import SEALED, carried_along
 from skoupa.cli.remembering.history import in_words
 from skoupa.cli.remembering.ledgers import LedgerChoice, opened
-from skoupa.cli.remembering.recalling import Filters, recall
+from skoupa.cli.remembering.recalling import Filters, is_full_kind, recall
 from skoupa.cli.remembering.remembered import HistoryDocument, history_item
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.tables import printable
+from skoupa.cli.terminal.targets import read_targets
 from skoupa.cli.worlds import World
-from skoupa.errors import NoController, SkoupaError, UsageError
+from skoupa.errors import NoController, SkoupaError, UnknownKind, UsageError
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import Entry
 from skoupa.ledger.trash.contents import Kept
 
 
 class Gone(msgspec.Struct, frozen=True, kw_only=True):
-    """`entry` is the decision about it; where it had none, the one about what took it `along`."""
+    """`entry` is the decision about it; where it had none, the one about what took it `along`.
+
+    `no_kind` says that there is no such kind any more.
+    """
 
     entry: Entry
     along: Kept | None = None
+    no_kind: str = ""
 
 
 async def look_back(
@@ -41,7 +46,14 @@ async def look_back(
     connecting: Connecting,
     zone: tzinfo,
 ) -> Gone:
-    """The newest decision about it, else about what took it along; raises where there is none, or none can be had."""
+    """The newest decision about it, else about what took it along; raises where there is none, or none can be had.
+
+    `missing` says that there is no such object, or no such kind: that may be gone too.
+    """
+    no_kind = missing.message if isinstance(missing, UnknownKind) else ""
+    if no_kind and not is_full_kind(read_targets([target])[0].kind):
+        # A name as short as that can't be told from a slip.
+        raise missing
     choice = LedgerChoice(**ledger)
     filters = Filters(words=(target,), namespace=world.namespace, limit=1)
     try:
@@ -63,7 +75,9 @@ async def look_back(
     # What was decided about it before, such as that a Brake holds it, is not how it went.
     for one in company.carried:
         if not entries or entries[0].at <= one.entry.at:
-            return Gone(entry=one.entry, along=one.kept)
+            return Gone(entry=one.entry, along=one.kept, no_kind=no_kind)
+    if not entries and company.unsure:
+        raise UsageError(f"{missing.message}; {company.unsure[0].said}", advice=missing.advice) from missing
     if not entries:
         seen = "is known here" if choice.ledger is not None else "its history shows you"
         unsure = f"; {SEALED}" if company.sealed else ""
@@ -71,7 +85,7 @@ async def look_back(
             f"{missing.message}; if there was, it went not by Skoupa, as far as {seen}{unsure}",
             advice=missing.advice,
         ) from missing
-    return Gone(entry=entries[0])
+    return Gone(entry=entries[0], no_kind=no_kind)
 
 
 def tell_gone(gone: Gone, *, zone: tzinfo, form: TextForm) -> None:
@@ -89,5 +103,8 @@ def _in_words(gone: Gone, *, now: float, zone: tzinfo) -> Iterator[str]:
     if along is not None:
         place = f"{along.namespace}/{along.name}" if along.namespace else along.name
         yield f"{along.kind} {place}"
-        yield f"  Went along with {gone.entry.kind} {gone.entry.name}:"
+        not_kept = f" and was not kept: {along.missing}." if along.manifest is None else ":"
+        yield f"  Went along with {gone.entry.kind} {gone.entry.name}{not_kept}"
     yield from in_words(gone.entry, None, now=now, zone=zone)
+    if gone.no_kind:
+        yield f"  its kind is gone, too: {gone.no_kind}"

@@ -44,7 +44,7 @@ class ControllerSource:
         self._token = token
         # A controller without the library for TLS is asked in the clear; which one it is the first answer tells.
         self._schemes = ["https", "http"]
-        self.left_out = LeftOut()
+        self.left_out = LeftOut(by_rights=True)
 
     @property
     def where(self) -> str:

@@ -1,24 +1,29 @@
 """What went along with something else has no row of its own: the row of what took it is looked for, by what is kept there.
 
-Only for objects that are named and have no row. Looks at the Namespace that they were in, at the newest deletions there,
-and at the newest of what lives in no namespace; not for ever, and what is sealed stays unknown, which is said.
+Only for objects that are named and have no row, and for what was in a Namespace that went as a whole. Looks at the
+Namespace that they were in, at the newest deletions there, and at the newest of what lives in no namespace; not for
+ever. What is sealed, or not in the trash, stays unknown, which is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Sequence
 from datetime import tzinfo
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from skoupa.cli.remembering.ledgers import HistorySource
 from skoupa.cli.remembering.recalling import Filters, wishes_of
+from skoupa.cli.remembering.unkept_company import lost, may_mean
 from skoupa.errors import UsageError
+from skoupa.kinds.naming import defines
 from skoupa.kube.resources import NAMESPACES
 from skoupa.ledger.rows import COUNTED, Entry
 from skoupa.ledger.store import Wish
 from skoupa.ledger.trash.contents import Kept
+
+R = TypeVar("R")
 
 # The Namespace itself may have gone several times, under the same name.
 _NAMESPACES: Final = 5
@@ -29,77 +34,145 @@ SEALED: Final = "whether it went along with something else can't be seen without
 
 
 class Carried(msgspec.Struct, frozen=True, kw_only=True):
-    """`entry` is the deletion that took it along."""
+    """`entry` is the deletion that took it along. Where it was not kept, `kept` has nothing in it and says why."""
 
     entry: Entry
     kept: Kept
 
     @property
     def said(self) -> str:
-        entry = self.entry
-        where = f"{entry.namespace}/{entry.name}" if entry.namespace else entry.name
-        took = f"{entry.kind} {where}; `skoupa history show {entry.id}` tells about that"
+        not_kept = f" and was not kept: {self.kept.missing}" if self.kept.manifest is None else ""
+        took = f"{called(self.entry)}{not_kept}; {_tells(self.entry)}"
         return f"{self.kept.kind} {self.kept.name} went along with {took}"
 
 
+class Unsure(msgspec.Struct, frozen=True, kw_only=True):
+    """A deletion that may have taken `name` along: what went with it is not all known."""
+
+    entry: Entry
+    name: str
+    why: str
+
+    @property
+    def said(self) -> str:
+        with_whom = f"went along with {called(self.entry)}"
+        return f"whether {self.name} {with_whom} is not known: {self.why}; {_tells(self.entry)}"
+
+
 class Company(msgspec.Struct, kw_only=True):
-    """What went along; `sealed`: of something it can't be seen, since nobody gave the key."""
+    """What went along; `sealed`: of something it can't be seen, since nobody gave the key.
+
+    `homes` are Namespaces that went with all that was in them.
+    """
 
     carried: list[Carried] = msgspec.field(default_factory=list)
+    unsure: list[Unsure] = msgspec.field(default_factory=list)
+    homes: list[Entry] = msgspec.field(default_factory=list)
     sealed: bool = False
 
     def remarks(self) -> list[str]:
-        said = [one.said for one in self.carried]
+        said = [one.said for one in self.carried] + [one.said for one in self.unsure]
+        said += (f"what was in it went along with {called(one)}; {_tells(one)}" for one in self.homes)
         return [*said, SEALED] if self.sealed else said
+
+
+def called(entry: Entry) -> str:
+    return f"{entry.kind} {entry.namespace}/{entry.name}" if entry.namespace else f"{entry.kind} {entry.name}"
+
+
+def _tells(entry: Entry) -> str:
+    return f"`skoupa history show {entry.id}` tells about that"
 
 
 async def carried_along(
     source: HistorySource, filters: Filters, found: Iterable[Entry], *, now: float, zone: tzinfo
 ) -> Company:
-    """Of each object that is named and did not go by one of `found`: the newest deletion that took it along, if any."""
+    """Of each object that is named and did not go by one of `found`: the newest deletion that took it along, if any.
+
+    Of a namespace without names: the deletion of the Namespace, unless something in it went by itself since.
+    """
     if filters.ids or (filters.outcomes is not None and not set(filters.outcomes) & set(COUNTED)):
         return Company()
     own = [entry for entry in found if entry.outcome in COUNTED]
     company = Company()
+    homes: dict[str, Entry] = {}
     for wish in wishes_of(filters, now=now, zone=zone):
-        if wish.name is None or any(_is(wish, entry) for entry in own):
+        if wish.name is None:
+            if wish.namespace and wish.namespace not in homes:
+                home = await _quietly(source, _home(source, wish))
+                if home is not None and not any(_is_since(home, entry) for entry in own):
+                    homes[wish.namespace] = home
+            continue
+        if any(is_meant(wish, entry) for entry in own):
             continue
         try:
-            one = await _carrier(source, wish)
+            one = await _quietly(source, _look(source, wish))
         except UsageError:
             company.sealed = True
             continue
-        if one is not None:
+        if isinstance(one, Carried):
             company.carried.append(one)
+        elif one is not None:
+            company.unsure.append(one)
+    company.homes += homes.values()
     return company
 
 
-async def _carrier(source: HistorySource, wish: Wish) -> Carried | None:
+def _is_since(home: Entry, entry: Entry) -> bool:
+    return entry.namespace == home.name and entry.at > home.at
+
+
+async def _quietly(source: HistorySource, look: Awaitable[R]) -> R:
     # What is passed over here was not asked for: it tells nobody whether a named object was there.
     hidden, unlooked = source.left_out.hidden, source.left_out.unlooked
     try:
-        return await _look(source, wish)
+        return await look
     finally:
         source.left_out.hidden, source.left_out.unlooked = hidden, unlooked
 
 
-async def _look(source: HistorySource, wish: Wish) -> Carried | None:
+async def _home(source: HistorySource, wish: Wish) -> Entry | None:
+    return next(iter(await source.find(_homes(wish), limit=1)), None)
+
+
+async def _look(source: HistorySource, wish: Wish) -> Carried | Unsure | None:
+    doubt: Unsure | None = None
     async for some in _candidates(source, wish):
-        kept = await source.kept(some)
+        kept = await source.kept([entry for entry in some if entry.kept > 0])
         for entry in some:
-            for one in kept.get(entry.id, ()):
-                if one.uid != entry.uid and _is(wish, one):
+            own, *along = kept.get(entry.id) or (None,)
+            for one in along:
+                if one is not None and is_meant(wish, one):
                     return Carried(entry=entry, kept=one)
-    return None
+            for missing in lost(own, entry) if own is not None else ():
+                if is_meant(wish, missing.as_kept()):
+                    return Carried(entry=entry, kept=missing.as_kept())
+            why = next(_doubts(own, entry, wish), "")
+            if why and doubt is None:
+                doubt = Unsure(entry=entry, name=f"{wish.kind}/{wish.name}", why=why)
+    return doubt
+
+
+def _doubts(own: Kept | None, entry: Entry, wish: Wish) -> Iterator[str]:
+    """Why it may have gone with this one although that is not told."""
+    if own is not None:
+        yield from (said for said in own.unknown if may_mean(said, wish.kind or ""))
+    elif entry.resource == NAMESPACES.qualified:
+        yield "what was in it is not in the trash" + (" any more" if entry.kept < 0 else "")
+
+
+def _homes(wish: Wish) -> Wish:
+    return msgspec.structs.replace(
+        wish, kind=NAMESPACES.qualified, name=wish.namespace, namespace="", outcomes=COUNTED
+    )
 
 
 async def _candidates(source: HistorySource, wish: Wish) -> AsyncIterator[list[Entry]]:
-    """Deletions of which something is kept; in small pieces, since that may be large."""
+    """The Namespace, then deletions of which something is kept; in small pieces, since that may be large."""
     plain = msgspec.structs.replace(wish, name=None, kind=None, namespace="", outcomes=COUNTED)
     if wish.namespace:
-        home = msgspec.structs.replace(plain, kind=NAMESPACES.qualified, name=wish.namespace)
-        for one in await source.find(home, limit=_NAMESPACES):
-            yield [one] if one.kept > 0 else []
+        for one in await source.find(_homes(wish), limit=_NAMESPACES):
+            yield [one]
         inside = msgspec.structs.replace(plain, namespace=wish.namespace)
         for some in _pieces(await source.find(inside, limit=_INSIDE)):
             yield some
@@ -113,11 +186,11 @@ def _pieces(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
     return (kept[start : start + _AT_ONCE] for start in range(0, len(kept), _AT_ONCE))
 
 
-def _is(wish: Wish, one: Entry | Kept) -> bool:
-    """Kinds begin with a capital, what kubectl shows does not."""
+def is_meant(wish: Wish, one: Entry | Kept) -> bool:
+    """Whether it is the object that is named. Kinds begin with a capital, what kubectl shows does not."""
     kind = wish.kind or ""
     return (
         one.name == wish.name
-        and kind in {one.kind, one.resource}
+        and (kind in {one.kind, one.resource} or (one.kind == one.resource and defines(kind, one.resource)))
         and (wish.namespace is None or one.namespace == wish.namespace)
     )

@@ -56,7 +56,10 @@ Since = Annotated[
     str | None, typer.Option(metavar="TIME", help="From then on: 7d (ago), 'friday 17:00', 2026-09-30.")
 ]
 Until = Annotated[str | None, typer.Option(metavar="TIME", help="Before then.")]
-ByPolicy = Annotated[str | None, typer.Option(metavar="RULE", help="What this policy or label let go.")]
+ByPolicy = Annotated[
+    str | None,
+    typer.Option(metavar="RULE", help="What this policy or label (KEY=VALUE, or KEY for all values) let go."),
+]
 InRun = Annotated[str | None, typer.Option("--run", metavar="ID", help="What went in this run of a policy.")]
 Outcomes = Annotated[
     list[str] | None,
@@ -133,7 +136,8 @@ def restore(
     ] = None,
     all_namespaces: AllNamespaces = False,
     into: Annotated[
-        str | None, typer.Option(metavar="NAMESPACE", help="Restore into this namespace instead.")
+        str | None,
+        typer.Option(metavar="NAMESPACE", help="Restore into this namespace instead, which has to be there."),
     ] = None,
     since: Since = None,
     until: Until = None,
@@ -167,7 +171,7 @@ def restore(
 
     Done with your own rights. The server checks all of them first; nothing that is there is overwritten. The label by
     which an object went is taken off, or --keep-for holds it. What could not come back is listed, and the exit code is
-    then 4.
+    then 4; also where nothing is known of an object that is named.
 
     Example: skoupa restore deploy/web -n shop
     """

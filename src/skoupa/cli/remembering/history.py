@@ -17,7 +17,7 @@ import msgspec
 from skoupa.cli.options import Connecting, TableForm
 from skoupa.cli.remembering.carried import Company, carried_along
 from skoupa.cli.remembering.ledgers import LedgerChoice, LeftOut, opened
-from skoupa.cli.remembering.recalling import Filters, existing, namespace_of, recall
+from skoupa.cli.remembering.recalling import Filters, existing, namespace_of, recall, wishes_of
 from skoupa.cli.remembering.remembered import HistoryDocument, history_item, said, trash_state
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import say
@@ -26,6 +26,7 @@ from skoupa.cli.terminal.times import distance, full_time, short_time, zone_of
 from skoupa.errors import UsageError
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import DELETIONS, Entry
+from skoupa.ledger.store import Wish
 from skoupa.ledger.trash.contents import Kept
 
 TITLES: Final = ("ID", "WHEN", "", "OUTCOME", "KIND", "NAMESPACE", "NAME", "TRASH", "WHY")
@@ -35,6 +36,7 @@ _SHOW: Final = "show"
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     entries: list[Entry]
+    wishes: list[Wish] = msgspec.field(default_factory=list)
     more: bool = False
     kept: tuple[Kept, ...] | None = None
     sealed: str = ""
@@ -79,7 +81,9 @@ def run(
         say(f"only the newest {asked.limit} are shown; --limit and --until show others")
     if found.sealed:
         say(found.sealed)
-    for remark in (*found.company.remarks(), *found.left_out.remarks()):
+    named = any(wish.name is not None for wish in found.wishes)
+    absent = named and not found.entries
+    for remark in (*found.company.remarks(), *found.left_out.remarks(absent=absent)):
         say(remark)
 
 
@@ -96,7 +100,8 @@ async def _find(
         if one is None:
             entries, more = await recall(source, asked, now=now, zone=zone)
             company = await carried_along(source, asked, entries, now=now, zone=zone)
-            return Found(entries=entries, more=more, left_out=source.left_out, company=company)
+            wishes = [] if asked.ids else wishes_of(asked, now=now, zone=zone)
+            return Found(entries=entries, wishes=wishes, more=more, left_out=source.left_out, company=company)
         entry = await existing(source, one)
         try:
             kept = (await source.kept([entry])).get(entry.id, ())
@@ -116,12 +121,21 @@ def _id_to_show(words: tuple[str, ...]) -> str | None:
 
 def _table(found: Found, asked: Filters, *, now: float, zone: tzinfo, screen: Screen, wide: bool) -> str:
     if not found.entries:
-        where = f" in the namespace {asked.namespace}; -A looks into all" if asked.namespace else ""
-        return f"Nothing{where}.\n"
+        return f"{printable(_nothing(found, asked))}\n"
     lines = [_line(entry, now, zone=zone, wide=wide) for entry in found.entries]
     if wide:
         return render(WIDE_TITLES, lines, screen=Screen(colours=screen.colours))
     return render(TITLES, lines, screen=screen, texts=1)
+
+
+def _nothing(found: Found, asked: Filters) -> str:
+    """Where it was looked for: what lives in no namespace is not looked for in one."""
+    what = f"Nothing of {', '.join(asked.words)}" if asked.words else "Nothing"
+    places = sorted({wish.namespace for wish in found.wishes if wish.namespace})
+    if not places:
+        return f"{what}."
+    where = f"in the namespace{'s' * (len(places) > 1)} {', '.join(places)}"
+    return f"{what} {where}" + ("; -A looks into all." if asked.namespace in places else ".")
 
 
 def _line(entry: Entry, now: float, *, zone: tzinfo, wide: bool) -> Line:
@@ -178,7 +192,8 @@ def _in_trash(entry: Entry, kept: tuple[Kept, ...] | None) -> Iterator[str]:
         why = f": {state.why}" if state.why else ""
         yield f"in the trash: {_NOTHING[state.state].format(until=state.until)}{why}"
         return
-    yield f"in the trash: {state.bytes} bytes; `skoupa restore {entry.id}` brings it back"
+    partly = ", but not all that went along" if any(one.unknown for one in kept or ()) else ""
+    yield f"in the trash: {state.bytes} bytes{partly}; `skoupa restore {entry.id}` brings it back"
     for number, one in enumerate(kept or ()):
         if number:
             yield f"  went along: {one.part}"

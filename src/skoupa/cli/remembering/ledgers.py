@@ -28,13 +28,20 @@ _BODIES_AT_ONCE: Final = 200
 
 
 class LeftOut(msgspec.Struct, kw_only=True):
-    """What a source did not give: rows that the caller may not see, and whether older ones were not looked at at all."""
+    """What a source did not give: rows that the caller may not see, and whether older ones were not looked at at all.
+
+    `by_rights`: it shows only what the caller may read, and of what is named does not count the rest.
+    """
 
     hidden: int = 0
     unlooked: bool = False
+    by_rights: bool = False
 
-    def remarks(self) -> list[str]:
+    def remarks(self, *, absent: bool = False) -> list[str]:
+        """`absent`: something that was named is not among what it gave."""
         said = []
+        if absent and self.by_rights:
+            said.append("what you may not read in the cluster is not found by its name either")
         if self.hidden:
             rows = "row is" if self.hidden == 1 else "rows are"
             said.append(

@@ -13,6 +13,7 @@ from typing import Final, get_args
 
 import msgspec
 
+from skoupa import names
 from skoupa.cli.options import Connecting
 from skoupa.cli.remembering.ledgers import HistorySource
 from skoupa.cli.terminal.targets import Target, read_targets
@@ -28,6 +29,19 @@ from skoupa.ledger.store import Place, Wish
 _ID: Final = re.compile("[0-9a-hjkmnp-tv-z]{15}")
 _PAGE: Final = 1000
 _WEEK: Final = 7 * 86400
+_BY_LABEL: Final = "ttl"
+_TIMES: Final = "write 7d (ago), 'friday 17:00' or 2026-09-30"
+
+
+# In a rule its value stands behind the key.
+LIFETIME_KEYS: Final = frozenset(
+    {
+        names.TTL_LABEL,
+        names.JANITOR_TTL_ANNOTATION,
+        names.JANITOR_EXPIRES_ANNOTATION,
+        names.TTL_CONTROLLER_TTL_ANNOTATION,
+    }
+)
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +59,11 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ids(self) -> tuple[str, ...]:
         return tuple(word for word in self.words if is_id(word))
+
+    @property
+    def key(self) -> str:
+        """The label or annotation that `by_policy` names without a value, which means all its values."""
+        return self.by_policy if self.by_policy in LIFETIME_KEYS else ""
 
 
 def is_id(word: str) -> bool:
@@ -76,7 +95,8 @@ def wishes_of(filters: Filters, *, now: float, zone: tzinfo) -> list[Wish]:
         raise UsageError(
             f"there is no outcome {min(unknown)}", advice=f"there are {', '.join(get_args(Result))}"
         )
-    plain = Wish(since=since, until=until, rule=filters.by_policy, run=filters.run, outcomes=filters.outcomes)
+    by = {"mechanism": _BY_LABEL} if filters.key else {"rule": filters.by_policy}
+    plain = Wish(since=since, until=until, run=filters.run, outcomes=filters.outcomes, **by)
     wishes = [
         msgspec.structs.replace(plain, kind=kind, name=name, namespace=namespace)
         for kind, name, namespace in _named(filters)
@@ -95,7 +115,8 @@ async def recall(
         return [await existing(source, entry_id) for entry_id in dict.fromkeys(filters.ids)], False
     found: dict[str, Entry] = {}
     for wish in wishes_of(filters, now=now, zone=zone):
-        async for entry in _pages(source, wish, most=filters.limit + 1 if filters.limit else 0):
+        most = filters.limit + 1 if filters.limit else 0
+        async for entry in _pages(source, wish, most=most, rules=f"{filters.key}=" if filters.key else ""):
             found[entry.id] = entry
     entries = sorted(found.values(), key=lambda entry: (entry.at, entry.id), reverse=True)
     more = bool(filters.limit) and len(entries) > filters.limit
@@ -109,16 +130,21 @@ async def existing(source: HistorySource, entry_id: str) -> Entry:
     return entry
 
 
-async def _pages(source: HistorySource, wish: Wish, *, most: int) -> AsyncIterator[Entry]:
+async def _pages(source: HistorySource, wish: Wish, *, most: int, rules: str) -> AsyncIterator[Entry]:
+    """Those whose rule begins with `rules`; a most of 0 is none."""
     before: Place | None = None
     left = most
     while True:
-        size = min(_PAGE, left) if most else _PAGE
+        size = min(_PAGE, left) if most and not rules else _PAGE
         page = await source.find(wish, limit=size, before=before)
         for entry in page:
+            if not entry.rule.startswith(rules):
+                continue
             yield entry
-        left -= len(page)
-        if len(page) < size or (most and left <= 0):
+            left -= 1
+            if most and left <= 0:
+                return
+        if len(page) < size:
             return
         before = Place(at=page[-1].at, id=page[-1].id)
 
@@ -140,6 +166,12 @@ def _named(filters: Filters) -> Iterator[tuple[str, str | None, str | None]]:
         yield kind, target.name, (target.namespace or inside) if namespaced else None
 
 
+def is_full_kind(word: str) -> bool:
+    """Whether it is written as a kind can be that no server knows any more: `Widget`, `widgets.shop.example`."""
+    last = word.rpartition("/")[2]
+    return last[:1].isupper() or "." in last
+
+
 def _kind(word: str) -> tuple[str, bool]:
     """As the ledger has it, and whether its objects may be in a namespace."""
     # What the cluster in memory knows is what every server knows; nobody else here needs it.
@@ -148,9 +180,8 @@ def _kind(word: str) -> tuple[str, bool]:
     try:
         found: Resource = Discovery(resources=BUILT_IN).resolve(word)
     except UnknownKind as unknown:
-        last = word.rpartition("/")[2]
-        if last[:1].isupper() or "." in last:
-            return last, True
+        if is_full_kind(word):
+            return word.rpartition("/")[2], True
         raise UsageError(
             f'"{word}" is no built-in kind',
             advice="write others as Widget or widgets.shop.example" + (f"; {unknown.advice}"),
@@ -165,7 +196,17 @@ def _moment(text: str | None, *, option: str, now: float, zone: tzinfo) -> float
     ago = parse_duration(text)
     if isinstance(ago, int):
         return now - ago
-    moment = read_time(text, option=option, now=now, zone=zone)
+    try:
+        moment = read_time(text, option=option, now=now, zone=zone)
+    except UsageError as error:
+        raise UsageError(error.message, advice=_advice(text, error, ago.instead)) from None
     if moment > now and read_moment(text).weekday is not None:
         return read_time(text, option=option, now=now - _WEEK, zone=zone)
     return moment
+
+
+def _advice(text: str, error: UsageError, duration: str) -> str:
+    """What begins with a number was meant to be a duration, as often as not; days to come are none to look back to."""
+    if text[:1].isdecimal() and text.replace(" ", "").isalnum():
+        return f"{_TIMES}; {duration}"
+    return _TIMES if "tomorrow" in error.advice else error.advice

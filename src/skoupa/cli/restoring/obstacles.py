@@ -17,6 +17,21 @@ from skoupa.ledger.trash.contents import SECRETS, Kept
 _TERMINATING = "NamespaceTerminating"
 
 
+class Comeback(msgspec.Struct, frozen=True, kw_only=True):
+    """What was to come back, and where to; `elsewhere`: not to where it was.
+
+    `restored_as` is the uid that it got when it came back before. Of what went along that is not written down, only
+    whether what took it did come back (`again`).
+    """
+
+    kept: Kept
+    resource: Resource
+    namespace: str
+    elsewhere: bool = False
+    restored_as: str = ""
+    again: bool = False
+
+
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
     """`uid` is that of the object that has its name already."""
 
@@ -26,16 +41,17 @@ class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
     denied: bool = False
 
 
-async def obstacle_of(
-    error: SkoupaError, kept: Kept, resource: Resource, *, client: Client, namespace: str
-) -> Obstacle:
+async def obstacle_of(error: SkoupaError, wanted: Comeback, *, client: Client) -> Obstacle:
+    kept, namespace = wanted.kept, wanted.namespace
     if isinstance(error, AlreadyExists):
-        return await _existing(kept, resource, client=client, namespace=namespace)
+        return await _existing(wanted, client)
     if isinstance(error, ApiError) and _is_terminating(error):
         return Obstacle(what="refused", text=f"the namespace {namespace} is being deleted; wait for its end")
     if isinstance(error, NotFound) and namespace:
-        text = f"there is no namespace {namespace}: restore it first, or give another one with --into"
-        return Obstacle(what="refused", text=text)
+        what_to_do = "restore it first, or give another one with --into"
+        if wanted.elsewhere:
+            what_to_do = f"create it first (kubectl create namespace {namespace})"
+        return Obstacle(what="refused", text=f"there is no namespace {namespace}: {what_to_do}")
     if isinstance(error, ApiError):
         return Obstacle(what="refused", text=_words(error, kept), denied=isinstance(error, Forbidden))
     # What came instead of an answer may be quoted, too.
@@ -43,9 +59,10 @@ async def obstacle_of(
     return Obstacle(what="failed", text=said)
 
 
-async def _existing(kept: Kept, resource: Resource, *, client: Client, namespace: str) -> Obstacle:
+async def _existing(wanted: Comeback, client: Client) -> Obstacle:
+    kept = wanted.kept
     try:
-        found = await client.get(resource, kept.name, namespace=namespace, view=METADATA)
+        found = await client.get(wanted.resource, kept.name, namespace=wanted.namespace, view=METADATA)
     except SkoupaError:
         return Obstacle(what="exists", text="one of that name is there already")
     meta = found.metadata
@@ -53,9 +70,14 @@ async def _existing(kept: Kept, resource: Resource, *, client: Client, namespace
         waiting = ", ".join(meta.finalizers or ()) or "its grace period"
         text = f"one of that name is still being deleted, waiting for {waiting}; try again when it is gone"
         return Obstacle(what="refused", text=text)
+    text = "another one of that name is there by now"
     if meta.uid == kept.uid:
-        return Obstacle(what="exists", text="it never went: it is there with its old uid", uid=meta.uid)
-    return Obstacle(what="exists", text="another one of that name is there by now", uid=meta.uid)
+        text = "it never went: it is there with its old uid"
+    elif meta.uid == wanted.restored_as:
+        text = "it is back already: it was restored before"
+    elif wanted.again:
+        text = "one of that name is there by now, maybe since an earlier restore"
+    return Obstacle(what="exists", text=text, uid=meta.uid)
 
 
 def _is_terminating(error: ApiError) -> bool:

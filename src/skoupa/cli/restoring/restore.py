@@ -7,33 +7,34 @@ reason: the exit code is then 4. What came back is written to the ledger.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
 from datetime import tzinfo
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import typer
 
 from skoupa.cli import exits
 from skoupa.cli.options import Connecting, SweepForm
-from skoupa.cli.remembering.carried import carried_along
+from skoupa.cli.remembering.carried import Company, carried_along, is_meant
 from skoupa.cli.remembering.ledgers import HistorySource, LedgerChoice, opened
-from skoupa.cli.remembering.recalling import Filters, namespace_of, recall
-from skoupa.cli.remembering.remembered import RestoreDocument, RestoreItem
-from skoupa.cli.restoring.restoring import Piece, Restoring
-from skoupa.cli.restoring.selecting import WENT, Choice, Selection, along_piece, not_known, select
+from skoupa.cli.remembering.recalling import Filters, namespace_of, recall, wishes_of
+from skoupa.cli.remembering.remembered import RestoreDocument
+from skoupa.cli.restoring.pieces import Piece
+from skoupa.cli.restoring.restoring import Restoring
+from skoupa.cli.restoring.selecting import WENT, Choice, Selection, along_piece, select
+from skoupa.cli.restoring.telling import item_of, remarks, summary, table
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.orderly_end import stop_on_signal
 from skoupa.cli.terminal.saying import progress, say
-from skoupa.cli.terminal.tables import Line, Paint, Screen, render, screen_of
+from skoupa.cli.terminal.tables import Screen, screen_of
 from skoupa.cli.terminal.times import read_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.errors import SkoupaError, UsageError
 from skoupa.expr.instants import render_label_time
 from skoupa.kube.discovery import discover
 from skoupa.kube.timestamps import whole_seconds
-
-TITLES: Final = ("KIND", "NAMESPACE", "NAME", "OUTCOME", "WHY")
+from skoupa.ledger.rows import Entry
+from skoupa.ledger.trash.contents import Kept
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +99,7 @@ def run(
         return
     if not wished.yes:
         if form == "table":
-            sys.stdout.write(_table(found.pieces, screen))
+            sys.stdout.write(table(found.pieces, screen))
         _ask(possible, len(found.pieces), form=form)
     found = in_cluster(lambda world: job.act(world, found), connecting=connecting)
     _end(found, form=form, screen=screen, dry_run=False)
@@ -132,7 +133,8 @@ class _Job:
             in_trash = [entry for entry in entries if entry.kept > 0]
             trash = await source.kept(in_trash)
             company = await carried_along(source, self._filters, entries, now=now, zone=self._zone)
-            left_out = source.left_out.remarks()
+            absent = self._absent(entries, company, now)
+            left_out = source.left_out.remarks(absent=bool(absent))
         choice = Choice(
             with_dependents=self._wishes.with_dependents,
             into=self._into,
@@ -140,12 +142,13 @@ class _Job:
             now=now,
         )
         found = Restored(now=now, selection=select(entries, trash, choice=choice))
+        found.selection.absent += absent
         found.selection.pieces += [along_piece(one.entry, one.kept, choice=choice) for one in company.carried]
         whose = entries[0].cluster if entries else ""
         # Rows carry the server's address where the cluster has no name.
         if "://" in whose and whose != world.cluster:
             found.warnings.append(f"these objects were of {whose}; they come back to {world.cluster}")
-        found.warnings += _remarks(found.selection, more=more, limit=self._filters.limit)
+        found.warnings += remarks(found.selection, more=more, limit=self._filters.limit)
         found.warnings += (*company.remarks(), *left_out)
         restoring = Restoring(
             world.client, discovery=await discover(world.client), remember=_nobody, progress=progress
@@ -166,6 +169,18 @@ class _Job:
             await restoring.create(found.pieces)
             found.interrupted = stop.is_set()
         return found
+
+    def _absent(self, entries: list[Entry], company: Company, now: float) -> list[str]:
+        """Objects that were named and of which no row tells that they went."""
+        if self._filters.ids:
+            return []
+        there: tuple[Entry | Kept, ...] = (*entries, *(one.kept for one in company.carried))
+        named = [
+            wish
+            for wish in wishes_of(self._filters, now=now, zone=self._zone)
+            if wish.name is not None and not any(is_meant(wish, one) for one in there)
+        ]
+        return [f"{wish.kind}/{wish.name}" for wish in named]
 
     def _keep(self, now: float) -> str:
         if self._wishes.keep_for is None:
@@ -190,20 +205,6 @@ async def _remember(source: HistorySource, uids: dict[str, str], found: Restored
         found.warnings.append(f"that {len(uids)} came back is not written down: {error}")
 
 
-def _remarks(selection: Selection, *, more: bool, limit: int) -> Iterator[str]:
-    if not selection.pieces:
-        yield "the history has nothing that went and fits; `skoupa history` shows also what stayed or would have gone"
-    if more:
-        yield f"only the newest {limit} are looked at; --limit 0 takes all"
-    if selection.older:
-        yield f"{selection.older} older ones of the same names are left out; restore them by their ids"
-    if selection.unseen:
-        what = "1 object" if selection.unseen == 1 else f"{selection.unseen} objects"
-        yield f"{what} that went along can't come back: you may not read such objects where they were"
-    if selection.left_along:
-        yield f"{selection.left_along} objects that went along are kept too; --with-dependents brings them back"
-
-
 def _tell_rules(selection: Selection) -> None:
     for rule in sorted({f"{entry.mechanism} {entry.rule}" for entry in selection.by_rule}):
         say(f"nothing was restored: {rule} may take it again at once; give --keep-for, such as --keep-for 7d")
@@ -224,13 +225,13 @@ def _ask(possible: int, number: int, *, form: SweepForm) -> None:
 
 def _end(found: Restored, *, form: SweepForm, screen: Screen, dry_run: bool) -> None:
     if form == "table":
-        sys.stdout.write(_table(found.pieces, screen))
-        sys.stdout.write(f"{_summary(found.selection, dry_run=dry_run)}\n")
+        sys.stdout.write(table(found.pieces, screen))
+        sys.stdout.write(f"{summary(found.selection, dry_run=dry_run)}\n")
     else:
         document = RestoreDocument(
             now=whole_seconds(found.now),
             dry_run=dry_run,
-            items=tuple(_item(piece) for piece in found.pieces),
+            items=tuple(item_of(piece) for piece in found.pieces),
             warnings=tuple(found.warnings),
         )
         output.write(msgspec.to_builtins(document), form)
@@ -239,49 +240,14 @@ def _end(found: Restored, *, form: SweepForm, screen: Screen, dry_run: bool) -> 
         say(warning)
 
 
-def _table(pieces: Iterable[Piece], screen: Screen) -> str:
-    lines = [_line(piece) for piece in pieces]
-    return render(TITLES, lines, screen=screen, texts=1) if lines else "Nothing.\n"
-
-
-def _line(piece: Piece) -> Line:
-    what = piece.outcome.what
-    paint: Paint = "green" if what == "restored" else "" if what == "would-restore" else "yellow"
-    cells = (piece.kept.kind, piece.namespace, piece.kept.name, what, piece.outcome.text)
-    comes = piece.possible or what == "restored"
-    return Line(cells=cells, paint=paint, below=piece.differs if comes else tuple(not_known(piece.kept)))
-
-
-def _summary(selection: Selection, *, dry_run: bool) -> str:
-    pieces = selection.pieces
-    wanted = len(pieces) + selection.unseen
-    if dry_run:
-        possible = sum(piece.possible for piece in pieces)
-        return f"{possible} of {wanted} would come back. Nothing was restored: this is a dry run."
-    came = sum(piece.outcome.what == "restored" for piece in pieces)
-    return f"{came} of {wanted} restored."
-
-
-def _item(piece: Piece) -> RestoreItem:
-    return RestoreItem(
-        id=piece.entry.id,
-        api_version=piece.kept.api_version,
-        kind=piece.kept.kind,
-        namespace=piece.namespace,
-        name=piece.kept.name,
-        uid=piece.kept.uid,
-        went_along=piece.went_along,
-        outcome=piece.outcome,
-        new_uid=piece.uid if piece.outcome.what == "restored" else "",
-        differs=piece.differs,
-    )
-
-
 def _leave(found: Restored) -> None:
-    left = [piece for piece in found.pieces if piece.outcome.what not in {"restored", "would-restore"}]
+    selection = found.selection
+    wanted = [piece for piece in found.pieces if not piece.spare]
+    left = [piece for piece in wanted if piece.outcome.what not in {"restored", "would-restore"}]
     if found.interrupted:
         raise typer.Exit(exits.INTERRUPTED)
-    if left and all(piece.denied for piece in found.pieces):
+    if left and all(piece.denied for piece in wanted):
         raise typer.Exit(exits.DENIED)
-    if left or found.unwritten or found.selection.unseen:
+    missing = selection.unseen or selection.uncertain or selection.absent
+    if left or missing or found.unwritten or (selection.left_homes and not wanted):
         raise typer.Exit(exits.LEFTOVERS)

@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.cli.remembering.remembered import RestoreOutcome
-from skoupa.cli.restoring.obstacles import Obstacle, obstacle_of
+from skoupa.cli.restoring.obstacles import Comeback, Obstacle, obstacle_of
+from skoupa.cli.restoring.pieces import POSSIBLE, Piece
 from skoupa.cli.restoring.readiness import furnished, served
 from skoupa.cli.restoring.surviving import Owners, with_volume
 from skoupa.errors import AlreadyExists, Disconnected, Invalid, SkoupaError, TimedOut
@@ -23,51 +24,16 @@ from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
-from skoupa.ledger.rows import Entry
-from skoupa.ledger.trash.contents import Kept
 from skoupa.ledger.trash.manifests import Manifest, without_addresses
 from skoupa.ledger.trash.ordering import DEFINITIONS, NAMESPACES, waves
 from skoupa.ledger.trash.returning import relinked
 
 AT_A_TIME: Final = 64
-_POSSIBLE: Final = RestoreOutcome(what="would-restore")
 _RULE: Final = "restore"
+# What a controller makes in every Namespace.
+_ACCOUNT: Final = ("serviceaccounts", "default")
+_FURNITURE: Final = frozenset({_ACCOUNT, ("configmaps", "kube-root-ca.crt")})
 _NEW_ADDRESSES: Final = "its addresses or ports are others: somebody has got the old ones"
-
-
-class Piece(msgspec.Struct, kw_only=True):
-    """One object on its way back, and how far it got. `entry` is the decision that took it; `went_along`: not by itself.
-
-    `checked`: the server would take it. `uid` is its new one, or that of who has its name.
-    """
-
-    entry: Entry
-    kept: Kept
-    manifest: Manifest
-    went_along: bool = False
-    differs: tuple[str, ...] = ()
-    outcome: RestoreOutcome = _POSSIBLE
-    checked: bool = False
-    denied: bool = False
-    uid: str = ""
-
-    @property
-    def namespace(self) -> str:
-        return str(self.manifest["metadata"].get("namespace", "")) if self.kept.namespaced else ""
-
-    @property
-    def elsewhere(self) -> bool:
-        """Whether it comes back to another namespace than it was in."""
-        return self.kept.namespaced and self.namespace != self.kept.namespace
-
-    @property
-    def possible(self) -> bool:
-        return self.outcome.what == "would-restore"
-
-    @property
-    def is_ground(self) -> bool:
-        """Whether others live in it."""
-        return self.kept.resource in {NAMESPACES, DEFINITIONS}
 
 
 class Restoring:
@@ -111,7 +77,7 @@ class Restoring:
         """Those that were found to be possible."""
         self._coming = frozenset(piece.kept.uid for piece in pieces)
         for piece in pieces:
-            if piece.outcome.what == "exists" and piece.uid and _is_itself(piece):
+            if piece.outcome.what == "exists" and piece.uid and piece.stands_for_itself:
                 self._owners.learn(piece.kept.uid, piece.uid)
         await self._waves([piece for piece in pieces if piece.is_ground and piece.possible])
         came = [piece.kept for piece in pieces if piece.is_ground and piece.outcome.what == "restored"]
@@ -163,7 +129,7 @@ class Restoring:
     async def _dry_run(self, piece: Piece) -> None:
         resource = self._resource(piece)
         if isinstance(resource, Obstacle):
-            _meets(piece, resource)
+            piece.meets(resource)
             return
         if piece.kept.resource == "persistentvolumeclaims":
             piece.manifest, said = await with_volume(self._client, piece.manifest)
@@ -176,7 +142,7 @@ class Restoring:
         except SkoupaError as error:
             await self._refused(piece, resource, error)
         if piece.possible:
-            piece.outcome, piece.checked = _POSSIBLE, True
+            piece.outcome, piece.checked = POSSIBLE, True
 
     async def _send(
         self, piece: Piece, resource: Resource, manifest: Manifest, *, dry_run: bool = False
@@ -204,7 +170,7 @@ class Restoring:
     async def _create(self, piece: Piece) -> None:
         resource = self._resource(piece)
         if isinstance(resource, Obstacle):
-            _meets(piece, resource)
+            piece.meets(resource)
             return
         where = None if piece.elsewhere else piece.namespace
         owners = await self._owners.of(piece.manifest, namespace=where, discovery=self._discovery)
@@ -237,8 +203,7 @@ class Restoring:
 
     def _is_furniture(self, piece: Piece) -> bool:
         """Made by a controller in every new Namespace; what was written on the old one is written on it."""
-        account = (piece.kept.resource, piece.kept.name) == ("serviceaccounts", "default")
-        return account and piece.namespace in self._new_namespaces
+        return piece.called == _ACCOUNT and piece.namespace in self._new_namespaces
 
     async def _furnish(self, piece: Piece, resource: Resource, manifest: Manifest) -> str:
         try:
@@ -273,21 +238,21 @@ class Restoring:
         return Obstacle(what="refused", text=text)
 
     async def _refused(self, piece: Piece, resource: Resource, error: SkoupaError) -> None:
-        namespace = piece.namespace
-        _meets(
-            piece, await obstacle_of(error, piece.kept, resource, client=self._client, namespace=namespace)
+        before = piece.entry.restored_as
+        wanted = Comeback(
+            kept=piece.kept,
+            resource=resource,
+            namespace=piece.namespace,
+            elsewhere=piece.elsewhere,
+            restored_as="" if piece.went_along else before,
+            again=piece.went_along and bool(before),
         )
-
-
-def _meets(piece: Piece, obstacle: Obstacle) -> None:
-    piece.outcome = RestoreOutcome(what=obstacle.what, text=obstacle.text)
-    piece.uid = obstacle.uid
-    piece.denied = obstacle.denied
-
-
-def _is_itself(piece: Piece) -> bool:
-    """Whether who has its name may stand for it: in another namespace only what came back there before."""
-    return not piece.elsewhere or (not piece.went_along and piece.uid == piece.entry.restored_as)
+        obstacle = await obstacle_of(error, wanted, client=self._client)
+        if obstacle.what == "exists" and piece.went_along and piece.called in _FURNITURE:
+            piece.spare = True
+            text = "every namespace has its own, which is left as it is"
+            obstacle = msgspec.structs.replace(obstacle, text=text)
+        piece.meets(obstacle)
 
 
 def _waits_for(piece: Piece, coming: set[tuple[str, str]]) -> str:

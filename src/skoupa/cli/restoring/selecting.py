@@ -1,6 +1,6 @@
 """From rows of the history to the objects that are to come back, and those of them that can't.
 
-Of several deletions of one name the newest counts. A rule that is no label on the object may take it again at once:
+Of several deletions of one name the newest counts. Into another namespace what was in one comes, not that itself. A rule that is no label on the object may take it again at once:
 such an object needs a time to be kept for.
 """
 
@@ -12,11 +12,13 @@ from typing import Final
 import msgspec
 
 from skoupa.cli.remembering.remembered import RestoreOutcome
-from skoupa.cli.restoring.restoring import Piece
+from skoupa.cli.remembering.unkept_company import lost, uncertain
+from skoupa.cli.restoring.pieces import Piece
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import Entry, Result
 from skoupa.ledger.trash.contents import Kept
 from skoupa.ledger.trash.manifests import comes_back
+from skoupa.ledger.trash.ordering import NAMESPACES
 from skoupa.ledger.trash.returning import made_ready
 
 # What is worth bringing back: it went, or may have gone, by us.
@@ -40,11 +42,18 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Selection(msgspec.Struct, kw_only=True):
-    """`left_along` counts what went along and was not asked for, `unseen` what was and may not be read by who asks."""
+    """`left_along` counts what went along and was not asked for, `unseen` what was and may not be read by who asks.
+
+    `uncertain` says what else may have gone along, `left_homes` are Namespaces that stay out, and `absent` are objects
+    that were named and of which nothing is known.
+    """
 
     pieces: list[Piece] = msgspec.field(default_factory=list)
     left_along: int = 0
     unseen: int = 0
+    uncertain: list[str] = msgspec.field(default_factory=list)
+    left_homes: list[str] = msgspec.field(default_factory=list)
+    absent: list[str] = msgspec.field(default_factory=list)
     older: int = 0
     by_rule: list[Entry] = msgspec.field(default_factory=list)
 
@@ -58,8 +67,14 @@ def select(entries: Iterable[Entry], trash: Mapping[str, tuple[Kept, ...]], *, c
         if entry.mechanism != _BY_LABEL and not choice.keep:
             selection.by_rule.append(entry)
         own, *along = trash.get(entry.id, ()) or (_nothing(entry),)
-        selection.pieces.append(_piece(entry, own, choice=choice, went_along=False))
-        selection.unseen += own.unseen if choice.with_dependents else 0
+        if choice.into and own.resource == NAMESPACES:
+            selection.left_homes.append(own.name)
+        else:
+            selection.pieces.append(_piece(entry, own, choice=choice, went_along=False))
+        if choice.with_dependents:
+            selection.unseen += own.unseen
+            selection.uncertain += uncertain(own)
+            along += (one.as_kept() for one in lost(own, entry))
         for kept in _wanted(along, taken):
             if choice.with_dependents:
                 taken.add((kept.resource, kept.namespace, kept.name))

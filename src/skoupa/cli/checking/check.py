@@ -1,0 +1,215 @@
+"""`skoupa check`: policies read, compiled and compared with a cluster, before anybody applies them.
+
+Changes nothing and asks nothing outside of the cluster. What is only worth knowing (cautions, missing permissions) leaves the exit
+code alone; a policy that would not run makes it 2.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+import typer
+
+from skoupa import settings as configuration
+from skoupa.cli.checking.expressions import Compiled, compile_all
+from skoupa.cli.checking.findings import CheckDocument, Finding, calls_of, next_runs, told
+from skoupa.cli.checking.phases import unknown_phases
+from skoupa.cli.checking.rights import Right, asked, needed
+from skoupa.cli.checking.schedule_words import in_words
+from skoupa.cli.checking.sources import Sources, read_sources
+from skoupa.cli.options import Connecting, TextForm
+from skoupa.cli.terminal import output
+from skoupa.cli.terminal.saying import say
+from skoupa.cli.terminal.tables import Line, Screen, printable, render, screen_of
+from skoupa.cli.terminal.times import full_time
+from skoupa.cli.worlds import World, in_cluster, in_files
+from skoupa.errors import KubeconfigError, Unreachable, UsageError
+from skoupa.kube.access import Access
+from skoupa.kube.discovery import discover
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.policy.expansion import expand
+from skoupa.policy.expression_checks import jmespath_problems
+from skoupa.policy.policies import Clauses, Policy
+from skoupa.policy.problems import Problem
+from skoupa.policy.reading import Reading, read_policy
+from skoupa.settings import seconds
+from skoupa.sim.content.manifests import Manifest
+
+INVALID: Final = UsageError.exit_code
+_TITLES: Final = ("KIND", "WHERE", "LIST", "DELETE")
+_WORDS: Final = {True: "yes", False: "no", None: "-"}
+
+
+class Read(msgspec.Struct, frozen=True):
+    """A policy as far as it can be told without a cluster; `minimum` seconds have to lie between two runs."""
+
+    manifest: Manifest
+    clauses: Clauses
+    compiled: Compiled
+    minimum: int
+
+
+def run(
+    *,
+    connecting: Connecting,
+    files: tuple[str, ...],
+    sources: tuple[str, ...],
+    offline: bool,
+    config: str | None,
+    form: TextForm,
+    no_color: bool,
+) -> None:
+    if offline and sources:
+        raise UsageError("--offline and --from can't stand together", advice="leave out one of them")
+    minimum = int(seconds(configuration.load(config).policies.minimum_interval))
+    found = read_sources(files)
+    many = _read(found, minimum)
+    now, findings = _look(many, connecting=connecting, sources=sources, offline=offline)
+    if form in {"json", "yaml"}:
+        document = CheckDocument(
+            now=whole_seconds(now), policies=tuple(told(finding, now) for finding in findings)
+        )
+        output.write(msgspec.to_builtins(document), form)
+    else:
+        screen = screen_of(no_color=no_color)
+        sys.stdout.write("\n".join(_shown(finding, now, screen) for finding in findings))
+    _tell(found, findings, connecting)
+    if not all(finding.valid for finding in findings):
+        raise typer.Exit(INVALID)
+
+
+def _read(found: Sources, minimum: int) -> list[Read]:
+    """The clauses of each, also of one with other problems, and what compiling them says."""
+    clauses: list[Clauses] = []
+    for manifest in found.manifests:
+        seen: list[Clauses] = []
+
+        def note(found: Clauses, seen: list[Clauses] = seen) -> tuple[Problem, ...]:
+            seen.append(found)
+            return ()
+
+        read_policy(manifest.body, check=note)
+        clauses.append(seen[0] if seen else Clauses())
+    return [
+        Read(manifest, each, compiled, minimum)
+        for manifest, each, compiled in zip(found.manifests, clauses, compile_all(clauses), strict=True)
+    ]
+
+
+def _look(
+    many: Sequence[Read], *, connecting: Connecting, sources: tuple[str, ...], offline: bool
+) -> tuple[float, list[Finding]]:
+    async def work(world: World) -> tuple[float, list[Finding]]:
+        discovery = await discover(world.client)
+        access = None if world.given is not None else Access(world.client, clock=world.client.clock)
+        namespace = connecting.namespace or world.namespace or "default"
+        return world.now(), [
+            await _finding(each, discovery=discovery, access=access, namespace=namespace) for each in many
+        ]
+
+    if offline:
+        namespace = connecting.namespace or "default"
+        return time.time(), [_alone(each, namespace=namespace)[0] for each in many]
+    if sources:
+        place = connecting.namespace or ""
+        return in_files(work, sources=sources, now=time.time(), namespace=place)
+    try:
+        return in_cluster(work, connecting=connecting)
+    except (KubeconfigError, Unreachable) as error:
+        error.advice = "; ".join(
+            part for part in (error.advice, "--offline checks without a cluster") if part
+        )
+        raise
+
+
+def _alone(
+    each: Read, *, namespace: str, discovery: Discovery | None = None
+) -> tuple[Finding, Policy | None]:
+    def check(clauses: Clauses) -> Iterator[Problem]:
+        yield from jmespath_problems(clauses)
+        yield from each.compiled.problems
+
+    reading: Reading = read_policy(
+        each.manifest.body,
+        discovery=discovery,
+        check=check,
+        minimum_seconds=each.minimum,
+        default_namespace=namespace,
+    )
+    policy = reading.policy
+    finding = Finding(
+        manifest=each.manifest,
+        namespace=policy.namespace if policy is not None else "",
+        problems=reading.problems,
+        cautions=reading.warnings,
+        schedule=policy.schedule if policy is not None else None,
+        asks=(*calls_of(each.clauses), *each.compiled.asks),
+    )
+    return finding, policy
+
+
+async def _finding(each: Read, *, discovery: Discovery, access: Access | None, namespace: str) -> Finding:
+    finding, policy = _alone(each, namespace=namespace, discovery=discovery)
+    if policy is None:
+        return finding
+    resources = expand(policy.subject, discovery).resources
+    rights: list[Right] = needed(policy.subject, resources)
+    if access is not None:
+        rights = await asked(rights, access)
+    return msgspec.structs.replace(
+        finding,
+        rights=tuple(rights),
+        cautions=(*finding.cautions, *unknown_phases(policy.clauses, resources)),
+    )
+
+
+def _shown(finding: Finding, now: float, screen: Screen) -> str:
+    manifest = finding.manifest
+    called = "/".join(part for part in (finding.namespace, finding.name) if part)
+    verdict = (
+        screen.paint("valid", "green") if finding.valid else screen.paint("invalid: it would not run", "red")
+    )
+    lines = [
+        f"{manifest.kind} {printable(called)} ({manifest.file}, document {manifest.document}): {verdict}"
+    ]
+    lines += (f"  problem: {printable(str(problem))}" for problem in finding.problems)
+    lines += (screen.paint(f"  caution: {printable(str(caution))}", "yellow") for caution in finding.cautions)
+    if finding.schedule is not None:
+        schedule = finding.schedule
+        lines.append(f"  runs {in_words(schedule)}")
+        lines += (f"    {full_time(moment, schedule.zone)}" for moment in next_runs(schedule, now))
+    lines += (f"  asks, when it runs: {printable(ask)}" for ask in finding.asks)
+    if finding.rights is None:
+        if finding.valid:
+            lines.append("  which kinds there are was not looked up")
+    elif not finding.rights:
+        lines.append("  it means no kind that is there")
+    else:
+        table = render(_TITLES, [_line(right) for right in finding.rights], screen=screen)
+        lines += (f"  {line}" for line in table.splitlines())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _line(right: Right) -> Line:
+    where = right.namespace or ("all namespaces" if right.resource.namespaced else "the cluster")
+    cells = (right.resource.qualified, where, _WORDS[right.may_list], _WORDS[right.may_delete])
+    return Line(cells=cells, paint="red" if right.missing else "")
+
+
+def _tell(found: Sources, findings: Sequence[Finding], connecting: Connecting) -> None:
+    if found.remark:
+        say(found.remark)
+    rights = [right for finding in findings for right in finding.rights or ()]
+    missing = sum(bool(right.missing) for right in rights)
+    if missing:
+        who = f"{connecting.as_user} may" if connecting.as_user else "you may"
+        other = "" if connecting.as_user else "; the controller may have other rights: --as asks with those"
+        say(f"{who} not list and delete {missing} of {len(rights)} kinds that are meant{other}")
+    invalid = sum(not finding.valid for finding in findings)
+    if invalid:
+        say(f"{invalid} of {len(findings)} policies would not run")

@@ -1,0 +1,209 @@
+"""A trial carried out: the objects in a cluster in memory, each policy asked once about all of them, as a run would ask.
+
+What policies ask for (apiCall, resource.List) is answered from the objects of the trial; nobody outside is asked unless that is allowed.
+What holds an object besides (Brakes, protected namespaces, a TTL) is no part of it: the policy alone is tried.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.cli.checking.trials import Expected, Outcome, Target, Trial
+from skoupa.clock import SystemClock
+from skoupa.errors import SkoupaError, UsageError
+from skoupa.expr.cel.pool import Pool
+from skoupa.kube.client import Client
+from skoupa.kube.discovery import discover
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.resources import NAMESPACES
+from skoupa.model.reasons import render
+from skoupa.policy.exemptions import Exemption, read_exemption
+from skoupa.policy.expansion import expand
+from skoupa.policy.expression_checks import jmespath_problems
+from skoupa.policy.policies import Policy
+from skoupa.policy.reading import read_policy
+from skoupa.runs.calls.outside import Outside
+from skoupa.runs.evaluation import Evaluation, Found, without_dependents
+from skoupa.settings import PolicySettings
+from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.content.manifests import Manifest, load
+
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+WORDS: Final[Mapping[Outcome, str]] = {"claimed": "goes", "left": "stays", "unclear": "is unclear"}
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One expectation and what came of it; `why` is empty where it was met."""
+
+    trial: str
+    policy: str
+    target: str
+    expected: str
+    why: str = ""
+    seconds: float = 0.0
+
+
+class _Standing(SystemClock):
+    """The time of a trial does not pass; waiting does."""
+
+    def __init__(self, moment: float) -> None:
+        super().__init__()
+        self._moment = moment
+
+    def now(self) -> float:
+        return self._moment
+
+
+def prove(trials: list[Trial], *, settings: PolicySettings, allow_calls: bool = False) -> list[Case]:
+    return asyncio.run(_prove(trials, settings=settings, allow_calls=allow_calls))
+
+
+async def _prove(trials: list[Trial], *, settings: PolicySettings, allow_calls: bool) -> list[Case]:
+    cases: list[Case] = []
+    async with Pool(clock=SystemClock()) as pool:
+        for trial in trials:
+            begun = time.monotonic()
+            found = [
+                case async for case in _Proof(trial, pool, settings=settings, allow_calls=allow_calls).cases()
+            ]
+            spent = (time.monotonic() - begun) / max(1, len(found))
+            cases += (msgspec.structs.replace(case, seconds=spent) for case in found)
+    return cases
+
+
+class _Proof:
+    """One trial and its cluster."""
+
+    def __init__(self, trial: Trial, pool: Pool, *, settings: PolicySettings, allow_calls: bool) -> None:
+        self._trial = trial
+        self._settings = settings
+        self._allow_calls = allow_calls
+        self._pool = pool
+        self._objects = _load(trial.resources)
+        self._clock = _Standing(trial.now if trial.now is not None else time.time())
+        self._cluster = EmbeddedCluster(clock=self._clock)
+        self._cluster.load(self._objects)
+        self._client = Client(self._cluster, self._clock)
+
+    async def cases(self) -> AsyncIterator[Case]:
+        discovery = await discover(self._client)
+        exemptions = [read_exemption(manifest.body) for manifest in _load(self._trial.exceptions)]
+        expected: dict[str, list[Expected]] = {name: [] for name in sorted(self._trial.rest_stays)}
+        for each in self._trial.expected:
+            expected.setdefault(each.policy, []).append(each)
+        policies = self._policies(discovery)
+        for name, many in expected.items():
+            if name not in policies:
+                known = ", ".join(sorted(policies)) or "none"
+                raise UsageError(
+                    f"{self._trial.file}: there is no policy {name} in it", advice=f"there are {known}"
+                )
+            found = await self._found(policies[name], discovery, exemptions)
+            for case in self._compare(name, many, found):
+                yield case
+
+    def _policies(self, discovery: Discovery) -> dict[str, Policy]:
+        found: dict[str, Policy] = {}
+        for manifest in _load(self._trial.policies):
+            reading = read_policy(manifest.body, discovery=discovery, check=jmespath_problems)
+            name = str(manifest.body["metadata"].get("name"))
+            if reading.policy is not None:
+                found[name] = reading.policy
+            elif reading.problems[0].path != "kind":
+                raise UsageError(
+                    f"{manifest.file}: policy {name} would not run: {reading.problems[0]}",
+                    advice="`skoupa check` tells everything that is wrong with it",
+                )
+        return found
+
+    async def _found(self, policy: Policy, discovery: Discovery, exemptions: list[Exemption]) -> list[Found]:
+        outside = Outside(self._client, settings=self._settings, services=self._allow_calls)
+        evaluation = Evaluation(
+            policy,
+            pool=self._pool,
+            calls=outside.calls(namespace=policy.namespace, discovery=discovery),
+            clock=self._clock,
+            exemptions=exemptions,
+            namespaces=self._namespaces(),
+        )
+        try:
+            await evaluation.begin()
+            found: list[Found] = []
+            for resource in expand(policy.subject, discovery).resources:
+                objects = [msgspec.json.encode(one) for one in self._cluster.objects(resource)]
+                found += await evaluation.page(resource, objects)
+        except SkoupaError as error:
+            raise UsageError(f"{self._trial.file}: {policy.called}: {error}") from error
+        finally:
+            await outside.close()
+        return without_dependents(policy, found)
+
+    def _namespaces(self) -> dict[str, dict[str, str]]:
+        """Every Namespace has its name as a label, also one that only its objects tell of."""
+        named = {str(manifest.body["metadata"].get("namespace") or "default") for manifest in self._objects}
+        known = {
+            one["metadata"]["name"]: one["metadata"].get("labels") or {}
+            for one in self._cluster.objects(NAMESPACES)
+        }
+        return {name: {_NAME_LABEL: name, **known.get(name, {})} for name in named | known.keys()}
+
+    def _compare(self, policy: str, expected: list[Expected], found: list[Found]) -> Iterator[Case]:
+        named: set[tuple[str, str, str]] = set()
+        for each in expected:
+            there = [one for one in found if _is(each.target, one)]
+            named |= {_key(one) for one in there}
+            yield self._case(policy, str(each.target), each.outcome, self._verdict(each, there))
+        if policy not in self._trial.rest_stays:
+            return
+        others = [one for one in found if one.outcome != "left" and _key(one) not in named]
+        for one in others:
+            text = "/".join(part for part in _key(one) if part)
+            yield self._case(policy, text, "left", _differs(one))
+        if not others:
+            yield self._case(policy, "everything else", "left", "")
+
+    def _verdict(self, each: Expected, there: list[Found]) -> str:
+        if not there:
+            exists = any(_names(each.target, manifest.body) for manifest in self._objects)
+            if not exists:
+                return "there is no such object in the test"
+            # The policy is about other kinds.
+            return "" if each.outcome == "left" else "it stays: the policy is about other kinds"
+        return next((_differs(one) for one in there if one.outcome != each.outcome), "")
+
+    def _case(self, policy: str, target: str, expected: Outcome, why: str) -> Case:
+        return Case(trial=self._trial.name, policy=policy, target=target, expected=WORDS[expected], why=why)
+
+
+def _differs(one: Found) -> str:
+    reason = f": {render(one.why)}" if one.why is not None else ""
+    return f"it {WORDS[one.outcome]}{reason}"
+
+
+def _key(one: Found) -> tuple[str, str, str]:
+    return one.resource.kind, one.metadata.namespace, one.metadata.name
+
+
+def _is(target: Target, one: Found) -> bool:
+    kind, namespace, name = _key(one)
+    return target.name == name and target.kind in {"", kind} and target.namespace in {"", namespace}
+
+
+def _names(target: Target, body: Mapping[str, Any]) -> bool:
+    metadata = body["metadata"]
+    place = metadata.get("namespace") or ""
+    return (
+        target.name == metadata.get("name")
+        and target.kind in {"", body["kind"]}
+        and target.namespace in {"", place, "default" if not place else ""}
+    )
+
+
+def _load(paths: tuple[str, ...]) -> list[Manifest]:
+    return load(*map(Path, paths))

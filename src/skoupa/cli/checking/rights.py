@@ -1,0 +1,43 @@
+"""What a run of a policy needs and who asks may not: list and delete on the kinds that it means, where it means them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from skoupa.kube.access import Access
+from skoupa.kube.resources import Resource
+from skoupa.policy.match import Subject
+from skoupa.policy.queries import queries
+
+
+class Right(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind in one namespace (empty: everywhere); None is not known, for nobody could be asked."""
+
+    resource: Resource
+    namespace: str
+    may_list: bool | None = None
+    may_delete: bool | None = None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        answers = (("list", self.may_list), ("delete", self.may_delete))
+        return tuple(verb for verb, allowed in answers if allowed is False)
+
+
+def needed(subject: Subject, resources: Sequence[Resource]) -> list[Right]:
+    """What the policy will ask the server for."""
+    places = {(query.resource, query.scope.namespace): None for query in queries(subject, resources)}
+    return [Right(resource=resource, namespace=namespace) for resource, namespace in places]
+
+
+async def asked(rights: Sequence[Right], access: Access) -> list[Right]:
+    return [
+        msgspec.structs.replace(
+            right,
+            may_list=await access.may("list", right.resource, namespace=right.namespace),
+            may_delete=await access.may("delete", right.resource, namespace=right.namespace),
+        )
+        for right in rights
+    ]

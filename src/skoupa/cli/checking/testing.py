@@ -1,0 +1,49 @@
+"""`skoupa test`: policies against objects in files, with what is expected of each. Needs no cluster and asks nobody outside."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from skoupa import settings as configuration
+from skoupa.cli import exits
+from skoupa.cli.checking import junit
+from skoupa.cli.checking.proving import Case, prove
+from skoupa.cli.checking.trials import KYVERNO_FILE, OWN_FILE, find_trials
+from skoupa.cli.terminal.saying import say
+from skoupa.cli.terminal.tables import Screen, printable, screen_of
+from skoupa.errors import UsageError
+
+
+def run(
+    *, folders: tuple[str, ...], junit_file: str | None, allow_calls: bool, no_color: bool, config: str | None
+) -> None:
+    settings = configuration.load(config).policies
+    missing = next((folder for folder in folders if not Path(folder).exists()), None)
+    if missing is not None:
+        raise UsageError(f"{missing} is not there", advice=f"name a folder with {OWN_FILE} or {KYVERNO_FILE}")
+    trials = [trial for folder in folders for trial in find_trials(Path(folder))]
+    if not any(trial.expected or trial.rest_stays for trial in trials):
+        advice = f"write a {OWN_FILE}, or results of policies that delete in a {KYVERNO_FILE}"
+        raise UsageError(f"nothing is expected in {', '.join(folders)}", advice=advice)
+    cases = prove(trials, settings=settings, allow_calls=allow_calls)
+    screen = screen_of(no_color=no_color)
+    sys.stdout.writelines(f"{_line(case, screen)}\n" for case in cases)
+    for trial in trials:
+        for remark in trial.remarks:
+            say(f"{trial.file}: {remark}")
+    if junit_file is not None:
+        junit.write(cases, junit_file)
+    failed = sum(bool(case.why) for case in cases)
+    sys.stdout.write(f"\n{len(cases)} tests, {failed} failed.\n")
+    if failed:
+        raise typer.Exit(exits.FAILED)
+
+
+def _line(case: Case, screen: Screen) -> str:
+    text = printable(f"{case.trial}: {case.policy}: {case.target} {case.expected}")
+    if case.why:
+        return screen.paint(f"FAILED  {text}, but {printable(case.why)}", "red")
+    return f"{screen.paint('ok', 'green')}      {text}"

@@ -1,0 +1,67 @@
+"""One object on its way back: what is kept of it, as what it is to be created, and how far it got."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from skoupa.cli.remembering.remembered import RestoreOutcome
+from skoupa.cli.restoring.obstacles import Obstacle
+from skoupa.ledger.rows import Entry
+from skoupa.ledger.trash.contents import Kept
+from skoupa.ledger.trash.manifests import Manifest
+from skoupa.ledger.trash.ordering import DEFINITIONS, NAMESPACES
+
+POSSIBLE: Final = RestoreOutcome(what="would-restore")
+
+
+class Piece(msgspec.Struct, kw_only=True):
+    """`entry` is the decision that took it; `went_along`: not by itself.
+
+    `checked`: the server would take it. `uid` is its new one, or that of who has its name. `spare`: who has it serves
+    as well, so nothing is left undone.
+    """
+
+    entry: Entry
+    kept: Kept
+    manifest: Manifest
+    went_along: bool = False
+    differs: tuple[str, ...] = ()
+    outcome: RestoreOutcome = POSSIBLE
+    checked: bool = False
+    denied: bool = False
+    spare: bool = False
+    uid: str = ""
+
+    @property
+    def namespace(self) -> str:
+        return str(self.manifest["metadata"].get("namespace", "")) if self.kept.namespaced else ""
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it comes back to another namespace than it was in."""
+        return self.kept.namespaced and self.namespace != self.kept.namespace
+
+    @property
+    def possible(self) -> bool:
+        return self.outcome.what == "would-restore"
+
+    @property
+    def is_ground(self) -> bool:
+        """Whether others live in it."""
+        return self.kept.resource in {NAMESPACES, DEFINITIONS}
+
+    @property
+    def called(self) -> tuple[str, str]:
+        return self.kept.resource, self.kept.name
+
+    @property
+    def stands_for_itself(self) -> bool:
+        """Whether who has its name may stand for it: in another namespace only what came back there before."""
+        return not self.elsewhere or (not self.went_along and self.uid == self.entry.restored_as)
+
+    def meets(self, obstacle: Obstacle) -> None:
+        self.outcome = RestoreOutcome(what=obstacle.what, text=obstacle.text)
+        self.uid = obstacle.uid
+        self.denied = obstacle.denied

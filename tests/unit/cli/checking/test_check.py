@@ -1,0 +1,241 @@
+"""`skoupa check`: what is wrong with policies, what they mean, and what its caller may not do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+import yaml
+
+from skoupa.cli.checking import check, findings
+from skoupa.cli.options import Connecting
+from skoupa.cli.worlds import World
+from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.state.access import Rule
+from tests.unit.cli.saying import Said, Shell
+from tests.unit.cli.worlds import granting, looking
+
+pytestmark = pytest.mark.unit
+
+R = TypeVar("R")
+EXAMPLES = Path(__file__).parents[4] / "examples" / "policies"
+SEED = Path(__file__).parents[2] / "policy" / "seed"
+DOCS = Path(__file__).parents[4] / "docs"
+
+PVCS = """
+apiVersion: kyverno.io/v2
+kind: ClusterCleanupPolicy
+metadata: {name: unbound, annotations: {skoupa.dev/time-zone: Europe/Athens}}
+spec:
+  schedule: "0 7 * * 0"
+  match: {any: [{resources: {kinds: [PersistentVolumeClaim], namespaces: [foo]}}]}
+  conditions: {all: [{key: "{{ target.status.phase }}", operator: Equals, value: Unbound}]}
+"""
+CEL = """
+apiVersion: policies.kyverno.io/v1
+kind: DeletingPolicy
+metadata: {name: cel}
+spec:
+  schedule: "@daily"
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]}
+  conditions: [{name: a, expression: "object.metadata.name == 'a' && resource.List('v1', 'pods', 'shop').items.size() == 0"}]
+"""
+BROKEN = """
+apiVersion: kyverno.io/v2
+kind: CleanupPolicy
+metadata: {name: broken, namespace: shop}
+spec:
+  schedule: "@every 5m"
+  match: {any: [{resources: {kinds: [ConfigMap]}}]}
+  conditions: {all: [{key: "{{ time_since(target.x) }}", operator: Equals, value: a}]}
+---
+apiVersion: policies.kyverno.io/v1
+kind: DeletingPolicy
+metadata: {name: broken-too}
+spec:
+  schedule: "@daily"
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]}
+  conditions: [{name: a, expression: "objct.metadata.name == 'a'"}]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[[str], str]:
+    def write(text: str, name: str = "policy.yaml") -> str:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def in_a_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    user: str = "",
+    prepare: Callable[[EmbeddedCluster], None] = lambda _: None,
+) -> None:
+    def in_cluster(work: Callable[[World], Coroutine[Any, Any, R]], *, connecting: Connecting) -> R:
+        return looking(lambda world, _: work(world), user=user, prepare=prepare, namespace="shop")
+
+    monkeypatch.setattr(check, "in_cluster", in_cluster)
+
+
+def document(said: Said, code: int = 0) -> list[dict[str, Any]]:
+    assert said.code == code, said.err
+    found: dict[str, Any] = json.loads(said.out)
+    assert (found["apiVersion"], found["kind"]) == ("skoupa.dev/v1alpha1", "Check")
+    policies: list[dict[str, Any]] = found["policies"]
+    return policies
+
+
+def test_a_valid_policy_is_told_with_its_next_runs_in_its_own_time_zone(
+    skoupa: Shell, file: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_a_cluster(monkeypatch)
+    said = skoupa("check", "-f", file(PVCS))
+    assert said.code == 0, said.err
+    assert "ClusterCleanupPolicy unbound" in said.out
+    assert "runs at 07:00 on Sundays (Europe/Athens)" in said.out
+    runs = re.findall(r"^    (Sun 2026-\S+ 07:00 EEST)", said.out, re.MULTILINE)
+    assert runs == [f"Sun 2026-{day} 07:00 EEST" for day in ("05-03", "05-10", "05-17", "05-24", "05-31")]
+    assert re.search(r"persistentvolumeclaims +foo +yes +yes", said.out)
+
+
+def test_a_phase_that_does_not_exist_is_told_with_those_that_do(
+    skoupa: Shell, file: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_a_cluster(monkeypatch)
+    (policy,) = document(skoupa("check", "-f", file(PVCS), "-o", "json"))
+    assert [caution["what"] for caution in policy["cautions"]] == [
+        'no PersistentVolumeClaim is ever "Unbound"'
+    ]
+    assert policy["cautions"][0]["instead"] == "there are Bound, Lost, Pending"
+
+
+def test_everything_that_is_wrong_is_told_at_once_with_what_to_write_and_the_exit_code_is_2(
+    skoupa: Shell, file: Callable[[str], str]
+) -> None:
+    said = skoupa("check", "-f", file(BROKEN), "--offline", "-o", "json")
+    first, second = document(said, code=2)
+    assert [problem["path"] for problem in first["problems"]] == [
+        "spec.schedule",
+        "spec.conditions.all[0].key",
+    ]
+    assert first["problems"][0]["instead"] == 'write "*/5 * * * *"'
+    assert "time_since" in first["problems"][1]["instead"]
+    assert [problem["path"] for problem in second["problems"]] == ["spec.conditions[0].expression"]
+    assert "there is no variable objct" in second["problems"][0]["what"]
+    assert "2 of 2 policies would not run" in said.err
+    shown = skoupa("check", "-f", file(BROKEN), "--offline")
+    assert (shown.code, shown.out.count("invalid: it would not run")) == (2, 2)
+
+
+def test_missing_permissions_are_shown_and_change_no_exit_code(
+    skoupa: Shell, file: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may = granting(Rule(verbs=("list",), resources=("persistentvolumeclaims",), namespaces=("foo",)))
+    in_a_cluster(monkeypatch, user="bob", prepare=may)
+    said = skoupa("check", "-f", file(PVCS))
+    assert said.code == 0
+    assert re.search(r"persistentvolumeclaims +foo +yes +no", said.out)
+    assert "you may not list and delete 1 of 1 kinds" in said.err
+    (policy,) = document(skoupa("check", "-f", file(PVCS), "-o", "json"))
+    kind = policy["kinds"][0]
+    assert (kind["kind"], kind["namespace"], kind["mayList"], kind["mayDelete"]) == (
+        "PersistentVolumeClaim",
+        "foo",
+        True,
+        False,
+    )
+
+
+def test_what_a_policy_will_ask_for_is_told(skoupa: Shell, file: Callable[[str], str]) -> None:
+    (policy,) = document(skoupa("check", "-f", file(CEL), "--offline", "-o", "json"))
+    assert policy["valid"]
+    assert any("List" in ask for ask in policy["asks"])
+    assert policy["kinds"] is None
+
+
+def test_in_a_folder_other_objects_are_passed_over_and_told_and_in_a_file_they_are_a_mistake(
+    skoupa: Shell, file: Callable[..., str], tmp_path: Path
+) -> None:
+    other = file("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "other.yaml")
+    file(CEL)
+    said = skoupa("check", "-f", str(tmp_path), "--offline")
+    assert said.code == 0
+    assert "1 ConfigMap" in said.err
+    assert skoupa("check", "-f", other, "--offline").code == 2
+
+
+def test_the_rule_form_of_the_proposal_is_refused_with_what_makes_policies_of_it(skoupa: Shell) -> None:
+    said = skoupa("check", "-f", str(SEED / "rules.yaml"), "--offline")
+    assert said.code == 2
+    assert "`skoupa convert`" in said.out
+    assert skoupa("check", "-f", str(SEED / "policy.yaml"), "--offline").code == 0
+
+
+def test_without_a_kubeconfig_it_says_how_to_go_without(skoupa: Shell, file: Callable[[str], str]) -> None:
+    said = skoupa("check", "-f", file(PVCS))
+    assert said.code == 2
+    assert "--offline" in said.sentence
+
+
+def test_a_schedule_that_comes_too_soon_for_the_settings_is_a_problem(
+    skoupa: Shell, file: Callable[..., str]
+) -> None:
+    often = file(CEL.replace("@daily", "*/5 * * * *"))
+    config = file("policies: {minimumInterval: 1h}\n", "config.yaml")
+    assert skoupa("check", "-f", often, "--offline").code == 0
+    said = skoupa("check", "-f", often, "--offline", "--config", config)
+    assert said.code == 2
+    assert "policies run at most every 1h" in said.out
+
+
+def test_offline_and_files_exclude_each_other_and_empty_input_is_a_mistake(
+    skoupa: Shell, file: Callable[..., str]
+) -> None:
+    path = file(PVCS)
+    assert "--from" in skoupa("check", "-f", path, "--offline", "--from", path).sentence
+    assert "no policies" in skoupa("check", "-f", file("\n", "empty.yaml"), "--offline").sentence
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(path for path in EXAMPLES.glob("*.yaml") if path.name not in {"objects.yaml", "skoupa-test.yaml"}),
+    ids=lambda path: path.stem,
+)
+def test_every_example_is_valid_and_nothing_about_it_needs_caution(skoupa: Shell, path: Path) -> None:
+    objects = str(EXAMPLES / "objects.yaml")
+    (policy,) = document(skoupa("check", "-f", str(path), "--from", objects, "-o", "json"))
+    assert policy["valid"]
+    assert policy["cautions"] == []
+    assert policy["kinds"]
+    assert len(policy["schedule"]["nextRuns"]) == 5
+
+
+def test_json_and_yaml_say_the_same(skoupa: Shell, file: Callable[[str], str]) -> None:
+    path = file(CEL)
+    as_json = json.loads(skoupa("check", "-f", path, "--offline", "-o", "json").out)
+    as_yaml = yaml.safe_load(skoupa("check", "-f", path, "--offline", "-o", "yaml").out)
+    assert as_yaml["policies"][0]["name"] == as_json["policies"][0]["name"] == "cel"
+
+
+def test_every_field_of_the_output_is_in_the_docs() -> None:
+    page = (DOCS / "policies.md").read_text(encoding="utf-8")
+    shapes = (
+        findings.CheckDocument,
+        findings.ToldPolicy,
+        findings.ToldSchedule,
+        findings.ToldKind,
+        findings.ToldProblem,
+    )
+    for shape in shapes:
+        for field in msgspec.structs.fields(shape):
+            assert f"`{field.encode_name}`" in page, field.encode_name

@@ -1,0 +1,250 @@
+"""`skoupa test`: Kyverno's test files as they are, and our shorter form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+
+from tests.unit.cli.saying import Said, Shell
+
+pytestmark = pytest.mark.unit
+
+EXAMPLES = Path(__file__).parents[4] / "examples" / "policies"
+
+CLEANUP: dict[str, Any] = {
+    "apiVersion": "kyverno.io/v2",
+    "kind": "ClusterCleanupPolicy",
+    "metadata": {"name": "old"},
+    "spec": {
+        "schedule": "@daily",
+        "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
+        "conditions": {"all": [{"key": "{{ target.spec.nodeName }}", "operator": "Equals", "value": "one"}]},
+    },
+}
+DELETING: dict[str, Any] = {
+    "apiVersion": "policies.kyverno.io/v1",
+    "kind": "DeletingPolicy",
+    "metadata": {"name": "cel"},
+    "spec": {
+        "schedule": "@daily",
+        "matchConstraints": {
+            "resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]
+        },
+        "variables": [{"name": "maps", "expression": "resource.List('v1', 'configmaps', 'shop').items"}],
+        "conditions": [
+            {"name": "map", "expression": "variables.maps.exists(m, m.metadata.name == object.metadata.name)"}
+        ],
+    },
+}
+
+
+def pod(name: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}, "spec": spec}
+
+
+OBJECTS = [
+    pod("a", nodeName="one"),
+    pod("b", nodeName="two"),
+    pod("c"),
+    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b", "namespace": "shop"}},
+]
+
+
+class Folder:
+    def __init__(self, path: Path, skoupa: Shell) -> None:
+        self.path = path
+        self._skoupa = skoupa
+        self.write("policies.yaml", CLEANUP, DELETING)
+        self.write("objects.yaml", *OBJECTS)
+
+    def write(self, name: str, *documents: Any) -> None:
+        (self.path / name).write_text(yaml.safe_dump_all(documents), encoding="utf-8")
+
+    def own(self, **fields: Any) -> None:
+        written = {"policies": ["policies.yaml"], "resources": ["objects.yaml"], **fields}
+        self.write("skoupa-test.yaml", written)
+
+    def kyverno(self, *results: dict[str, Any], **fields: Any) -> None:
+        self.write(
+            "kyverno-test.yaml",
+            {
+                "apiVersion": "cli.kyverno.io/v1alpha1",
+                "kind": "Test",
+                "metadata": {"name": "deleting"},
+                "policies": ["policies.yaml"],
+                "resources": ["objects.yaml"],
+                "results": list(results),
+                **fields,
+            },
+        )
+
+    def __call__(self, *options: str) -> Said:
+        return self._skoupa("test", str(self.path), *options)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, skoupa: Shell) -> Folder:
+    return Folder(tmp_path, skoupa)
+
+
+def result(policy: str, expected: str, *resources: str, **fields: Any) -> dict[str, Any]:
+    return {"policy": policy, "kind": "Pod", "resources": list(resources), "result": expected, **fields}
+
+
+def test_a_test_of_kyvernos_is_read_as_it_is(folder: Folder) -> None:
+    folder.kyverno(
+        result("cel", "pass", "b", isDeletingPolicy=True),
+        result("cel", "fail", "shop/a", "c", isDeletingPolicy=True),
+        result("old", "pass", "a"),
+        result("old", "fail", "b"),
+        result("old", "error", "c"),
+    )
+    said = folder()
+    assert said.code == 0, said.out + said.err
+    assert said.out.endswith("\n6 tests, 0 failed.\n")
+    assert "ok      deleting: cel: Pod/b goes" in said.out
+
+
+def test_a_result_that_differs_is_told_with_the_reason_and_the_exit_code_is_1(folder: Folder) -> None:
+    folder.kyverno(result("old", "pass", "b", "c"), result("old", "fail", "nobody"))
+    said = folder()
+    assert said.code == 1
+    assert "FAILED  deleting: old: Pod/b goes, but it stays" in said.out
+    assert "Pod/c goes, but it is unclear: " in said.out
+    assert "nodeName is not there" in said.out
+    assert "Pod/nobody stays, but there is no such object in the test" in said.out
+
+
+def test_results_of_other_policies_and_values_are_passed_over_and_told(folder: Folder) -> None:
+    folder.kyverno(
+        result("old", "pass", "a"), result("labels", "pass", "a", rule="check"), variables="values.yaml"
+    )
+    said = folder()
+    assert said.code == 0
+    assert "1 results are about policies that delete nothing" in said.err
+    assert "values.yaml are not read" in said.err
+
+
+def test_in_our_form_everything_stays_that_is_not_named(folder: Folder) -> None:
+    folder.own(expect={"old": {"goes": ["Pod/shop/a"], "unclear": ["Pod/c"]}, "cel": {"goes": ["Pod/b"]}})
+    said = folder()
+    assert said.code == 0, said.out
+    assert said.out.count("everything else stays") == 2
+    folder.own(expect={"old": {"goes": []}})
+    said = folder()
+    assert said.code == 1
+    assert "Pod/shop/a stays, but it goes" in said.out
+
+
+def test_ages_are_those_at_the_time_of_the_test(folder: Folder) -> None:
+    age = "{{ time_since('', '{{ target.metadata.creationTimestamp }}', '') }}"
+    policy = {**CLEANUP, "spec": {**CLEANUP["spec"], "conditions": {}}}
+    policy["spec"]["conditions"] = {"all": [{"key": age, "operator": "GreaterThan", "value": "1h"}]}
+    folder.write("policies.yaml", policy)
+    old = pod("old")
+    old["metadata"]["creationTimestamp"] = "2026-05-01T10:00:00Z"
+    folder.write("objects.yaml", old)
+    folder.own(now="2026-05-01T10:30:00Z", expect={"old": {}})
+    assert folder().code == 0
+    folder.own(now="2026-05-01T11:30:00Z", expect={"old": {"goes": ["Pod/shop/old"]}})
+    assert folder().code == 0
+
+
+def test_what_an_exception_exempts_stays(folder: Folder) -> None:
+    exception = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "PolicyException",
+        "metadata": {"name": "not-b", "namespace": "shop"},
+        "spec": {
+            "policyRefs": [{"name": "cel", "kind": "DeletingPolicy"}],
+            "matchConditions": [{"name": "b", "expression": "object.metadata.name == 'b'"}],
+        },
+    }
+    folder.write("exception.yaml", exception)
+    folder.own(exceptions=["exception.yaml"], expect={"cel": {}})
+    assert folder().code == 0
+
+
+def test_junit_has_a_case_for_each_expectation(folder: Folder) -> None:
+    folder.own(name="shop", expect={"old": {"goes": ["Pod/b"], "unclear": ["Pod/c"]}})
+    said = folder("--junit", str(folder.path / "results.xml"))
+    assert said.code == 1
+    root = ET.parse(folder.path / "results.xml").getroot()
+    assert (root.get("tests"), root.get("failures")) == ("3", "2")
+    cases = {case.get("name"): case.find("failure") for case in root.iter("testcase")}
+    assert cases["Pod/c is unclear"] is None
+    failure = cases["Pod/b goes"]
+    assert failure is not None
+    assert failure.get("message") == "it stays"
+
+
+BAD = [
+    ({"expect": {"nobody": {}}}, "there is no policy nobody"),
+    ({"expect": {"old": {"gos": []}}}, "is no test"),
+    ({"expect": {"old": {"goes": ["a"]}}}, "write Kind/name"),
+    ({"expect": {"old": {}}, "policies": ["https://example.org/a.yaml"]}, "is not read"),
+    ({"expect": {"old": {}}, "now": "yesterday"}, "now: "),
+    ({"expect": {"old": {}}, "policies": ["none.yaml"]}, "can't be read"),
+]
+
+
+@pytest.mark.parametrize(("fields", "words"), BAD)
+def test_a_test_that_cannot_be_carried_out_says_why_and_is_exit_code_2(
+    folder: Folder, fields: dict[str, Any], words: str
+) -> None:
+    folder.own(**fields)
+    said = folder()
+    assert said.code == 2, said.out
+    assert words in said.sentence
+
+
+def test_a_policy_that_would_not_run_is_exit_code_2(folder: Folder) -> None:
+    folder.write("policies.yaml", {**CLEANUP, "spec": {**CLEANUP["spec"], "schedule": "never"}})
+    folder.own(expect={"old": {}})
+    said = folder()
+    assert said.code == 2
+    assert "policy old would not run" in said.sentence
+
+
+def test_cel_that_does_not_compile_is_exit_code_2(folder: Folder) -> None:
+    spec: dict[str, Any] = {**DELETING["spec"], "conditions": [{"name": "a", "expression": "objct == 1"}]}
+    folder.write("policies.yaml", {**DELETING, "spec": spec})
+    folder.own(expect={"cel": {}})
+    said = folder()
+    assert said.code == 2
+    assert "there is no variable objct" in said.sentence
+
+
+def test_services_outside_are_not_called_unless_that_is_allowed_and_then_only_allowed_hosts(
+    folder: Folder,
+) -> None:
+    call = {"service": {"url": "https://prices.example.org/"}}
+    spec = {
+        **CLEANUP["spec"],
+        "context": [{"name": "prices", "apiCall": call}],
+        "conditions": {"all": [{"key": "{{ prices }}", "operator": "Equals", "value": 1}]},
+    }
+    folder.write("policies.yaml", {**CLEANUP, "spec": spec})
+    folder.own(expect={"old": {"goes": ["Pod/a"]}})
+    refused = folder()
+    assert refused.code == 1
+    assert "--allow-calls" in refused.out
+    allowed = folder("--allow-calls")
+    assert allowed.code == 1
+    assert "--allow-calls" not in allowed.out
+    assert "allowedHosts" in allowed.out
+
+
+def test_a_folder_without_tests_is_a_mistake(folder: Folder, skoupa: Shell) -> None:
+    assert folder().code == 2
+    assert "is not there" in skoupa("test", str(folder.path / "none")).sentence
+
+
+def test_the_examples_do_what_their_first_lines_say(skoupa: Shell) -> None:
+    said = skoupa("test", str(EXAMPLES))
+    assert said.code == 0, said.out
+    assert said.out.endswith(", 0 failed.\n")

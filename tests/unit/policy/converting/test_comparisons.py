@@ -1,0 +1,207 @@
+"""Conditions in CEL hold where the original's hold; where they differ, the object stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skoupa.policy.operators import OPERATORS
+from tests.unit.policy.converting.asking_both import Asked, form_of
+from tests.unit.policy.world import cleanup, kind
+
+pytestmark = pytest.mark.unit
+
+POD = kind("Pod")
+AGE = "{{ time_since('', '{{ target.metadata.creationTimestamp }}', '') }}"
+OLD = "{{ time_diff('{{target.metadata.creationTimestamp}}','{{ time_now_utc() }}') }}"
+
+
+def conditions(*every: dict[str, Any], some: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
+    found = {name: list(many) for name, many in (("all", every), ("any", some)) if many}
+    return cleanup({"kinds": ["Pod"]}, conditions=found)
+
+
+def one(key: str, operator: str, value: Any) -> dict[str, Any]:
+    return {"key": key, "operator": operator, "value": value}
+
+
+def pod(**fields: Any) -> dict[str, Any]:
+    metadata = {"name": "web", "namespace": "shop", "creationTimestamp": "2026-01-31T10:00:00Z"}
+    return {"metadata": {**metadata, **fields.pop("metadata", {})}, **fields}
+
+
+def expression_of(policy: dict[str, Any]) -> list[str]:
+    made = form_of(policy)
+    assert made.changed, made.remarks
+    assert made.body is not None
+    return [each["expression"] for each in made.body["spec"]["conditions"]]
+
+
+def both(policy: dict[str, Any], body: dict[str, Any]) -> tuple[bool, bool]:
+    made = form_of(policy)
+    assert made.changed, made.remarks
+    assert made.body is not None
+    namespaces: dict[str, dict[str, str]] = {"shop": {}}
+    return Asked(policy).claims(POD, body, namespaces), Asked(made.body).claims(POD, body, namespaces)
+
+
+SAID = [
+    (one("{{ target.status.phase }}", "Equals", "Failed"), 'object.status.phase == "Failed"'),
+    (
+        one("{{ target.metadata.ownerReferences[] || `[]` }}", "Equals", []),
+        "object.metadata.?ownerReferences.orValue([]) == []",
+    ),
+    (
+        one(AGE, "GreaterThan", "24h"),
+        'time.now() - timestamp(string(object.metadata.creationTimestamp)) > duration("24h")',
+    ),
+    (
+        one("{{ target.metadata.labels.\"app.kubernetes.io/name\" || '' }}", "Equals", "web"),
+        'object.metadata.?labels[?"app.kubernetes.io/name"].orValue("") == "web"',
+    ),
+    (one("{{ target.spec.replicas }}", "LessThan", 2), "object.spec.replicas < 2"),
+    (one("{{ request.namespace }}", "Equals", "pr-*"), 'object.metadata.namespace.startsWith("pr-")'),
+    (one("{{ length(target.spec.containers) }}", "GreaterThan", 1), "size(object.spec.containers) > 1"),
+    (
+        one("{{ starts_with(target.metadata.name, 'pr-') }}", "equals", True),
+        'object.metadata.name.startsWith("pr-") == true',
+    ),
+]
+
+
+@pytest.mark.parametrize(("condition", "cel"), SAID)
+def test_what_people_write_becomes_what_people_would_write(condition: dict[str, Any], cel: str) -> None:
+    assert expression_of(conditions(condition)) == [cel]
+
+
+UNSAID = [
+    (one("{{ target.spec.containers[?image=='a'] }}", "Equals", []), "a filter"),
+    (one("{{ pods }}", "Equals", []), "its key looks at pods"),
+    (one("{{ images.containers.web.tag }}", "Equals", "latest"), "its key looks at images"),
+    (one("{{ target.a }}-{{ target.b }}", "Equals", "x"), "variables within variables, or several"),
+    (one("{{ target.a }}", "Equals", "{{ target.b }}"), "its value has variables"),
+    (one("{{ semver_compare(target.a, '>1.0.0') }}", "Equals", True), "semver_compare"),
+    (one("{{ target.a }}", "Equals", "100Mi"), "write it without quotes"),
+    (one("{{ target.a }}", "GreaterThan", "500m"), "may be a duration or a quantity"),
+    (one("{{ target.a }}", "AnyIn", "1-10"), "write a list"),
+    (one("{{ target.a }}", "GreaterThan", "1.2.3"), "a number or a version"),
+    (one(AGE, "GreaterThan", "1d"), "the units are h, m and s"),
+    (one("{{ time_since('', target.metadata.annotations.x, '') }}", "GreaterThan", "1h"), "is a time"),
+    (one("{{ target.a || target.b }}", "Equals", "x"), "the default of its key is no literal"),
+]
+
+
+@pytest.mark.parametrize(("condition", "reason"), UNSAID)
+def test_what_cannot_be_said_leaves_the_policy_as_it_was_and_says_why(
+    condition: dict[str, Any], reason: str
+) -> None:
+    policy = conditions(one("{{ target.status.phase }}", "Equals", "Failed"), condition)
+    if "pods" in str(condition["key"]):
+        call = {"urlPath": "/api/v1/pods"}
+        policy["spec"]["context"] = [{"name": "pods", "apiCall": call}]
+    made = form_of(policy)
+    assert not made.changed
+    assert made.body == policy
+    assert reason in made.remarks[0]
+    assert "conditions.all[1]" in made.remarks[0]
+
+
+def test_a_context_that_no_condition_looks_at_is_left_out_and_told() -> None:
+    policy = conditions(one("{{ target.status.phase }}", "Equals", "Failed"))
+    policy["spec"]["context"] = [{"name": "pods", "apiCall": {"urlPath": "/api/v1/pods"}}]
+    made = form_of(policy)
+    assert made.changed
+    assert any("the context pods" in remark for remark in made.remarks)
+
+
+@pytest.mark.parametrize("age", [AGE, OLD])
+@pytest.mark.parametrize(
+    ("created", "goes"), [("2026-01-31T10:59:59Z", True), ("2026-01-31T11:00:00Z", False)]
+)
+def test_an_age_is_counted_to_the_second(age: str, created: str, goes: bool) -> None:  # noqa: FBT001 - a parameter
+    policy = conditions(one(age, "GreaterThan", "1h"))
+    assert both(policy, pod(metadata={"creationTimestamp": created})) == (goes, goes)
+
+
+def test_the_first_of_any_that_holds_decides_and_a_failure_before_it_lets_the_object_stay() -> None:
+    holds = one("{{ target.metadata.name }}", "Equals", "web")
+    fails = one("{{ target.spec.nothing }}", "Equals", "x")
+    assert both(conditions(some=(holds, fails)), pod()) == (True, True)
+    assert both(conditions(some=(fails, holds)), pod()) == (False, False)
+
+
+@pytest.mark.parametrize(("operator", "value"), [("AnyIn", "*"), ("AllNotIn", []), ("Equals", "*")])
+def test_what_holds_for_every_value_does_not_hold_for_none(operator: str, value: Any) -> None:
+    policy = conditions(one("{{ target.metadata.labels.x }}", operator, value))
+    assert both(policy, pod()) == (False, False)
+    assert both(policy, pod(metadata={"labels": {"x": "a"}})) == (True, True)
+
+
+TEXTS = ["", "a", "b*", "5", "5s", "100Mi", "*"]
+VALUES: list[Any] = [*TEXTS, 0, 5, 5.5, True, None, [], ["a"], ["*", "5"], [5], {}, {"a": 1}]
+KEYS = [
+    "{{ target.spec.x }}",
+    "{{ target.spec.x || '' }}",
+    "{{ target.spec.x || 'a' }}",
+    "{{ target.spec.x || `[]` }}",
+    "{{ target.spec.x || `5` }}",
+    "{{ target.spec.containers[] || `[]` }}",
+    "{{ target.metadata.labels.x }}",
+    "{{ target.metadata.labels.x || 'a' }}",
+    "{{ target.metadata.annotations.x || '' }}",
+    "{{ target.metadata.name }}",
+    "{{ length(target.spec.x) }}",
+    "{{ length(target.spec.x || `[]`) }}",
+    "{{ starts_with(target.spec.x, 'a') }}",
+    AGE,
+]
+BODIES = [
+    pod(),
+    *(pod(spec={"x": value}) for value in VALUES),
+    *(pod(spec={"containers": value}) for value in ([], [{"a": 1}], [1, "a"], None, "a", {"a": 1})),
+    # The server takes no wildcards in labels.
+    *(pod(metadata={"labels": {"x": text}}) for text in TEXTS if "*" not in text),
+    *(pod(metadata={"annotations": {"x": text}}) for text in TEXTS),
+]
+AROUND: dict[str, dict[str, str]] = {"shop": {}}
+
+
+def never_more(policy: dict[str, Any], bodies: list[dict[str, Any]]) -> int:
+    """How often both claim; where only the converted policy does, it is wrong."""
+    made = form_of(policy)
+    if not made.changed:
+        assert made.body == policy
+        return 0
+    assert made.body is not None
+    before, after = Asked(policy), Asked(made.body)
+    agreed = 0
+    for body in bodies:
+        if after.claims(POD, body, AROUND):
+            assert before.claims(POD, body, AROUND), (made.body["spec"], body)
+            agreed += 1
+    return agreed
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_no_condition_claims_more_when_it_is_converted(key: str) -> None:
+    """Every operator with every value, on every object."""
+    agreed = sum(
+        never_more(conditions(one(key, operator, value)), BODIES)
+        for operator in OPERATORS
+        for value in VALUES
+    )
+    assert agreed > 0, "nothing was compared"
+
+
+_comparisons = st.builds(one, st.sampled_from(KEYS), st.sampled_from(OPERATORS), st.sampled_from(VALUES))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(_comparisons, max_size=1), st.lists(_comparisons, max_size=3))
+def test_conditions_together_claim_no_more_when_they_are_converted(
+    every: list[dict[str, Any]], some: list[dict[str, Any]]
+) -> None:
+    never_more(conditions(*every, some=tuple(some)), BODIES)
