@@ -63,7 +63,8 @@ def sweeper_of(
         report=report,
         rate=RateCeiling(client.clock, per_second=rate if math.isfinite(rate) else None),
         stuck_after=float(seconds(settings.stuck_after)),
-        workers=settings.rate.in_flight,
+        # Some wait for their intent to be on disk; how many deletes are out at once is not decided here.
+        workers=settings.rate.in_flight * (2 if record.kept else 1),
         observing=settings.mode != "enforce",
         standing_by=standing_by,
         on_deleted=on_deleted,
