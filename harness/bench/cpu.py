@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
 import sys
 
+from harness.bench import installed
+
 
 def python_cpu(*arguments: str, rounds: int) -> float:
     """Seconds of `python ARGUMENTS`, the best of several rounds."""
-    # Everybody's second call: with its bytecode on disk, as it is after any installation.
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 
     def once() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
-            [sys.executable, *arguments], check=False, capture_output=True, text=True, env=environment
+            [sys.executable, *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=installed.environment(),
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if done.returncode:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shlex
 import signal
@@ -16,6 +15,7 @@ from typing import Final
 import aiohttp
 import msgspec
 
+from harness.bench import installed
 from harness.controlplane import Access
 
 READY_SECONDS = 180.0
@@ -107,7 +107,7 @@ class Running:
 
 @asynccontextmanager
 async def running(subject: Subject, access: Access, *, port: int, log: Path) -> AsyncIterator[Running]:
-    environment = {**os.environ, "KUBECONFIG": str(access.kubeconfig)}
+    environment = installed.environment(KUBECONFIG=str(access.kubeconfig))
     with log.open("ab") as out:
         process = await asyncio.create_subprocess_exec(
             *shlex.split(subject.command.format(port=port)), env=environment, stdout=out, stderr=out

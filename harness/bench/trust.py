@@ -6,7 +6,6 @@ As `figures`, one function each.
 from __future__ import annotations
 
 import asyncio
-import os
 import statistics
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
-from harness.bench import past
+from harness.bench import installed, past
 from harness.bench.course import Course, Figure
 from harness.bench.cpu import python_cpu
 from harness.bench.rates import bare, best_in_flight, chosen, raw_rate, subject_rate, until_left
@@ -185,7 +184,7 @@ async def _brought_back(course: Course, objects: int) -> AsyncIterator[tuple[str
 
 async def _restore(course: Course, namespace: str, place: str) -> float:
     command = [sys.executable, "-m", "skoupa", "restore", "configmaps", "-n", namespace, "--since", "1d"]
-    environment = {**os.environ, "KUBECONFIG": str(course.arena.access.kubeconfig)}
+    environment = installed.environment(KUBECONFIG=str(course.arena.access.kubeconfig))
     command += ["--yes", "--limit", "0", "--ledger", place]
     with course.log.open("ab") as log:
         started = time.monotonic()

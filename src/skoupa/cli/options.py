@@ -28,7 +28,7 @@ Namespace = Annotated[
 AllNamespaces = Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")]
 Kinds = Annotated[
     list[str] | None,
-    typer.Argument(metavar="KIND", help="Kinds (pods, deploy, widgets.shop.example); none: all."),
+    typer.Argument(metavar="KIND...", help="Kinds (pods, deploy, widgets.shop.example); none: all."),
 ]
 
 
@@ -39,7 +39,7 @@ def each_kind(given: list[str] | None) -> tuple[str, ...]:
 
 Objects = Annotated[
     list[str],
-    typer.Argument(metavar="KIND/NAME", help="Objects: pod/web, or with their namespace pod/shop/web."),
+    typer.Argument(metavar="KIND/NAME...", help="Objects: pod/web, or with their namespace pod/shop/web."),
 ]
 Config = Annotated[
     str | None, typer.Option(metavar="FILE", help="The controller's settings: protect, compat and the like.")

@@ -51,3 +51,13 @@ def test_help_needs_neither_msgspec_nor_anything_of_the_rooms_below() -> None:
     assert "pydantic" not in loaded
     for room in ("kube", "controller", "expr", "settings", "errors", "sim"):
         assert f"'skoupa.{room}" not in loaded
+
+
+def test_a_command_that_runs_needs_no_pydantic_which_would_be_a_third_of_its_cpu_and_memory() -> None:
+    code = "import sys; sys.argv[1:] = ['history', '--ledger', '/nowhere/ledger.db', '-n', 'shop']\n"
+    code += "import skoupa.__main__ as m\ntry: m.main()\nexcept SystemExit as e: print(e.code)\n"
+    code += "print([name for name in sys.modules if name.startswith(('typer.', 'pydantic'))])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "there is no ledger /nowhere/ledger.db" in said.stderr
+    assert "'typer.main'" in said.stdout
+    assert "pydantic" not in said.stdout

@@ -33,7 +33,7 @@ Examples:
 def pause(
     scope: Annotated[
         list[str] | None,
-        typer.Argument(metavar="all|ns/X|policy/X|kind/X|mechanism/X", help="What stands still [all]."),
+        typer.Argument(metavar="all|ns/X|policy/X|kind/X|mechanism/X ...", help="What stands still [all]."),
     ] = None,
     *,
     reason: Annotated[str | None, typer.Option(help="Why, for who wonders that nothing goes.")] = None,
@@ -92,7 +92,7 @@ def brakes(
 @brakes_app.command()
 def release(
     names: Annotated[
-        list[str], typer.Argument(metavar="NAME", help="Brakes, as `skoupa brakes` names them.")
+        list[str], typer.Argument(metavar="NAME...", help="Brakes, as `skoupa brakes` names them.")
     ],
     *,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; needed without a terminal.")] = False,

@@ -92,7 +92,8 @@ def convert(
 
 def try_out(
     folders: Annotated[
-        list[str], typer.Argument(metavar="DIR", help="Folders with skoupa-test.yaml or kyverno-test.yaml.")
+        list[str],
+        typer.Argument(metavar="DIR...", help="Folders with skoupa-test.yaml or kyverno-test.yaml."),
     ],
     *,
     junit: Annotated[

@@ -73,7 +73,9 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; needed witho
 def history(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="KIND|KIND/NAME|show ID", help="Kinds, objects, or one decision in full."),
+        typer.Argument(
+            metavar="KIND...|KIND/NAME...|show ID", help="Kinds, objects, or one decision in full."
+        ),
     ] = None,
     *,
     namespace: Namespace = None,
@@ -125,7 +127,7 @@ def restore(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ID|KIND|KIND/NAME",
+            metavar="ID...|KIND...|KIND/NAME...",
             help="Decisions as history shows them, kinds or objects.",
         ),
     ] = None,
@@ -202,7 +204,7 @@ def trash(
     action: Annotated[
         Literal["purge"], typer.Argument(metavar="purge", help="Erase what is kept, for good.")
     ],
-    ids: Annotated[list[str], typer.Argument(metavar="ID", help="Decisions as history shows them.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Decisions as history shows them.")],
     *,
     yes: Yes = False,
     ledger: LedgerPlace = None,
