@@ -15,7 +15,7 @@ from pathlib import Path
 
 import uvloop
 
-from harness.bench import figures, trust
+from harness.bench import figures, policies, trust
 from harness.bench.arena import Arena, arena
 from harness.bench.course import Course, Figure
 from harness.bench.subject import SKOUPA, Subject
@@ -33,11 +33,13 @@ FIGURES: dict[str, Callable[[Course], Awaitable[Result]]] = {
     "trash": trust.trash,
     "history": trust.history,
     "restore": trust.restore,
-    # The last one: what it makes stays there, and would be in the way of the others.
+    "policies-together": policies.together,
+    # The last ones: what they make stays there, and would be in the way of the others.
+    "policy-run": policies.one_run,
     "memory": figures.memory,
 }
 # What can be asked of a controller of which only the command is known.
-FOR_PEERS = ("punctuality", "backlog")
+FOR_PEERS = ("punctuality", "backlog", "policies-together", "policy-run")
 
 
 def main() -> int:

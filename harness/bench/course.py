@@ -38,9 +38,12 @@ class Course:
         self.log = log
         self._rounds = 0
 
-    def running(self, subject: Subject | None = None) -> AbstractAsyncContextManager[Running]:
-        """The subject, or the same one with other settings."""
-        return running(subject or self.subject, self.arena.access, port=_free_port(), log=self.log)
+    def running(
+        self, subject: Subject | None = None, *, kubeconfig: Path | None = None
+    ) -> AbstractAsyncContextManager[Running]:
+        """The subject, or the same one with other settings, or by another way to the server."""
+        way = kubeconfig or self.arena.access.kubeconfig
+        return running(subject or self.subject, way, port=_free_port(), log=self.log)
 
     async def namespace(self, what: str) -> str:
         self._rounds += 1

@@ -16,7 +16,6 @@ import aiohttp
 import msgspec
 
 from harness.bench import installed
-from harness.controlplane import Access
 
 READY_SECONDS = 180.0
 
@@ -63,6 +62,10 @@ class Running:
         self._own = own
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def rss_bytes(self) -> int:
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
         found = re.search(r"VmRSS:\s+(\d+) kB", status)
@@ -106,8 +109,8 @@ class Running:
 
 
 @asynccontextmanager
-async def running(subject: Subject, access: Access, *, port: int, log: Path) -> AsyncIterator[Running]:
-    environment = installed.environment(KUBECONFIG=str(access.kubeconfig))
+async def running(subject: Subject, kubeconfig: Path, *, port: int, log: Path) -> AsyncIterator[Running]:
+    environment = installed.environment(KUBECONFIG=str(kubeconfig))
     with log.open("ab") as out:
         process = await asyncio.create_subprocess_exec(
             *shlex.split(subject.command.format(port=port)), env=environment, stdout=out, stderr=out

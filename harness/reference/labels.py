@@ -50,12 +50,14 @@ HONOURED: Final = {
         "annotation",
         "user",
         "Notice that long before the object goes (`1h`), instead of the setting `ttl.noticeBefore`; "
-        "on a Namespace for all that is in it and says nothing else.",
+        "on a Namespace for all that is in it and says nothing else; on a policy for all that it would delete, instead of "
+        "`policies.noticeBefore`.",
     ),
     names.NOTIFY_ANNOTATION: Meaning(
         "annotation",
         "user",
-        "Name of the route of the settings (`notices.routes`) that is told of this object; on a Namespace of all in it.",
+        "Name of the route of the settings (`notices.routes`) that is told of this object; on a Namespace of all in it; "
+        "on a policy of what it is going to delete.",
     ),
     names.JANITOR_TTL_ANNOTATION: Meaning(
         "annotation", "user", "kube-janitor's; honoured only with `compat.janitor`."

@@ -13,7 +13,10 @@ from harness.reference.markdown import code, page, table
 from skoupa import errors
 from skoupa.cli.installing.install import plan
 from skoupa.install.kinds import DEFAULT_KINDS
+from skoupa.install.policies import policy_rights
 from skoupa.install.rights import own_namespace, rights
+from skoupa.install.roles import SWEEP_ROLE, SWEEP_VERBS
+from skoupa.kinds.brake import BRAKES
 from skoupa.model.reasons import REASONS
 from skoupa.report.metrics import METRICS
 from skoupa.report.reporter import EVENT_REASONS
@@ -56,7 +59,7 @@ _EXIT_MEANINGS: Final = {
     5: "refused by a guard",
     6: "unreachable or denied",
     7: "interrupted; run it again to go on",
-    10: "only with `--detailed-exitcode`: the plan has work",
+    10: "only with `--detailed-exitcode`: the plan has work; of `skoupa migrate`: something differs",
 }
 _RIGHTS: Final = """
 What `skoupa install` grants to the controller, and why; the roles are written from this table. On objects of others there is list,
@@ -117,8 +120,11 @@ def exit_codes_page() -> str:
 
 
 def rights_page() -> str:
-    installation = plan()
-    granted = rights(installation.interests, kinds=(), lease=installation.settings.lease.name)
+    installation = plan(mode="enforce")
+    granted = (
+        *rights(installation.interests, kinds=(), lease=installation.settings.lease.name),
+        *policy_rights(installation.settings),
+    )
     rows = [
         (
             code(right.role),
@@ -141,6 +147,7 @@ def rights_page() -> str:
         table(("role", "verbs", "kinds", "only named", "why"), rows),
         "The role `skoupa` counts in Skoupa's own namespace only, the others everywhere, or in the namespaces of a namespaced installation. "
         + everybody,
+        f"**People** who sweep by hand act with rights of their own: those on the objects, and, since Brakes are in no namespace and no Role grants them, the ClusterRole {code(SWEEP_ROLE)} ({', '.join(SWEEP_VERBS)} of {code(BRAKES.qualified)}). Without it a `skoupa sweep` holds everything. The installation binds nobody to it: `kubectl create clusterrolebinding {SWEEP_ROLE}-shop --clusterrole={SWEEP_ROLE} --group=team-shop`. A namespaced installation brings no ClusterRole; there an administrator makes one with the same rule.",
         source="skoupa.install.rights",
     )
 

@@ -11,6 +11,7 @@
     │       └── TooCostly                 it takes more steps, output or time than its limits allow
     ├── KindUnreadable              6  discovery of that group failed: whether the kind exists is not known
     ├── TimedOut                    3  no answer in time; safe to repeat
+    │   └── CutShort                   the lease ran out first: it says nothing about the server
     ├── Unreachable                 6  no connection, or a broken one
     │   └── Disconnected               the connection ended in the middle of an answer
     ├── BadReply                    6  an answer that no API server would give
@@ -109,6 +110,10 @@ class KindUnreadable(SkoupaError):
 
 class TimedOut(SkoupaError):
     exit_code = 3
+
+
+class CutShort(TimedOut):
+    pass
 
 
 class Unreachable(SkoupaError):

@@ -19,6 +19,7 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from skoupa.kube.transport import Request, Response, Stream, Transport
+from skoupa.ledger.trash.patience import Patience
 from tests.cluster.reaching import connected, eventually
 
 pytestmark = pytest.mark.cluster
@@ -50,6 +51,12 @@ class OldServer:
 
     async def close(self) -> None:
         await self._inner.close()
+
+
+async def test_who_waits_for_the_kinds_no_longer_than_a_while_is_told_the_same(through_proxy: Client) -> None:
+    """What may be taken back before it leaves is the same request: with a body the server would refuse it."""
+    patient = Patience(through_proxy, seconds=10)
+    assert await discover(patient.client) == await discover(through_proxy)
 
 
 async def test_two_requests_tell_all_kinds(through_proxy: Client, proxy: FaultProxy) -> None:

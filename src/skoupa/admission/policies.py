@@ -2,8 +2,9 @@
 
 A policy that only warns has failurePolicy Ignore: an error (a policy with Fail then refuses even where its binding only
 warns) must never block a write for the sake of a warning. One that denies has Fail: a guard that can't look is no open
-door. No policy looks at Skoupa's own kinds. What the server would fill in by itself is written out: it takes the match
-constraints as one value, and what differs from it in a default would be a conflict between kubectl and `--apply`.
+door. Only one that is about them looks at Skoupa's own kinds. What the server would fill in by itself is written out: it
+takes the match constraints as one value, and what differs from it in a default would be a conflict between kubectl and
+`--apply`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _OWN_GROUPS: Final = (names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POL
 
 
 class Writes(msgspec.Struct, frozen=True, kw_only=True):
-    """Which writes a policy looks at. `left_out` are kinds, by group, beside Skoupa's own.
+    """Which writes a policy looks at: to kinds of any group but Skoupa's own, or of the `groups` alone.
+
+    `left_out` are kinds, by group, that it does not look at besides.
 
     The server asks `condition` of every write that has the `label`, or of all where there is none.
     """
@@ -35,19 +38,20 @@ class Writes(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
     resources: tuple[str, ...]
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    groups: tuple[str, ...] = ()
 
     def constraints(self) -> Manifest:
         exists = {"matchExpressions": [{"key": self.label, "operator": "Exists"}]}
-        return {
+        constraints = {
             "matchPolicy": "Equivalent",
             "namespaceSelector": {},
             "objectSelector": exists if self.label else {},
-            "resourceRules": [_rule(("*",), self.resources)],
-            "excludeResourceRules": [
-                _rule(_OWN_GROUPS, self.resources),
-                *(_rule((group,), resources) for group, resources in self.left_out),
-            ],
+            "resourceRules": [_rule(self.groups or ("*",), self.resources)],
         }
+        excluded = [_rule((group,), resources) for group, resources in self.left_out]
+        if not self.groups:
+            excluded.insert(0, _rule(_OWN_GROUPS, self.resources))
+        return {**constraints, "excludeResourceRules": excluded} if excluded else constraints
 
 
 # Status writes too: through those the labels of Pods and Namespaces can be changed.

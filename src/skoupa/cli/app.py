@@ -10,6 +10,7 @@ from skoupa.cli.checking.declared import CHECK_HELP, check, convert, try_out
 from skoupa.cli.dispatch import dispatch
 from skoupa.cli.installing.declared import install, uninstall
 from skoupa.cli.looking.declared import PLAN_HELP, completion, explain, plan
+from skoupa.cli.migrating.declared import MIGRATE_HELP, migrate
 from skoupa.cli.options import AllNamespaces, Connecting, Context, Kubeconfig, Ledger, Namespace, each_kind
 from skoupa.cli.remembering.declared import history, restore, trash
 
@@ -17,7 +18,7 @@ app = typer.Typer(
     name="skoupa",
     help="One garbage collector for everything that a Kubernetes cluster leaves behind.",
     epilog="Exit codes: 0 done, 1 unexpected, 2 usage, 3 timed out, 4 leftovers, 5 refused by a guard, "
-    "6 unreachable or denied, 7 interrupted, 10 the plan has work (with --detailed-exitcode).",
+    "6 unreachable or denied, 7 interrupted, 10 there is work or a difference (with --detailed-exitcode).",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -57,6 +58,7 @@ app.add_typer(brakes_app, name="brakes")
 app.command(help=CHECK_HELP)(check)
 app.command()(convert)
 app.command("test")(try_out)
+app.command(help=MIGRATE_HELP)(migrate)
 app.command()(completion)
 app.command()(install)
 app.command()(uninstall)

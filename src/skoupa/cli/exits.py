@@ -11,5 +11,5 @@ LEFTOVERS: Final = 4
 REFUSED: Final = 5
 DENIED: Final = 6
 INTERRUPTED: Final = 7
-# Only with --detailed-exitcode: the plan has work.
+# Only with --detailed-exitcode: the plan has work, or `migrate` found differences.
 WORK: Final = 10

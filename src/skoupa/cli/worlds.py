@@ -5,14 +5,16 @@ Times are the server's: a laptop whose clock is off must not show another plan t
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from skoupa.cli.options import Connecting
+from skoupa.clock import SystemClock
 from skoupa.errors import UsageError
 from skoupa.judge.circumstances import SKEW_SECONDS
 from skoupa.kube.client import Client
@@ -26,10 +28,22 @@ async def _no_token() -> Secret:
     return Secret()
 
 
+class StandingClock(SystemClock):
+    """The time that it is does not pass; waiting does, for processes that expressions run in take their time."""
+
+    def __init__(self, moment: float) -> None:
+        super().__init__()
+        self._moment = moment
+
+    def now(self) -> float:
+        return self._moment
+
+
 class World(msgspec.Struct, frozen=True, kw_only=True):
     """`namespace` is the one to look at unless told otherwise; empty: all. `cluster` is the server's address.
 
     `as_user` is whom --as names, `token` what we show the server, if that is how we prove who we are. `given` are the uids that manifests brought; others are made up and not shown. None: all are the server's.
+    `brought` are the objects of manifests, as `named_in` tells them: a cluster in memory has some of its own besides.
     """
 
     client: Client
@@ -38,6 +52,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     as_user: str = ""
     skew: Callable[[], float] = lambda: 0.0
     given: frozenset[str] | None = None
+    brought: frozenset[tuple[str, str, str]] = frozenset()
     token: Callable[[], Awaitable[Secret]] = _no_token
 
     def now(self) -> float:
@@ -70,7 +85,6 @@ def in_cluster(work: Work[R], *, connecting: Connecting) -> R:
 
 def in_files(work: Work[R], *, sources: tuple[str, ...], now: float, namespace: str) -> R:
     # The cluster in memory is needed by nobody else here.
-    from skoupa.sim.clock import VirtualClock, run  # noqa: PLC0415
     from skoupa.sim.cluster import EmbeddedCluster  # noqa: PLC0415
     from skoupa.sim.content import manifests  # noqa: PLC0415
 
@@ -84,10 +98,25 @@ def in_files(work: Work[R], *, sources: tuple[str, ...], now: float, namespace: 
         raise UsageError(f"there are no objects in {', '.join(sources)}", advice="check --from")
     given = frozenset(str(manifest.body["metadata"].get("uid") or "") for manifest in found)
 
-    async def main(clock: VirtualClock) -> R:
+    brought = named_in(manifest.body for manifest in found)
+
+    async def main() -> R:
+        clock = StandingClock(now)
         # Not entered: its controllers do not run, so nothing in it changes while it is looked at.
         cluster = EmbeddedCluster(clock=clock)
         cluster.load(found)
-        return await work(World(client=Client(cluster, clock), namespace=namespace, given=given))
+        client = Client(cluster, clock)
+        return await work(World(client=client, namespace=namespace, given=given, brought=brought))
 
-    return run(main, start=now)
+    return asyncio.run(main())
+
+
+def named_in(bodies: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, str, str]]:
+    """Kind, namespace and name of objects; what names no namespace is in none, or in the default one."""
+    return frozenset(
+        (str(body.get("kind")), str(place), str(body["metadata"].get("name")))
+        for body in bodies
+        for place in (
+            (body["metadata"]["namespace"],) if body["metadata"].get("namespace") else ("", "default")
+        )
+    )

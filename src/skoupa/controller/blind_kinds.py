@@ -12,6 +12,7 @@ from typing import Final
 
 from skoupa.controller.ever_read import Place
 from skoupa.controller.knowledge import KEPT
+from skoupa.controller.watchable import NOT_READ_YET
 from skoupa.errors import ApiError, Forbidden, NotFound
 from skoupa.facts.feeds import Feed
 from skoupa.judge.cascade import Blind
@@ -35,7 +36,10 @@ def blind_kinds(
             continue
         health, kind = feed.health, feed.resource.qualified
         known = blind.get(kind)
-        if refused(feed) or health.synced_at is None or health.unreadable:
+        if known is None and health.synced_at is None and health.error is None and not health.unreadable:
+            # Its first list is under way; one that takes long fails, and then it is told.
+            blind[kind] = Blind(resource=feed.resource, why=NOT_READ_YET, behind=True)
+        elif refused(feed) or health.synced_at is None or health.unreadable:
             never = isinstance(health.error, Forbidden) and health.synced_at is None
             granted = not never or (known is not None and known.granted)
             blind[kind] = Blind(resource=feed.resource, why=why_blind(feed), granted=granted)

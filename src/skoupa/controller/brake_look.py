@@ -44,6 +44,7 @@ from skoupa.kube.objects import WHOLE
 from skoupa.model.verdicts import Hold
 
 _MASS: Final = re.compile("mass-labels-([0-9]+)")
+NO_RIGHT: Final = "no permission: list brakes.skoupa.dev"
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +95,7 @@ async def _look(client: Client, discovery: Discovery, state: State | None) -> Lo
         found = await everything(client, kind, WHOLE)
         lost = await _lost(client, state, found.items) if seen and state is not None else []
     except Forbidden:
-        return Look(pulled=Pulled(unknown="no permission: list brakes.skoupa.dev"), state=state)
+        return Look(pulled=Pulled(unknown=NO_RIGHT), state=state)
     except (ApiError, BadReply, TimedOut) as error:
         return Look(pulled=Pulled(unknown=_short(error)), state=state)
     if found.undecodable:

@@ -54,7 +54,7 @@ class Handles(Protocol):
 class BrakeUpkeep:
     """`acting` says that this process leads and enforces; `place` gives the words for a held object.
 
-    `missing` says that a scope names a kind that there is not.
+    `missing` says that a scope names a kind that there is not; `too_soon`, that what Brakes hold can't be told yet.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class BrakeUpkeep:
         acting: Callable[[], bool],
         place: Callable[[Any], str],
         missing: Callable[[Scope], str],
+        too_soon: Callable[[], bool],
     ) -> None:
         self._client = client
         self._clock: Clock = client.clock
@@ -82,6 +83,7 @@ class BrakeUpkeep:
         self._acting = acting
         self._place = place
         self._missing = missing
+        self._too_soon = too_soon
         self._tripped_by: dict[str, str] = {}
         self._was_active: dict[str, bool] = {}
         # What each held at the last look: when its time is over much of it is on its way at once.
@@ -211,6 +213,8 @@ class BrakeUpkeep:
 
     async def _let_go(self, kind: Resource, found: Found, brake: Brake) -> None:
         if await self._brakes.feed.definition_stands():
+            if self._too_soon():
+                return
             code = self._handles.code(brake.name)
             annotations = found["metadata"].get("annotations") or {}
             by = str(annotations.get(names.RELEASED_BY_ANNOTATION, ""))

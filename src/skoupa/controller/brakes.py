@@ -20,6 +20,7 @@ from skoupa.controller.brake_feed import BrakeFeed, Found, kind_in
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.rights import Rights
 from skoupa.judge.brakes import Pulled
+from skoupa.kinds.brake import Scope
 from skoupa.kinds.brake_effect import active, next_change
 from skoupa.kinds.brake_reading import Brake, read_brake
 from skoupa.kube.client import Client
@@ -137,6 +138,18 @@ class Brakes:
         self._compose(stops_what_waits=False)
         return self._trips.get(tripped.name, tripped), True
 
+    def lift(self, scope: Scope, but: Tripped | None = None) -> None:
+        """Nothing of that scope is stopped any more by what was pulled here and is no object, but for the same again."""
+        over = [
+            cause
+            for cause, one in self._trips.items()
+            if one.spec.scope == scope and (but is None or (cause, one.by) != (but.name, but.by))
+        ]
+        for cause in over:
+            del self._trips[cause]
+        if over:
+            self._compose()
+
     def open(self, group: asyncio.TaskGroup) -> None:
         """Following becomes a task of this group; whoever followed in an earlier one has ended with it."""
         self._group, self._following = group, None
@@ -217,7 +230,13 @@ class Brakes:
                 del self._trips[cause]
             else:
                 self._trips[cause] = msgspec.structs.replace(tripped, name=name)
-                standing[name] = Brake(name=name, scope=scope, reason=tripped.spec.reason or "")
+                until = tripped.spec.until
+                standing[name] = Brake(
+                    name=name,
+                    scope=scope,
+                    reason=tripped.spec.reason or "",
+                    until=until.timestamp() if until is not None else None,
+                )
             return
 
     def _turn(self, *, grow: bool = True) -> None:

@@ -7,8 +7,11 @@ The engine asks for the `gate` before each delete and lets `work` run beside; wh
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final
+
+import msgspec
 
 from skoupa.controller.backlog import Backlog
 from skoupa.controller.backlog_brakes import BacklogBrakes
@@ -38,6 +41,8 @@ from skoupa.sweep.memory import Memory
 from skoupa.sweep.reporting import Report
 from skoupa.sweep.tripping import Tripped, of_ceiling
 
+# A run that can't be done again within this time keeps no Brake from being released.
+CHOSEN_AGAIN_SECONDS: Final = 30.0
 NOT_COUNTED: Final = "the ledger can't be read: what went within the last hour is not counted, so the ceilings let more go than they say"
 
 
@@ -81,6 +86,7 @@ class Braking:
             weigh=self._weigh_as_known,
             accept=handles.accept,
             per_second=settings.rate.deletions_per_second,
+            editions=self._editions,
         )
         self.beside_kyverno = BesideKyverno(
             client,
@@ -97,6 +103,9 @@ class Braking:
         self._handles = handles
         # Who does not know what was granted before must not grant anything.
         self._remembered = False
+        self._remembered_at = -math.inf
+        # Whether runs that were interrupted are not done again yet.
+        self.runs_coming: Callable[[], bool] = lambda: False
         self._ledger_error: SkoupaError | None = None
         self.upkeep: BrakeUpkeep | None = None
 
@@ -115,6 +124,7 @@ class Braking:
             acting=lambda: self._remembered and self._acting(),
             place=self._place,
             missing=self._missing,
+            too_soon=self._too_soon,
         )
         return [self.brakes.feed.check(), self.upkeep.run(), self.beside_kyverno.follow()]
 
@@ -129,6 +139,7 @@ class Braking:
     def remember(self) -> None:
         """What the state says; it has to be read."""
         self._remembered = True
+        self._remembered_at = self._client.clock.monotonic()
         self._known.remember()
         self.releases.remember()
         self.beside_kyverno.remember()
@@ -176,7 +187,8 @@ class Braking:
 
     def trip(self, tripped: Tripped) -> str:
         """For whoever finds that something must not go on: holds at once, and makes the Brake. Returns its name."""
-        pulled, news = self.brakes.trip(tripped)
+        supposed = self._settings.mode != "enforce"
+        pulled, news = self.brakes.trip(msgspec.structs.replace(tripped, supposed=supposed))
         if news:
             self._report.tripped(pulled, at=self._client.clock.now())
         return pulled.name
@@ -212,6 +224,15 @@ class Braking:
         else:
             return weights[row.uid].total
         raise first
+
+    def _editions(self) -> dict[str, str]:
+        now = self._client.clock.now()
+        return {run.rule: run.edition for ruling in self._knowledge.rulings for run in ruling.runs(now)}
+
+    def _too_soon(self) -> bool:
+        """Whether nobody can tell yet what Brakes hold: what was chosen before a restart has to be chosen again."""
+        recent = self._client.clock.monotonic() < self._remembered_at + CHOSEN_AGAIN_SECONDS
+        return recent and self.runs_coming()
 
     def _missing(self, scope: Scope) -> str:
         known = self._knowledge

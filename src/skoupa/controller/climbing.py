@@ -2,7 +2,8 @@
 
 One `Climber` is one round of reading. Before something goes, all kept objects near it are climbed from anew, since somebody
 may have given an owner to their owners, which no feed sees. Those who ask while a round is under way share the next one:
-nobody gets a round that began before he asked, so nothing in it is older than the question.
+nobody gets a round that began before he asked, so nothing in it is older than the question. A kind that does not answer is
+not waited for long, and what hangs on it is not known.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from skoupa.controller.served import Served, named
 from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
 from skoupa.facts.rows import Owner, Row, Uid, owners_of, pack_uid
 from skoupa.judge.cascade import Ancestry
-from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import METADATA, Metadata, Partial
 from skoupa.kube.resources import Resource
+from skoupa.ledger.trash.patience import Patience
 from skoupa.sweep.sharing import SharedReading
 
 _Place = tuple[Resource, str]
@@ -31,8 +32,9 @@ _SINGLE_READS: Final = 8
 class Climber:
     """One round of reading: nothing is asked twice, neither a kind that refused nor an owner that many share."""
 
-    def __init__(self, client: Client, discovery: Discovery, served: Served) -> None:
-        self._client = client
+    def __init__(self, patience: Patience, discovery: Discovery, served: Served) -> None:
+        self._patience = patience
+        self._client = patience.client
         self._discovery = discovery
         self._served = served
         self._refused: dict[_Place, SkoupaError] = {}
@@ -96,7 +98,9 @@ class Climber:
         known = self._found.setdefault(place, {})
         try:
             if owner.name not in known and place not in self._listed:
-                await self._read(place, owner.name, known)
+                self._patience.check(resource.qualified)
+                with self._patience.asking(resource.qualified):
+                    await self._read(place, owner.name, known)
         except SkoupaError as error:
             self._refused[place] = error
             raise
@@ -140,14 +144,14 @@ class Climbed(msgspec.Struct, frozen=True, kw_only=True):
 class Rounds:
     """Rounds that many share, by the namespace that they are about; empty: all."""
 
-    def __init__(self, client: Client, served: Served) -> None:
-        self._client = client
-        self._served = served
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._served = Served(patience)
         self._shared: dict[str, SharedReading[Climbed]] = {}
         self._waiting: dict[str, int] = {}
 
     def climber(self, discovery: Discovery) -> Climber:
-        return Climber(self._client, discovery, self._served)
+        return Climber(self._patience, discovery, self._served)
 
     async def climb(
         self, reach: str, rows: Callable[[], Iterable[Row]], *, discovery: Discovery
@@ -157,7 +161,11 @@ class Rounds:
         async def read() -> Climbed:
             return await self._round(list(rows()), discovery)
 
-        shared = self._shared.setdefault(reach, SharedReading(self._client.clock, longest=0.0, shortest=0.0))
+        if self._patience.finding_out:
+            return self._ancestry(await read(), discovery)
+        shared = self._shared.setdefault(
+            reach, SharedReading(self._patience.client.clock, longest=0.0, shortest=0.0)
+        )
         self._waiting[reach] = self._waiting.get(reach, 0) + 1
         try:
             climbed = await shared.get(read)
@@ -168,7 +176,9 @@ class Rounds:
         if climbed.discovery != discovery:
             # Who began it knew other kinds.
             climbed = await read()
+        return self._ancestry(climbed, discovery)
 
+    def _ancestry(self, climbed: Climbed, discovery: Discovery) -> Callable[[Row], Awaitable[Ancestry]]:
         async def ancestry(row: Row) -> Ancestry:
             known = climbed.found.get(row.uid)
             if known is not None and known[0].owners == row.owners:

@@ -27,6 +27,7 @@ from skoupa.controller.outlook import Outlook
 from skoupa.controller.policies import Policies
 from skoupa.controller.recreation import Recreations
 from skoupa.controller.rights import Rights, place_of
+from skoupa.controller.same_ledger import SameLedger
 from skoupa.controller.state import State
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.sweeping import sweeper_of
@@ -119,10 +120,20 @@ class Engine:
             look_at=self._look_in_turn,
             standing_by=standing_by,
             behind=self._behind,
+            outdate=self.braking.releases.outdate,
+            lift=self.braking.brakes.lift,
             polls=bool(rulings),
         )
         self.knowledge.judge.join(self.weighing)
         self.record.weight = self.braking.gate.weight
+        self._same_ledger = SameLedger(
+            self.record,
+            self.state,
+            clock=client.clock,
+            acting=self._acting,
+            trip=self.braking.trip,
+            told=self._tell_poorer,
+        )
         self._announcing = Announcing(
             client.clock, settings=settings, knowledge=self.knowledge, replan=self._replan
         )
@@ -172,6 +183,7 @@ class Engine:
                 namespaces_known=self._namespaces_known,
                 told=self._tell_poorer,
             )
+            self.braking.runs_coming = self.policies.coming
         use_trash(self.record, client, knowledge=self.knowledge)
         self.history = History(
             client,
@@ -193,6 +205,7 @@ class Engine:
             stopping=lambda: self.sweeper.stopping,
             failing=lambda: self.outlook.feeds.failing() if self.outlook.feeds is not None else (),
             accept=self.braking.accept_backlog,
+            first_readings=lambda: self.first_readings,
         )
         self.first_readings = FirstReadings(
             self.state,
@@ -229,6 +242,7 @@ class Engine:
             or self.history.error
             or self.braking.error
             or self.weighing.error
+            or self._same_ledger.error
             or (self.policies.error if self.policies is not None else None)
         )
 
@@ -246,6 +260,7 @@ class Engine:
                 self._announcing.follow(),
                 self.first_readings.follow(),
                 self.history.follow(),
+                self._same_ledger.follow(),
                 self.sweeper.unanswered.follow(),
                 self.weighing.follow(),
                 *self.braking.work(self.sweeper.memory),
@@ -271,6 +286,7 @@ class Engine:
             # Another replica may have led meanwhile.
             await self._read_state()
             tallies = await self.braking.rebuild(self.record.store)
+            await self._same_ledger.check()
             await self.braking.beside_kyverno.before_acting()
         self.weighing.take_over(tallies)
         if self.policies is not None:
@@ -372,6 +388,10 @@ class Engine:
         delta = self.knowledge.store.refresh(row)
         if delta is not None:
             self._learn([delta])
+
+    @property
+    def acting(self) -> bool:
+        return self._acting()
 
     def _acting(self) -> bool:
         return self._settings.mode == "enforce" and not self._standing_by()

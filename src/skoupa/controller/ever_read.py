@@ -51,6 +51,9 @@ class EverRead:
         if not self.has(kind, namespace):
             self._places.setdefault(kind, set()).add(namespace)
 
+    def has_all(self, other: EverRead) -> bool:
+        return all(self.has(kind, place) for kind, places in other._places.items() for place in places)
+
     def load(self, written: Mapping[str, Iterable[str]]) -> None:
         """What the state says, beside what this process has read itself."""
         for kind, namespaces in written.items():

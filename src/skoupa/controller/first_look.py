@@ -16,6 +16,7 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.controller.backlog import OVERDUE_SECONDS, Backlog, Mass
+from skoupa.controller.first_readings import FirstReadings
 from skoupa.controller.state import (
     ACCEPTED,
     FIRST_START,
@@ -34,14 +35,17 @@ from skoupa.settings import Settings
 
 # With kinds that are counted when they come, or held by what is remembered.
 PATIENCE_SECONDS: Final = 60.0
-# With all of them where a setting gives old objects a time: what was read before is not counted again when it comes.
+# With all of them where a setting gives old objects a time: what comes later is counted by itself, not with the others.
 LONG_PATIENCE_SECONDS: Final = 300.0
 # A list that fails once is read a moment later.
 TELL_SECONDS: Final = 10.0
 
 
 class FirstLook:
-    """`failing` are kinds that can't be read so far; `accept` releases what Brakes stand for."""
+    """`failing` are kinds that can't be read so far; `accept` releases what Brakes stand for.
+
+    `first_readings` counts what can't be counted now.
+    """
 
     def __init__(
         self,
@@ -55,6 +59,7 @@ class FirstLook:
         stopping: Callable[[], bool],
         failing: Callable[[], Collection[Resource]],
         accept: Callable[[], Awaitable[None]],
+        first_readings: Callable[[], FirstReadings],
     ) -> None:
         self._backlog = backlog
         self._state = state
@@ -65,6 +70,7 @@ class FirstLook:
         self._stopping = stopping
         self._failing = failing
         self._accept = accept
+        self._first_readings = first_readings
         self.error: SkoupaError | None = None
         # Kinds that are waited for, and when that ends by the clock that never jumps: nothing goes until then.
         self.awaited: tuple[str, float] | None = None
@@ -115,6 +121,9 @@ class FirstLook:
         anew = swept and known not in (None, readings) and not self._settings.accept_backlog
         if not swept or anew:
             await self._count(anew=anew)
+        if anew and not self._stopping() and not await self._first_readings().write_down():
+            # Who starts next counts anew: what is not written down would go uncounted.
+            return
         if known != readings and not self._stopping():
             await self.put(READINGS, readings)
 
@@ -128,6 +137,9 @@ class FirstLook:
         seen = await self._seen(anew=anew, held=held is not None and unaccepted)
         if self._stopping():
             return
+        if anew:
+            # In the same moment: what is read a moment later is in neither count else.
+            self._first_readings().count_again()
         count = self._assess(held, anew=unaccepted)
         now = self._clock.now()
         if count and held is None:

@@ -19,6 +19,7 @@ def gauges_of(engine: Engine, now: float) -> dict[str, Samples]:
     return {
         "skoupa_holds": holds,
         "skoupa_oldest_overdue_seconds": oldest,
+        "skoupa_policy_objects": _policy_objects(engine),
         "skoupa_objects": {(): len(engine.knowledge.store)},
         "skoupa_agenda": {(): sweeper.pop("agenda")},
         "skoupa_queue": {(name,): value for name, value in sweeper.items()},
@@ -41,8 +42,20 @@ def _overdue(engine: Engine, now: float) -> tuple[Samples, Samples]:
     for due, code in engine.sweeper.memory.overdue.values():
         holds[code,] += 1
         oldest[code,] = max(oldest.get((code,), 0.0), now - due)
+    if engine.policies is not None:
+        # Nothing claims those, so the sweep does not know them.
+        for code, count in engine.policies.runs.unclear.counts().items():
+            holds[code,] += count
     unseen = engine.feeds.unseen.overdue(now) if engine.feeds is not None else (0, 0.0)
     return {**holds, ("unseen",): unseen[0]}, {**oldest, ("unseen",): unseen[1]}
+
+
+def _policy_objects(engine: Engine) -> Samples:
+    found: Samples = {}
+    for ran in engine.policies.runs.settling.last.values() if engine.policies is not None else ():
+        for state in ("matched", "deleted", "held", "failed"):
+            found[ran.entry.called, state] = getattr(ran.went.counts, state)
+    return found
 
 
 def _blind_kinds(feeds: Feeds | None) -> Samples:

@@ -13,7 +13,6 @@ from typing import Final
 
 from skoupa import names
 from skoupa.controller.climbing import Rounds
-from skoupa.controller.served import Served
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.judge.cascade import Ancestry, Kept, called, is_definition, is_namespace, might_be_above
@@ -22,6 +21,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
+from skoupa.sweep.parents import patience_of
 
 # The name of a kind, and a namespace; empty: everywhere.
 Retained = tuple[str, str]
@@ -178,7 +178,7 @@ class KeptIndex:
 
     def _rounds_of(self, client: Client) -> Rounds:
         if self._rounds is None:
-            self._rounds = Rounds(client, Served(client))
+            self._rounds = Rounds(patience_of(client))
         return self._rounds
 
     @property

@@ -83,6 +83,10 @@ class KyvernoLeases:
         ]
         return sorted(found, key=lambda one: (one.quiet, one.namespace))
 
+    def homes(self) -> list[str]:
+        """Namespaces with such a Lease, whether or not anybody renews it."""
+        return sorted({seen.namespace for seen in self._seen.values()})
+
     def is_gone(self, uid: str) -> bool:
         """Whether its Lease is deleted, or was not renewed for so long that it is no upgrade."""
         seen = self._seen.get(uid)

@@ -1,7 +1,8 @@
 """Lanes to one server, each with flow control of its own: deletes, the Lease, and everything else.
 
 Deletes may hang (a webhook that does not answer). Were there only one lane, the Lease would wait behind them and be lost,
-and watches could not be opened again. In their own lane a delete that hangs lets others pass after a while.
+and watches could not be opened again. Whatever hangs lets others of its lane pass after a while: a delete behind a webhook,
+or a read of a kind that does not answer.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LEASE_IN_FLIGHT: Final = 2
 # Due times are whole seconds, so deletes come in bursts; a lane that widens slowly would make the last ones late.
 DELETES_AT_FIRST: Final = 32
 # As long as a busy server may take; who is out for longer waits for somebody behind it.
-DELETE_TURN_SECONDS: Final = 3.0
+TURN_SECONDS: Final = 3.0
 
 
 class Lanes:
@@ -28,10 +29,12 @@ class Lanes:
         self._deletes = Flow(
             inner,
             clock,
-            limits=Limits(in_flight=in_flight, at_first=DELETES_AT_FIRST, turn_seconds=DELETE_TURN_SECONDS),
+            limits=Limits(in_flight=in_flight, at_first=DELETES_AT_FIRST, turn_seconds=TURN_SECONDS),
         )
         self._lease = Flow(inner, clock, limits=Limits(in_flight=LEASE_IN_FLIGHT))
-        self._others = Flow(inner, clock, limits=Limits(in_flight=in_flight))
+        self._others = Flow(
+            inner, clock, limits=Limits(in_flight=in_flight, turn_seconds=TURN_SECONDS, by_kind=True)
+        )
 
     async def send(self, request: Request) -> Response:
         return await self._lane(request).send(request)

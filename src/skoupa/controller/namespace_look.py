@@ -1,7 +1,8 @@
 """The last look at a Namespace before something in it goes: what is written on it may be two seconds old, no more.
 
 A watch that is cut says so; one that is frozen is believed in for minutes. So the Namespace is read, once for all that
-goes in it together, unless the watch of Namespaces has just shown that it is alive. Nothing is read while nothing goes.
+goes in it together, unless the watch of Namespaces has just shown that it is alive. Nothing is read while nothing goes. A
+server that does not answer is not waited for long: then what is in the Namespace is held, and asked about again later.
 Namespaces that could never be read are not asked for: that was told at the start.
 """
 
@@ -16,7 +17,7 @@ from skoupa.clock import Clock
 from skoupa.controller.feeds import Feeds
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.namespaces import FRESH_SECONDS
-from skoupa.errors import ApiError, NotFound, SkoupaError
+from skoupa.errors import ApiError, NotFound, SkoupaError, TimedOut
 from skoupa.facts.rows import Row
 from skoupa.facts.store import Delta
 from skoupa.judge.protection import finite, kept_until
@@ -25,6 +26,7 @@ from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import NAMESPACES
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
+from skoupa.sweep.parents import patience_of
 
 # So many answers are remembered before the old ones among them are thrown away.
 _MANY: Final = 500
@@ -49,7 +51,7 @@ class NamespaceLook:
         feeds: Callable[[], Feeds | None],
         on_change: Callable[[Sequence[Delta]], None],
     ) -> None:
-        self._client = client
+        self._patience = patience_of(client)
         self._clock: Clock = client.clock
         self._knowledge = knowledge
         self._feeds = feeds
@@ -65,6 +67,11 @@ class NamespaceLook:
         # Without the right: told and nothing else where it was never there, and a Hold already where it is lost.
         if feeds is None or feeds.denied(NAMESPACES) or self._is_fresh(feeds.namespaces_heard_at()):
             return None
+        try:
+            # Before the lock: whoever has it may be finding out.
+            self._patience.check(NAMESPACES.qualified)
+        except TimedOut as error:
+            return _unread(error.message)
         answer = answer or self._answers.setdefault(name, _Answer())
         async with answer.lock:
             if not self._is_fresh(answer.read_at):
@@ -81,7 +88,9 @@ class NamespaceLook:
         resource = self._knowledge.discovery.find("", NAMESPACES.kind) or NAMESPACES
         try:
             # By a list, which is the right that a watch needs too; more is not granted.
-            found = await self._client.find(resource, name, view=METADATA)
+            self._patience.check(NAMESPACES.qualified)
+            with self._patience.asking(NAMESPACES.qualified):
+                found = await self._patience.client.find(resource, name, view=METADATA)
         except NotFound:
             # What was in it is gone, or goes.
             pass
@@ -96,7 +105,7 @@ class NamespaceLook:
 
     def _hold(self, answer: _Answer) -> Hold | None:
         if answer.why:
-            return Hold(reason=reason("namespace-unread", kind=NAMESPACES.qualified, why=answer.why))
+            return _unread(answer.why)
         row = answer.row
         if row is None or self._knowledge.store.get(row.uid) is not None:
             return None
@@ -114,3 +123,7 @@ class NamespaceLook:
                 for name, answer in self._answers.items()
                 if answer.lock.locked() or self._is_fresh(answer.read_at)
             }
+
+
+def _unread(why: str) -> Hold:
+    return Hold(reason=reason("namespace-unread", kind=NAMESPACES.qualified, why=why))

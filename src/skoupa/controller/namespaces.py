@@ -23,6 +23,7 @@ from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import NAMESPACES
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
+from skoupa.sweep.parents import PAGE_SECONDS
 
 POLL_SECONDS: Final = 60.0
 # Three that failed in a row, and a bit.
@@ -32,6 +33,7 @@ AT_A_TIME: Final = 4
 FRESH_SECONDS: Final = 2.0
 NO_SUCH: Final = "there is no such Namespace"
 _NO_RIGHT: Final = "no permission: get namespaces"
+_NO_ANSWER: Final = "no answer in time"
 
 
 class NamespacePoll:
@@ -152,10 +154,15 @@ class NamespacePoll:
     async def _ask_for(self, name: str) -> None:
         self._asked_at[name] = self._clock.monotonic()
         try:
-            if not await self._rights.may_get_namespace(name):
-                self._refused(name)
-                return
-            found = await self._client.get(self._resource, name, view=METADATA)
+            async with self._clock.timeout(PAGE_SECONDS):
+                if not await self._rights.may_get_namespace(name):
+                    self._refused(name)
+                    return
+                found = await self._client.get(self._resource, name, view=METADATA)
+        except TimeoutError:
+            # Who waited meanwhile need not wait once more.
+            self._asked_at[name] = self._clock.monotonic()
+            self._failures[name] = _NO_ANSWER
         except NotFound:
             # One of that name that comes later may be kept from the beginning.
             self._failures[name] = NO_SUCH

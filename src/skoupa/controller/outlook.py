@@ -33,6 +33,8 @@ from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAM
 from skoupa.model.verdicts import Hold
 
 RIGHTS_SECONDS: Final = 60.0
+# How often kinds are looked at while the server can't tell those of a group: it holds nearly everything.
+GAP_SECONDS: Final = 30.0
 # Discovery shows a new definition a moment after it is established, and an API service once it answers.
 DISCOVERY_ECHOES: Final[tuple[float, ...]] = (0.3, 1.0, 4.0)
 DOUBT_SECONDS: Final = 10.0
@@ -160,10 +162,13 @@ class Outlook:
         self._health_changed.set()
         self._look_again()
 
-    async def _look_at_kinds(self) -> None:
+    async def _look_at_kinds(self, *, hinted: bool = True) -> None:
+        """Where nothing hints at a change and there is none, rights need not be looked at with the kinds."""
         before, knowledge = self._knowledge.discovery, self._knowledge
         asked = self._clock.monotonic()
         found = await discover(self._client)
+        if not hinted and found == before and not knowledge.coming:
+            return
         if before.resources:
             self._coming.found(new_kinds(before, found, also=knowledge.settings.watch_also))
         knowledge.discovery = found
@@ -215,12 +220,14 @@ class Outlook:
         """Looks at the kinds anew when something hints at a change, and now and then without a hint."""
         backoff = Backoff(self._clock)
         while True:
-            waits = DISCOVERY_ECHOES
+            waits, hinted = DISCOVERY_ECHOES, True
             try:
-                async with self._clock.timeout(POLL_SECONDS):
+                async with self._clock.timeout(
+                    GAP_SECONDS if self._knowledge.discovery.gaps else POLL_SECONDS
+                ):
                     await self._kinds_changed.wait()
             except TimeoutError:
-                waits = DISCOVERY_ECHOES[:1]
+                waits, hinted = DISCOVERY_ECHOES[:1], False
             self._kinds_changed.clear()
             self._coming.more.clear()
             for number, wait in enumerate(waits):
@@ -230,7 +237,7 @@ class Outlook:
                     # Everything waits for them.
                     break
                 try:
-                    await self._look_at_kinds()
+                    await self._look_at_kinds(hinted=hinted)
                 except SkoupaError as error:
                     self._kinds_error = error
                     self._kinds_changed.set()

@@ -8,42 +8,41 @@ policy ran, and that is written once a run is settled: one that was interrupted 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final
 
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.policy_checks import PolicyChecks
+from skoupa.controller.policy_context import ContextStatuses
 from skoupa.controller.policy_evaluations import PolicyEvaluations
+from skoupa.controller.policy_following import PolicyFollowing
+from skoupa.controller.policy_memory import PolicyMemory
+from skoupa.controller.policy_notices import PolicyNotices
 from skoupa.controller.policy_runs import PolicyRuns
 from skoupa.controller.policy_status import PolicyStatuses
-from skoupa.controller.state import POLICIES, State
-from skoupa.errors import Forbidden, SkoupaError
+from skoupa.controller.state import State
+from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.judge.policies import PolicyGuard, PolicyMechanism
 from skoupa.judge.ttl import TtlMechanism
-from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
-from skoupa.kube.kinds import Discovery
-from skoupa.kube.resources import Resource
 from skoupa.model.verdicts import Claim
-from skoupa.runs.book import WATCHED, Book, Entry, served
+from skoupa.runs.book import Book, Entry
 from skoupa.runs.choices import Choices
 from skoupa.runs.evaluation import Evaluation
 from skoupa.runs.leaving import Leaving
 from skoupa.runs.overhearing import Overhearing
 from skoupa.runs.second_looks import SecondLooks
 from skoupa.runs.showing import Showing
+from skoupa.runs.status import in_words, regarding
 from skoupa.runs.ticks import Known, Ticks
 from skoupa.settings import Settings, seconds
 from skoupa.sweep.memory import Memory
 
 # A clock that was set is noticed after this time.
 LONGEST_NAP_SECONDS: Final = 10.0
-# Many policies run in the same second: one write tells of all.
-WRITE_SECONDS: Final = 1.0
-# A ConfigMap holds a megabyte, and not all of it is ours.
-_MOST_REMEMBERED: Final = 6000
 
 
 class Policies:
@@ -75,7 +74,6 @@ class Policies:
         self._clock: Clock = client.clock
         self._settings = settings
         self._knowledge = knowledge
-        self._state = state
         self._standing_by = standing_by
         self._look_again = look_again
         self._mechanism = mechanism
@@ -104,6 +102,7 @@ class Policies:
         evaluations = PolicyEvaluations(
             client, settings=settings, knowledge=knowledge, book=self.book, namespaces_known=namespaces_known
         )
+        self._checks = PolicyChecks(evaluations.pool, self.book)
         self.runs = PolicyRuns(
             client,
             settings=settings,
@@ -118,6 +117,14 @@ class Policies:
             begun=begun,
             on_news=self._on_news,
         )
+        self._memory = PolicyMemory(
+            client.clock,
+            state=state,
+            book=self.book,
+            ticks=self.ticks,
+            settling=self.runs.settling,
+            acting=self._acting,
+        )
         self.statuses = PolicyStatuses(
             client,
             book=self.book,
@@ -127,82 +134,81 @@ class Policies:
             acting=self._acting,
             told=told,
         )
+        self._notices = PolicyNotices(
+            client.clock,
+            settings=settings,
+            knowledge=knowledge,
+            book=self.book,
+            ticks=self.ticks,
+            runs=self.runs,
+            choices=self.choices,
+            report=overhearing,
+            acting=self._acting,
+        )
+        self._contexts = ContextStatuses(client, acting=self._acting, told=told)
+        evaluations.outside.shared.on_refresh = self._contexts.want
         ttl = TtlMechanism(settings) if settings.policies.respect_ttl else None
         knowledge.judge.join(PolicyGuard(ttl, doubt=self._doubt))
         overhearing.on_deleted = self.runs.settling.deleted
+        overhearing.on_refused = self.runs.settling.refused
         overhearing.on_gone = self._gone
         overhearing.on_leaving = self._leaves
-        self._followed: dict[tuple[Resource, str], asyncio.Task[None]] = {}
-        self._discovery: Discovery | None = None
-        self._group: asyncio.TaskGroup | None = None
+        self._following = PolicyFollowing(
+            self.book, discovery=lambda: knowledge.discovery, namespaces=settings.namespaces
+        )
+        self._report = overhearing
+        # Why those that are not understood are not, as it was told.
+        self._broken: dict[str, str] = {}
         self._leads = False
         self._woken = asyncio.Event()
-        self._unwritten = asyncio.Event()
-        self._error: SkoupaError | None = None
 
     @property
     def error(self) -> SkoupaError | None:
-        return self._error or self.statuses.error or self._second_looks.error
+        return self._memory.error or self.statuses.error or self._second_looks.error
 
     def open(self, group: asyncio.TaskGroup) -> None:
-        self._group = group
-        self._followed.clear()
-        self._discovery = None
+        self._following.open(group)
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
         return [
             self._follow_ticks(),
-            self._write_state(),
+            self._memory.follow(),
             self._second_looks.follow(self.choices),
             self._leaving.follow(self.choices),
             self.runs.follow(),
+            self._checks.follow(),
             self.statuses.follow(),
+            self._contexts.follow(),
+            self._notices.follow(),
         ]
 
     def arrange(self) -> None:
-        """After every look at the kinds: follows those that there are, and those alone."""
-        if self._group is None or self._knowledge.discovery is self._discovery:
-            return
-        discovery = self._discovery = self._knowledge.discovery
-        gaps = {gap.group for gap in discovery.gaps}
-        wanted = {
-            (kind, place)
-            for definition in WATCHED
-            if (kind := served(definition, discovery)) is not None
-            for place in self._places(kind)
-        }
-        for kind, place in [key for key in self._followed if key not in wanted and key[0].group not in gaps]:
-            self._followed.pop((kind, place)).cancel()
-            if not any(other.kind == kind.kind for other, _ in wanted):
-                self.book.abandon(kind, place)
-        for kind, place in sorted(wanted - self._followed.keys(), key=lambda key: (key[0].kind, key[1])):
-            self.book.expect(kind, place)
-            self._followed[kind, place] = self._group.create_task(self.book.follow(kind, place))
-        self.book.read_again()
-
-    def _places(self, kind: Resource) -> Collection[str]:
-        """An installation for some namespaces runs the policies of those alone."""
-        namespaces = self._settings.namespaces
-        if not namespaces:
-            return ("",)
-        return namespaces if kind.namespaced else ()
+        """After every look at the kinds."""
+        self._following.arrange()
 
     def close(self) -> None:
-        for task in self._followed.values():
-            task.cancel()
-        self._followed.clear()
+        self._following.close()
 
     def take_over(self) -> None:
         """This process acts from now on; the state has to be read. What was chosen before is void."""
         known: dict[str, Known] = {}
         if self._settings.mode == "enforce":
-            known = self._state.get(POLICIES, dict[str, Known]) or {}
+            known = self._memory.read()
         self.runs.begin_anew()
         self.ticks.remember(known, self._clock.now())
         self._leads = True
         self._woken.set()
-        self._unwritten.set()
+        self._memory.changed()
+        for entry in self.book:
+            self._checks.want(entry.uid)
+            self._tell_broken(entry)
         self.statuses.doubt()
+
+    def coming(self) -> bool:
+        """Whether it is not known yet what all runs that are due have chosen."""
+        now, moments = self._clock.now(), (self.ticks.next(entry.uid) for entry in self.book)
+        due = any(moment is not None and moment <= now for moment in moments)
+        return due or not self._leads or bool(self.book.doubt())
 
     def learn(self, deltas: Sequence[Delta]) -> None:
         self.choices.learn(deltas)
@@ -221,14 +227,25 @@ class Policies:
             return
         entry = self.book.get(uid)
         self.runs.changed(uid, entry)
+        if entry is None or entry.policy is not None:
+            self._broken.pop(uid, None)
         if entry is None:
             self.ticks.gone(uid)
         elif entry.policy is None:
             self.ticks.broken(uid)
+            self._tell_broken(entry)
         else:
             self.ticks.learn(entry.policy, self._clock.now())
-        self._unwritten.set()
+            if self._leads:
+                self._checks.want(uid)
+        self._memory.changed()
         self.statuses.want(uid)
+
+    def _tell_broken(self, entry: Entry) -> None:
+        why = in_words(entry.reading.problems)
+        if entry.policy is None and self._leads and self._broken.get(entry.uid) != why:
+            self._broken[entry.uid] = why
+            self._report.policy_broken(regarding(entry), entry.called, why=why, at=self._clock.now())
 
     def _exempted(self) -> None:
         """What was chosen has to be asked again whether an exception is about it."""
@@ -240,7 +257,7 @@ class Policies:
     def _on_news(self, entry: Entry) -> None:
         """A run ended, or came further."""
         self.statuses.want(entry.uid)
-        self._unwritten.set()
+        self._memory.changed()
         self._woken.set()
 
     def _gone(self, row: Row, claim: Claim) -> None:  # noqa: ARG002 - whoever claimed it
@@ -281,31 +298,3 @@ class Policies:
                 await self._woken.wait()
         except TimeoutError:
             return
-
-    async def _write_state(self) -> None:
-        backoff = Backoff(self._clock)
-        written: dict[str, Known] | None = None
-        while True:
-            await self._unwritten.wait()
-            await self._clock.sleep(WRITE_SECONDS)
-            self._unwritten.clear()
-            if not self._acting():
-                continue
-            if self.book.whole and not self.book.doubt():
-                self.ticks.keep_only({entry.uid for entry in self.book})
-            known = {**self.ticks.remembered(), **self.runs.settling.unsettled}
-            known = dict(list(known.items())[-_MOST_REMEMBERED:])
-            if known == written:
-                continue
-            try:
-                await self._state.put(POLICIES, known)
-            except Forbidden:
-                # Who may write no state has none after a restart either.
-                written = known
-            except SkoupaError as error:
-                self._error = error
-                self._unwritten.set()
-                await self._clock.sleep(backoff.next())
-            else:
-                self._error, written = None, known
-                backoff.reset()

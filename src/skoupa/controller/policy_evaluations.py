@@ -18,6 +18,7 @@ from skoupa.policy.policies import Policy
 from skoupa.runs.book import Book
 from skoupa.runs.calls.outside import Outside
 from skoupa.runs.evaluation import Evaluation
+from skoupa.runs.expressions import namespaces_of
 from skoupa.runs.kyverno_config import KyvernoConfig
 from skoupa.settings import Settings
 
@@ -45,8 +46,10 @@ class PolicyEvaluations:
         self._book = book
         self._namespaces_known = namespaces_known
         self.pool = Pool(clock=client.clock)
-        self._outside = Outside(client, settings=settings.policies)
+        self.outside = Outside(client, settings=settings.policies)
         self._kyverno = KyvernoConfig(client)
+        # An installation for some namespaces may read those one by one.
+        self._namespace_object = namespaces_of(client, one_by_one=bool(settings.namespaces))
         self._labels: Labels = {}
         self._labels_at = float("-inf")
 
@@ -58,17 +61,20 @@ class PolicyEvaluations:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.pool.__aexit__(kind, error, trace)
-        await self._outside.close()
+        await self.outside.close()
 
-    async def make(self, policy: Policy) -> Evaluation:
+    async def make(self, policy: Policy, *, at: float | None = None) -> Evaluation:
+        """`at` is the moment that its expressions take for the present, where that is another."""
         return Evaluation(
             policy,
             pool=self.pool,
-            calls=self._outside.calls(namespace=policy.namespace, discovery=self._knowledge.discovery),
+            calls=self.outside.calls(namespace=policy.namespace, discovery=self._knowledge.discovery),
             clock=self._clock,
             exemptions=self._book.exemptions,
             filters=await self._kyverno.filters(),
             namespaces=self.namespace_labels(),
+            namespace_object=self._namespace_object,
+            at=at,
         )
 
     def namespace_labels(self) -> Labels | None:

@@ -15,6 +15,7 @@ from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.policy_evaluations import PolicyEvaluations
 from skoupa.controller.policy_settling import Ran, Settling
+from skoupa.controller.policy_unclear import UnclearObjects
 from skoupa.errors import ServerFailure, SkoupaError, TimedOut, TooManyRequests, Unreachable, UsageError
 from skoupa.facts.rows import Row, pack_uid
 from skoupa.judge.mechanism import Run
@@ -40,7 +41,7 @@ LAUNCHED_AT_ONCE: Final = 20
 # What failed for a reason that passes is asked again, in the beginning after so long.
 AGAIN_SECONDS: Final = 5.0
 LONGEST_AGAIN_SECONDS: Final = 300.0
-_PASSING: Final = (Unreachable, TimedOut, ServerFailure, TooManyRequests)
+PASSING: Final = (Unreachable, TimedOut, ServerFailure, TooManyRequests)
 
 
 class PolicyRuns:
@@ -82,6 +83,7 @@ class PolicyRuns:
         self.waiting: list[Tick] = []
         self._late: frozenset[Tick] = frozenset()
         self._news = asyncio.Event()
+        self.unclear = UnclearObjects(client.clock, report)
         self.settling = Settling(
             client.clock,
             knowledge=knowledge,
@@ -120,6 +122,7 @@ class PolicyRuns:
         ran = self.settling.last.get(uid)
         if ran is not None and (entry is None or entry.policy != ran.policy):
             self.settling.forget(uid)
+            self.unclear.forget(uid)
 
     async def evaluation_of(self, rule: str) -> Evaluation | None:
         """For another look at what a policy has chosen."""
@@ -185,15 +188,7 @@ class PolicyRuns:
         findings: Findings | None = None
         error: SkoupaError | None = None
         try:
-            findings = await find(
-                policy,
-                await self._evaluations.make(policy),
-                lists=self.lists,
-                discovery=self._knowledge.discovery,
-                namespaces=self._evaluations.namespace_labels(),
-                only=self._settings.namespaces,
-            )
-            findings = await self.accounts.permitted(policy, findings)
+            findings = await self.look(policy)
         except SkoupaError as raised:
             findings, error = None, raised
         if not self._counts(tick.uid, policy, era):
@@ -206,8 +201,20 @@ class PolicyRuns:
         )
         self._put(tick, entry, policy, went)
         if findings is None:
-            return isinstance(error, _PASSING)
-        return any(isinstance(gap.error, _PASSING) for gap in findings.gaps)
+            return isinstance(error, PASSING)
+        return any(isinstance(gap.error, PASSING) for gap in findings.gaps)
+
+    async def look(self, policy: Policy, *, at: float | None = None) -> Findings:
+        """What it finds, taking `at` for the present; nothing comes of it."""
+        findings = await find(
+            policy,
+            await self._evaluations.make(policy, at=at),
+            lists=self.lists,
+            discovery=self._knowledge.discovery,
+            namespaces=self._evaluations.namespace_labels(),
+            only=self._settings.namespaces,
+        )
+        return await self.accounts.permitted(policy, findings)
 
     def _counts(self, uid: str, policy: Policy, era: int) -> bool:
         entry = self._book.get(uid)
@@ -221,9 +228,11 @@ class PolicyRuns:
             name=f"{rule}@{whole_seconds(tick.moment)}",
             generation=policy.generation,
             most=policy.options.max_deletions or None,
+            uid=policy.uid,
         )
         ran = Ran(entry=entry, policy=policy, run=run, went=went)
         self.settling.add(ran)
+        self.unclear.heed(ran)
         if went.findings is None:
             # Nothing was weighed or counted: no run that a later one may be compared with.
             self._choices.drop(rule)
@@ -235,6 +244,7 @@ class PolicyRuns:
             Chosen(
                 run=run,
                 due=tick.moment,
+                author=entry.author,
                 propagation=policy.propagation,
                 observed=self.observed_until(policy) > tick.moment,
                 versions={row.uid: row.version for row in rows},

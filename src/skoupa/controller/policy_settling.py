@@ -1,7 +1,8 @@
 """The last run of each policy, followed until it is settled: nothing of it waits, for it went, or is held, or fails for now.
 
 What fails or is held is looked at again, less and less often; each run is told once, when it is settled for the first time. Until
-then what was remembered before it is kept, so that a run which is interrupted is done again.
+then, and while a Brake holds something of it, what was remembered before it is kept: a run which is interrupted is done again, so
+that after a restart it is known what the Brake holds, and what is released goes.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
+from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid
+from skoupa.judge.brakes import holding
 from skoupa.judge.mechanism import Run
 from skoupa.judge.policies import NAME
-from skoupa.model.verdicts import Claim
+from skoupa.model.reasons import REASONS
+from skoupa.model.verdicts import Claim, Verdict
 from skoupa.policy.policies import Policy
 from skoupa.runs.book import Entry
 from skoupa.runs.choices import Choices
 from skoupa.runs.run import Findings
 from skoupa.runs.standing import standing
-from skoupa.runs.status import Went, told
+from skoupa.runs.status import Went, regarding, told
 from skoupa.runs.ticks import Known
 from skoupa.sweep.memory import FAILING, Memory
 from skoupa.sweep.reporting import Report
@@ -99,11 +103,19 @@ class Settling:
             self._uids.pop(ran.run.rule, None)
             self._choices.drop(ran.run.rule)
 
-    def deleted(self, row: Row, claim: Claim) -> None:
+    def deleted(self, row: Row, claim: Claim, at: float) -> None:
         ran = self.of(claim.rule) if claim.mechanism == NAME else None
-        if ran is not None and ran.run.name == claim.run:
+        if ran is None:
+            return
+        self._report.policy_deleted(regarding(ran.entry), row, claim, at=at)
+        if ran.run.name == claim.run:
             ran.deleted.add(row.uid)
             self.touch((claim.rule,))
+
+    def refused(self, row: Row, claim: Claim, at: float, error: SkoupaError) -> None:
+        ran = self.of(claim.rule) if claim.mechanism == NAME else None
+        if ran is not None:
+            self._report.policy_refused(regarding(ran.entry), row, claim, at=at, error=error)
 
     def touch(self, rules: Iterable[str]) -> None:
         """Something became of what these have chosen: soon somebody looks how they stand."""
@@ -121,7 +133,8 @@ class Settling:
             return
         self.next_look = math.inf
         for ran in list(self.last.values()):
-            if not ran.touched and ran.settled and not self._choices.mechanism.chosen(ran.run):
+            done = ran.settled and ran.entry.uid not in self.unsettled
+            if done and not ran.touched and not self._choices.mechanism.chosen(ran.run):
                 continue
             if ran.look_at <= now:
                 self.count(ran)
@@ -133,9 +146,17 @@ class Settling:
         ran.touched = False
         now, overdue = self._clock.now(), self._memory().overdue
         uids = self._choices.mechanism.chosen(ran.run)
+        braked = False
+
+        def verdict(row: Row) -> Verdict:
+            nonlocal braked
+            said = self._knowledge.verdict(row, now)
+            braked = braked or _waits_for_a_brake(said)
+            return said
+
         stands = standing(
             (row for uid in uids if (row := self._knowledge.store.get(uid)) is not None),
-            verdict=lambda row: self._knowledge.verdict(row, now),
+            verdict=verdict,
             failing={uid for uid in uids if overdue.get(uid, (0.0, ""))[1] == FAILING},
             observing=self._observing,
         )
@@ -145,8 +166,9 @@ class Settling:
             ran.went = msgspec.structs.replace(ran.went, counts=counts)
             ran.settled, ran.wait = settled, LOOK_SECONDS
             if settled:
-                self.unsettled.pop(ran.entry.uid, None)
                 self._tell(ran)
+            self._on_news(ran.entry)
+        if settled and not braked and self.unsettled.pop(ran.entry.uid, None) is not None:
             self._on_news(ran.entry)
         self._look_in(ran, ran.wait)
         ran.wait = min(2 * ran.wait, LONGEST_LOOK_SECONDS)
@@ -159,3 +181,9 @@ class Settling:
         if self._told.get(ran.entry.uid) != ran.run.name:
             self._told[ran.entry.uid] = ran.run.name
             self._report.policy_ran(told(ran.entry, ran.went), at=self._clock.now())
+
+
+def _waits_for_a_brake(verdict: Verdict) -> bool:
+    """For one, and for nothing else that lasts."""
+    lasting = [hold for hold in verdict.holds if not REASONS[hold.reason.code].passing]
+    return bool(lasting) and all(map(holding, lasting))

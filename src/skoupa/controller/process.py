@@ -22,6 +22,8 @@ from skoupa.controller.engine import Engine
 from skoupa.controller.feed_troubles import unreadable
 from skoupa.controller.gauges import gauges_of
 from skoupa.controller.lanes import Lanes
+from skoupa.controller.leading import tell_leads
+from skoupa.controller.opinions import EngineOpinions
 from skoupa.controller.troubles import Troubles
 from skoupa.errors import (
     LedgerUnavailable,
@@ -141,11 +143,12 @@ class Process:
         for signal_number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signal_number, self.stop)
         asking = Client(self._meter, self._clock)
+        opinions = EngineOpinions(self.engine, clock=self._clock, observing=self._settings.mode == "observe")
         async with (
             serving(
                 self._settings.address, metrics=self.metrics, unready=self._unready, unhealthy=lambda: ""
             ) as address,
-            self._served_beside(asking, self._record.store),
+            self._served_beside(asking, self._record.store, opinions),
         ):
             self._log("started", version=__version__, mode=self._settings.mode, address=address)
             async with asyncio.TaskGroup() as group:
@@ -197,7 +200,7 @@ class Process:
             self._notifier.run(),
         ]
         if self.election is not None:
-            work += [self.election.run(), self._tell_leads()]
+            work += [self.election.run(), tell_leads(self.election, self._log)]
         if self._events is not None:
             work.append(self._events.run())
         if self.reporter.bundles is not None:
@@ -218,14 +221,6 @@ class Process:
         gc.collect()
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
-
-    async def _tell_leads(self) -> None:
-        assert self.election is not None
-        while True:
-            await self.election.until_leading()
-            self._log("leading", identity=self.election.identity)
-            await self.election.until_lost()
-            self._log("not leading any more", level="warning", holder=self.election.holder)
 
     def _errors(self) -> dict[str, object]:
         """Of the parts beside the engine's feeds and deletes."""

@@ -2,7 +2,8 @@
 
 A label that is copied from a template can start a loop of deleting and re-creating. After a few rounds the next try
 waits, each time twice as long up to an hour, and the wait is shown as a Hold. An object comes back under its name, or
-as another of the same controller that was made after one was deleted: siblings that go together are one round.
+as another of the same controller that was made after one was deleted: siblings that go together are one round. A
+controller is known by its name, since one that goes with them comes back as well.
 """
 
 from __future__ import annotations
@@ -36,14 +37,16 @@ _REPLACING: Final = frozenset(
     }
 )
 
-_Key = tuple[str, str, str] | tuple[str, Uid]
+# Kind, namespace and name of the object, or kind and namespace of the object with kind and name of its controller.
+_Key = tuple[str, str, str] | tuple[str, str, str, str]
 
 
 class _Rounds(msgspec.Struct):
-    """`began_at`: when the first of this round was deleted; `uid` that one."""
+    """`began_at`: when the first of this round was deleted; `made_at`: when that one was made; `uid`: the last one."""
 
     count: int
     began_at: float
+    made_at: int
     deleted_at: float
     uid: Uid
 
@@ -58,12 +61,13 @@ class Recreations:
     def deleted(self, row: Row, now: float) -> None:
         for key in _keys(row):
             known = self._rounds.pop(key, None)
-            if known is not None and now - known.deleted_at < _ROUND_SECONDS:
-                again = _came_after(row, known, key)
-                count, began_at = (known.count + 1, now) if again else (known.count, known.began_at)
+            if known is None or now - known.deleted_at >= _ROUND_SECONDS:
+                rounds = _Rounds(1, now, row.created, now, row.uid)
+            elif _came_after(row, known, key):
+                rounds = _Rounds(known.count + 1, now, row.created, now, row.uid)
             else:
-                count, began_at = 1, now
-            self._rounds[key] = _Rounds(count, began_at, now, row.uid)
+                rounds = _Rounds(known.count, known.began_at, known.made_at, now, row.uid)
+            self._rounds[key] = rounds
         while len(self._rounds) > REMEMBERED:
             self._rounds.popitem(last=False)
 
@@ -80,7 +84,7 @@ class Recreations:
         if until <= now:
             return None
         owner, at = _replacing(row), whole_seconds(until)
-        if owner is not None and len(key) == 2:
+        if owner is not None and len(key) == 4:
             who = f"{owner.kind} {owner.name}"
             return Hold(
                 reason=reason("re-created-by", controller=who, count=known.count, until=at), until=until
@@ -92,7 +96,7 @@ def _keys(row: Row) -> Iterator[_Key]:
     yield (row.resource.qualified, row.namespace, row.name)
     owner = _replacing(row)
     if owner is not None:
-        yield (row.resource.qualified, owner.uid)
+        yield (row.resource.qualified, row.namespace, owner.kind, owner.name)
 
 
 def _replacing(row: Row) -> Owner | None:
@@ -107,9 +111,12 @@ def _came_after(row: Row, known: _Rounds, key: _Key) -> bool:
     """Whether it was made after the deletions that are remembered began.
 
     Two objects of one name are never there at once. Siblings are, and times of creation are whole seconds: who was made
-    in the very second counts only where the loop is beyond doubt.
+    in the very second is a sibling where the first one was made in it too (it went at once), unless the loop is beyond
+    doubt. Else it is a replacement, since these are made within a moment.
     """
     if len(key) == 3:
         return row.uid != known.uid
     began = int(known.began_at)
-    return row.created > began or (row.created == began and known.count >= FREE_ROUNDS)
+    if row.created == began:
+        return known.made_at < began or known.count >= FREE_ROUNDS
+    return row.created > began

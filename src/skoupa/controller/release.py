@@ -15,23 +15,18 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.clock import Clock
+from skoupa.controller.held_counting import HeldCounting, allowed_for
 from skoupa.controller.state import ALLOWANCES, State
 from skoupa.errors import Forbidden
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Store
-from skoupa.judge.brakes import holding
-from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.judge.judge import Judge
-from skoupa.kinds.brake import Scope
+from skoupa.judge.mechanism import Run
 from skoupa.kinds.brake_reading import Brake
-from skoupa.model.verdicts import Claim, Verdict
 from skoupa.sweep.allowances import Allowance, Grant, Span, Whose
-from skoupa.sweep.ceilings import HOUR, Ceilings, Going, is_for
-from skoupa.sweep.gate import going, rule_of
+from skoupa.sweep.ceilings import HOUR, Ceilings, Going
 
 ALLOWED_SECONDS: Final = 3600.0
-# Judging very many at once would stop everything else for a while.
-_ROWS_AT_ONCE: Final = 500
 _REMEMBERED: Final = 100
 
 
@@ -50,12 +45,13 @@ class Left(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     kind: str = ""
     mechanism: str = ""
+    edition: str = ""
     number: int
     until: float
 
     @property
     def whose(self) -> Whose:
-        return self.span, self.name, self.kind, self.mechanism
+        return Whose(self.span, self.name, self.kind, self.mechanism, self.edition)
 
 
 class Allowances(msgspec.Struct, kw_only=True):
@@ -70,7 +66,10 @@ class Allowances(msgspec.Struct, kw_only=True):
 
 
 class Releases:
-    """`weigh` counts what is in a Namespace or definition; `accept` ends the Holds that a Brake stands for."""
+    """`weigh` counts what is in a Namespace or definition; `accept` ends the Holds that a Brake stands for.
+
+    `editions` gives by name the rules that have chosen something, as they are now.
+    """
 
     def __init__(
         self,
@@ -83,15 +82,19 @@ class Releases:
         weigh: Callable[[Row], Awaitable[int]],
         accept: Callable[[str], Awaitable[None]],
         per_second: float,
+        editions: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._clock = clock
         self._state = state
         self._ceilings = ceilings
         self._store = store
         self._judge = judge
-        self._weigh = weigh
         self._accept = accept
         self._per_second = per_second
+        self._editions = editions
+        self._held = HeldCounting(
+            clock, store=store, judge=judge, ceilings=ceilings, weigh=weigh, editions=editions
+        )
         self._given: list[str] = []
         self._grants: list[Grant] = []
         self._written: Allowances | None = None
@@ -142,7 +145,7 @@ class Releases:
         if brake.uid in self._given:
             return None
         over = {one.name for one in going if one.uid in self._given}
-        held, weights = await self._count(brake, code, over)
+        held, weights = await self._held.count(brake, code=code, over=over)
         if code:
             await self._accept(brake.name)
         await self.on_release(brake)
@@ -156,6 +159,7 @@ class Releases:
         """
         now = self._clock.now()
         weights: Counter[Whose] = Counter()
+        editions = self._editions()
         counted: set[Uid] = set()
         for brake, held in brakes.values():
             self.on_end(brake)
@@ -163,15 +167,28 @@ class Releases:
                 row = self._store.get(uid)
                 claim = self._judge.verdict(row, now).claim(now) if row is not None else None
                 if row is not None and claim is not None and not row.deleted_at:
-                    weights[_whose(brake.scope, row, claim)] += 1
+                    weights[allowed_for(brake.scope, row, claim, editions=editions)] += 1
             counted |= held
         self._allow(self._granting(weights))
         return bool(weights)
 
+    def outdate(self, run: Run) -> None:
+        """A run of the rule as it is now is about to be weighed: nobody has released what another edition of it would take."""
+        if not self._ceilings.outdate(run.rule, edition=run.edition):
+            return
+        now = self._clock.now()
+        # What went by it until now still fills no window after a restart.
+        self._grants = [
+            msgspec.structs.replace(grant, until=min(grant.until, now))
+            if (grant.span, grant.name) == ("rule", run.rule) and grant.edition != run.edition
+            else grant
+            for grant in self._grants
+        ]
+
     async def accepted(self, number: int) -> None:
         """Somebody accepted a backlog of so many."""
         if number:
-            await self._grant({("all", "", "", ""): number})
+            await self._grant({Whose("all"): number})
 
     async def write_down(self) -> None:
         """What changed since it was written last: a restart must neither forget an allowance nor grant it twice."""
@@ -194,8 +211,7 @@ class Releases:
         now = self._clock.now()
         until = now + ALLOWED_SECONDS + 2 * sum(weights.values()) / self._per_second
         return [
-            Grant(span=span, name=name, kind=kind, mechanism=mechanism, number=number, at=now, until=until)
-            for (span, name, kind, mechanism), number in weights.items()
+            Grant(**whose._asdict(), number=number, at=now, until=until) for whose, number in weights.items()
         ]
 
     def _allow(self, grants: Iterable[Grant]) -> None:
@@ -217,8 +233,8 @@ class Releases:
         for grant in and_then:
             found.setdefault(grant.whose, Allowance()).grant(grant.number, until=grant.until, now=now)
         left = [
-            Left(span=span, name=name, kind=kind, mechanism=mechanism, number=number, until=until)
-            for (span, name, kind, mechanism), allowance in found.items()
+            Left(**whose._asdict(), number=number, until=until)
+            for whose, allowance in found.items()
             for number, until in allowance.parts
         ]
         self._grants = self._fresh_grants()
@@ -230,59 +246,3 @@ class Releases:
         except Forbidden:
             # Who may write no state has none after a restart either; that must not keep a Brake for ever.
             return
-
-    async def _count(self, brake: Brake, code: str, over: set[str]) -> tuple[int, Counter[Whose]]:
-        """How many objects wait for nothing but this Brake, and how much is to be allowed, by what they are.
-
-        What was released before and is still there is in it, as far as it is allowed yet: both go now.
-        """
-        held = 0
-        weights: Counter[Whose] = Counter()
-        free: Counter[Going] = Counter()
-        for number, row in enumerate(list(self._store)):
-            if number % _ROWS_AT_ONCE == _ROWS_AT_ONCE - 1:
-                await self._clock.sleep(0)
-            verdict = self._due(row)
-            if verdict is None:
-                continue
-            claim = verdict.claims[0]
-            if not verdict.holds:
-                free[going(row, claim)] += 1
-            elif _waits(verdict, brake, code, over):
-                held += 1
-                inside = await self._weigh(row) if is_namespace(row) or is_definition(row) else 0
-                weights[_whose(brake.scope, row, claim)] += 1 + inside
-        for whose in weights:
-            others = sum(number for one, number in free.items() if is_for(whose, one))
-            weights[whose] += min(others, self._ceilings.allowed(whose))
-        return held, weights
-
-    def _due(self, row: Row) -> Verdict | None:
-        now = self._clock.now()
-        due = self._judge.due(row, now)
-        if due is None or due > now or row.deleted_at:
-            return None
-        verdict = self._judge.verdict(row, now)
-        return verdict if verdict.claims else None
-
-
-def _waits(verdict: Verdict, brake: Brake, code: str, over: set[str]) -> bool:
-    """For nothing but this Brake, and those that are over."""
-    holds = [hold for hold in verdict.holds if holding(hold) not in over]
-    return bool(holds) and all(
-        hold.reason.code == code if code else holding(hold) == brake.name for hold in holds
-    )
-
-
-def _whose(scope: Scope, row: Row, claim: Claim) -> Whose:
-    """The narrowest that has all of what such a Brake holds and is like this object."""
-    kind = row.resource.qualified if scope.kind is not None else ""
-    mechanism: str = scope.mechanism or ""
-    if scope.policy is not None:
-        rule = rule_of(claim.mechanism, claim.rule)
-        if rule:
-            return "rule", rule, kind, mechanism
-        mechanism = claim.mechanism
-    if scope.namespace is not None:
-        return "namespace", scope.namespace, kind, mechanism
-    return "all", "", kind, mechanism

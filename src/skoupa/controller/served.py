@@ -13,15 +13,17 @@ from typing import Final
 import msgspec
 
 from skoupa.errors import Forbidden, NotFound, SkoupaError
-from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import pages
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
+from skoupa.ledger.trash.patience import Patience
 from skoupa.sweep.sharing import SharedReading
 
 _SECONDS: Final = 10.0
+# Of requests for the kinds themselves, which are of no kind.
+KINDS: Final = ""
 
 
 class _Kinds(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,12 +33,16 @@ class _Kinds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Served:
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._kinds: SharedReading[_Kinds] = SharedReading(client.clock, longest=_SECONDS, shortest=_SECONDS)
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._client = patience.client
+        self._kinds: SharedReading[_Kinds] = SharedReading(
+            self._client.clock, longest=_SECONDS, shortest=_SECONDS
+        )
 
     async def find(self, group: str, kind: str, version: str) -> Resource | None:
         """None: there is no such kind. Raises where that is not known."""
+        self._patience.check(KINDS)
         found = await self._kinds.get(self._read)
         resource = named(found.discovery, group, kind, version)
         if resource is None and group in found.hidden:
@@ -44,10 +50,12 @@ class Served:
         return resource
 
     async def _read(self) -> _Kinds:
-        discovery = await discover(self._client)
+        with self._patience.asking(KINDS):
+            discovery = await discover(self._client)
         served = {resource.qualified for resource in discovery.resources}
         hidden: set[str] = set()
-        listing = pages(self._client, CUSTOM_RESOURCE_DEFINITIONS, METADATA)
+        asked = pages(self._client, CUSTOM_RESOURCE_DEFINITIONS, METADATA)
+        listing = self._patience.pages(CUSTOM_RESOURCE_DEFINITIONS.qualified, asked)
         try:
             async with aclosing(listing):
                 async for page in listing:

@@ -19,6 +19,7 @@ FIRST_SWEEP: Final = "firstSweep"
 FIRST_START: Final = "firstStartHeld"
 READINGS: Final = "readings"
 KINDS_READ: Final = "kindsRead"
+KINDS_COUNTED: Final = "kindsCounted"
 READINGS_HELD: Final = "firstReadingsHeld"
 MASS_LABELLINGS: Final = "massLabellings"
 ACCEPTED: Final = "backlogAccepted"
@@ -29,6 +30,7 @@ MASSES_ACCEPTED: Final = "massLabellingsAccepted"
 KYVERNO_ACCEPTED: Final = "kyvernoAccepted"
 LARGEST_RUNS: Final = "largestRuns"
 POLICIES: Final = "policies"
+LEDGER: Final = "ledger"
 
 
 class State:

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.served import KINDS
 from skoupa.controller.watchable import NOT_READ_YET, new_kinds
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.facts.rows import Row
@@ -67,7 +68,7 @@ class Surroundings:
             unwatched=bool(knowledge.settings.namespaces),
         )
         self._carried = Carried(
-            client,
+            self._fresh.patience,
             extraction=knowledge.extraction,
             ignore=knowledge.settings.cascade.ignore_kinds,
             keep_changes=lambda: knowledge.keep_changes,
@@ -91,7 +92,8 @@ class Surroundings:
             # It may take along kinds that nobody has told of yet.
             kinds = self._kinds if not row.namespace else self._kinds_untold
             try:
-                discovery = await kinds.get(lambda: discover(self._client))
+                self._fresh.patience.check(KINDS)
+                discovery = await kinds.get(self._read_kinds)
             except SkoupaError as error:
                 why = f"which kinds there are is not known: {error.message}"
                 return (Hold(reason=reason("keeps-unknown", kinds="some kinds", why=why)),)
@@ -113,6 +115,11 @@ class Surroundings:
         # The last of all: what feeds tell from here on of kept things makes the delete look around again.
         carried = await self._carried.hold(row, discovery=discovery, now=now)
         return (*holds, carried) if carried is not None else holds
+
+    async def _read_kinds(self) -> Discovery:
+        patience = self._fresh.patience
+        with patience.asking(KINDS):
+            return await discover(patience.client)
 
     def _differs(self, found: Discovery) -> bool:
         """Remembered, since there are many kinds and one reading serves many deletes."""

@@ -8,7 +8,6 @@ again at what others hang on (`read_again`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 
 import msgspec
 
@@ -17,10 +16,11 @@ from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.readings import Job, Readings
 from skoupa.controller.rights import Rights, place_of
 from skoupa.controller.setting_doubts import doubts_of_kinds
-from skoupa.controller.watchable import left_out, told_by, untold, watchable
+from skoupa.controller.watchable import Unwatched, told_by, untold, watchable
 from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import Blind
+from skoupa.judge.mechanism import Ruling
 from skoupa.judge.protected_kinds import doubts
 from skoupa.kube.access import Access
 from skoupa.kube.client import Client
@@ -29,8 +29,7 @@ from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope
 from skoupa.kube.resources import NAMESPACES, Resource
-from skoupa.model.reasons import reason
-from skoupa.model.verdicts import Hold, Verdict
+from skoupa.model.verdicts import Verdict
 from skoupa.settings import Settings
 
 
@@ -50,7 +49,7 @@ class Survey:
     """`namespaces` narrows to those; with `inside_only` to what lives in them, and those Namespaces themselves.
 
     `unlabelled` reads also what no mechanism can act on, for remarks: labels that were written as annotations. Who acts
-    is held by Brakes that can't be read; who only looks is told.
+    is held by Brakes that can't be read; who only looks is told. `rulings` are as in Knowledge.
     """
 
     def __init__(
@@ -62,6 +61,7 @@ class Survey:
         inside_only: bool = False,
         unlabelled: bool = False,
         acting: bool = False,
+        rulings: Sequence[Ruling] = (),
         skew: Callable[[], float] = lambda: 0.0,
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -77,8 +77,9 @@ class Survey:
         self.looked = Look()
         self._backlogs = ToldBacklogs(self._due)
         self.knowledge = Knowledge(
-            settings, skew=skew, extra=(self.rights.hold, self._backlogs.hold, self._not_watched)
+            settings, rulings=rulings, skew=skew, extra=(self.rights.hold, self._backlogs.hold)
         )
+        self.knowledge.judge.join(Unwatched(settings.watch_also, acting=acting))
         self.gaps: list[Gap] = []
         # What is not known and yet hides nothing that was asked for, in words.
         self.doubts: list[str] = []
@@ -122,6 +123,11 @@ class Survey:
         everywhere = any(not resource.namespaced for resource in wanted)
         await self._read_lists(jobs, kept_everywhere=everywhere)
 
+    async def read_around(self, *, everywhere: bool) -> None:
+        """Only what could hold others; `everywhere`: also what is in no namespace."""
+        await self.discover()
+        await self._read_lists({}, kept_everywhere=everywhere)
+
     async def read_surroundings(self, row: Row) -> None:
         """What could hold this one object: kept objects that it might take along, and its Namespace."""
         await self._read_lists({}, kept_everywhere=not row.resource.namespaced)
@@ -163,12 +169,6 @@ class Survey:
 
     def _every(self) -> list[Resource]:
         return list(watchable(self.knowledge.discovery, also=self.knowledge.settings.watch_also))
-
-    def _not_watched(self, row: Row, now: float) -> Hold | None:  # noqa: ARG002 - a setting does not end by itself
-        """Who acts here and now needs no watch."""
-        if self._acting or not left_out(row.resource, also=self.knowledge.settings.watch_also):
-            return None
-        return Hold(reason=reason("not-watched", kind=row.resource.qualified))
 
     async def _read_lists(self, jobs: dict[tuple[Resource, str], None], *, kept_everywhere: bool) -> None:
         """The lists asked for, the kept objects of every kind, and on whom those hang."""
@@ -217,10 +217,26 @@ class Survey:
         await self._readings.read(lists, failed=self._could_not_again)
         self._note_untold(unknown)
         for namespace in sorted(self._seen_namespaces):
-            with suppress(NotFound):
-                await self.read_object(self._namespace_kind, namespace, namespace="")
+            await self.read_namespace_again(namespace)
         await self.knowledge.kept.read_chains(self._client, discovery)
         await self.read_brakes()
+
+    async def read_namespace_again(self, name: str) -> bool:
+        """Whether there is one that may be read; that one may not be was told. Raises what failed."""
+        listed = NAMESPACES.qualified not in self._unread and (self._kept_everywhere or not self._inside_only)
+        if not listed and name not in self._seen_namespaces:
+            return False
+        try:
+            await self.read_object(self._namespace_kind, name, namespace="")
+        except NotFound:
+            return False
+        return True
+
+    def kept_jobs(self) -> Iterator[Job]:
+        """What to follow for who wants to hear of keep labels at once, as far as it could be read."""
+        yield from (job for job in self._kept_lists() if job[0].qualified not in self._unread)
+        for name in sorted(self._seen_namespaces):
+            yield self._namespace_kind, Scope(fields=f"metadata.name={name}")
 
     def _kept_lists(self) -> Iterator[Job]:
         """The lists of kept objects that could hold what was asked for."""

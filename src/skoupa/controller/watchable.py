@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from skoupa.facts.rows import Row
 from skoupa.judge.cascade import Blind
 from skoupa.kinds.naming import means
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Claim, Hold
 
 # They come and go by the second and are worth nothing by themselves; `watchAlso` brings them back.
 SHORT_LIVED: Final = frozenset(
@@ -63,3 +66,18 @@ def untold(discovery: Discovery, *, but: Collection[tuple[str, str]]) -> dict[st
 def left_out(resource: Resource, *, also: Sequence[str]) -> bool:
     """Whether nobody watches it unless `watchAlso` names it."""
     return resource.qualified in SHORT_LIVED and not any(means(name, resource) for name in also)
+
+
+class Unwatched:
+    """A guard: what is written on an object that nobody watches is not seen. Who acts here and now needs no watch.
+
+    Rules that choose by themselves read what they need.
+    """
+
+    def __init__(self, also: Sequence[str], *, acting: bool) -> None:
+        self._also = also
+        self._acting = acting
+
+    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:  # noqa: ARG002 - a setting does not end by itself
+        if not self._acting and not claim.run and left_out(row.resource, also=self._also):
+            yield Hold(reason=reason("not-watched", kind=row.resource.qualified))

@@ -2,26 +2,24 @@
 
 A run is weighed as soon as it begins, again when more objects join it, and once more when a Brake that stopped it is
 gone. What was counted is a fixed set of objects: no other goes by that run. What can't be counted holds.
-The largest run of each rule is remembered across restarts, so that a surge is seen; what went by a run before a restart
-is known from the ledger.
+An observer makes no Brakes, so nobody could release one: there a rule is stopped until a run of it would pass.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from skoupa.controller.counting import Counting
 from skoupa.controller.knowledge import Knowledge
-from skoupa.controller.state import LARGEST_RUNS, State
-from skoupa.controller.weight import count_inside, uncounted
-from skoupa.errors import Forbidden, KindUnreadable, SkoupaError
+from skoupa.controller.largest_runs import LargestRuns
+from skoupa.controller.run_counts import parts_of, totals_of
+from skoupa.controller.state import State
+from skoupa.controller.weighed_runs import Key, Weighed, WeighedRuns
+from skoupa.errors import KindUnreadable, SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.brakes import holding
-from skoupa.judge.cascade import is_namespace
 from skoupa.judge.mechanism import Ruling, Run
 from skoupa.kinds.brake import Scope
 from skoupa.kinds.brake_effect import active
@@ -33,39 +31,20 @@ from skoupa.model.verdicts import Claim, Hold
 from skoupa.settings import Settings
 from skoupa.sweep.ceilings import Ceilings
 from skoupa.sweep.tripping import Tripped
-from skoupa.sweep.weighing import Load, Part, Scales
+from skoupa.sweep.weighing import Load, Scales
 
 LOOK_SECONDS: Final = 1.0
 _ROWS_AT_ONCE: Final = 500
-# A ConfigMap holds a megabyte, and not all of it is ours.
-_MOST_RULES: Final = 4000
-
-Key = tuple[str, str]
-
-
-class Largest(msgspec.Struct, frozen=True, array_like=True):
-    """The largest run of a rule while its spec was of this generation."""
-
-    generation: int
-    weight: int
-
-
-class _Known(msgspec.Struct):
-    """A run: what was admitted of it, what went before this process led, and the Brake that stopped it."""
-
-    admitted: dict[Uid, Part] = msgspec.field(default_factory=dict)
-    before: tuple[Part, ...] = ()
-    weighed: bool = False
-    stopped_by: str = ""
-    # Why it could not be weighed.
-    trouble: str = ""
+# One whose counting takes long keeps no others waiting.
+_WEIGHED_AT_ONCE: Final = 16
 
 
 class Weighing:
     """`trip` pulls a Brake and gives its name; `may_go` says that nobody keeps or protects a row; `look_at` has objects judged anew.
 
     `standing_by` says that another replica leads: then that one weighs. `behind` says why not all that a mechanism is
-    interested in is known. `polls`: runs may begin by time alone; if not, each wakes it.
+    interested in is known. `polls`: runs may begin by time alone; if not, each wakes it. `outdate` hears of a run of a rule as it is
+    now; `lift` ends what was pulled for a rule here, but for this, and is for observers only.
     """
 
     def __init__(
@@ -81,6 +60,8 @@ class Weighing:
         look_at: Callable[[Iterable[Uid]], None],
         standing_by: Callable[[], bool],
         behind: Callable[[Ruling], str],
+        outdate: Callable[[Run], None],
+        lift: Callable[[Scope, Tripped | None], None],
         polls: bool = True,
     ) -> None:
         self._counting = Counting(client)
@@ -88,19 +69,21 @@ class Weighing:
         self._settings = settings
         self._knowledge = knowledge
         self._scales = Scales(settings.brakes, ceilings)
-        self._state = state
         self._trip = trip
         self._may_go = may_go
         self._look_at = look_at
         self._standing_by = standing_by
         self._behind = behind
         self._polls = polls
-        self._runs: dict[Key, _Known] = {}
+        self._outdate = outdate
+        self._lift = lift
+        self._observing = settings.mode != "enforce"
+        self._runs = WeighedRuns(client.clock)
         # Runs of which something waits to be weighed.
         self._wanted: set[Key] = set()
         self._begun = False
         self._woken = asyncio.Event()
-        self._largest: dict[str, Largest] = {}
+        self._largest = LargestRuns(state, writes=settings.mode == "enforce")
         self.error: SkoupaError | None = None
 
     def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:
@@ -123,14 +106,8 @@ class Weighing:
 
     def take_over(self, tallies: Sequence[Tally]) -> None:
         """This replica acts from now on: what went before is known from the ledger and the state."""
-        self._largest = self._state.get(LARGEST_RUNS, dict[str, Largest]) or {}
-        self._runs = {}
-        for tally in tallies:
-            if tally.run:
-                known = self._runs.setdefault((tally.rule, tally.run), _Known())
-                along = (("", tally.weight - 1),) if tally.weight > 1 else ()
-                part = Part(kind=tally.resource, namespace=tally.namespace, along=along)
-                known.before = (*known.before, part)
+        self._largest.read()
+        self._runs.take_over(tallies)
         self._begun = True
         self.wake()
 
@@ -155,7 +132,7 @@ class Weighing:
 
     def _unfinished(self) -> bool:
         """Whether something is to be weighed, or a Brake may be released that nobody tells of here."""
-        return bool(self._wanted) or any(known.stopped_by for known in self._runs.values())
+        return bool(self._wanted) or self._runs.any_stopped
 
     async def _nap(self, wait: float | None) -> None:
         try:
@@ -169,25 +146,42 @@ class Weighing:
         now = self._clock.now()
         begun = [(ruling, run) for ruling in self._knowledge.rulings for run in ruling.runs(now)]
         wanted, self._wanted = self._wanted, set()
-        self._forget({(run.rule, run.name) for _, run in begun})
+        ended = self._runs.begun({(run.rule, run.name) for _, run in begun})
+        if self._observing:
+            for rule in ended:
+                self._lift(Scope(policy=rule), None)
+        due = (one for one in begun if self._is_due(one[1], wanted))
+        errors: list[SkoupaError] = []
+
+        async def work() -> None:
+            for ruling, run in due:
+                if (error := await self._tried(ruling, run)) is not None:
+                    errors.append(error)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(_WEIGHED_AT_ONCE):
+                group.create_task(work())
+        if (error := await self._largest.write()) is not None:
+            errors.append(error)
+        return errors[-1] if errors else None
+
+    def _is_due(self, run: Run, wanted: set[Key]) -> bool:
+        key = (run.rule, run.name)
+        return not self._runs.of(key).weighed or key in wanted
+
+    async def _tried(self, ruling: Ruling, run: Run) -> SkoupaError | None:
+        key = (run.rule, run.name)
+        known = self._runs.of(key)
         error: SkoupaError | None = None
-        for ruling, run in begun:
-            key = (run.rule, run.name)
-            known = self._runs.setdefault(key, _Known())
-            if known.weighed and key not in wanted:
-                continue
-            try:
-                await self._weigh(ruling, run, known)
-            except* SkoupaError as errors:
-                error = _first(errors)
-                known.trouble = error.message
-                self._wanted.add(key)
+        try:
+            await self._weigh(ruling, run, known)
+        except* SkoupaError as errors:
+            error = _first(errors)
+            known.trouble = error.message
+            self._wanted.add(key)
         return error
 
-    def _forget(self, begun: set[Key]) -> None:
-        self._runs = {key: known for key, known in self._runs.items() if key in begun}
-
-    async def _weigh(self, ruling: Ruling, run: Run, known: _Known) -> None:
+    async def _weigh(self, ruling: Ruling, run: Run, known: Weighed) -> None:
         if known.stopped_by and self._stands(known.stopped_by, run.rule):
             return
         if why := self._behind(ruling):
@@ -198,21 +192,27 @@ class Weighing:
             return
         try:
             load = await self._load(run, known, rows)
-            totals = await self._totals(self._scales.doubtful(load))
+            totals = await totals_of(
+                self._scales.doubtful(load),
+                counting=self._counting,
+                discovery=self._knowledge.discovery,
+                namespaces=self._settings.namespaces,
+            )
         except* SkoupaError:
             # What waits is told why.
             self._look_at(row.uid for row in rows)
             raise
-        largest = self._largest.get(run.rule)
-        sized = largest.weight if largest is not None and largest.generation == run.generation else None
-        tripped = self._scales.weigh(load, totals=totals, largest=sized)
+        self._outdate(run)
+        tripped = self._scales.weigh(load, totals=totals, largest=self._largest.of(run))
         known.weighed, known.trouble = True, ""
+        if self._observing:
+            self._lift(Scope(policy=run.rule), tripped)
         if tripped is not None:
             known.stopped_by = self._trip(tripped)
         else:
             known.stopped_by = ""
             known.admitted |= load.claimed
-            await self._remember(run, load.weight, sized)
+            self._largest.remember(run, load.weight)
         self._look_at(load.claimed)
 
     async def _claimed(self, ruling: Ruling, run: Run) -> tuple[list[Row], list[Row]]:
@@ -236,57 +236,15 @@ class Weighing:
             return list(store)
         return [row for uid in chosen if (row := store.get(uid)) is not None]
 
-    async def _load(self, run: Run, known: _Known, rows: Sequence[Row]) -> Load:
-        claimed = await self._parts(rows)
+    async def _load(self, run: Run, known: Weighed, rows: Sequence[Row]) -> Load:
+        claimed = await parts_of(
+            rows,
+            counting=self._counting,
+            discovery=self._knowledge.discovery,
+            ignore=self._settings.cascade.ignore_kinds,
+        )
         gone = (part for uid, part in known.admitted.items() if uid not in claimed)
         return Load(run=run, claimed=claimed, gone=(*known.before, *gone))
-
-    async def _parts(self, rows: Sequence[Row]) -> dict[Uid, Part]:
-        weights = await count_inside(rows, counting=self._counting, discovery=self._knowledge.discovery)
-        ignore = self._settings.cascade.ignore_kinds
-        parts = {}
-        for row in rows:
-            weight = weights.get(row.uid)
-            gap = uncounted(weight, ignore=ignore) if weight is not None else ""
-            if gap:
-                raise KindUnreadable(f"what {row.name} takes along can't all be counted: {gap}")
-            along = tuple(weight.objects.items()) if weight is not None else ()
-            namespace = row.name if is_namespace(row) else row.namespace
-            parts[row.uid] = Part(kind=row.resource.qualified, namespace=namespace, along=along)
-        return parts
-
-    async def _totals(self, kinds: Iterable[str]) -> dict[str, int]:
-        """How many there are, in all that is looked after here."""
-        resources = {one.qualified: one for one in self._knowledge.discovery.preferred()}
-        totals = {}
-        for kind in kinds:
-            resource = resources.get(kind)
-            if resource is None:
-                # What a Namespace takes along was counted by kind a moment ago: this one went since.
-                totals[kind] = 0
-                continue
-            places = self._settings.namespaces if resource.namespaced else ()
-            totals[kind] = sum(
-                [await self._counting.count(resource, namespace=place) for place in places or ("",)]
-            )
-        return totals
-
-    async def _remember(self, run: Run, weight: int, before: int | None) -> None:
-        if before is not None and weight <= before:
-            return
-        self._largest.pop(run.rule, None)
-        self._largest[run.rule] = Largest(run.generation, weight)
-        for rule in list(self._largest)[: max(0, len(self._largest) - _MOST_RULES)]:
-            del self._largest[rule]
-        if self._settings.mode == "enforce":
-            await self._put(LARGEST_RUNS, self._largest)
-
-    async def _put(self, key: str, value: Any) -> None:
-        try:
-            await self._state.put(key, value)
-        except Forbidden:
-            # Who may write no state has none after a restart either.
-            return
 
     def _stands(self, brake: str, rule: str) -> bool:
         """Under that name, active, and still for this rule: somebody may have changed what it holds."""

@@ -17,7 +17,7 @@ from skoupa.install import history, policies
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
 from skoupa.install.labelling import Manifest, labelled, of_instance
 from skoupa.install.rights import rights
-from skoupa.install.roles import roles
+from skoupa.install.roles import roles, sweep_role
 from skoupa.install.workload import namespace_of_its_own, service_account, workload
 from skoupa.judge.mechanism import Interest
 from skoupa.kinds import definitions
@@ -69,6 +69,7 @@ def _in_order(installation: Installation) -> Iterator[Manifest]:
     if served:
         yield history.people_role(home)
     if not settings.namespaces:
+        yield sweep_role()
         yield from installation.admission
     yield from workload(settings, namespace=home, image=installation.image, replicas=installation.replicas)
 

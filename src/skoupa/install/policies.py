@@ -35,7 +35,10 @@ CONFIGURATIONS: Final = Resource(
     namespaced=False,
 )
 _NOWHERE: Final = ("", "none")
-_WITH_STATUS: Final = ("CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy", "NamespacedDeletingPolicy")
+_TELLING: Final = dict.fromkeys(
+    ("CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy", "NamespacedDeletingPolicy"),
+    "what a policy did is told in its status",
+) | {names.GLOBAL_CONTEXT_ENTRY_KIND: "whether there is a value is told in its status"}
 
 
 def placed(settings: Settings) -> Settings:
@@ -66,10 +69,8 @@ def policy_rights(settings: Settings) -> Iterator[Right]:
         return
     for definition in DEFINITIONS:
         yield _right(definition, READ, ("list", "watch"), "policies are read and followed")
-        if definition.kind in _WITH_STATUS:
-            yield _right(
-                definition, REPORT, ("patch", "update"), "what a policy did is told in its status", "/status"
-            )
+        if definition.kind in _TELLING:
+            yield _right(definition, REPORT, ("patch", "update"), _TELLING[definition.kind], "/status")
     if is_reviewed(settings):
         yield from _reviewing()
 

@@ -13,9 +13,12 @@ from typing import Any, Final
 from skoupa import names
 from skoupa.install.labelling import SERVICE_ACCOUNT, Manifest, manifest
 from skoupa.install.rights import ASK, DELETE, HOME, READ, REPORT, Right, RoleName, own_namespace
+from skoupa.kinds.brake import BRAKES
 
 AGGREGATE_LABEL: Final = f"{names.SKOUPA_GROUP}/aggregate-to-delete"
 SHIPPED_DELETE_ROLE: Final = "skoupa-delete-shipped"
+SWEEP_ROLE: Final = "skoupa-sweep"
+SWEEP_VERBS: Final = ("get", "list", "watch")
 _GROUP: Final = "rbac.authorization.k8s.io"
 _VERSION: Final = f"{_GROUP}/v1"
 CLUSTER_ROLES: Final = f"clusterroles.{_GROUP}"
@@ -61,6 +64,12 @@ def _cluster_wide(rights: Sequence[Right], *, home: str) -> Iterator[Manifest]:
             roleRef={"apiGroup": _GROUP, "kind": "ClusterRole", "name": name},
             subjects=_subjects(home),
         )
+
+
+def sweep_role() -> Manifest:
+    """For people with rights in some namespaces who sweep by hand. Nobody is bound to it: an operator does that."""
+    rule = {"apiGroups": [BRAKES.group], "resources": [BRAKES.plural], "verbs": list(SWEEP_VERBS)}
+    return manifest(_VERSION, "ClusterRole", SWEEP_ROLE, rules=[rule])
 
 
 def _namespaced(rights: Sequence[Right], *, namespace: str, home: str) -> Iterator[Manifest]:

@@ -58,7 +58,8 @@ class Mechanism(Protocol):
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a rule (`KIND/NAMESPACE/NAME`): its Claims carry `name`. `generation` is that of the rule's spec.
 
-    `most` is what the rule itself allows one run to claim, if that is less than the settings do.
+    `most` is what the rule itself allows one run to claim, if that is less than the settings do. `uid` is the rule's own: one
+    of the same name that came later is another rule.
     """
 
     mechanism: str
@@ -66,6 +67,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     generation: int = 0
     most: int | None = None
+    uid: str = ""
+
+    @property
+    def edition(self) -> str:
+        """The same for all runs of the rule while it means the same."""
+        return f"{self.uid}:{self.generation}"
 
 
 class Ruling(Mechanism, Protocol):

@@ -23,12 +23,17 @@ NAME: Final = "policies"
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run chose: each object with the version that was looked at. `observed`: it only reports."""
+    """What one run chose: each object with the version that was looked at. `observed`: it only reports.
+
+    `foreseen`: it is still to come, or only supposed. `author` wrote the policy, where that is known.
+    """
 
     run: Run
     due: float
+    author: str = ""
     propagation: Propagation = "Background"
     observed: bool = False
+    foreseen: bool = False
     versions: Mapping[Uid, int | str] = {}
 
 
@@ -153,7 +158,12 @@ def _claim(chosen: Chosen) -> Claim:
         mechanism=NAME,
         rule=run.rule,
         due=chosen.due,
-        reason=reason("policy-matched", rule=run.rule, tick=whole_seconds(chosen.due)),
+        reason=reason(
+            "policy-matches" if chosen.foreseen else "policy-matched",
+            rule=run.rule,
+            tick=whole_seconds(chosen.due),
+        ),
+        author=chosen.author,
         propagation=chosen.propagation,
         run=run.name,
         observed=chosen.observed,

@@ -1,7 +1,8 @@
 """What never goes: protected namespaces, what the operator protects, Skoupa's own, and what people keep.
 
 `skoupa.dev/keep` on an object or on its Namespace keeps it; a date keeps it until then (midnight UTC). Skoupa's own
-kinds never go by a label: a TTL that slipped onto a policy must not end the policy. A Tenant may carry one.
+kinds never go by a label: a TTL that slipped onto a policy must not end the policy. A Tenant may carry one. A policy of a
+namespace goes along with that Namespace: whose time is over there is all that it could act on.
 """
 
 from __future__ import annotations
@@ -32,6 +33,12 @@ _OWN_POLICIES: Final = frozenset(
         (names.KYVERNO_POLICIES_GROUP, names.NAMESPACED_DELETING_POLICY_KIND),
     }
 )
+_NAMESPACED_POLICIES: Final = frozenset(
+    {
+        (names.KYVERNO_GROUP, names.CLEANUP_POLICY_KIND),
+        (names.KYVERNO_POLICIES_GROUP, names.NAMESPACED_DELETING_POLICY_KIND),
+    }
+)
 OWN_CRD_GROUPS: Final = frozenset(
     {names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP, names.TENANT_GROUP}
 )
@@ -51,6 +58,12 @@ def own(row: Row) -> str:
     ):
         return f"the {resource.kind} {row.name}"
     return ""
+
+
+def goes_with_its_namespace(row: Row) -> bool:
+    """Whether it is Skoupa's own and yet holds no Namespace: a policy that acts nowhere else, and that no install brought."""
+    policy = (row.resource.group, row.resource.kind) in _NAMESPACED_POLICIES
+    return policy and row.label(names.PART_OF_LABEL) != names.COMPONENT
 
 
 class Protection:

@@ -2,31 +2,34 @@
 
 A transport around another. Concurrency grows while the server keeps up and is cut when it says 429, fails or slows
 down. A server that is busy (429) and says for how long holds back every request of that client, not just the one that
-was told, for half a minute at most; where it failed, or a webhook answers, only that one waits, and where it would be
-long its caller is told instead: what hangs on one request must not stop others. A request is repeated only when it is
-`repeatable`, when it never left (no connection), or when the server refused it unread (429). A watch counts
-until its answer begins: it may stay open for an hour and must not take anybody's turn.
+was told, for half a minute at most; where it failed, or a webhook or one kind's storage answers, only that one waits, and
+where it would be long its caller is told instead: what hangs on one request must not stop others. A request is repeated
+only when it is `repeatable`, when it never left (no connection), or when the server refused it unread (429). A watch
+counts until its answer begins: it may stay open for an hour and must not take anybody's turn.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Final
 
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import Disconnected, SkoupaError, TimedOut, Unreachable, Withdrawn
+from skoupa.errors import Disconnected, SkoupaError, Status, TimedOut, Unreachable, Withdrawn
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import retry_after
 from skoupa.kube.transport import Request, Response, Stream, Transport
+from skoupa.kube.turns import AdaptiveWidth, Turn, Turns
 
 LONGEST_PATIENCE_SECONDS: Final = 30.0
 LONGEST_PATIENCE_FOR_ONE_SECONDS: Final = 5.0
-_BY_WEBHOOK: Final = b"admission webhook"
+# What a 429 says that comes from behind one request: a webhook, or a kind whose objects can't be read (for example since
+# its conversion webhook is dead). The server's own comes before it knows what is asked for.
+_OF_ONE: Final = (b"admission webhook", b"storage is (re)initializing")
+_REFUSAL_SECONDS: Final = 2.0
 # Before anything was done.
 _WEBHOOK_UNASKED: Final = b"failed calling webhook"
 
@@ -35,7 +38,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Requests a second (None: no ceiling), requests in flight at most and at first, and tries of one request.
 
     One that is out for longer than `turn_seconds` gives up its turn to others, says nothing about how busy the server is,
-    and is not repeated: its caller knows better when.
+    and is repeated only where the server was too busy to read it: else its caller knows better when. `by_kind`: then others
+    of its kind have few turns, and short ones.
     """
 
     per_second: float | None = None
@@ -43,6 +47,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     at_first: int = 8
     tries: int = 4
     turn_seconds: float | None = None
+    by_kind: bool = False
 
 
 class Flow:
@@ -51,6 +56,7 @@ class Flow:
         self._clock = clock
         self._limits = limits or Limits()
         self._width = AdaptiveWidth(most=self._limits.in_flight, start=self._limits.at_first)
+        self._turns = Turns(self._width, seconds=self._limits.turn_seconds, by_kind=self._limits.by_kind)
         self._rate = RateCeiling(clock, per_second=self._limits.per_second)
         self._held_back_until = 0.0
         # (verb, kind, outcome) -> how often; outcome is the status code or the name of the error.
@@ -67,14 +73,11 @@ class Flow:
         unanswered: SkoupaError | None = None
         failed = False
         for left in range(self._limits.tries - 1, -1, -1):
-            turn = _Turn(self._width, self._limits.turn_seconds)
+            turn = self._turns.of(request.kind)
             try:
-                await self._width.enter()
-                try:
+                async with turn:
                     await self._pass()
                     response = await self._timed(request, turn)
-                finally:
-                    turn.end()
             except Withdrawn:
                 break
             except SkoupaError as error:
@@ -86,8 +89,10 @@ class Flow:
                 await self._clock.sleep(backoff.next())
                 continue
             asked = _patience(response)
-            too_long = asked > LONGEST_PATIENCE_FOR_ONE_SECONDS and not _concerns_all(response)
-            if not left or too_long or turn.over or not _may_repeat(response, request):
+            concerns_all = _concerns_all(response)
+            too_long = asked > LONGEST_PATIENCE_FOR_ONE_SECONDS and not concerns_all
+            too_late = turn.over and not concerns_all
+            if not left or too_long or too_late or not _may_repeat(response, request):
                 if response.status >= 400 and (unanswered is not None or failed):
                     return msgspec.structs.replace(response, after_silence=True)
                 return response
@@ -96,11 +101,11 @@ class Flow:
             # Zero seconds is no time to wait, and hammering would be no answer to it.
             if not asked:
                 await self._clock.sleep(backoff.next())
-            elif not _concerns_all(response):
+            elif not concerns_all:
                 await self._clock.sleep(asked)
         return _given_up(request, unanswered or before)
 
-    async def _timed(self, request: Request, turn: _Turn) -> Response:
+    async def _timed(self, request: Request, turn: Turn) -> Response:
         if request.still_wanted is not None and not request.still_wanted():
             raise _withdrawn(request)
         turn.begin()
@@ -116,43 +121,51 @@ class Flow:
                 self._width.shrink(started)
             raise
         self.requests[request.verb, request.kind, str(response.status)] += 1
-        if not turn.over:
-            self._learn(response, started)
+        self._learn(response, started, turn)
         return response
 
-    def _learn(self, response: Response | Stream, started: float) -> None:
+    def _learn(self, response: Response | Stream, started: float, turn: Turn) -> None:
         now = self._clock.monotonic()
+        asked, concerns_all = _patience(response), _concerns_all(response)
+        if asked and concerns_all:
+            self._held_back_until = max(self._held_back_until, now + asked)
+        if turn.over or (response.status == 429 and not concerns_all):
+            return
         if response.status == 429 or response.status >= 500:
             self._width.shrink(started)
-            asked = _patience(response)
-            if asked and _concerns_all(response):
-                self._held_back_until = max(self._held_back_until, now + asked)
         else:
             self._width.answered(now - started)
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[Stream]:
         # Watches repeat by themselves, from the place that they know; here they only wait their turn.
-        await self._width.enter()
-        try:
-            await self._pass()
-            started = self._clock.monotonic()
-            opening = self._inner.stream(request)
-            stream = await opening.__aenter__()
-            self._learn(stream, started)
-        except SkoupaError as error:
-            self.requests[request.verb, request.kind, type(error).__name__] += 1
-            raise
-        finally:
-            self._width.leave()
-        self.requests[request.verb, request.kind, str(stream.status)] += 1
-        try:
-            yield stream
-        except BaseException as error:
-            if not await opening.__aexit__(type(error), error, error.__traceback__):
+        turn = self._turns.of(request.kind)
+        async with AsyncExitStack() as opened:
+            try:
+                async with turn:
+                    await self._pass()
+                    turn.begin()
+                    started = self._clock.monotonic()
+                    stream = await opened.enter_async_context(self._inner.stream(request))
+                    if stream.status == 429:
+                        stream = await self._read(stream)
+                    self._learn(stream, started, turn)
+            except SkoupaError as error:
+                self.requests[request.verb, request.kind, type(error).__name__] += 1
                 raise
-        else:
-            await opening.__aexit__(None, None, None)
+            self.requests[request.verb, request.kind, str(stream.status)] += 1
+            yield stream
+
+    async def _read(self, stream: Stream) -> _Refused:
+        """Whom it concerns stands in its body; what does not arrive soon, or is cut, says nothing about that."""
+        body = b""
+        try:
+            async with self._clock.timeout(_REFUSAL_SECONDS), aclosing(stream.chunks()) as chunks:
+                async for chunk in chunks:
+                    body += chunk
+        except (TimeoutError, SkoupaError):
+            pass
+        return _Refused(stream, body)
 
     async def _pass(self) -> None:
         """Last, and until nothing changes any more: what waits is sent later than it was let through."""
@@ -167,28 +180,16 @@ class Flow:
             await self._clock.sleep(wait)
 
 
-class _Turn:
-    """A place in the width for as long as the request is out, or until it has been out for so long that others may go."""
+class _Refused:
+    """A watch that the server refused, with its whole body."""
 
-    def __init__(self, width: AdaptiveWidth, seconds: float | None) -> None:
-        self._width = width
-        self._seconds = seconds
-        self._timer: asyncio.TimerHandle | None = None
-        self.over = False
+    def __init__(self, stream: Stream, body: bytes) -> None:
+        self.status: int = stream.status
+        self.headers: Mapping[str, str] = stream.headers
+        self.body = body
 
-    def begin(self) -> None:
-        if self._seconds is not None:
-            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._give_up)
-
-    def end(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if not self.over:
-            self._width.leave()
-
-    def _give_up(self) -> None:
-        self.over = True
-        self._width.leave()
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        yield self.body
 
 
 def _given_up(request: Request, before: Response | SkoupaError | None) -> Response:
@@ -209,10 +210,16 @@ def _patience(response: Response | Stream) -> float:
 
 
 def _concerns_all(response: Response | Stream) -> bool:
-    """Whether the server itself is busy, rather than something behind this one request."""
-    if response.status != 429:
+    """Whether the server itself is busy, rather than something behind this one request or its kind."""
+    if response.status != 429 or not isinstance(response, Response | _Refused):
         return False
-    return not (isinstance(response, Response) and _BY_WEBHOOK in response.body)
+    if any(words in response.body for words in _OF_ONE):
+        return False
+    try:
+        said = msgspec.json.decode(response.body, type=Status)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return True
+    return not (said.details or {}).get("kind")
 
 
 def _may_repeat_after(error: SkoupaError, request: Request) -> bool:
@@ -247,68 +254,3 @@ class RateCeiling:
         self._passed.append(mine)
         if mine > now:
             await self._clock.sleep(mine - now)
-
-
-class AdaptiveWidth:
-    """How many requests may be in flight: one more for each full round that went well, two thirds after trouble.
-
-    A round that takes several times as long as the quickest seen is trouble in the making: the width stays.
-    """
-
-    def __init__(self, *, most: int, start: int = 8, slow_factor: float = 20.0) -> None:
-        self.most = most
-        self.width = min(start, most)
-        self.in_flight = 0
-        self._slow_factor = slow_factor
-        self._quickest = float("inf")
-        self._went_well = 0
-        self._last_cut = 0.0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    async def enter(self) -> None:
-        if self.in_flight < self.width and not self._waiting:
-            self.in_flight += 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.leave()
-            elif turn in self._waiting:  # else somebody who left has passed over it already
-                self._waiting.remove(turn)
-            raise
-
-    def leave(self) -> None:
-        self.in_flight -= 1
-        self._admit()
-
-    def _admit(self) -> None:
-        while self._waiting and self.in_flight < self.width:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                self.in_flight += 1
-                turn.set_result(None)
-
-    def answered(self, seconds: float) -> None:
-        self._quickest = min(self._quickest, seconds)
-        busy = self.in_flight >= self.width
-        if not busy or seconds > self._slow_factor * max(self._quickest, 0.001):
-            return
-        self._went_well += 1
-        if self._went_well >= self.width and self.width < self.most:
-            self._went_well = 0
-            self.width += 1
-            self._admit()
-
-    def shrink(self, started: float) -> None:
-        """Requests of one round fail together: only the first of those that started before the cut counts."""
-        if started < self._last_cut:
-            return
-        self._last_cut = started + 1e-9
-        self._went_well = 0
-        self.width = max(1, self.width * 2 // 3)
-
-    def statistics(self) -> dict[str, int]:
-        return {"width": self.width, "in_flight": self.in_flight, "waiting": len(self._waiting)}

@@ -38,7 +38,7 @@ class HttpTransport:
         self._connection = connection
         self._clock = clock
         self._credentials = Credentials(connection, clock=clock)
-        self._encoding = "gzip" if compress and not connection.disable_compression else "identity"
+        self._compress = compress
         secret = connection.proxy_authorization
         self._proxy_headers = {"Proxy-Authorization": secret.reveal()} if secret else None
         self._session: aiohttp.ClientSession | None = None
@@ -72,15 +72,17 @@ class HttpTransport:
     async def _send_once(self, request: Request) -> Response:
         # Outside of the time limit: a login in the browser may take a person longer than any answer.
         own = await self._credentials.headers()
-        body = _Body(request.body, request.still_wanted) if request.still_wanted is not None else None
+        # A read that nobody wants any more does no harm; with a body, even an empty one, some of them are refused.
+        wanted = request.still_wanted if request.body else None
+        body = _Body(request.body, wanted) if wanted is not None else None
         try:
             async with (
                 self._clock.timeout(request.timeout),
                 await self._request(request, own, body=body) as answer,
             ):
-                return Response(
-                    status=answer.status, headers=_lower(answer.headers), body=await answer.read()
-                )
+                # Not `answer.read()`, which keeps the body: an answer is part of a circle and lives until the next collection.
+                content = await answer.content.read()
+                return Response(status=answer.status, headers=_lower(answer.headers), body=content)
         except TimeoutError as error:
             raise self._timed_out(request) from error
         except (aiohttp.ClientError, OSError) as error:
@@ -126,7 +128,8 @@ class HttpTransport:
             )
             # aiohttp would send GET, PUT and DELETE again by itself, unasked and uncounted; `flow` decides about that.
             self._session._retry_connection = False  # noqa: SLF001 - it has no public name
-        headers = (("Accept-Encoding", self._encoding), *own, *request.headers)
+        wanted = (self._compress or request.compressed) and not connection.disable_compression
+        headers = (("Accept-Encoding", "gzip" if wanted else "identity"), *own, *request.headers)
         return await self._session.request(
             request.method,
             URL(connection.server + request.path, encoded=True).with_query(request.query),

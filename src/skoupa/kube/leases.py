@@ -16,7 +16,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.clock import Clock
-from skoupa.errors import AlreadyExists, Conflict, LeaseLost, NotFound, SkoupaError, TimedOut, Withdrawn
+from skoupa.errors import AlreadyExists, Conflict, CutShort, LeaseLost, NotFound, SkoupaError, Withdrawn
 from skoupa.kube.client import Client
 from skoupa.kube.objects import Metadata, View
 from skoupa.kube.resources import LEASES
@@ -259,7 +259,7 @@ class Fence:
                 raise _lost(request) from error
             raise
         except TimeoutError as error:
-            raise TimedOut(
+            raise CutShort(
                 f"{request.verb} {request.kind}: no answer before the lease ran out",
                 advice="nothing to do: whoever leads then looks again",
             ) from error

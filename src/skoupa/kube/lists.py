@@ -50,6 +50,7 @@ async def pages(
     *,
     scope: Scope = EVERYWHERE,
     page_size: int = PAGE_SIZE,
+    compressed: bool = False,
 ) -> AsyncGenerator[Page[T], None]:
     doing = f"list {describe(resource, namespace=scope.namespace)}"
     restarts = 0
@@ -59,7 +60,14 @@ async def pages(
         first = not token
         try:
             meta, items, bad = await _page(
-                client, resource, view, scope=scope, limit=limit, token=token, doing=doing
+                client,
+                resource,
+                view,
+                scope=scope,
+                limit=limit,
+                token=token,
+                compressed=compressed,
+                doing=doing,
             )
         except Gone:
             if first:
@@ -87,6 +95,7 @@ async def _page(
     scope: Scope,
     limit: int,
     token: str,
+    compressed: bool = False,
     doing: str,
 ) -> tuple[ListMeta, list[T], tuple[Undecodable, ...]]:
     query = scope.query()
@@ -102,6 +111,7 @@ async def _page(
         verb="list",
         kind=resource.qualified,
         repeatable=True,
+        compressed=compressed,
     )
     response = await client.ask(request, doing=doing)
     return decode_list(response.body, view, doing=doing)

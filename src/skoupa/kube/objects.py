@@ -45,6 +45,14 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=Tr
     managed_fields: list[ManagedFields] | None = None
 
 
+def detached(metadata: Metadata) -> Metadata:
+    """To be kept: what was decoded out of a page would hold all of the page in memory."""
+    if not metadata.managed_fields:
+        return metadata
+    fields = [msgspec.structs.replace(one, fields_v1=one.fields_v1.copy()) for one in metadata.managed_fields]
+    return msgspec.structs.replace(metadata, managed_fields=fields)
+
+
 class Partial(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=True):
     """An object of any kind, metadata only (meta.k8s.io PartialObjectMetadata)."""
 

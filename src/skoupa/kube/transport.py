@@ -21,7 +21,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One call. `verb`, `kind` ("pods", "deployments.apps") and `repeatable` are for counting and flow only.
 
     `repeatable` says that sending it twice does no more than sending it once: reads, and deletes by uid. `still_wanted`
-    is asked right before it leaves, each time: it may have waited its turn for long.
+    is asked right before it leaves, each time: it may have waited its turn for long. `compressed` is worth it for an
+    answer that is long and is read once.
     """
 
     method: Method = "GET"
@@ -33,6 +34,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     verb: Verb = "get"
     kind: str = ""
     repeatable: bool = False
+    compressed: bool = False
     still_wanted: Callable[[], bool] | None = None
 
 

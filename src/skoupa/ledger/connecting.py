@@ -163,3 +163,14 @@ def _number(connection: Connection, cluster: str, *, writable: bool) -> int | No
             cursor.execute("INSERT OR IGNORE INTO skoupa_clusters (name) VALUES (?)", [cluster])
         row = connection.raw.execute(query, [cluster]).fetchone()
     return None if row is None else int(row[0])
+
+
+def marked(connection: Connection, proposed: str) -> str:
+    """The mark of the cluster's ledger in this file; `proposed` where it has none yet."""
+    with connection.transaction() as cursor:
+        cursor.execute(
+            "UPDATE skoupa_clusters SET mark = ? WHERE number = ? AND mark = ''",
+            [proposed, connection.number],
+        )
+        row = cursor.execute("SELECT mark FROM skoupa_clusters WHERE number = ?", [connection.number])
+        return str(row.fetchone()[0])

@@ -68,3 +68,6 @@ class NoStore:
 
     async def clusters(self) -> list[str]:
         return []
+
+    async def mark(self, proposed: str) -> str:  # noqa: ARG002 - of the Protocol
+        return ""

@@ -164,6 +164,15 @@ class PostgresStore:
                 row[0] for row in await connection.fetch("SELECT name FROM skoupa_clusters ORDER BY name")
             ]
 
+    async def mark(self, proposed: str) -> str:
+        async with self._connection() as (connection, number):
+            await connection.execute(
+                "UPDATE skoupa_clusters SET mark = $1 WHERE number = $2 AND mark = ''", proposed, number
+            )
+            return str(
+                await connection.fetchval("SELECT mark FROM skoupa_clusters WHERE number = $1", number)
+            )
+
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[tuple[_Connection, int]]:
         """A connection, and the number of the cluster; of a reader whose cluster has no rows one that nobody has."""

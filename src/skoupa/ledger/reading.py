@@ -23,7 +23,7 @@ Query = tuple[str, list[Any]]
 # In the order of `entry_of`.
 _COLUMNS: Final = (
     "e.id, c.name, e.uid, e.at, e.kind, e.resource, e.namespace, e.name, e.mechanism, e.rule, e.run, e.outcome, e.epoch,"
-    " e.attempts, e.weight, e.finished_at, e.error, e.told, e.restored_as, e.kept, e.details"
+    " e.attempts, e.weight, e.finished_at, e.error, e.told, e.restored_as, e.kept, e.details, e.partly"
 )
 _SELECT: Final = (
     f"SELECT {_COLUMNS} FROM skoupa_entries AS e JOIN skoupa_clusters AS c ON c.number = e.cluster"  # noqa: S608 - constants
@@ -97,6 +97,7 @@ def entry_of(row: Sequence[Any]) -> Entry:
         restored_as=row[18],
         kept=row[19],
         unkept=details.unkept,
+        partly=None if row[21] is None else bool(row[21]),
     )
 
 

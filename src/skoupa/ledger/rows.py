@@ -43,7 +43,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     intended, `told` whether its Event was written, `restored_as` the uid of what was restored from it.
     `kept` is its size in the trash: 0 when it was never there, -1 when it was purged, and below that, as a negative time,
     since when it is forgotten. `unkept` says why the last try put nothing there, where that was not wanted: what is there
-    all the same is from an earlier one.
+    all the same is from an earlier one. `partly`: some of it, or of what went along, is not in the trash; None: not known.
     """
 
     id: str
@@ -74,6 +74,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     restored_as: str = ""
     kept: int = 0
     unkept: str = ""
+    partly: bool | None = None
 
     @property
     def forgotten_at(self) -> float | None:
@@ -84,12 +85,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 class Body(msgspec.Struct, frozen=True, kw_only=True):
     """A manifest in the trash, opaque here. `part` is "" for the object itself, else names a dependent of it.
 
-    `form` says how `data` is to be read (encoding, and the key it is encrypted with).
+    `form` says how `data` is to be read (encoding, and the key it is encrypted with). `partly`, when it is written: not
+    all that belongs to it is in the trash.
     """
 
     part: str = ""
     form: str
     data: bytes
+    partly: bool = False
 
 
 class Unkept(msgspec.Struct, frozen=True):

@@ -104,6 +104,14 @@ MIGRATIONS: Final = (
             "CREATE INDEX skoupa_entries_terminating ON skoupa_entries (cluster, at) WHERE outcome = 'terminating'",
         ),
     ),
+    Migration(
+        version=5,
+        statements=(
+            # Of rows that are older nobody knows it.
+            "ALTER TABLE skoupa_entries ADD COLUMN partly INTEGER",
+            "ALTER TABLE skoupa_clusters ADD COLUMN mark {text} NOT NULL DEFAULT ''",
+        ),
+    ),
 )
 
 # The partial indexes above are used only by a query that says the same words.

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 
 from skoupa.errors import LedgerUnavailable, LedgerUnusable
 from skoupa.ledger import reading, sqlite_bodies
-from skoupa.ledger.connecting import Connection, connect, translated
+from skoupa.ledger.connecting import Connection, connect, marked, translated
 from skoupa.ledger.rows import Body, Entry, Tally
 from skoupa.ledger.statements import ANY_BODY, Statement, Values, planned
 from skoupa.ledger.store import EVERYTHING, Change, Intent, Note, Place, Size, Wish
@@ -131,6 +131,9 @@ class SqliteStore:
                 name for (name,) in connection.raw.execute("SELECT name FROM skoupa_clusters ORDER BY name")
             ]
         )
+
+    async def mark(self, proposed: str) -> str:
+        return await self._write(lambda connection: marked(connection, proposed))
 
     async def _entries(self, query: Callable[[int], reading.Query]) -> list[Entry]:
         return await self._read(

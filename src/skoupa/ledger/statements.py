@@ -143,8 +143,8 @@ _PUT_BODIES: Final = Statement(
     f" WHERE {_HAS_ROOM}",
 )
 _WEIGH_BODIES: Final = Statement(
-    columns=(("cluster", "int"), ("uid", "text"), ("kept", "int8")),
-    text=f"UPDATE skoupa_entries AS e SET kept = n.kept FROM n WHERE {_HAS_ROOM}",  # noqa: S608 - constants
+    columns=(("cluster", "int"), ("uid", "text"), ("kept", "int8"), ("partly", "int")),
+    text=f"UPDATE skoupa_entries AS e SET kept = n.kept, partly = n.partly FROM n WHERE {_HAS_ROOM}",  # noqa: S608 - constants
 )
 
 
@@ -230,8 +230,13 @@ def _intended(
         )
         yield (
             _WEIGH_BODIES,
-            [(cluster, one.uid, sum(len(body.data) for body in one.bodies)) for one in keeping],
+            [(cluster, one.uid, *_weight(one)) for one in keeping],
         )
+
+
+def _weight(intent: Intent) -> tuple[int, int]:
+    """How much it takes in the trash, and whether it lacks something there."""
+    return sum(len(body.data) for body in intent.bodies), int(any(body.partly for body in intent.bodies))
 
 
 def _uid(change: Change) -> str:

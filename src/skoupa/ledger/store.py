@@ -177,3 +177,9 @@ class Store(Protocol):
 
     async def clusters(self) -> list[str]:
         """The clusters that this database has rows of."""
+
+    async def mark(self, proposed: str) -> str:
+        """What this ledger of this cluster is told from others by, for as long as it exists; `proposed` if it has none yet.
+
+        Empty where nothing is kept.
+        """

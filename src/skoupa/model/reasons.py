@@ -40,6 +40,7 @@ REASONS: Final[dict[str, Meaning]] = {
         "claim", "nothing with a TTL lives longer than {limit} (ttl.maximumLifetime), whatever refreshed it"
     ),
     "policy-matched": Meaning("claim", "{rule} matched it at its run of {tick}"),
+    "policy-matches": Meaning("claim", "{rule} matches it, for a run at {tick}"),
     # Holds: somebody wants it to stay.
     "kept": Meaning("hold", "kept by its label skoupa.dev/keep={value}"),
     "namespace-kept": Meaning("hold", "kept: its Namespace has the label skoupa.dev/keep={value}"),
@@ -118,6 +119,8 @@ REASONS: Final[dict[str, Meaning]] = {
         "hold", "it came back {count} times after it was deleted, so the next try is not before {until}"
     ),
     "not-in-trash": Meaning("hold", "it could not be put into the trash first: {why}"),
+    # Known only to who asks a running controller; `by` is the code of its reason, `why` says it in its words.
+    "controller-holds": Meaning("hold", "the controller in {namespace} holds it ({by}): {why}"),
     "re-created-by": Meaning(
         "hold",
         "{controller} made another one {count} times after one was deleted, so the next try is not before {until}",
@@ -135,6 +138,8 @@ REASONS: Final[dict[str, Meaning]] = {
     "account-may-not": Meaning(
         "hold", "the ServiceAccount {account}, as which {policy} acts, may not delete {kind} here"
     ),
+    "run-would-brake": Meaning("hold", "a Brake would stop the whole run: {why}"),
+    "policy-observes": Meaning("hold", "{policy} only reports until {until}"),
     "owner-goes": Meaning("hold", "it goes with its owner {owner}, which {policy} matches too"),
     "bad-propagation": Meaning(
         "hold",

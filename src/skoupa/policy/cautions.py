@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,6 +20,7 @@ from skoupa.policy.problems import Problem
 
 _MATCH: Final = "spec.match"
 _CONSTRAINTS: Final = "spec.matchConstraints"
+_SECRETS: Final = re.compile(r"/api/v1/namespaces/[^/]+/secrets([/?]|$)")
 
 
 def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) -> Iterator[Problem]:
@@ -36,8 +38,21 @@ def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) ->
         what = "Pods match whether something owns them or not, and their owners make them again"
         instead = "delete the owners, or let a condition look at metadata.ownerReferences"
         yield Problem(path=path, what=what, instead=instead)
+    yield from _hidden(clauses)
     if discovery is not None:
         yield from _unknown_kinds(subject, discovery, path)
+
+
+def _hidden(clauses: Clauses) -> Iterator[Problem]:
+    """What a policy of a namespace does not get to see, unless the operator lets it."""
+    for index, entry in enumerate(clauses.context if clauses.namespace else ()):
+        path = entry.api_call.url_path if entry.api_call is not None else None
+        if path and _SECRETS.match(path):
+            yield Problem(
+                path=f"spec.context[{index}].apiCall.urlPath",
+                what="policies of a namespace do not see Secrets, so what depends on this stays",
+                instead="write a ClusterCleanupPolicy, or let the operator set policies.allowSecretsInNamespacedPolicies",
+            )
 
 
 def _unknown_kinds(subject: Subject, discovery: Discovery, path: str) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""Paths of the API server that a namespaced policy may ask for: those in its own namespace, and nothing else.
+"""Paths of the API server that a namespaced policy may ask for: its own Namespace and what is in it, and nothing else.
 
 A path is looked at as the server will read it: decoded, and with no dots or empty steps by which it could lead elsewhere. Where a
 variable stands in it, only what goes before is known here; who makes the call asks again with the whole path.
@@ -22,6 +22,9 @@ def confined(path: str, namespace: str) -> bool:
     if steps[0] or any(step in {"", ".", ".."} or "\\" in step for step in steps[1:]):
         return False
     match steps[1:]:
+        case ["api", "v1", "namespaces", place]:
+            # Its own Namespace: CEL hands that over as namespaceObject anyway.
+            return place == namespace
         case ["api", _, "namespaces", place, *rest] | ["apis", _, _, "namespaces", place, *rest]:
             return place == namespace and bool(rest) and rest[2:3] not in _ELSEWHERE
         case _:

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.facts.rows import Row, uid_text
 from skoupa.judge.ttl import will_return
-from skoupa.kube.events import NOTE_LIMIT, Event, EventWriter, Regarding, shortened
+from skoupa.kube.events import Event, EventWriter, Regarding, shortened
 from skoupa.model.reasons import render
 from skoupa.model.verdicts import Claim
+from skoupa.report.notes import note, pieces
+from skoupa.report.policy_bundles import PolicyBundles, Told
 
 FLUSH_SECONDS: Final = 1.0
 # As many as this, alike and in one moment, still get an Event each.
@@ -42,14 +44,16 @@ class Bundles:
         self._refused: dict[tuple[str, str, str], list[tuple[Row, str, float]]] = {}
         self._unsent: deque[Event] = deque()
         self._unsent_refusals: deque[Event] = deque()
+        self._policies = PolicyBundles()
         self._added = asyncio.Event()
 
     def __len__(self) -> int:
         collecting: list[Sequence[object]] = [*self._open.values(), *self._refused.values()]
-        return sum(map(len, collecting)) + len(self._unsent) + len(self._unsent_refusals)
+        waiting = len(self._unsent) + len(self._unsent_refusals) + len(self._policies)
+        return sum(map(len, collecting)) + waiting
 
     def add(self, row: Row, claim: Claim, at: float) -> None:
-        alike = (row.namespace, row.resource.qualified, claim.mechanism)
+        alike = (row.namespace, row.resource.qualified, _by(claim))
         self._open.setdefault(alike, []).append((row, claim, at))
         self._added.set()
 
@@ -57,6 +61,16 @@ class Bundles:
         """`words` are the server's; `shared` are the same for all objects that are refused for one reason."""
         alike = (row.namespace, row.resource.qualified, shared)
         self._refused.setdefault(alike, []).append((row, words, at))
+        self._added.set()
+
+    def add_to_policy(self, told: Told, name: str, at: float) -> None:
+        """Beside the Event of the object: who looks at a policy finds there what became of what it chose."""
+        self._policies.add(told, name, at)
+        self._added.set()
+
+    def add_notices(self, notices: Sequence[Event]) -> None:
+        """Events of what is to go, ready-made; they wait for room behind what went."""
+        self._unsent += notices
         self._added.set()
 
     async def run(self) -> None:
@@ -72,6 +86,7 @@ class Bundles:
         bundles, self._open = self._open, {}
         for bundle in bundles.values():
             self._unsent += events_of(bundle)
+        self._unsent += self._policies.take()
         while self._unsent and self._writer.room:
             self._writer.tell(self._unsent.popleft())
         self._flush_refusals()
@@ -95,52 +110,43 @@ def events_of(bundle: list[tuple[Row, Claim, float]]) -> list[Event]:
     if len(bundle) <= FEW:
         return [_single(row, claim, at) for row, claim, at in bundle]
     rows, claim = [row for row, _, _ in bundle], bundle[0][1]
-    head = f"deleted {rows[0].resource.qualified} ({claim.mechanism}): "
+    head = f"deleted {rows[0].resource.qualified} ({_by(claim)}): "
     events: list[Event] = []
-    for piece in _pieces(rows, head):
+    for piece in pieces([row.name for row in rows], head):
         told = rows[piece]
         uids = tuple(uid_text(row.uid) for row in told)
-        events.append(deletion(regarding(told[0]), bundle[piece.start][2], _note(head, told), uids=uids))
+        events.append(
+            deletion(
+                regarding(told[0]), bundle[piece.start][2], note(head, [row.name for row in told]), uids=uids
+            )
+        )
     return events
 
 
 def refusals_of(bundle: list[tuple[Row, str, float]], *, shared: str) -> list[Event]:
     """The same for objects whose deletes were refused; `shared` is what all of them were told."""
     if len(bundle) <= FEW:
-        note = "could not be deleted, and is tried again: "
-        return [_refusal(row, at, note + words) for row, words, at in bundle]
+        said = "could not be deleted, and is tried again: "
+        return [_refusal(row, at, said + words) for row, words, at in bundle]
     rows = [row for row, _, _ in bundle]
     words = shortened(shared, limit=_WORDS_LIMIT)
     head = f"could not delete {rows[0].resource.qualified}, tried again ({words}): "
+    names = [row.name for row in rows]
     return [
-        _refusal(rows[piece.start], bundle[piece.start][2], _note(head, rows[piece]))
-        for piece in _pieces(rows, head)
+        _refusal(rows[piece.start], bundle[piece.start][2], note(head, names[piece]))
+        for piece in pieces(names, head)
     ]
 
 
-def _pieces(rows: Sequence[Row], head: str) -> Iterator[slice]:
-    """As few as their names fit into, in notes that begin with the head."""
-    start = 0
-    while start < len(rows):
-        end, used = start, len(head.encode())
-        while end < len(rows):
-            used += len(rows[end].name.encode()) + 2
-            # An object's name has 253 characters at most: one always fits.
-            if end > start and used > NOTE_LIMIT:
-                break
-            end += 1
-        yield slice(start, end)
-        start = end
-
-
-def _note(head: str, rows: Sequence[Row]) -> str:
-    return head + ", ".join(row.name for row in rows)
+def _by(claim: Claim) -> str:
+    """Who wanted it: a rule that chose many objects itself, by its name."""
+    return claim.rule if claim.run else claim.mechanism
 
 
 def _single(row: Row, claim: Claim, at: float) -> Event:
     again = will_return(row)
-    note = f"deleted: {render(claim.reason)}" + (f"; {render(again)}" if again else "")
-    return deletion(regarding(row), at, note, uids=(uid_text(row.uid),))
+    said = f"deleted: {render(claim.reason)}" + (f"; {render(again)}" if again else "")
+    return deletion(regarding(row), at, said, uids=(uid_text(row.uid),))
 
 
 def regarding(row: Row) -> Regarding:
@@ -153,18 +159,18 @@ def regarding(row: Row) -> Regarding:
     )
 
 
-def deletion(about: Regarding, at: float, note: str, *, uids: tuple[str, ...]) -> Event:
+def deletion(about: Regarding, at: float, said: str, *, uids: tuple[str, ...]) -> Event:
     """An object goes once: whoever tells it again, whenever, tells the same."""
-    return Event(regarding=about, reason=REASON, action=ACTION, note=note, at=at, identity="once", uids=uids)
+    return Event(regarding=about, reason=REASON, action=ACTION, note=said, at=at, identity="once", uids=uids)
 
 
-def _refusal(row: Row, at: float, note: str) -> Event:
+def _refusal(row: Row, at: float, said: str) -> Event:
     """The same refusal told again is the same Event; another one has other words."""
     return Event(
         regarding=regarding(row),
         reason=REFUSED,
         action=ACTION,
-        note=note,
+        note=said,
         type="Warning",
         at=at,
         identity="refused",

@@ -39,6 +39,15 @@ METRICS: Final[dict[str, Described]] = {
         "Runs of policies: `failed` where not all could be read, judged or deleted at once.",
         ("policy", "outcome"),
     ),
+    "skoupa_policy_deletions_total": Described(
+        "counter", "Deletes that the server took, by policy.", ("policy",)
+    ),
+    "skoupa_policy_objects": Described(
+        "gauge",
+        "How many objects the last run of a policy was about: `matched`, and of those `deleted`, `held`, `failed` (not judged, or "
+        "not deleted so far).",
+        ("policy", "state"),
+    ),
     "skoupa_invalid_labels_total": Described(
         "counter", "Labels that were not understood.", ("kind", "reason")
     ),
@@ -47,7 +56,7 @@ METRICS: Final[dict[str, Described]] = {
     "skoupa_trips_total": Described(
         "counter",
         "Brakes that Skoupa pulled itself, by why: a ceiling that was full, as `namespace-minute`, a limit on runs of rules, as `share`, a `backlog`, "
-        "or `kyverno`.",
+        "`kyverno`, or a `ledger` that is another one than before.",
         ("span",),
     ),
     "skoupa_brakes_released_total": Described(

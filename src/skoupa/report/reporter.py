@@ -6,7 +6,7 @@ While observing no Event is written: an observer writes nothing on objects that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final
 
 from skoupa import names
 from skoupa.clock import Clock
@@ -25,9 +25,10 @@ from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
 from skoupa.report.notices.notice import Notice, about
 from skoupa.report.notices.notifier import Notifier
+from skoupa.report.policy_reporting import PolicyReporting
 from skoupa.settings.notices import What
 from skoupa.sweep.failures import refused, server_words, shared_words
-from skoupa.sweep.reporting import PolicyRun
+from skoupa.sweep.reporting import Announced, PolicyRun, Unclear
 from skoupa.sweep.tripping import Tripped
 
 # Event reasons, all of them; docs/events.md is written from this table.
@@ -41,8 +42,14 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaBraked": "On a Brake: Skoupa pulled it, because a ceiling was full or a backlog was found; the note says which.",
     "SkoupaReleased": "On a Brake: it was released; the note says by whom, where that is known, and how much it held.",
     "SkoupaPolicyRan": "On a policy: its run deleted something; the note says how much.",
-    "SkoupaPolicyFailed": "On a policy: not all of its run could be read, judged or deleted; the note says why.",
-    "SkoupaHeld": "The object is due but stays for a reason that its people can mend; the note says which.",
+    "SkoupaPolicyFailed": "On a policy: it is not understood and does not run, or not all of its run could be read, judged or "
+    "deleted; the note says why.",
+    "SkoupaPolicyDeleted": "On a policy: its run deleted the objects named in the note.",
+    "SkoupaPolicyRefused": "On a policy: a webhook, a policy or the server refuses to delete the objects named in the note.",
+    "SkoupaPolicyUnclear": "On a policy: whether the objects named in the note meet its conditions is not known, so they "
+    "stay; the note says why. Told once for as long as that is so.",
+    "SkoupaHeld": "The object is due, or a policy matches it, but it stays for a reason that its people can mend; the "
+    "note says which.",
 }
 # Holds that somebody with rights on the object alone can end.
 _MENDABLE: Final = frozenset({"bad-propagation", "refresh-unclear", "re-created", "re-created-by"})
@@ -66,6 +73,7 @@ class Reporter:
         self._events = events
         self._notices = notices
         self.bundles = Bundles(events, clock) if events is not None else None
+        self._of_policies = PolicyReporting(log=log, metrics=metrics, events=events, bundles=self.bundles)
 
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:
         kind = row.resource.qualified
@@ -163,7 +171,7 @@ class Reporter:
             self._events.tell(deletion(about, at, f"deleted: {why}", uids=(entry.uid,)))
 
     def tripped(self, tripped: Tripped, *, at: float) -> None:
-        release = f"skoupa brakes release {tripped.name}"
+        release = "" if tripped.supposed else f"skoupa brakes release {tripped.name}"
         self._metrics.count("skoupa_trips_total", tripped.span)
         self._log(
             "brake pulled",
@@ -171,7 +179,7 @@ class Reporter:
             name=tripped.name,
             scope=scope_text(tripped.spec.scope),
             why=tripped.by,
-            release=release,
+            **({"release": release} if release else {}),
         )
         if self._notices:
             notice = Notice(
@@ -205,29 +213,31 @@ class Reporter:
             )
 
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
-        self._metrics.count("skoupa_policy_runs_total", ran.called, "failed" if ran.trouble else "succeeded")
-        if not ran.matched and not ran.trouble:
-            # Many policies run every few minutes, and mostly find nothing.
-            return
-        self._log(
-            "policy ran",
-            level="warning" if ran.trouble else "info",
-            policy=ran.called,
-            matched=ran.matched,
-            deleted=ran.deleted,
-            held=ran.held,
-            failed=ran.failed,
-            trouble=ran.trouble,
-        )
-        if self._events is None or not (ran.deleted or ran.trouble):
-            return
-        tally = f"matched {ran.matched}, deleted {ran.deleted}, held {ran.held}, failed {ran.failed}"
-        reason = "SkoupaPolicyFailed" if ran.trouble else "SkoupaPolicyRan"
-        note = f"{tally}; {ran.trouble}" if ran.trouble else tally
-        kind: Literal["Normal", "Warning"] = "Warning" if ran.trouble else "Normal"
-        self._events.tell(
-            Event(regarding=ran.policy, reason=reason, action="Run", note=note, type=kind, at=at)
-        )
+        self._of_policies.ran(ran, at=at)
+
+    def policy_broken(self, policy: Regarding, called: str, *, why: str, at: float) -> None:
+        self._of_policies.broken(policy, called, why=why, at=at)
+
+    def policy_deleted(self, policy: Regarding, row: Row, claim: Claim, *, at: float) -> None:
+        self._of_policies.deleted(policy, row, claim, at=at)
+
+    def policy_refused(
+        self, policy: Regarding, row: Row, claim: Claim, *, at: float, error: SkoupaError
+    ) -> None:
+        self._of_policies.refused(policy, row, claim, at=at, error=error)
+
+    def policy_unclear(self, ran: PolicyRun, unclear: Sequence[Unclear], *, run: str, at: float) -> None:
+        self._of_policies.unclear(ran, unclear, run=run, at=at)
+
+    def policy_notice(self, announced: Announced, *, at: float) -> None:
+        claim = announced.claim
+        for row in announced.rows:
+            self._metrics.count("skoupa_notices_total", row.resource.qualified)
+            self._say("notice", row, due=whole_seconds(claim.due), why=render(claim.reason))
+            self._notify(
+                row, "notice", why=render(claim.reason), at=at, due=claim.due, route=announced.notify
+            )
+        self._of_policies.announced(announced, at=at)
 
     def stuck(self, row: Row, *, at: float) -> None:
         self._metrics.count("skoupa_stuck_total", row.resource.qualified)
@@ -237,9 +247,12 @@ class Reporter:
         note = f"deleted at {whole_seconds(row.deleted_at)} and still there; waiting for {blockers}"
         self._tell(row, "SkoupaStuck", "Delete", note, at=float(row.deleted_at), warning=True, now=at)
 
-    def _notify(self, row: Row, what: What, *, why: str, at: float, due: float | None = None) -> None:
+    def _notify(
+        self, row: Row, what: What, *, why: str, at: float, due: float | None = None, route: str = ""
+    ) -> None:
+        """`route` is where to, should the object itself say nothing."""
         if self._notices:
-            notify = row.annotation(names.NOTIFY_ANNOTATION)
+            notify = row.annotation(names.NOTIFY_ANNOTATION) or route
             self._notices.tell(about(row, what, why=why, at=at, due=due, notify=notify))
 
     def _say(self, event: str, row: Row, **facts: object) -> None:

@@ -21,14 +21,14 @@ from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lines import Change
-from skoupa.kube.lists import Scope
+from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
 from skoupa.policy.exemptions import Exemption, read_exemption
 from skoupa.policy.expression_checks import jmespath_problems
 from skoupa.policy.headings import POLICY_KINDS
 from skoupa.policy.options import place
-from skoupa.policy.policies import Policy
+from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
 
@@ -44,7 +44,7 @@ Object = Mapping[str, Any]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy as it stands in the cluster: `kind` is where its status is written; `called` as messages name it."""
+    """A policy as it stands in the cluster: `kind` is where its status is written, `author` wrote its spec last."""
 
     kind: Resource
     namespace: str
@@ -52,6 +52,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     uid: str
     generation: int
     reading: Reading
+    author: str = ""
     status: Object = {}
 
     @property
@@ -97,6 +98,7 @@ class Book:
         self._entries: dict[str, Entry] = {}
         self._objects: dict[str, tuple[Resource, Object]] = {}
         self._exemptions: dict[str, Exemption] = {}
+        self._refuted: dict[str, tuple[Clauses, tuple[Problem, ...]]] = {}
         # By kind and place: why what is known of it may not be all.
         self._doubts: dict[tuple[str, str], str] = {}
         self._places_read: set[tuple[str, str]] = set()
@@ -135,6 +137,11 @@ class Book:
     def whole(self) -> bool:
         """Whether everything that is followed was read once."""
         return self._doubts.keys() <= self._places_read
+
+    async def read(self, kind: Resource, namespace: str = "") -> None:
+        """Once, for who only looks."""
+        found = await everything(self._client, kind, WHOLE, scope=Scope(namespace=namespace))
+        self._swap(kind, namespace, {_uid(one): one for one in found.items})
 
     async def follow(self, kind: Resource, namespace: str = "") -> None:
         """For ever."""
@@ -185,6 +192,11 @@ class Book:
             if kind.kind in POLICY_KINDS:
                 self._enter(uid, kind, found)
 
+    def refute(self, uid: str, clauses: Clauses, problems: tuple[Problem, ...]) -> None:
+        """These clauses of what is in the book can't be meant, as somebody found out who took longer: with them it is broken."""
+        self._refuted[uid] = (clauses, problems)
+        self._enter(uid, *self._objects[uid])
+
     def _trust(self, kind: Resource, namespace: str) -> None:
         if self._doubts.get((kind.kind, namespace)):
             self._doubts[kind.kind, namespace] = ""
@@ -212,26 +224,23 @@ class Book:
             name=str(metadata["name"]),
             uid=uid,
             generation=int(metadata.get("generation") or 0),
-            reading=self._read(found, kind),
+            reading=self._unless_refuted(uid, self._read(found, kind)),
+            author=_author(metadata),
             status=found.get("status") or {},
         )
         if self._entries.get(uid) != entry:
             self._entries[uid] = entry
             self._on_change(uid)
 
+    def _unless_refuted(self, uid: str, reading: Reading) -> Reading:
+        clauses, problems = self._refuted.get(uid, (None, ()))
+        refuted = reading.policy is not None and reading.policy.clauses == clauses
+        return _broken(reading, *problems) if refuted else reading
+
     def _read(self, found: Object, kind: Resource) -> Reading:
         reading = read_policy(_with_head(found, kind), discovery=self._discovery(), check=jmespath_problems)
-        policy = reading.policy
-        if policy is None or not self._require_account:
-            return reading
-        if not policy.namespace or policy.options.service_account:
-            return reading
-        problem = Problem(
-            path=place(names.SERVICE_ACCOUNT_ANNOTATION),
-            what="it is missing, and policies of a namespace have to name an account here",
-            instead="write the name of a ServiceAccount of this namespace that may delete what the policy matches",
-        )
-        return Reading(policy=None, problems=(problem,), warnings=reading.warnings)
+        problem = account_problem(reading.policy) if self._require_account else None
+        return reading if problem is None else _broken(reading, problem)
 
     def _lose(self, kind: Resource, namespace: str, *, but: Container[str]) -> None:
         for uid, (known, found) in list(self._objects.items()):
@@ -241,10 +250,26 @@ class Book:
 
     def _drop(self, uid: str) -> None:
         self._objects.pop(uid, None)
+        self._refuted.pop(uid, None)
         if self._exemptions.pop(uid, None) is not None:
             self._on_exemptions()
         if self._entries.pop(uid, None) is not None:
             self._on_change(uid)
+
+
+def account_problem(policy: Policy | None) -> Problem | None:
+    """Of a policy of a namespace that names no account, where it has to."""
+    if policy is None or not policy.namespace or policy.options.service_account:
+        return None
+    return Problem(
+        path=place(names.SERVICE_ACCOUNT_ANNOTATION),
+        what="it is missing, and policies of a namespace have to name an account here",
+        instead="write the name of a ServiceAccount of this namespace that may delete what the policy matches",
+    )
+
+
+def _broken(reading: Reading, *problems: Problem) -> Reading:
+    return Reading(policy=None, problems=problems, warnings=reading.warnings)
 
 
 def _same(before: Object, found: Object) -> bool:
@@ -252,6 +277,15 @@ def _same(before: Object, found: Object) -> bool:
     return before.get("spec") == found.get("spec") and all(
         before["metadata"].get(key) == found["metadata"].get(key) for key in ("annotations", "generation")
     )
+
+
+def _author(metadata: Object) -> str:
+    writes = (
+        (str(one.get("time", "")), str(one.get("manager", "")))
+        for one in metadata.get("managedFields") or ()
+        if "f:spec" in (one.get("fieldsV1") or {}) and not one.get("subresource")
+    )
+    return max(writes, default=("", ""))[1]
 
 
 def _with_head(found: Object, kind: Resource) -> Object:

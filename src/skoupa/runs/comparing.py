@@ -56,10 +56,11 @@ class Comparison:
 class Comparing:
     """The conditions of one policy at one moment. A BadExpression where one of them can't be meant."""
 
-    def __init__(self, policy: Policy, *, calls: Calls, clock: Clock) -> None:
+    def __init__(self, policy: Policy, *, calls: Calls, clock: Clock, now: float) -> None:
         self._policy = policy
+        self._calls = calls
         self._clock = clock
-        self._now = clock.now()
+        self._now = now
         self._seed = f"{policy.uid or policy.called} {self._now:.0f}"
         self._context = Surroundings(policy.clauses.context, calls=calls, now=self._now, seed=self._seed)
         self._all = self._read("all")
@@ -83,6 +84,10 @@ class Comparing:
     def needs_bodies(self) -> bool:
         parts = parts_of(self._paths, "target")
         return self._images or parts is None or not _METADATA.issuperset(parts)
+
+    def looks_into(self, fields: frozenset[str]) -> bool:
+        parts = parts_of(self._paths, "target")
+        return parts is None or bool(parts & fields)
 
     @property
     def troubles(self) -> tuple[str, ...]:
@@ -129,15 +134,18 @@ class Comparing:
                 if one.holds(scene):
                     return CLAIMED
         except ExpressionError as error:
-            return unclear(self._policy, resource, why=str(error), gist=f"{place} has no answer")
+            return self._unclear(resource, why=str(error), gist=f"{place} has no answer")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             gist = "the object can't be read"
-            return unclear(self._policy, resource, why=f"{gist}: {error}", gist=gist)
+            return self._unclear(resource, why=f"{gist}: {error}", gist=gist)
         return LEFT if self._any else CLAIMED
 
     def _failed(self, failure: Failure, resource: Resource) -> Opinion:
         gist = f"context entry {failure.entry} has no value"
-        return unclear(self._policy, resource, why=str(failure), gist=gist)
+        return self._unclear(resource, why=str(failure), gist=gist)
+
+    def _unclear(self, resource: Resource, *, why: str, gist: str) -> Opinion:
+        return unclear(self._policy, resource, why=why, gist=gist, secret=self._calls.saw_secrets)
 
     def _scene(self, resource: Resource, item: Item) -> Scene:
         target = _WHOLE.decode(item.raw)

@@ -21,6 +21,7 @@ from skoupa.kinds.policies.context import ContextEntry
 from skoupa.policy.variables import ROOTS
 from skoupa.runs.calls.protocol import Calls
 from skoupa.runs.entries import Entry, Paths
+from skoupa.runs.opinions import NOT_SHOWN
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -134,7 +135,9 @@ class Surroundings:
         try:
             return await entry.value(roots, context, self._calls)
         except SkoupaError as error:
-            return Failure(entry.name, str(error))
+            # It may quote what it is about, which can be a part of a Secret.
+            said = f"it has no value {NOT_SHOWN}" if self._calls.saw_secrets else str(error)
+            return Failure(entry.name, said)
 
 
 def looks_at_object(paths: Paths) -> bool:

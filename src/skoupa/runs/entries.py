@@ -189,7 +189,10 @@ class _Asked:
 
 
 class _Shared:
-    """`globalReference`: what a GlobalContextEntry holds; after a dot, one of its projections."""
+    """`globalReference`: what a GlobalContextEntry holds; after a dot, one of its projections.
+
+    Names have dots of their own, so who knows the entries finds out which dot that is.
+    """
 
     def __init__(self, written: GlobalReference) -> None:
         self._name = Filled(written.name)
@@ -200,8 +203,8 @@ class _Shared:
         return (self._name, self._path)
 
     async def value(self, roots: Roots, context: jmespath.Context, calls: Calls) -> Any:
-        name, _, projection = _text(self._name.fill(roots, context), "globalReference").partition(".")
-        return self._path.of(await calls.shared(name, projection), roots, context)
+        name = _text(self._name.fill(roots, context), "globalReference")
+        return self._path.of(await calls.shared(name), roots, context)
 
 
 def _source(written: ContextEntry) -> Source:

@@ -25,10 +25,11 @@ from skoupa.policy.kyverno_filters import KyvernoFilters, left_alone
 from skoupa.policy.match import Answer, answer
 from skoupa.policy.policies import Policy
 from skoupa.policy.reach import owner_that_goes
-from skoupa.runs.calls.protocol import Calls
+from skoupa.runs.calls.protocol import Calls, secrets_refused
 from skoupa.runs.comparing import Comparing
 from skoupa.runs.expressions import Expressions, NamespaceReader
-from skoupa.runs.opinions import Item, Judging, Opinion, Outcome, shown
+from skoupa.runs.opinions import Item, Judging, Opinion, Outcome, shown, unclear
+from skoupa.runs.secret_values import SECRET_FIELDS, SECRETS, without_values
 from skoupa.runs.turns import Turns
 
 _UNKNOWN_NAMESPACES: Final = (
@@ -66,7 +67,7 @@ _LIST: Final = msgspec.json.Decoder(_List)
 class Evaluation:
     """`namespaces` are labels by name, None where they could not be read; `namespace_object` reads a Namespace for CEL.
 
-    Without the latter it is asked of `calls`.
+    Without the latter it is asked of `calls`. `at` is the moment that expressions take for the present; without it, the present.
     """
 
     def __init__(
@@ -80,8 +81,10 @@ class Evaluation:
         filters: KyvernoFilters | None = None,
         namespaces: Mapping[str, Mapping[str, str]] | None = None,
         namespace_object: NamespaceReader | None = None,
+        at: float | None = None,
     ) -> None:
         self._policy = policy
+        self._at = at
         self._pool = pool
         self._calls = calls
         self._clock = clock
@@ -118,13 +121,14 @@ class Evaluation:
         return judging
 
     def _judging(self) -> Judging:
+        now = self._clock.now() if self._at is None else self._at
         if isinstance(self._policy.subject.match, Filters):
-            return Comparing(self._policy, calls=self._calls, clock=self._clock)
+            return Comparing(self._policy, calls=self._calls, clock=self._clock, now=now)
         return Expressions(
             self._policy,
             pool=self._pool,
             calls=self._calls,
-            now=self._clock.now(),
+            now=now,
             exemptions=self._exemptions,
             namespace_object=self._namespace_object,
         )
@@ -148,10 +152,19 @@ class Evaluation:
             wildcards.append(matched.wildcard)
             found.append(None)
         judging = self._begun or await self._beginning()
-        opinions = await judging.ask(resource, items) if items else []
+        opinions = await self._opinions(judging, resource, items) if items else []
         for index, item, wildcard, opinion in zip(waiting, items, wildcards, opinions, strict=True):
             found[index] = _found(item.metadata, resource, opinion, wildcard=wildcard)
         return [one for one in found if one is not None]
+
+    async def _opinions(self, judging: Judging, resource: Resource, items: Sequence[Item]) -> list[Opinion]:
+        if resource.qualified != SECRETS or self._calls.sees_secrets:
+            return await judging.ask(resource, items)
+        # What is deleted, or only counted, would tell the values to whoever writes the conditions.
+        if judging.looks_into(SECRET_FIELDS):
+            why = str(secrets_refused())
+            return [unclear(self._policy, resource, why=why, gist=why)] * len(items)
+        return await judging.ask(resource, [without_values(item) for item in items])
 
     async def one(self, resource: Resource, raw: bytes | msgspec.Raw) -> Found:
         return (await self.page(resource, [raw]))[0]

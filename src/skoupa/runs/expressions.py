@@ -13,15 +13,15 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.errors import BadExpression, SkoupaError
-from skoupa.expr.cel.messages import Circumstances, Named, Report, Result, Source
+from skoupa.expr.cel.messages import Circumstances, Report, Result, Source
 from skoupa.expr.cel.pool import Pool
-from skoupa.kinds.policies.deleting import NamedExpression
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.model.reasons import reason
+from skoupa.policy.cel_checks import source_of
 from skoupa.policy.exemptions import Exemption
-from skoupa.policy.policies import Policy
+from skoupa.policy.policies import Clauses, Policy
 from skoupa.runs.calls.protocol import Calls
 from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, clipped, shown, unclear
 
@@ -63,13 +63,17 @@ class Expressions:
         self._exempting: list[_Exempting] = []
         self._namespace_object = namespace_object or self._asked
         self._namespaces: dict[str, msgspec.Raw | str] = {}
-        self._source = _source(policy, policy.clauses.expressions, policy.clauses.variables)
+        self._source = source_of(policy.clauses)
         self._report = Report(fields=None)
 
     @property
     def needs_bodies(self) -> bool:
         reports = [self._report, *(one.report for one in self._exempting if not one.broken)]
         return not all(report.needs_only_metadata for report in reports)
+
+    def looks_into(self, fields: frozenset[str]) -> bool:
+        reports = [self._report, *(one.report for one in self._exempting if not one.broken)]
+        return any(report.fields is None or fields & set(report.fields) for report in reports)
 
     @property
     def troubles(self) -> tuple[str, ...]:
@@ -105,7 +109,7 @@ class Expressions:
         return await self._pool.compile(source) if source.conditions else Report()
 
     async def _prepared(self, exemption: Exemption) -> _Exempting:
-        source = _source(self._policy, exemption.expressions, ())
+        source = source_of(Clauses(namespace=self._policy.namespace, expressions=exemption.expressions))
         report = await self._compiled(source)
         called = "/".join(part for part in (exemption.namespace, exemption.name) if part)
         broken = str(report.problems[0]) if report.problems else ""
@@ -116,7 +120,7 @@ class Expressions:
     async def _opinions(self, resource: Resource, items: Sequence[Item]) -> list[Opinion]:
         gist = "a condition has no answer"
         return [
-            unclear(self._policy, resource, why=result.error, gist=gist)
+            unclear(self._policy, resource, why=result.error, gist=gist, secret=self._calls.saw_secrets)
             if result.error
             else CLAIMED
             if result.matched
@@ -128,7 +132,6 @@ class Expressions:
         self, exempting: _Exempting, resource: Resource, items: Sequence[Item]
     ) -> list[Opinion]:
         facts = {"exception": exempting.called, "policy": self._policy.called}
-        gist = "one of its conditions has no answer"
         stays = Opinion("left", reason("exempted", **facts))
         if exempting.broken:
             why = clipped(exempting.broken)
@@ -136,7 +139,7 @@ class Expressions:
         return [
             Opinion(
                 "unclear",
-                reason("exemption-unclear", why=shown(resource, why=result.error, gist=gist), **facts),
+                reason("exemption-unclear", why=self._shown(resource, result.error), **facts),
             )
             if result.error
             else stays
@@ -144,6 +147,10 @@ class Expressions:
             else CLAIMED
             for result in await self._results(exempting.source, exempting.report, resource, items=items)
         ]
+
+    def _shown(self, resource: Resource, why: str) -> str:
+        gist = "one of its conditions has no answer"
+        return shown(resource, why=why, gist=gist, secret=self._calls.saw_secrets)
 
     async def _results(
         self, source: Source, report: Report, resource: Resource, *, items: Sequence[Item]
@@ -202,23 +209,14 @@ class Expressions:
         return await self._calls.api("GET", NAMESPACES.path(name=name))
 
 
-def namespaces_of(client: Client) -> NamespaceReader:
-    """By a list on the name, for which the right to list is enough."""
+def namespaces_of(client: Client, *, one_by_one: bool = False) -> NamespaceReader:
+    """By a list on the name, for which the right to list is enough; `one_by_one` where only single ones may be read."""
 
     async def read(name: str) -> Any:
-        return await client.find(NAMESPACES, name, view=WHOLE)
+        ask = client.get if one_by_one else client.find
+        return await ask(NAMESPACES, name, view=WHOLE)
 
     return read
-
-
-def _source(
-    policy: Policy, conditions: Sequence[NamedExpression], variables: Sequence[NamedExpression]
-) -> Source:
-    return Source(
-        conditions=tuple(Named(one.name, one.expression) for one in conditions),
-        variables=tuple(Named(one.name, one.expression) for one in variables),
-        namespace=policy.namespace,
-    )
 
 
 def _batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

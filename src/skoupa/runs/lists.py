@@ -115,7 +115,8 @@ class Lists:
     async def _hand_round(self, query: Query, shared: _Shared) -> None:
         self.lists += 1
         view = _WHOLE if shared.bodies else _METADATA
-        listing = pages(self._client, query.resource, view, scope=query.scope)
+        # Nothing is kept of what it brings, so it is the way here that costs.
+        listing = pages(self._client, query.resource, view, scope=query.scope, compressed=True)
         try:
             async with aclosing(listing), asyncio.TaskGroup() as group:
                 async for page in listing:

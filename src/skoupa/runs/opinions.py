@@ -19,6 +19,7 @@ from skoupa.policy.policies import Policy
 Outcome = Literal["claimed", "left", "unclear"]
 
 _LONGEST: Final = 600
+NOT_SHOWN: Final = "(more is not shown of a Secret)"
 _UNTOLD: Final = frozenset({"Secret"})
 
 
@@ -51,21 +52,25 @@ class Judging(Protocol):
         """What went wrong for the run as a whole so far, each once."""
         ...
 
+    def looks_into(self, fields: frozenset[str]) -> bool:
+        """Whether they may look at one of these fields of an object; known once begun."""
+        ...
+
     async def begin(self) -> None: ...
 
     async def ask(self, resource: Resource, items: Sequence[Item]) -> list[Opinion]: ...
 
 
-def unclear(policy: Policy, resource: Resource, *, why: str, gist: str) -> Opinion:
-    """`gist` is the same without what it may quote of the object."""
-    told = shown(resource, why=why, gist=gist)
+def unclear(policy: Policy, resource: Resource, *, why: str, gist: str, secret: bool = False) -> Opinion:
+    """`gist` is the same without what it may quote of the object; `secret`: Secrets were looked at on the way."""
+    told = shown(resource, why=why, gist=gist, secret=secret)
     return Opinion("unclear", reason("policy-unclear", policy=policy.called, why=told))
 
 
-def shown(resource: Resource, *, why: str, gist: str) -> str:
+def shown(resource: Resource, *, why: str, gist: str, secret: bool = False) -> str:
     """Errors quote what they are about, which may be long, and of a Secret nobody else's business."""
-    if resource.kind in _UNTOLD:
-        return clipped(f"{gist} (more is not shown of a Secret)")
+    if secret or resource.kind in _UNTOLD:
+        return clipped(f"{gist} {NOT_SHOWN}")
     return clipped(why)
 
 

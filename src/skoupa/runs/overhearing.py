@@ -9,29 +9,34 @@ from collections.abc import Callable, Sequence
 
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row
+from skoupa.kube.events import Regarding
 from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
-from skoupa.sweep.reporting import PolicyRun, Report
+from skoupa.sweep.reporting import Announced, PolicyRun, Report, Unclear
 from skoupa.sweep.tripping import Tripped
 
 
-def _nobody(row: Row, claim: Claim) -> None:
+def _nobody(row: Row, claim: Claim, *heard: object) -> None:
     """Until somebody listens."""
 
 
 class Overhearing:
-    """`on_gone` hears of what is not there any more, by us or by others; `on_leaving` of what finalizers keep for a while."""
+    """`on_refused` hears of failures that are news; `on_gone` of what is not there any more, by us or by others.
+
+    `on_leaving` hears of what finalizers keep for a while.
+    """
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self.on_deleted: Callable[[Row, Claim], None] = _nobody
+        self.on_deleted: Callable[[Row, Claim, float], None] = _nobody
+        self.on_refused: Callable[[Row, Claim, float, SkoupaError], None] = _nobody
         self.on_gone: Callable[[Row, Claim], None] = _nobody
         self.on_leaving: Callable[[Row, Claim], None] = _nobody
 
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:
         self._report.deleted(row, claim, at=at, terminating=terminating)
-        self.on_deleted(row, claim)
+        self.on_deleted(row, claim, at)
         (self.on_leaving if terminating else self.on_gone)(row, claim)
 
     def would_delete(self, row: Row, claim: Claim, *, at: float) -> None:
@@ -48,6 +53,8 @@ class Overhearing:
         self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float, news: bool
     ) -> None:
         self._report.failed(row, claim, at=at, error=error, retry_in=retry_in, news=news)
+        if news:
+            self.on_refused(row, claim, at, error)
 
     def notice(self, row: Row, claim: Claim, *, at: float) -> None:
         self._report.notice(row, claim, at=at)
@@ -69,6 +76,23 @@ class Overhearing:
 
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
         self._report.policy_ran(ran, at=at)
+
+    def policy_broken(self, policy: Regarding, called: str, *, why: str, at: float) -> None:
+        self._report.policy_broken(policy, called, why=why, at=at)
+
+    def policy_deleted(self, policy: Regarding, row: Row, claim: Claim, *, at: float) -> None:
+        self._report.policy_deleted(policy, row, claim, at=at)
+
+    def policy_refused(
+        self, policy: Regarding, row: Row, claim: Claim, *, at: float, error: SkoupaError
+    ) -> None:
+        self._report.policy_refused(policy, row, claim, at=at, error=error)
+
+    def policy_unclear(self, ran: PolicyRun, unclear: Sequence[Unclear], *, run: str, at: float) -> None:
+        self._report.policy_unclear(ran, unclear, run=run, at=at)
+
+    def policy_notice(self, announced: Announced, *, at: float) -> None:
+        self._report.policy_notice(announced, at=at)
 
     def stuck(self, row: Row, *, at: float) -> None:
         self._report.stuck(row, at=at)

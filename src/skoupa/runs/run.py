@@ -15,6 +15,8 @@ import msgspec
 from skoupa.errors import SkoupaError
 from skoupa.kube.client import describe
 from skoupa.kube.kinds import Discovery
+from skoupa.kube.objects import detached
+from skoupa.kube.resources import NAMESPACES
 from skoupa.policy.expansion import expand
 from skoupa.policy.missing import Missing
 from skoupa.policy.policies import Policy
@@ -60,13 +62,17 @@ async def find(
     discovery: Discovery,
     namespaces: Namespaces | None,
     only: Sequence[str] = (),
+    themselves: bool = False,
 ) -> Findings:
-    """`only` are the namespaces that are looked into at all; empty: all. Raises where the policy can't be evaluated."""
+    """`only` are the namespaces that are looked into at all; empty: all. Raises where the policy can't be evaluated.
+
+    `themselves`: those Namespaces are looked at too.
+    """
     await evaluation.begin()
     expansion = expand(policy.subject, discovery)
     wanted = queries(policy.subject, expansion.resources, namespaces=namespaces)
     if only:
-        wanted = tuple(query for one in wanted for query in _within(one, only))
+        wanted = tuple(query for one in wanted for query in _within(one, only, themselves=themselves))
     reading = _Reading(evaluation, lists)
     await reading.read(dict.fromkeys(wanted))
     found = without_dependents(policy, reading.found)
@@ -80,12 +86,23 @@ async def find(
     )
 
 
-def _within(query: Query, only: Sequence[str]) -> list[Query]:
+def _within(query: Query, only: Sequence[str], *, themselves: bool) -> list[Query]:
     """The same list in these namespaces alone; what is in none is looked after by nobody here."""
+    if themselves and query.resource.qualified == NAMESPACES.qualified:
+        return [
+            Query(
+                query.resource, msgspec.structs.replace(query.scope, fields=_named(query.scope.fields, place))
+            )
+            for place in only
+        ]
     if not query.resource.namespaced or query.scope.namespace:
         inside = query.resource.namespaced and query.scope.namespace in only
         return [query] if inside else []
     return [Query(query.resource, msgspec.structs.replace(query.scope, namespace=place)) for place in only]
+
+
+def _named(fields: str, name: str) -> str:
+    return ",".join(part for part in (fields, f"metadata.name={name}") if part)
 
 
 class _Reading:
@@ -112,7 +129,11 @@ class _Reading:
             if first:
                 found.clear()
             page = await self._evaluation.page(query.resource, items)
-            found.extend(one for one in page if one.outcome != "left" or one.why is not None)
+            found.extend(
+                msgspec.structs.replace(one, metadata=detached(one.metadata))
+                for one in page
+                if one.outcome != "left" or one.why is not None
+            )
 
         try:
             await self._lists.read(query, bodies=self._evaluation.needs_bodies, take=take)

@@ -50,7 +50,7 @@ class Went(msgspec.Struct, frozen=True, kw_only=True):
 
 def status_of(entry: Entry, *, outlook: Outlook, went: Went | None, now: float) -> dict[str, Any]:
     """The whole status as a patch; what it says of an earlier run stays where there was none since."""
-    before = _conditions(entry.status)
+    before = conditions_in(entry.status)
     moment = datetime.fromtimestamp(int(now), UTC)
     broken = went.error if went is not None and went.broken else ""
     ready = _ready(entry, outlook, moment, broken=broken)
@@ -81,17 +81,21 @@ def status_of(entry: Entry, *, outlook: Outlook, went: Went | None, now: float) 
     return patch
 
 
+def regarding(entry: Entry) -> Regarding:
+    return Regarding(
+        api_version=entry.kind.api_version,
+        kind=entry.kind.kind,
+        name=entry.name,
+        namespace=entry.namespace,
+        uid=entry.uid,
+    )
+
+
 def told(entry: Entry, went: Went) -> PolicyRun:
     """The same for log, Event and metric."""
     said = _succeeded(entry, went, datetime.fromtimestamp(int(went.at), UTC))
     return PolicyRun(
-        policy=Regarding(
-            api_version=entry.kind.api_version,
-            kind=entry.kind.kind,
-            name=entry.name,
-            namespace=entry.namespace,
-            uid=entry.uid,
-        ),
+        policy=regarding(entry),
         called=entry.called,
         matched=went.counts.matched,
         deleted=went.counts.deleted,
@@ -104,7 +108,7 @@ def told(entry: Entry, went: Went) -> PolicyRun:
 def _ready(entry: Entry, outlook: Outlook, moment: datetime, *, broken: str) -> Condition:
     policy = entry.policy
     if policy is None or broken:
-        why = broken or _told(entry.reading.problems)
+        why = broken or in_words(entry.reading.problems)
         return _condition(entry, READY, "NotUnderstood", why, moment, so=False)
     if policy.options.suspended:
         return _condition(entry, READY, "Suspended", "it does not run: it is suspended", moment, so=False)
@@ -119,7 +123,7 @@ def _ready(entry: Entry, outlook: Outlook, moment: datetime, *, broken: str) -> 
     if outlook.spaced:
         words.append(outlook.spaced)
     if entry.reading.warnings:
-        words.append(_told(entry.reading.warnings))
+        words.append(in_words(entry.reading.warnings))
     reason = (
         "Spaced" if outlook.spaced else "Observing" if outlook.observed_until is not None else "Scheduled"
     )
@@ -164,7 +168,7 @@ def _condition(
     )
 
 
-def _told(problems: Iterable[Problem]) -> str:
+def in_words(problems: Iterable[Problem]) -> str:
     return "; ".join(f"{one.path}: {one.what}: {one.instead}" for one in problems)
 
 
@@ -178,7 +182,7 @@ def _moment(at: float | None) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(int(at), UTC)
 
 
-def _conditions(status: Mapping[str, Any]) -> tuple[Condition, ...]:
+def conditions_in(status: Mapping[str, Any]) -> tuple[Condition, ...]:
     """Those that stand there, whoever wrote them, as far as they can be read."""
     inner = status.get("conditionStatus")
     found = inner.get("conditions") if isinstance(inner, Mapping) else status.get("conditions")

@@ -28,6 +28,13 @@ class PolicySettings(Section, frozen=True, kw_only=True):
         Duration | None,
         about("So long after a policy is new or its spec changed it only reports what it would delete."),
     ] = None
+    notice_before: Annotated[
+        Duration | None,
+        about(
+            "So long before a policy runs it is told of what it would delete, with how to keep it; `skoupa.dev/notice-before` on "
+            "the policy says another time."
+        ),
+    ] = None
     require_delete_right: Annotated[
         bool,
         about(
@@ -59,6 +66,13 @@ class PolicySettings(Section, frozen=True, kw_only=True):
         bool,
         about(
             "Policies of a namespace may read every GlobalContextEntry, not only those about their own namespace."
+        ),
+    ] = False
+    allow_secrets_in_namespaced_policies: Annotated[
+        bool,
+        about(
+            "Policies of a namespace may look at the values of Secrets in it, which whoever writes such a policy can then find "
+            "out by what it deletes."
         ),
     ] = False
     call_timeout: Annotated[

@@ -7,13 +7,21 @@ at its own time, whatever was released since.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 Span = Literal["all", "namespace", "rule"]
-# Whose an allowance is: a scope of the ceilings and, where it is only for them, a kind and a mechanism.
-Whose = tuple[Span, str, str, str]
+
+
+class Whose(NamedTuple):
+    """Whose an allowance is: a scope of the ceilings and, where it is only for them, a kind, a mechanism, the edition of a rule."""
+
+    span: Span
+    name: str = ""
+    kind: str = ""
+    mechanism: str = ""
+    edition: str = ""
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -23,13 +31,14 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     kind: str = ""
     mechanism: str = ""
+    edition: str = ""
     number: int
     at: float
     until: float
 
     @property
     def whose(self) -> Whose:
-        return self.span, self.name, self.kind, self.mechanism
+        return Whose(self.span, self.name, self.kind, self.mechanism, self.edition)
 
 
 class Allowance:

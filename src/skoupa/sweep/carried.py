@@ -2,8 +2,9 @@
 
 The token Secrets of a ServiceAccount, the Pods of a Node, and the volume of a claim where it is not to be retained. Kept
 ones among them are asked for by their label after each question, and once more where a feed told meanwhile of something
-kept; claims that ask at the same time share the answer. An object of any other kind costs nothing. Only the object itself
-is looked at: not what goes along with its owner, save the claims in a Namespace.
+kept; claims that ask at the same time share the answer, and nobody waits for one for long: a kind that does not answer
+holds. An object of any other kind costs nothing. Only the object itself is looked at: not what goes along with its owner,
+save the claims in a Namespace.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
 from skoupa.facts.rows import Extraction, Row, uid_text
 from skoupa.judge.cascade import called, waived
 from skoupa.judge.protection import finite, kept_until
-from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, everything, pages
 from skoupa.kube.objects import METADATA, WHOLE, Partial
 from skoupa.kube.resources import Resource
+from skoupa.ledger.trash.patience import Patience
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
 from skoupa.sweep.sharing import SharedReading
@@ -47,17 +48,20 @@ class Carried:
 
     def __init__(
         self,
-        client: Client,
+        patience: Patience,
         *,
         extraction: Extraction,
         ignore: Collection[str],
         keep_changes: Callable[[], int] = lambda: 0,
     ) -> None:
-        self._client = client
+        self._patience = patience
+        self._client = patience.client
         self._keep_changes = keep_changes
         self._extraction = extraction
         self._ignore = ignore
-        self._volumes: SharedReading[_Volumes] = SharedReading(client.clock, longest=0.0, shortest=0.0)
+        self._volumes: SharedReading[_Volumes] = SharedReading(
+            patience.client.clock, longest=0.0, shortest=0.0
+        )
         # All of them are of the core group.
         self._looks: dict[str, tuple[str, Callable[[Row, Resource, float], Awaitable[Hold | None]]]] = {
             "serviceaccounts": ("Secret", self._tokens),
@@ -100,7 +104,8 @@ class Carried:
     async def _first(
         self, resource: Resource, scope: Scope, now: float, *, among: Callable[[Partial], bool]
     ) -> Hold | None:
-        listing = pages(self._client, resource, METADATA, scope=scope)
+        asked = pages(self._client, resource, METADATA, scope=scope)
+        listing = self._patience.pages(resource.qualified, asked)
         async with aclosing(listing):
             async for page in listing:
                 if page.undecodable:
@@ -113,6 +118,7 @@ class Carried:
         return None
 
     async def _volume(self, row: Row, volumes: Resource, now: float) -> Hold | None:
+        self._patience.check(volumes.qualified)
         for found in await self._volumes.get(lambda: self._kept_volumes(volumes)):
             meta, spec = found["metadata"], found.get("spec") or {}
             until = kept_until((meta.get("labels") or {}).get(_KEPT), now)
@@ -123,7 +129,8 @@ class Carried:
         return None
 
     async def _kept_volumes(self, volumes: Resource) -> _Volumes:
-        found = await everything(self._client, volumes, WHOLE, scope=Scope(labels=_KEPT))
+        with self._patience.asking(volumes.qualified):
+            found = await everything(self._client, volumes, WHOLE, scope=Scope(labels=_KEPT))
         if found.undecodable:
             raise SkoupaError(found.undecodable[0].why)
         return found.items
@@ -135,15 +142,20 @@ class Carried:
         if row.resource.plural != "persistentvolumeclaims":
             return True
         try:
-            try:
-                claim = await self._client.get(row.resource, row.name, namespace=row.namespace, view=WHOLE)
-            except Forbidden:
-                claim = await self._client.find(row.resource, row.name, namespace=row.namespace, view=WHOLE)
+            self._patience.check(row.resource.qualified)
+            with self._patience.asking(row.resource.qualified):
+                claim = await self._claim(row)
         except NotFound:
             return False
         except SkoupaError:
             return True
         return bool((claim.get("spec") or {}).get("volumeName"))
+
+    async def _claim(self, row: Row) -> dict[str, Any]:
+        try:
+            return await self._client.get(row.resource, row.name, namespace=row.namespace, view=WHOLE)
+        except Forbidden:
+            return await self._client.find(row.resource, row.name, namespace=row.namespace, view=WHOLE)
 
 
 def _annotation(found: Partial, key: str) -> str | None:

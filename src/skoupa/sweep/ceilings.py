@@ -3,8 +3,8 @@
 A reservation is taken from every ceiling before a delete is sent, so nothing overshoots; what did not go gives it back.
 Windows slide by the second, and count what went before a restart once that is told (`rebuild`). A ceiling that is
 reached trips for its scope: what is to be done about it is not decided here. An allowance lets as much pass as somebody
-released on purpose, before the ceilings count again; what nobody used by its time is forgotten. What is told of the time
-before a restart uses up the allowances of that time, just as it did then.
+released on purpose, before the ceilings count again; what nobody used by its time is forgotten. One for a rule ends when the
+rule is another (`outdate`). What is told of the time before a restart uses up the allowances of that time, just as it did then.
 """
 
 from __future__ import annotations
@@ -106,9 +106,25 @@ class Ceilings:
                     return Trip(ceiling=ceiling, name=name, gone=gone, weight=weight)
         return None
 
-    def allows(self, key: Key, weight: int) -> bool:
-        """Whether somebody released so much of this scope on purpose."""
-        return self.allowed((*key, "", "")) >= weight
+    def allow(self, goings: Iterable[Going], *, edition: str) -> bool:
+        """Whether somebody released so much of each kind on purpose, while the rule by which they go was of this edition."""
+        sums: dict[Going, int] = {}
+        for going in goings:
+            one = msgspec.structs.replace(going, namespace="", weight=1)
+            sums[one] = sums.get(one, 0) + going.weight
+        return all(self._released(going, edition) >= weight for going, weight in sums.items())
+
+    def _released(self, going: Going, edition: str) -> int:
+        found = (one for one in self.allowances if one.span == "rule" and one.edition == edition)
+        return sum(self.allowed(whose) for whose in found if is_for(whose, going))
+
+    def outdate(self, rule: str, *, edition: str) -> bool:
+        """The rule is of this edition now: what was allowed for another one is not for it. Whether there was any."""
+        rules = (one for one in self.allowances if one.span == "rule" and one.name == rule)
+        old = [whose for whose in rules if whose.edition != edition]
+        for whose in old:
+            del self.allowances[whose]
+        return bool(old)
 
     def allowed(self, whose: Whose) -> int:
         """How much is left of what was released."""
@@ -176,12 +192,12 @@ class Ceilings:
 
 
 def is_for(whose: Whose, going: Going) -> bool:
-    """Whether such an allowance lets it pass."""
-    span, name, kind, mechanism = whose
+    """Whether such an allowance lets it pass; whether its rule is the same still is for who keeps allowances."""
+    name = going.namespace if whose.span == "namespace" else going.rule
     return (
-        (span == "all" or name == (going.namespace if span == "namespace" else going.rule))
-        and (not kind or kind == going.kind)
-        and (not mechanism or mechanism == going.mechanism)
+        (whose.span == "all" or whose.name == name)
+        and whose.kind in {"", going.kind}
+        and whose.mechanism in {"", going.mechanism}
     )
 
 

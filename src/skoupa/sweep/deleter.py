@@ -3,26 +3,34 @@
 A delete names the very state that was judged (uid and resourceVersion). On a conflict the fresh object is judged anew.
 A Claim that rests on labels alone, judged the same three times in a row, then goes with the uid only: an object that is
 written to all the time must not escape, and nothing that matters for the Claim has changed. What takes all that is in it
-along never goes so, nor does anything where deletes take longer than a moment. Before anything is sent the intent is on record, and what was not judged just now is judged once more
-as the bytes leave.
+along never goes so, nor does anything where deletes take longer than a moment (tried out where they did). Before anything is sent the intent is on
+record, and what was not judged just now is judged once more as the bytes leave.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable
-from typing import Final, Literal
-
-import msgspec
+from typing import Final
 
 from skoupa.clock import Clock
-from skoupa.errors import ApiError, Conflict, Forbidden, LeaseLost, NotFound, TooManyRequests, Withdrawn
+from skoupa.errors import (
+    ApiError,
+    Conflict,
+    CutShort,
+    Forbidden,
+    LeaseLost,
+    NotFound,
+    TooManyRequests,
+    Withdrawn,
+)
 from skoupa.facts.rows import Extraction, Row, Uid, pack_uid, uid_text
 from skoupa.judge.brakes import is_brake
 from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.kube.client import Client, Deleted
 from skoupa.kube.objects import METADATA, Partial
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.attempts import Attempt, Outcome
 from skoupa.sweep.carried import carries
 from skoupa.sweep.hanging import Hanging
 from skoupa.sweep.slowness import Slowness, withheld
@@ -36,52 +44,6 @@ _LOOK_SECONDS: Final = 2.0
 _READ_SECONDS: Final = 0.2
 # An object that changes with every look is not worth following for ever within one attempt.
 _MOST_LOOKS: Final = 6
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`row` is the state that was acted on; `verdict` is set where a fresh look found that it stays.
-
-    Not `answered`: it is gone, after a delete to which no answer came.
-    """
-
-    what: Literal["deleted", "terminating", "gone", "stays"]
-    row: Row
-    claim: Claim
-    verdict: Verdict | None = None
-    answered: bool = True
-
-
-class _Attempt:
-    """One delete on its way: what is to go, and how old what is known about it is."""
-
-    __slots__ = (
-        "by_uid_alone",
-        "claim",
-        "equal",
-        "intended",
-        "judged",
-        "keeps_looked_at",
-        "looked_at",
-        "row",
-        "too_old",
-        "too_slow",
-        "unanswered",
-    )
-
-    def __init__(self, row: Row, claim: Claim, *, judged: tuple[float, int, int]) -> None:
-        self.row = row
-        self.claim = claim
-        self.judged = judged
-        self.looked_at = 0.0
-        self.keeps_looked_at = 0
-        self.equal = 1
-        self.by_uid_alone = False
-        self.intended: tuple[Claim, str] | None = None
-        self.too_old = self.too_slow = self.unanswered = False
-
-    def ended(self, what: Literal["gone", "stays"], verdict: Verdict | None = None) -> Outcome:
-        answered = what != "gone" or not self.unanswered
-        return Outcome(what=what, row=self.row, claim=self.claim, verdict=verdict, answered=answered)
 
 
 class Deleter:
@@ -125,7 +87,7 @@ class Deleter:
 
         An object that changed again and again while it was judged is a Conflict: it is tried again later.
         """
-        attempt = _Attempt(row, claim, judged=self._judged())
+        attempt = Attempt(row, claim, judged=self._judged())
         for left in range(_MOST_LOOKS - 1, -1, -1):
             done = await self._prepared(attempt)
             if done is not None:
@@ -145,13 +107,21 @@ class Deleter:
                     raise
                 done = await self._looked_afresh(attempt)
             else:
-                return _outcome(deleted, attempt)
+                return attempt.sent(deleted)
             if done is not None:
                 return done
         raise AssertionError("the last look returns or raises")
 
-    async def _prepared(self, attempt: _Attempt) -> Outcome | None:
+    async def _prepared(self, attempt: Attempt) -> Outcome | None:
         """Looks around and writes the intent down. What keeps the object, or None: it may be sent now."""
+        takes_all = is_namespace(attempt.row) or is_definition(attempt.row)
+        enough = attempt.equal >= EQUAL_VERDICTS
+        by_uid_alone = attempt.claim.on_labels_alone and enough and not takes_all
+        if by_uid_alone and not attempt.too_slow:
+            # What is written to it while somebody is asked about the delete would go unnoticed.
+            attempt.too_slow = not await self._slowness.passes(
+                attempt.row, lambda leaves: self._asked(attempt, "", still_wanted=leaves, dry_run=True)
+            )
         around = await self._look_around(attempt.row, attempt.claim)
         if around is not None:
             return attempt.ended("stays", around)
@@ -161,23 +131,18 @@ class Deleter:
             if hold is not None:
                 return attempt.ended("stays", Verdict(claims=(attempt.claim,), holds=(hold,)))
             attempt.intended = (attempt.claim, attempt.row.resource_version)
-        takes_all = is_namespace(attempt.row) or is_definition(attempt.row)
-        enough = attempt.equal >= EQUAL_VERDICTS
-        attempt.by_uid_alone = attempt.claim.on_labels_alone and enough and not takes_all
-        if attempt.by_uid_alone and self._slowness.seconds(attempt.row):
-            # What is written to it while somebody is asked about the delete would go unnoticed.
-            attempt.by_uid_alone, attempt.too_slow = False, True
+        attempt.by_uid_alone = by_uid_alone and not attempt.too_slow
         # The server can't tell then whether the object was changed: it is read once more, as the last thing.
         return await self._looked_afresh(attempt) if attempt.by_uid_alone else None
 
-    async def _looked_afresh(self, attempt: _Attempt) -> Outcome | None:
+    async def _looked_afresh(self, attempt: Attempt) -> Outcome | None:
         fresh = await self.fresh(attempt.row)
         if fresh is None:
             return attempt.ended("gone")
         self._on_fresh(fresh)
         return self._judged_again(attempt, fresh, equal=attempt.equal + 1)
 
-    def _judged_again(self, attempt: _Attempt, row: Row, *, equal: int) -> Outcome | None:
+    def _judged_again(self, attempt: Attempt, row: Row, *, equal: int) -> Outcome | None:
         """`equal` is how many verdicts in a row on fresh states are the same, if this one is."""
         now = self._clock.now()
         attempt.judged, attempt.too_old = self._judged(), False
@@ -190,9 +155,9 @@ class Deleter:
         attempt.row, attempt.claim = row, again
         return None
 
-    async def _sent(self, attempt: _Attempt) -> Deleted:
-        row, claim = attempt.row, attempt.claim
-        left_at, carried_out = math.inf, False
+    async def _sent(self, attempt: Attempt) -> Deleted:
+        row = attempt.row
+        left_at, carried_out, cut_short = math.inf, False, False
 
         def leaves() -> bool:
             nonlocal left_at
@@ -201,18 +166,13 @@ class Deleter:
             return wanted
 
         try:
-            deleted = await self._client.delete(
-                row.resource,
-                row.name,
-                namespace=row.namespace,
-                uid=uid_text(row.uid),
-                resource_version="" if attempt.by_uid_alone else row.resource_version,
-                propagation=claim.propagation,
-                rule=f"{claim.mechanism}; {claim.rule}",
-                still_wanted=leaves,
-            )
+            named = "" if attempt.by_uid_alone else row.resource_version
+            deleted = await self._asked(attempt, named, still_wanted=leaves)
         except (LeaseLost, Withdrawn):
             left_at = math.inf
+            raise
+        except CutShort:
+            cut_short = True
             raise
         except ApiError as error:
             # It speaks for the last try only: an earlier one may have been carried out.
@@ -226,8 +186,30 @@ class Deleter:
         finally:
             if left_at < math.inf:
                 took = self._clock.monotonic() - left_at
-                self._hanging.answered(row, took)
+                if not cut_short:
+                    self._hanging.answered(row, took)
                 self._slowness.note(row, took, carried_out=carried_out)
+
+    async def _asked(
+        self,
+        attempt: Attempt,
+        resource_version: str,
+        *,
+        still_wanted: Callable[[], bool],
+        dry_run: bool = False,
+    ) -> Deleted:
+        row, claim = attempt.row, attempt.claim
+        return await self._client.delete(
+            row.resource,
+            row.name,
+            namespace=row.namespace,
+            uid=uid_text(row.uid),
+            resource_version=resource_version,
+            propagation=claim.propagation,
+            dry_run=dry_run,
+            rule=f"{claim.mechanism}; {claim.rule}",
+            still_wanted=still_wanted,
+        )
 
     def _judged(self) -> tuple[float, int, int]:
         """When it was, on which state of what is kept, and under which Brakes."""
@@ -237,7 +219,7 @@ class Deleter:
         """The fresh look by itself, for who only observes: the verdict that keeps it, or None."""
         return await self._look_around(row, claim)
 
-    def _still_wanted(self, attempt: _Attempt) -> bool:
+    def _still_wanted(self, attempt: Attempt) -> bool:
         """Asked as the bytes leave; where the answer needs another look, `too_old` says so."""
         now, moment = self._clock.now(), self._clock.monotonic()
         if attempt.claim.due > now:
@@ -271,7 +253,7 @@ class Deleter:
             self._answered_for(attempt)
         return wanted
 
-    def _answered_for(self, attempt: _Attempt) -> None:
+    def _answered_for(self, attempt: Attempt) -> None:
         """It is asked when its turn comes and again as its bytes leave: one answer is good for both, unless that is long."""
         if not attempt.by_uid_alone:
             attempt.judged = self._judged()
@@ -291,10 +273,3 @@ class Deleter:
         if pack_uid(found.metadata.uid) != row.uid:
             return None
         return self._extraction.row(row.resource, found)
-
-
-def _outcome(deleted: Deleted, attempt: _Attempt) -> Outcome:
-    if not deleted.answered:
-        return Outcome(what="gone", row=attempt.row, claim=attempt.claim, answered=False)
-    what: Literal["deleted", "terminating"] = "deleted" if deleted.gone else "terminating"
-    return Outcome(what=what, row=attempt.row, claim=attempt.claim)

@@ -95,7 +95,7 @@ class Dependents:
         """Of what hangs on it; what is inside the object itself is looked at elsewhere."""
         if row.namespace or row.resource.qualified == _NODE:
             return ()
-        shelter = await self._shelters.get(lambda: self._sheltered(now))
+        shelter = await self._sheltered(now)
         places = {*shelter.places, *self._kept_namespaces(now), *self._brakes.namespaces(claim, now)}
         reading = await self._who_owns(places, shelter, discovery)
         seen, ahead = {row.uid}, [row]
@@ -129,7 +129,7 @@ class Dependents:
         """Whether it is a Namespace that is served as another kind: nobody would look at what is in it."""
         if row.namespace or is_namespace(row) or is_definition(row):
             return None
-        shelter = await self._shelters.get(lambda: self._sheltered(now))
+        shelter = await self._sheltered(now)
         name = shelter.uids.get(row.uid)
         if name is None:
             return None
@@ -153,13 +153,22 @@ class Dependents:
         resource = next(kinds, None)
         if resource is None:
             return []
-        async with aclosing(rows_of(self._client, resource, self._extraction, places=("",))) as rows:
-            return [row async for row in rows]
+        patience = self._look.patience
+        patience.check(resource.qualified)
+        with patience.asking(resource.qualified):
+            async with aclosing(rows_of(patience.client, resource, self._extraction, places=("",))) as rows:
+                return [row async for row in rows]
 
     async def _sheltered(self, now: float) -> Shelter:
-        return await sheltered(
-            self._client, protection=self._protection, extraction=self._extraction, now=now
-        )
+        patience = self._look.patience
+
+        async def read() -> Shelter:
+            return await sheltered(
+                patience, protection=self._protection, extraction=self._extraction, now=now
+            )
+
+        # Who finds out whether the server answers again is not waited for.
+        return await (read() if patience.finding_out else self._shelters.get(read))
 
     async def _who_owns(self, places: Collection[str], shelter: Shelter, discovery: Discovery) -> _Reading:
         reading = await self._readings.get(lambda: self._read(discovery, shelter))

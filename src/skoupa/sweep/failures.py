@@ -45,6 +45,11 @@ class Failures:
     def forget(self, uid: Uid) -> None:
         self._last.pop(uid, None)
 
+    def words(self, uid: Uid) -> str:
+        """What the last try of it said; empty: none failed."""
+        found = self._last.get(uid)
+        return found.words if found is not None else ""
+
     def most_frequent(self, counts: Callable[[Uid], bool]) -> tuple[int, str]:
         """How many of those that `counts` have failed, and the words of most of them."""
         found = Counter(failure.words for uid, failure in self._last.items() if counts(uid))

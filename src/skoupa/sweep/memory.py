@@ -28,6 +28,8 @@ class Memory:
         self.overdue: dict[Uid, tuple[float, str]] = {}
         # The names of the Brakes that hold them, where nothing else does.
         self.braked: dict[Uid, tuple[str, ...]] = {}
+        # What holds those that only a try found to be held: no judgement knows it.
+        self.found: dict[Uid, tuple[Reason, ...]] = {}
         # The due time that was announced ahead.
         self.noticed: dict[Uid, float] = {}
         # It was time to announce it, but something held it.
@@ -41,11 +43,20 @@ class Memory:
         """It is overdue and held."""
         assert verdict.due is not None
         self.overdue[uid] = (verdict.due, verdict.holds[0].reason.code)
+        self.found.pop(uid, None)
         brakes = tuple(name for hold in verdict.holds if (name := holding(hold)))
         if brakes and all(map(_ends_with_a_brake, verdict.holds)):
             self.braked[uid] = brakes
         else:
             self.braked.pop(uid, None)
+
+    def tried(self, uid: Uid, verdict: Verdict) -> None:
+        """It stays, as a try found out."""
+        if uid in self.overdue:
+            reasons = tuple(hold.reason for hold in verdict.holds)
+            # Often it is the same for very many.
+            last = next(reversed(self.found.values()), ())
+            self.found[uid] = last if reasons == last else reasons
 
     def waits(self, uid: Uid, due: float) -> None:
         """It is overdue, and may not be tried now because others hang; one that failed itself is still failing."""
@@ -56,11 +67,13 @@ class Memory:
     def failed(self, uid: Uid, due: float) -> None:
         """It is overdue, nothing holds it, and its delete failed."""
         self.overdue[uid] = (due, FAILING)
+        self.found.pop(uid, None)
         self.braked.pop(uid, None)
 
     def leaves(self, uid: Uid) -> None:
         """Its delete was sent, or it is gone: nothing holds it any more."""
         self.overdue.pop(uid, None)
+        self.found.pop(uid, None)
         self.braked.pop(uid, None)
         self.failures.forget(uid)
 

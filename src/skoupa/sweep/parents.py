@@ -1,9 +1,9 @@
 """A last fresh look into a Namespace or a definition before it goes, because everything in it goes along.
 
 What is inside is asked for once more, kind by kind, and each object is held against the same protection that guards it
-on its own: kept, in a kept or protected namespace, protected by a setting, Skoupa's own; and against Brakes, as if the
-same Claim were on it. A kind that does not answer, which is not waited for long, holds, unless `cascade.ignoreKinds`
-waives it.
+on its own: kept, in a kept or protected namespace, protected by a setting, Skoupa's own (but not the policies of a
+Namespace, which go with it); and against Brakes, as if the same Claim were on it. A kind that does not answer, which is
+not waited for long, holds, unless `cascade.ignoreKinds` waives it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Extraction, Row
 from skoupa.judge.brakes import BrakeGuard, braked_inside
 from skoupa.judge.cascade import called, is_definition, is_namespace, waived, waived_group
-from skoupa.judge.protection import Protection
+from skoupa.judge.protection import Protection, goes_with_its_namespace
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, pages
@@ -30,9 +30,14 @@ from skoupa.sweep.shelter import Shelter, sheltered
 
 # What it defined is stored all the same, and goes with it.
 _NOT_SERVED: Final = "no version of it is served"
-_PAGE_SECONDS: Final = 10.0
+PAGE_SECONDS: Final = 10.0
 # With the longest back-off after a failure it is a minute.
 _SILENT_SECONDS: Final = 15.0
+
+
+def patience_of(client: Client) -> Patience:
+    """Of who looks around an object that is held until there is an answer, and comes again."""
+    return Patience(client, seconds=PAGE_SECONDS, silence=_SILENT_SECONDS, one_finds_out=True)
 
 
 class FreshLook:
@@ -47,8 +52,7 @@ class FreshLook:
         extraction: Extraction,
         ignore: Collection[str],
     ) -> None:
-        self._client = client
-        self.patience = Patience(client, seconds=_PAGE_SECONDS, silence=_SILENT_SECONDS)
+        self.patience = patience_of(client)
         self._brakes = brakes
         self._protection = protection
         self._extraction = extraction
@@ -66,7 +70,7 @@ class FreshLook:
         shelter = Shelter()
         if any(resource.namespaced for resource in kinds) and not namespace:
             shelter = await sheltered(
-                self._client, protection=self._protection, extraction=self._extraction, now=now
+                self.patience, protection=self._protection, extraction=self._extraction, now=now
             )
         async with asyncio.TaskGroup() as group:
             answers = [
@@ -118,6 +122,8 @@ class FreshLook:
         for told, until in self._protection.reasons(inside, now):
             if judged and told.code == "namespace-kept":
                 # The judged Namespace has this very label, or had it a moment ago.
+                continue
+            if judged and told.code == "protected-own" and goes_with_its_namespace(inside):
                 continue
             if told.code == "kept":
                 return Hold(reason=reason("keeps-inside", object=called(inside)), until=until)

@@ -57,6 +57,8 @@ class Record:
         # Whether nobody knows what became of an earlier delete of it.
         self.is_open: Callable[[Uid], bool] = lambda _: False
         self._ids = Ids(clock)
+        # Those whose intent is on record, and of which nothing else is yet.
+        self._intended: set[Uid] = set()
         # Whether something was held since somebody last asked, however short the ledger was away.
         self.held = False
         # Where nothing is kept nothing has to be written, nor waited for.
@@ -77,7 +79,12 @@ class Record:
         if isinstance(bodies, Unkept):
             entry, bodies = msgspec.structs.replace(entry, unkept=error_text(bodies.why)), ()
         await self.journal.intend([Intent(entry=entry, bodies=bodies, open_before=self.is_open(row.uid))])
+        self._intended.add(row.uid)
         return None
+
+    def is_intended(self, uid: Uid) -> bool:
+        """Whether its row says that a delete is about to be sent, and nobody has said yet what came of it."""
+        return uid in self._intended
 
     def finished(self, row: Row, outcome: str) -> None:
         self._finish(row, _OUTCOMES[outcome])
@@ -118,6 +125,8 @@ class Record:
     def _finish(self, row: Row, outcome: Result, *, error: str = "") -> None:
         if not self.kept:
             return
+        if outcome != "intended":
+            self._intended.discard(row.uid)
         self.journal.finish(uid_text(row.uid), outcome=outcome, epoch=self.epoch, error=error)
 
     def _entry(self, row: Row, claims: tuple[Claim, ...], holds: tuple[Hold, ...]) -> Entry:

@@ -28,6 +28,23 @@ class PolicyRun(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
 
 
+class Unclear(msgspec.Struct, frozen=True, kw_only=True):
+    """An object that a policy could not judge, and that stays; `kind` is the plural with its group."""
+
+    about: Regarding
+    kind: str
+    why: Reason
+
+
+class Announced(msgspec.Struct, frozen=True, kw_only=True):
+    """What a policy is going to delete at `claim.due`; `notify` is the route that the policy names."""
+
+    policy: Regarding
+    claim: Claim
+    rows: Sequence[Row]
+    notify: str = ""
+
+
 class Report(Protocol):
     """Every call returns at once. A call is one decision or one outcome, never a step in between."""
 
@@ -68,6 +85,23 @@ class Report(Protocol):
 
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
         """All that a run of a policy chose went, is held, or fails for now; or it could not be run."""
+
+    def policy_broken(self, policy: Regarding, called: str, *, why: str, at: float) -> None:
+        """A policy is not understood, so it does not run; told once for each reason."""
+
+    def policy_deleted(self, policy: Regarding, row: Row, claim: Claim, *, at: float) -> None:
+        """The same as `deleted`, for who looks at the policy."""
+
+    def policy_refused(
+        self, policy: Regarding, row: Row, claim: Claim, *, at: float, error: SkoupaError
+    ) -> None:
+        """The same as `failed`, where that is news."""
+
+    def policy_unclear(self, ran: PolicyRun, unclear: Sequence[Unclear], *, run: str, at: float) -> None:
+        """These stay, for their conditions have no answer; each is news."""
+
+    def policy_notice(self, announced: Announced, *, at: float) -> None:
+        """These will go at the next run of a policy; told ahead, so that somebody can keep them."""
 
     def stuck(self, row: Row, *, at: float) -> None:
         """Deleted a good while ago and still there; `row.finalizers` block it."""

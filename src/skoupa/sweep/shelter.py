@@ -1,7 +1,8 @@
 """Namespaces in which nothing goes, read freshly: protected ones, and those with a keep label.
 
 What would take along something in them asks here: neither the end of a definition nor the garbage collector knows of
-such namespaces. What is known by feeds may be a moment old, so nothing of it is taken over.
+such namespaces. What is known by feeds may be a moment old, so nothing of it is taken over. A server that does not answer
+is not waited for long: then it is not known.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import NAMESPACES, Resource
+from skoupa.ledger.trash.patience import Patience
 from skoupa.model.reasons import Reason, reason, render
 from skoupa.model.verdicts import Hold
 
@@ -45,16 +47,20 @@ class Shelter(msgspec.Struct, frozen=True, kw_only=True):
         return Hold(reason=reason("protects-inside", object=called(inside), why=render(why)), until=until)
 
 
-async def sheltered(client: Client, *, protection: Protection, extraction: Extraction, now: float) -> Shelter:
+async def sheltered(
+    patience: Patience, *, protection: Protection, extraction: Extraction, now: float
+) -> Shelter:
     places: dict[str, tuple[Reason, float | None]] = {}
     uids: dict[Uid, str] = {}
     try:
-        async with aclosing(rows_of(client, NAMESPACES, extraction, places=("",))) as rows:
-            async for row in rows:
-                uids[row.uid] = row.name
-                for told, until in protection.reasons(row, now):
-                    if told.code in _SHELTERS:
-                        places.setdefault(row.name, (_of_contents(told), until))
+        patience.check(NAMESPACES.qualified)
+        with patience.asking(NAMESPACES.qualified):
+            async with aclosing(rows_of(patience.client, NAMESPACES, extraction, places=("",))) as rows:
+                async for row in rows:
+                    uids[row.uid] = row.name
+                    for told, until in protection.reasons(row, now):
+                        if told.code in _SHELTERS:
+                            places.setdefault(row.name, (_of_contents(told), until))
     except SkoupaError as error:
         denied = isinstance(error, Forbidden)
         return Shelter(places=places, uids=uids, unknown=error.message, denied=denied)

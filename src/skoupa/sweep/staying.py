@@ -76,21 +76,22 @@ class Staying:
         self._plan.after_stay(row, verdict, now)
 
     def look_once_more(self, uid: Uid) -> None:
-        """Something came in between: it stays, or it is tried again."""
-        now, row = self._clock.now(), self._store.get(uid)
-        if row is not None:
-            verdict = self._judge.verdict(row, now)
-            if verdict.claim(now) is None:
-                self.stays(row, verdict, now)
-            self.try_again_unless_held(uid)
+        """Something came in between: on the newest knowledge it stays, or it is tried again.
 
-    def try_again_unless_held(self, uid: Uid) -> None:
-        """What was found beside the feeds (by a fresh look, or a refusal) nobody announces when it ends."""
+        What was found beside the feeds (by a fresh look, or a refusal) nobody announces when it ends. What feeds told
+        while it was under way nobody looked at, and a Hold among it may end by itself.
+        """
         now, row = self._clock.now(), self._store.get(uid)
-        if row is not None and self._judge.verdict(row, now).claim(now) is not None:
-            self._plan.try_again(uid)
-        else:
+        if row is None:
             self._plan.succeeded(uid)
+            self._memory.forget(uid)
+            return
+        verdict = self._judge.verdict(row, now)
+        if verdict.claim(now) is not None:
+            self._plan.try_again(uid)
+            return
+        self._plan.succeeded(uid)
+        self.stays(row, verdict, now)
 
     async def look_after(self, row: Row, verdict: Verdict, now: float) -> None:
         """After the delete: what is still there a good while later is reported with what blocks it."""
@@ -128,12 +129,12 @@ class Staying:
         """Its delete failed: a Hold by now, or tried again."""
         if isinstance(error, LedgerUnavailable):
             # Nothing was sent; judged again when the ledger is back.
-            self._judge_again(row)
+            self.look_once_more(row.uid)
             return
         self._unanswered.failed(row, claim, error, known=self._store.get(row.uid) is not None)
         if isinstance(error, Forbidden) and await self._refused(row):
-            # Judged again when rights change.
-            self._judge_again(row)
+            # A Hold by now; judged again when rights change.
+            self.look_once_more(row.uid)
             return
         wait = self._plan.try_again(row.uid)
         news = True
@@ -141,9 +142,3 @@ class Staying:
             self._memory.failed(row.uid, claim.due)
             news = self._memory.failures.note(row, error)
         self._report.failed(row, claim, at=self._clock.now(), error=error, retry_in=wait, news=news)
-
-    def _judge_again(self, row: Row) -> None:
-        """What stood in the way is a Hold by now, and whoever ends it asks for another look."""
-        now = self._clock.now()
-        self.stays(row, self._judge.verdict(row, now), now)
-        self.try_again_unless_held(row.uid)

@@ -20,7 +20,8 @@ from skoupa.judge.judge import Judge
 from skoupa.kube.flow import RateCeiling
 from skoupa.model.reasons import render
 from skoupa.model.verdicts import Claim
-from skoupa.sweep.deleter import Deleter, Outcome
+from skoupa.sweep.attempts import Outcome
+from skoupa.sweep.deleter import Deleter
 from skoupa.sweep.gate import Gate
 from skoupa.sweep.hanging import WAIT_SECONDS, Hanging
 from skoupa.sweep.observing import Observing
@@ -291,9 +292,13 @@ class Sweeper:
         if outcome.what == "stays":
             assert outcome.verdict is not None
             why = "; ".join(render(hold.reason) for hold in outcome.verdict.holds)
-            self.unanswered.not_sent(row, f"it stays: {why}")
+            failed = self.unanswered.not_sent(row, f"it stays: {why}")
             self._staying.stays(row, outcome.verdict, now)
-            self._staying.try_again_unless_held(row.uid)
+            if failed and row.uid in self.memory.braked:
+                # That a Brake holds it may have been told before, and is what its row has to say.
+                self._record.braked(row, outcome.verdict)
+            self.memory.tried(row.uid, outcome.verdict)
+            self._staying.look_once_more(row.uid)
             return
         self._plan.succeeded(row.uid)
         self.memory.leaves(row.uid)

@@ -26,7 +26,8 @@ _SETTINGS: Final = {"all": "", "namespace": "namespace", "rule": "rule"}
 class Tripped(msgspec.Struct, frozen=True, kw_only=True):
     """A Brake that Skoupa pulls itself. `span` is what tripped, in one word; `by` says it with its numbers.
 
-    `count` is how many objects it holds from the beginning, where that is known.
+    `count` is how many objects it holds from the beginning, where that is known. `claims` is what a run wants that is too
+    much, without what became of it. `supposed`: no Brake is made of it, so there is nothing to release.
     """
 
     name: str
@@ -34,6 +35,8 @@ class Tripped(msgspec.Struct, frozen=True, kw_only=True):
     span: str
     by: str
     count: int = 1
+    claims: str = ""
+    supposed: bool = False
 
 
 def of_ceiling(trip: Trip) -> Tripped:

@@ -104,15 +104,19 @@ class Unanswered:
         else:
             self._depart(_Sent(row, claim))
 
-    def not_sent(self, row: Row, why: str) -> None:
-        """Something came in between, and this time nothing was sent."""
+    def not_sent(self, row: Row, why: str) -> bool:
+        """Something came in between, and this time nothing was sent. Whether its row says now that it failed."""
         if row.uid in self:
             self._record.unanswered(row, why)
             if row.uid in self._leaving:
                 self._depart(self._sent[row.uid])
                 self._forget(row.uid)
-        else:
-            self._record.failed(row, why)
+            return False
+        if not self._record.is_intended(row.uid):
+            # Its row is about something else, such as the Brake that holds it.
+            return False
+        self._record.failed(row, why)
+        return True
 
     def gone(self, row: Row, claim: Claim) -> None:
         """After a delete without an answer it is not there any more."""

@@ -21,15 +21,19 @@ from skoupa.sweep.tripping import Tripped, brake_name, of_ceiling
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """One object that a run claims: its kind, where it is, and how many of each kind it takes along."""
+    """One object that a run claims: its kind, where it is, and how many of each kind it takes along.
+
+    `unnamed` went along too, and nobody knows any more what kinds that was.
+    """
 
     kind: str
     namespace: str
     along: tuple[tuple[str, int], ...] = ()
+    unnamed: int = 0
 
     @property
     def weight(self) -> int:
-        return 1 + sum(number for _, number in self.along)
+        return 1 + sum(number for _, number in self.along) + self.unnamed
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +59,13 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     def goings(self) -> Iterator[Going]:
         """Only what is still to go: the ceilings have counted the rest."""
         for part in self.claimed.values():
-            yield Going(namespace=part.namespace, rule=self.run.rule, weight=part.weight)
+            yield Going(
+                namespace=part.namespace,
+                rule=self.run.rule,
+                weight=part.weight,
+                kind=part.kind,
+                mechanism=self.run.mechanism,
+            )
 
 
 class Scales:
@@ -71,11 +81,12 @@ class Scales:
 
     def weigh(self, load: Load, *, totals: Mapping[str, int], largest: int | None) -> Tripped | None:
         """What is wrong with it; `totals` says for each doubtful kind how many there are now."""
-        if self._ceilings.allows(("rule", load.run.rule), sum(going.weight for going in load.goings())):
+        if self._ceilings.allow(load.goings(), edition=load.run.edition):
             return None
-        return next(self._objections(load, totals, largest), None)
+        return next(self.objections(load, totals=totals, largest=largest), None)
 
-    def _objections(self, load: Load, totals: Mapping[str, int], largest: int | None) -> Iterator[Tripped]:
+    def objections(self, load: Load, *, totals: Mapping[str, int], largest: int | None) -> Iterator[Tripped]:
+        """All that is wrong with it, for who wants to know beforehand."""
         yield from self._parents(load)
         yield from self._share(load, totals)
         yield from self._most(load)
@@ -144,5 +155,6 @@ def _tripped(load: Load, span: str, said: str) -> Tripped:
         spec=BrakeSpec(scope=Scope(policy=rule), reason=by),
         span=span,
         by=by,
+        claims=f"{rule} {said}",
         count=load.weight,
     )

@@ -20,7 +20,9 @@ from skoupa.kube.reviews import Caller
 from skoupa.ledger.rows import Body, Entry
 from skoupa.ledger.store import Place, Restored, Store, Wish
 from skoupa.ledger.trash.contents import Kept, NotKept, sentences
+from skoupa.ledger.trash.older_gaps import read_back
 from skoupa.ledger.trash.sealing import Seal
+from skoupa.web.mentions import Kinds, cut
 from skoupa.web.permissions import Permissions, Rights, Spot, spot_of, spot_of_part
 from skoupa.web.refusing import Refused
 from skoupa.web.shapes import MOST_IDS, MOST_ROWS, CameBack, Line, One, Page, Question, Written, refusal
@@ -32,6 +34,7 @@ _MOST_LOOKED_AT: Final = 5000
 _BYTES_AT_ONCE: Final = 4 << 20
 # Few at a time: deletions write to the same ledger, and go first.
 _READERS: Final = 2
+_UNCLEAR: Final = "which only the ledger itself shows (--ledger): whom it may name is not known here"
 # As the API server makes them.
 _UID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -39,8 +42,11 @@ _UID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 class HistoryApi:
     """`seal` is asked for when a body is opened: keys that can't be read spoil nothing else, and new ones count."""
 
-    def __init__(self, store: Store, permissions: Permissions, *, seal: Callable[[], Seal]) -> None:
+    def __init__(
+        self, store: Store, permissions: Permissions, *, seal: Callable[[], Seal], kinds: Kinds
+    ) -> None:
         self._store = store
+        self._kinds = kinds
         self._permissions = permissions
         self._seal = seal
         self._reading = asyncio.Semaphore(_READERS)
@@ -62,7 +68,8 @@ class HistoryApi:
             size = MOST_ROWS
         # Of one object that is asked for by name nobody learns whether it was there.
         named = question.wish.name is not None or question.wish.uid is not None
-        return Page(items=tuple(found.shown), hidden=0 if named else found.hidden, next=found.before)
+        items = [await self._cut(rights, entry) for entry in found.shown]
+        return Page(items=tuple(items), hidden=0 if named else found.hidden, next=found.before)
 
     async def _learn(self, rights: Rights, rows: Iterable[Entry], since: dict[Spot, float]) -> None:
         """What may be seen of these, as long as one question has not taken too many reviews."""
@@ -71,8 +78,13 @@ class HistoryApi:
 
     async def get(self, caller: Caller, entry_id: str) -> One:
         entry = await self._existing(entry_id)
-        await self._permissions.asked_by(caller).need("get", [entry])
-        return One(item=entry)
+        rights = self._permissions.asked_by(caller)
+        await rights.need("get", [entry])
+        return One(item=await self._cut(rights, entry))
+
+    async def _cut(self, rights: Rights, entry: Entry) -> Entry:
+        """Without the names of others that it would have taken along, where they may not be read."""
+        return await cut(entry, kinds=self._kinds, reaches=lambda spots: _reached(rights, spots, entry))
 
     async def bodies(self, caller: Caller, ids: Sequence[str]) -> AsyncGenerator[Line, None]:
         """The object itself first, then what went along and may be seen; what may not is counted."""
@@ -187,13 +199,27 @@ async def _visible(rights: Rights, parts: Sequence[str], entry: Entry) -> set[st
 
 async def _told(rights: Rights, kept: Kept, entry: Entry) -> list[str]:
     """What is not kept of what went along; a sentence of which nobody knows whom it names is for nobody."""
-    gaps = [gap for gap in kept.gaps if isinstance(gap, NotKept)]
+    gaps, unclear = _gaps(kept, entry)
     reached = await _reached(rights, (_spot_of_gap(gap) for gap in gaps if gap.resource), entry)
     shown = [gap for gap in gaps if not gap.resource or _spot_of_gap(gap) in reached]
     told = list(sentences(shown))
-    if hidden := len(kept.gaps) - len(shown):
+    if hidden := len(gaps) - len(shown):
         told.append(_counted(hidden, "remark on what went along", "remarks on what went along"))
+    if unclear:
+        remarks = "remark" if unclear == 1 else "remarks"
+        told.append(f"{unclear} {remarks} on what went along, of an earlier release, {_UNCLEAR}")
     return told
+
+
+def _gaps(kept: Kept, entry: Entry) -> tuple[list[NotKept], int]:
+    """Those of which it is known whom they name, and how many others there are."""
+    gaps: list[NotKept] = []
+    unclear = 0
+    for gap in kept.gaps:
+        found = [gap] if isinstance(gap, NotKept) else list(read_back(gap, entry))
+        gaps += found
+        unclear += not found
+    return gaps, unclear
 
 
 def _spot_of_gap(gap: NotKept) -> Spot:

@@ -26,13 +26,27 @@ from skoupa.ledger.store import Store
 from skoupa.ledger.trash.keyring import Keyring
 from skoupa.report.endpoints import listening
 from skoupa.report.log import Log
+from skoupa.report.opinions import Opinions
 from skoupa.settings import Settings
 from skoupa.web.certificate import own_context
 from skoupa.web.history import HistoryApi
 from skoupa.web.identities import Identities
+from skoupa.web.mentions import Kinds
 from skoupa.web.permissions import Permissions
 from skoupa.web.refusing import Refused, status_of
-from skoupa.web.shapes import BODIES, HISTORY, RESTORED, CameBack, Document, Line, question_of, status_body
+from skoupa.web.shapes import (
+    BODIES,
+    HISTORY,
+    RESTORED,
+    STANDING,
+    CameBack,
+    Document,
+    Line,
+    named_of,
+    question_of,
+    status_body,
+)
+from skoupa.web.standing import standings
 
 MOST_AT_ONCE: Final = 16
 _ANSWER_SECONDS: Final = 25.0
@@ -48,7 +62,9 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @asynccontextmanager
-async def history_served(client: Client, store: Store, *, settings: Settings, log: Log) -> AsyncIterator[str]:
+async def history_served(
+    client: Client, store: Store, *, settings: Settings, log: Log, opinions: Opinions | None = None
+) -> AsyncIterator[str]:
     """Serves while the block runs, where `api.address` says, and gives the address in use."""
     if not is_served(settings):
         yield ""
@@ -60,7 +76,7 @@ async def history_served(client: Client, store: Store, *, settings: Settings, lo
             level="warning",
             why="tokens cross the cluster's network in the clear: install 'skoupa[encryption]'",
         )
-    app = Desk(client, store, settings=settings, log=log).application()
+    app = Desk(client, store, settings=settings, log=log, opinions=opinions).application()
     async with listening(
         app,
         settings.api.address,
@@ -73,7 +89,17 @@ async def history_served(client: Client, store: Store, *, settings: Settings, lo
 
 
 class Desk:
-    def __init__(self, client: Client, store: Store, *, settings: Settings, log: Log) -> None:
+    """`opinions` are those of the engine that runs beside it, if one does."""
+
+    def __init__(
+        self,
+        client: Client,
+        store: Store,
+        *,
+        settings: Settings,
+        log: Log,
+        opinions: Opinions | None = None,
+    ) -> None:
         self._clock: Clock = client.clock
         self._log = log
         self._identities = Identities(client)
@@ -88,7 +114,11 @@ class Desk:
                 cluster=store.cluster, clock=client.clock, file=trash.key_file, variable=trash.key_env
             )
 
-        self._api = HistoryApi(store, Permissions(client), seal=lambda: keyring().opening())
+        self._opinions = opinions
+        self._permissions = Permissions(client)
+        self._api = HistoryApi(
+            store, self._permissions, seal=lambda: keyring().opening(), kinds=Kinds(client)
+        )
 
     def application(self) -> web.Application:
         app = web.Application(client_max_size=_MOST_SENT, middlewares=[self._guarded])
@@ -101,6 +131,8 @@ class Desk:
                 web.post(RESTORED, self._came_back),
             ]
         )
+        if self._opinions is not None:
+            app.add_routes([web.get(STANDING, self._standing)])
         app.on_response_prepare.append(_without_date)
         return app
 
@@ -145,6 +177,13 @@ class Desk:
         async with self._clock.timeout(_ANSWER_SECONDS):
             caller = await self._caller(request)
             return _answer(await self._api.find(caller, question_of(request.query.items())))
+
+    async def _standing(self, request: web.Request) -> web.Response:
+        assert self._opinions is not None
+        async with self._clock.timeout(_ANSWER_SECONDS):
+            caller = await self._identities.caller(request.headers.get(names.CALLER_HEADER, ""))
+            asked = named_of(request.query.items())
+            return _answer(await standings(self._opinions, self._permissions, caller, asked))
 
     async def _get(self, request: web.Request) -> web.Response:
         async with self._clock.timeout(_ANSWER_SECONDS):

@@ -17,12 +17,14 @@ from skoupa.errors import Status
 from skoupa.ledger.rows import Entry, Result
 from skoupa.ledger.store import Place, Wish
 from skoupa.ledger.trash.contents import Kept
+from skoupa.report.opinions import Acts, Opinion
 
 API_VERSION: Final = f"{names.SKOUPA_GROUP}/v1alpha1"
 ROOT: Final = "/api/v1alpha1"
 HISTORY: Final = f"{ROOT}/history"
 BODIES: Final = f"{ROOT}/bodies"
 RESTORED: Final = f"{ROOT}/restored"
+STANDING: Final = f"{ROOT}/standing"
 
 BEARER: Final = "Bearer "
 # What the way through the API server names; the port of the Service is install.history's.
@@ -30,6 +32,9 @@ SERVICE: Final = names.COMPONENT
 
 MOST_ROWS: Final = 500
 MOST_IDS: Final = 200
+# Each is named with its kind and namespace, in the address.
+MOST_OBJECTS: Final = 100
+_OBJECT: Final = "object"
 
 Reason = Literal[
     "NoToken",
@@ -86,6 +91,21 @@ class Written(Document, frozen=True, kw_only=True):
     """How many rows were changed."""
 
     number: int
+
+
+class Standings(Document, frozen=True, kw_only=True):
+    """What a controller says of objects, those that the caller may not read left out; and whether it acts at all."""
+
+    acts: Acts
+    items: tuple[Opinion, ...] = ()
+
+
+class Named(msgspec.Struct, frozen=True, kw_only=True):
+    """An object that is asked about: its kind as kubectl shows it, and where it is."""
+
+    resource: str
+    namespace: str
+    uid: str
 
 
 class _Query(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -145,6 +165,23 @@ def question_of(pairs: Iterable[tuple[str, str]]) -> Question:
     wish = Wish(**{name: getattr(query, name) for name in _WISHED}, outcomes=query.outcome)
     before = Place(at=query.before_at, id=query.before_id) if query.before_at is not None else None
     return Question(wish=wish, limit=min(max(query.limit, 1), MOST_ROWS), before=before)
+
+
+def named_query(objects: Iterable[Named]) -> tuple[tuple[str, str], ...]:
+    return tuple((_OBJECT, f"{one.resource}/{one.namespace}/{one.uid}") for one in objects)
+
+
+def named_of(pairs: Iterable[tuple[str, str]]) -> list[Named]:
+    """Raises ValueError on what can't be meant."""
+    found: list[Named] = []
+    for name, value in pairs:
+        parts = value.split("/")
+        if name != _OBJECT or len(parts) != 3 or not parts[0] or not parts[2]:
+            raise msgspec.ValidationError(f"{name} is no object=KIND/NAMESPACE/UID")
+        found.append(Named(resource=parts[0], namespace=parts[1], uid=parts[2]))
+    if not 0 < len(found) <= MOST_OBJECTS:
+        raise msgspec.ValidationError(f"one to {MOST_OBJECTS} objects can be asked about at once")
+    return found
 
 
 def refusal(code: int, reason: Reason, message: str) -> Status:

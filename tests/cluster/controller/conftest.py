@@ -20,6 +20,7 @@ from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.cluster.controller.braking import bring_kind, free_all, take_kind_away
 from tests.cluster.controller.objects import AuditLog, People
 from tests.cluster.controller.running import Skoupa, Yard, opened_yard
+from tests.cluster.controller.shop import bring_kinds, take_kinds_away
 from tests.cluster.reaching import connected
 
 
@@ -84,6 +85,14 @@ async def kind(boss: Client) -> AsyncIterator[None]:
     yield
     await free_all(boss)
     await take_kind_away(boss)
+
+
+@pytest.fixture
+async def policies(boss: Client) -> AsyncIterator[None]:
+    """The kinds of policies, which other tests of this control plane do without as well."""
+    await bring_kinds(boss)
+    yield
+    await take_kinds_away(boss)
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from skoupa.ledger.opening import store_for
 from skoupa.ledger.rows import Entry
 from skoupa.ledger.store import Wish
 from tests.cluster.controller.objects import People
-from tests.cluster.controller.running import Yard
-from tests.cluster.reaching import eventually
+from tests.cluster.controller.running import Skoupa, Yard
+from tests.cluster.reaching import eventually, until
 
 pytestmark = pytest.mark.cluster
 
@@ -68,6 +68,37 @@ async def test_each_deletion_has_its_row_with_the_reason(people: People, yard: Y
     assert entry.author == "someone", "the program that wrote the label"
     assert entry.told
     assert dict(entry.labels)["cleanup.kyverno.io/ttl"] == "1s"
+
+
+def lose(ledger: Path) -> None:
+    for file in ledger.parent.glob(f"{ledger.name}*"):
+        file.unlink()
+
+
+def changes_told(process: Skoupa, yard: Yard) -> list[str]:
+    said = f"the ledger {yard.ledger} is not the one that this cluster was last swept with"
+    return [line["why"] for line in process.said("degraded") if said in line["why"]]
+
+
+async def test_a_start_on_a_new_file_says_that_the_history_is_gone_and_holds_what_ceilings_can_not_count(
+    people: People, yard: Yard
+) -> None:
+    process = await yard.started(clusterName=NAME)
+    await people.make("web", "1s")
+    await people.gone("web")
+    process.end()
+    process = await yard.started(clusterName=NAME)
+    await people.make("again", "1s")
+    await people.gone("again")
+    process.end()
+    assert not changes_told(process, yard)
+    lose(yard.ledger)
+    process = await yard.started(clusterName=NAME)
+    await until(lambda: changes_told(process, yard), what="it to say that the ledger is another one")
+    await people.make("late", "1s")
+    held = await process.says("held", name="late")
+    assert "brake ledger-changed" in held["why"]
+    process.end()
 
 
 async def test_killed_again_and_again_every_deletion_has_exactly_one_completed_row(

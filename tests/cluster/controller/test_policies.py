@@ -4,136 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import Any
 
 import pytest
 
 from skoupa import names
-from skoupa.errors import NotFound
-from skoupa.kinds.policies import DEFINITIONS, policy_definitions
 from skoupa.kinds.policies.cleanup import CLEANUP_POLICIES, CLUSTER_CLEANUP_POLICIES
 from skoupa.kinds.policies.deleting import DELETING_POLICIES, NAMESPACED_DELETING_POLICIES
 from skoupa.kinds.policies.exception import POLICY_EXCEPTIONS
-from skoupa.kube.client import Client
+from skoupa.kinds.policies.global_context import GLOBAL_CONTEXT_ENTRIES
 from skoupa.kube.lists import Scope, everything
-from skoupa.kube.objects import METADATA, WHOLE
-from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, Resource
+from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import CONFIG_MAPS, EVENTS, Resource
 from tests.cluster.controller.objects import RBAC, SECRETS, People
 from tests.cluster.controller.running import Yard
+from tests.cluster.controller.shop import Shop
 from tests.cluster.reaching import eventually
 
 pytestmark = pytest.mark.cluster
 
 ROLES = Resource(group=RBAC, version="v1", plural="roles", kind="Role", namespaced=True)
 ROLE_BINDINGS = Resource(group=RBAC, version="v1", plural="rolebindings", kind="RoleBinding", namespaced=True)
-POLICIES = (CLEANUP_POLICIES, CLUSTER_CLEANUP_POLICIES, DELETING_POLICIES, NAMESPACED_DELETING_POLICIES)
-# A tick is never further away, and then it has to be read, weighed and deleted.
-TICK_SECONDS = 100.0
-# So long before a tick it is still chosen for policies that are being written.
-WRITING_SECONDS = 15
-
-
-def soon() -> str:
-    """A schedule with a tick within a minute or so, and no other on this day."""
-    tick = time.gmtime(((int(time.time()) + WRITING_SECONDS) // 60 + 1) * 60)
-    return f"{tick.tm_min} {tick.tm_hour} * * *"
-
-
-@pytest.fixture
-async def policies(boss: Client) -> AsyncIterator[None]:
-    """The kinds of policies; other tests of this control plane do without."""
-    for definition in policy_definitions():
-        await boss.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
-
-    async def served() -> bool:
-        try:
-            for kind in (*POLICIES, POLICY_EXCEPTIONS):
-                await everything(boss, kind, METADATA)
-        except NotFound:
-            return False
-        return True
-
-    await eventually(served, what="the kinds of policies to be served")
-    yield
-    for each in DEFINITIONS:
-        found = await boss.get(CUSTOM_RESOURCE_DEFINITIONS, each.name, view=METADATA)
-        await boss.delete(
-            CUSTOM_RESOURCE_DEFINITIONS, each.name, uid=found.metadata.uid, propagation="Background"
-        )
-
-    async def gone() -> bool:
-        left = await everything(boss, CUSTOM_RESOURCE_DEFINITIONS, METADATA)
-        return not {each.name for each in DEFINITIONS} & {found.metadata.name for found in left.items}
-
-    await eventually(gone, what="the kinds of policies to go", seconds=60)
 
 
 @pytest.fixture
 def running(policies: None, yard: Yard) -> Yard:
     """Processes that end before the kinds are taken away."""
     return yard
-
-
-class Shop:
-    """One namespace, its ConfigMaps, and policies about them."""
-
-    def __init__(self, people: People) -> None:
-        self.client = people.client
-        self.people = people
-        self.namespace = people.namespace
-
-    async def write(self, kind: Resource, name: str, spec: dict[str, Any], **annotations: str) -> None:
-        metadata = {"name": name, "annotations": annotations}
-        body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
-        await self.client.create(kind, body, namespace=self.namespace if kind.namespaced else "")
-
-    async def names(self) -> set[str]:
-        found = await everything(self.client, CONFIG_MAPS, METADATA, scope=Scope(namespace=self.namespace))
-        return {one.metadata.name for one in found.items} - {"kube-root-ca.crt"}
-
-    async def left(self, *names: str) -> None:
-        async def are() -> bool:
-            return await self.names() == set(names)
-
-        await eventually(are, what=f"only {names} to be left", seconds=TICK_SECONDS)
-
-    async def status(self, kind: Resource, name: str) -> dict[str, Any]:
-        where = self.namespace if kind.namespaced else ""
-        found = await self.client.get(kind, name, namespace=where, view=WHOLE)
-        status: dict[str, Any] = found.get("status") or {}
-        return status
-
-    async def ran(self, kind: Resource, name: str, **counts: int) -> dict[str, Any]:
-        async def has() -> bool:
-            return bool(
-                (await self.status(kind, name)).get("lastRun")
-                == {"matched": 0, "deleted": 0, "held": 0, "failed": 0, **counts}
-            )
-
-        await eventually(has, what=f"{kind.kind}/{name} to have run with {counts}", seconds=TICK_SECONDS)
-        return await self.status(kind, name)
-
-    async def ready(self, kind: Resource, name: str) -> dict[str, Any]:
-        async def is_told() -> dict[str, Any]:
-            status = await self.status(kind, name)
-            return status if "nextExecutionTime" in status else {}
-
-        return await eventually(is_told, what=f"the status of {name}")
-
-    def cleaning(self, *patterns: str, **spec: Any) -> dict[str, Any]:
-        resources: dict[str, Any] = {"kinds": ["ConfigMap"], "names": list(patterns), **spec.pop("where", {})}
-        return {"schedule": soon(), "match": {"any": [{"resources": resources}]}, **spec}
-
-    def deleting(self, expression: str) -> dict[str, Any]:
-        rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["*"]}
-        here = {"matchLabels": {"kubernetes.io/metadata.name": self.namespace}}
-        return {
-            "schedule": soon(),
-            "matchConstraints": {"resourceRules": [rule], "namespaceSelector": here},
-            "conditions": [{"name": "old", "expression": expression}],
-        }
 
 
 async def test_all_kinds_of_policies_run_at_the_tick(running: Yard, people: People) -> None:
@@ -214,3 +111,36 @@ async def test_a_restart_runs_nothing_twice_and_misses_nothing(running: Yard, pe
     await shop.left("web-2")
     await shop.ran(CLUSTER_CLEANUP_POLICIES, "late", matched=1, deleted=1)
     assert await shop.names() == {"web-2"}
+
+
+async def test_what_is_wrong_and_what_will_go_is_told_before_the_run(running: Yard, people: People) -> None:
+    shop = Shop(people)
+    await running.started()
+    await people.make("web-1")
+    await people.make("other-1")
+    broken = shop.deleting("object.metadata.name.startWith('web')")
+    await shop.write(DELETING_POLICIES, "broken", broken)
+    entry = {"kubernetesResource": {"version": "v1", "resource": "configmaps", "namespace": shop.namespace}}
+    await shop.write(GLOBAL_CONTEXT_ENTRIES, "maps", entry)
+    some = "size(globalContext.Get('maps', '')) > 0 && object.metadata.name == 'web-1'"
+    spec = shop.deleting(some)
+    await shop.write(DELETING_POLICIES, "noticed", spec, **{names.NOTICE_BEFORE_ANNOTATION: "1h"})
+
+    async def told() -> bool:
+        status = await shop.status(DELETING_POLICIES, "broken")
+        return "startWith" in str((status.get("conditionStatus") or {}).get("message"))
+
+    await eventually(told, what="what is wrong to be told")
+    assert "lastExecutionTime" not in await shop.status(DELETING_POLICIES, "broken")
+
+    async def noticed() -> list[str]:
+        found = await everything(people.client, EVENTS, WHOLE, scope=Scope(namespace=shop.namespace))
+        return [event["note"] for event in found.items if event["reason"] == "SkoupaNotice"]
+
+    (note,) = await eventually(noticed, what="the notice")
+    assert f"skoupa keep configmaps/web-1 -n {shop.namespace}" in note
+    await shop.left("other-1")
+    status = await shop.status(GLOBAL_CONTEXT_ENTRIES, "maps")
+    assert status["ready"] is True
+    assert status["conditions"][0]["status"] == "True"
+    assert "lastRefreshTime" in status

@@ -165,7 +165,8 @@ async def test_an_older_ledger_is_brought_up_to_date_with_its_rows(dsn: str) -> 
         await reader.find()
     store = PostgresStore(dsn, cluster=CLUSTER)
     await store.write([intent("a", bodies=(Body(form="json", data=b"x"),))])
-    assert [row.id for row in await reader.find(Wish(outcomes=("deleted",)))] == ["old"]
+    assert [(row.id, row.partly) for row in await reader.find(Wish(outcomes=("deleted",)))] == [("old", None)]
+    assert await store.mark("new") == "new"
     await reader.close()
     await store.close()
 

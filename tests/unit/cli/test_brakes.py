@@ -10,6 +10,7 @@ import pytest
 from skoupa.cli.braking import brakes, pause, release
 from skoupa.cli.braking.pause import read_scope
 from skoupa.errors import UsageError
+from skoupa.install.roles import sweep_role
 from skoupa.kinds import definitions
 from skoupa.kinds.brake import BRAKES, EVERYTHING, BrakeSpec, Scope, manifest
 from skoupa.kube.client import Client
@@ -272,6 +273,27 @@ def test_plan_tells_that_brakes_can_not_be_read_and_sweep_refuses(town: Town) ->
     assert swept.code == 5
     assert "which Brakes there are is not known, so nothing goes" in swept.err
     assert town.find(CONFIG_MAPS, "a") is not None
+
+
+@pytest.mark.parametrize("missing", ["list", "watch"])
+def test_who_sweeps_by_hand_and_may_not_read_brakes_is_told_what_to_grant(town: Town, missing: str) -> None:
+    """As a Role in the namespace grants the rest; Brakes are in none."""
+    town.holding(config_map("a", "1h"))
+    own = Rule(verbs=("get", "list", "delete"), resources=("configmaps", "namespaces"), namespaces=("shop",))
+    some = tuple(verb for verb in ("get", "list", "watch") if verb != missing)
+    granting(own, Rule(verbs=some, resources=("brakes.skoupa.dev",)))(town.cluster)
+    town.user = "bob"
+    said = town("sweep", "configmaps", "-n", "shop", "--yes")
+    assert said.code == 5
+    assert f"no permission: {missing} brakes.skoupa.dev" in said.err
+    assert (
+        "kubectl create clusterrolebinding skoupa-sweep-YOU --clusterrole=skoupa-sweep --user=YOU" in said.err
+    )
+    assert town.find(CONFIG_MAPS, "a") is not None
+    (rule,) = sweep_role()["rules"]
+    granting(own, Rule(verbs=tuple(rule["verbs"]), resources=("brakes.skoupa.dev",)))(town.cluster)
+    assert town("sweep", "configmaps", "-n", "shop", "--yes").code == 0
+    assert town.find(CONFIG_MAPS, "a") is None
 
 
 def test_a_scope_is_read_as_it_is_shown() -> None:

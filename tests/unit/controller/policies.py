@@ -63,6 +63,38 @@ async def cleanup(
     return made
 
 
+async def deleting(
+    stage: Stage,
+    expression: str,
+    *,
+    name: str = "cel",
+    namespace: str = "",
+    schedule: str = HOURLY,
+    resource: str = "configmaps",
+    annotations: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """A DeletingPolicy with one condition about what is in the shop."""
+    kind = NAMESPACED_DELETING_POLICIES if namespace else DELETING_POLICIES
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": [resource], "operations": ["*"]}
+    here = {"matchLabels": {"kubernetes.io/metadata.name": SHOP}}
+    body = {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": {
+            "name": name,
+            "annotations": {f"{names.SKOUPA_GROUP}/{key}": text for key, text in (annotations or {}).items()},
+        },
+        "spec": {
+            "schedule": schedule,
+            "matchConstraints": {"resourceRules": [rule], "namespaceSelector": here},
+            "conditions": [{"name": "old", "expression": expression}],
+        },
+    }
+    made = await stage.people.create(kind, body, namespace=namespace)
+    await stage.settle()
+    return made
+
+
 async def read(
     stage: Stage, name: str = "tidy", kind: Resource = CLUSTER_CLEANUP_POLICIES, namespace: str = ""
 ) -> dict[str, Any]:

@@ -127,7 +127,7 @@ async def test_accepting_a_backlog_accepts_none_that_a_setting_makes_later(stage
 
 @story()
 async def test_a_setting_that_makes_much_due_waits_longer_for_kinds_that_fail(stage: Stage) -> None:
-    """Nobody counts later what was read before."""
+    """What is there is counted together."""
     play = await stage.play()
     await stage.later(10)
     stage.old(many(150), age=DAY, annotations={"janitor/ttl": "1h"})
@@ -137,3 +137,60 @@ async def test_a_setting_that_makes_much_due_waits_longer_for_kinds_that_fail(st
     await stage.later(HOUR)
     assert len(stage.found()) == 150
     assert play.overdue == {"first-start-backlog": 150}
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["same process", "after a restart"])
+@story()
+async def test_a_kind_that_fails_for_long_when_a_setting_is_switched_on_is_counted_when_it_comes(
+    stage: Stage, *, again: bool
+) -> None:
+    """It was read before, but with settings that gave nothing of it a time."""
+    play = await stage.play()
+    await stage.later(10)
+    stage.old(many(150), age=DAY, resource=PODS, annotations={"janitor/ttl": "1h"})
+    broken(stage, "pods")
+    settings = {"cascade": {"ignoreKinds": ["pods"]}, **JANITOR}
+    play = await restart(stage, play, **settings)
+    await stage.make("web", "1s")
+    await stage.later(20 * MINUTE)
+    assert not stage.there("web"), "nothing else is held for it"
+    if again:
+        play = await restart(stage, play, **settings)
+        await stage.make("web", "1s")
+        await stage.later(10)
+        assert not stage.there("web"), "who counted before waits for nothing"
+    stage.cluster.faults.clear()
+    await stage.later(HOUR)
+    assert len(stage.found(PODS)) == 150
+    assert play.overdue == {"first-start-backlog": 150}
+    assert state(stage)["kindsCounted"] == "null", "by now all was read"
+    await stage.make("late", resource=PODS, annotations={"janitor/ttl": "1m"})
+    await stage.later(5 * MINUTE)
+    assert not stage.there("late", PODS)
+
+
+@story()
+async def test_a_kind_that_could_not_be_read_for_want_of_a_right_when_a_setting_was_switched_on_is_counted_too(
+    stage: Stage,
+) -> None:
+    play = await stage.play(user="sweeper")
+    await stage.later(10)
+    stage.old(many(150), age=DAY, resource=PODS, annotations={"janitor/ttl": "1h"})
+    stage.cluster.deny(user="sweeper", verbs=("list", "watch"), resources=("pods",))
+    play = await restart(stage, play, user="sweeper", **JANITOR)
+    await stage.later(10 * MINUTE)
+    stage.cluster.plane.access.clear()
+    await stage.later(HOUR)
+    assert len(stage.found(PODS)) == 150
+    assert play.overdue == {"first-start-backlog": 150}
+
+
+@story()
+async def test_few_of_a_kind_that_comes_after_a_setting_was_switched_on_go(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.later(10)
+    stage.old(many(60), age=DAY, resource=PODS, annotations={"janitor/ttl": "1h"})
+    broken(stage, "pods", seconds=20 * MINUTE)
+    await restart(stage, play, cascade={"ignoreKinds": ["pods"]}, **JANITOR)
+    await stage.later(HOUR)
+    assert not stage.found(PODS)

@@ -7,8 +7,9 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
+from skoupa.kube.resources import LEASES
 from skoupa.kube.transport import Request, Response, Stream
-from skoupa.sim.faults import Fault
+from skoupa.sim.faults import Fault, asking
 from tests.unit.controller.replicas import Replica, replicas
 from tests.unit.controller.stage import HOUR, MINUTE, Stage, story
 
@@ -123,6 +124,25 @@ async def test_places_where_deletes_hang_are_told_once_with_what_to_look_for(sta
         await stage.later(2 * MINUTE)
         assert not overdue
         assert not replica.process.engine.sweeper.hanging.places
+
+
+@story()
+async def test_deletes_that_were_cut_because_the_lease_ran_out_mark_nothing_as_hanging(stage: Stage) -> None:
+    async with replicas(stage, 1, rate={"inFlight": 8}) as (replica,):
+        await troubled(stage, 40)
+        slow = stage.cluster.faults.delay(40, when=deletes_in(TROUBLED), times=None)
+        await stage.until(62)
+        renewals = stage.cluster.faults.answer(500, when=asking(kind=LEASES.qualified), times=None)
+        await stage.later(20)
+        assert "no answer before the lease ran out" in said(replica, "delete failed")[0]["error"]
+        assert not replica.leads
+        assert not replica.process.engine.sweeper.hanging.places
+        stage.cluster.faults.remove(renewals)
+        stage.cluster.faults.remove(slow)
+        await stage.later(30)
+        assert replica.leads
+        assert not stage.found(namespace=TROUBLED)
+        assert not said(replica, "deletes hang")
 
 
 @story()

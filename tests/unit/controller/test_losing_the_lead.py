@@ -33,6 +33,35 @@ def said(replica: Replica, event: str) -> list[dict[str, str]]:
     return [line for line in replica.lines if line["event"] == event]
 
 
+@story()
+async def test_who_loses_the_lead_never_names_itself_as_its_holder_and_says_who_leads_once_that_is_known(
+    stage: Stage,
+) -> None:
+    async with replicas(stage, 2) as both:
+        first, second = sorted(both, key=lambda replica: not replica.leads)
+        own, other = (replica.process.election.identity for replica in (first, second))  # type: ignore[union-attr] # both enforce
+        first.cable.pulled = True
+        await stage.later(MINUTE)
+        (lost,) = said(first, "not leading any more")
+        assert lost["leads"].startswith("nobody that is known here: the lease was not renewed in time")
+        assert own not in str(lost)
+        assert not said(first, "another replica leads")
+        first.cable.pulled = False
+        await stage.later(10)
+        (told,) = said(first, "another replica leads")
+        assert told["holder"] == other
+
+
+@story()
+async def test_who_is_put_off_by_another_names_it_at_once(stage: Stage) -> None:
+    async with replicas(stage, 1) as (replica,):
+        await take_the_lease(stage)
+        await stage.later(10)
+        (lost,) = said(replica, "not leading any more")
+        assert lost["leads"] == "another"
+        assert not said(replica, "another replica leads")
+
+
 @pytest.mark.parametrize("seconds", [20, 30])
 @story()
 async def test_a_delete_may_take_longer_than_the_lease_while_the_lead_is_held(

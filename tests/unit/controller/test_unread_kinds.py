@@ -300,3 +300,19 @@ async def test_an_owner_whose_kind_is_not_served_any_more_is_not_known_to_own_no
     await stage.until(12 * MINUTE)
     assert stage.there("config")
     assert "ConfigMap shop/deed, which is kept: who owns that can't be read" in play.why_held("config")
+
+
+@story()
+async def test_a_new_kind_that_is_being_read_for_the_first_time_is_told_with_no_object_that_it_holds(
+    stage: Stage,
+) -> None:
+    """A Namespace that is held anyway, by something kept in it, says so once."""
+    play = await stage.play()
+    await stage.namespace("lab", labels={"cleanup.kyverno.io/ttl": "10m"})
+    await stage.make("deed", namespace="lab", keep="true")
+    await stage.until(16 * MINUTE)
+    (before,) = play.told("held", "lab")
+    stage.cluster.faults.delay(5, when=asking(kind=WIDGETS.qualified), times=1)
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WIDGETS))
+    await stage.later(4 * MINUTE)
+    assert play.told("held", "lab") == [before]

@@ -44,6 +44,42 @@ async def test_an_api_service_that_does_not_answer_is_told_with_what_it_holds_an
         assert line["kinds"] == f"*.{BROKEN}"
 
 
+@story()
+async def test_what_a_broken_api_service_held_goes_soon_after_it_is_mended(stage: Stage) -> None:
+    """However long it was broken: nobody tells that it answers again."""
+    stage.cluster.discovery.stale.add(BROKEN)
+    await stage.make("config", "1m")
+    play = await stage.play()
+    await stage.until(HOUR + 100)
+    assert stage.there("config")
+    stage.cluster.discovery.stale.clear()
+    await stage.later(35)
+    assert not stage.there("config")
+    play.wire.seen.clear()
+    await stage.later(HOUR)
+    looks = [request for _, request in play.wire.seen if request.path == "/apis"]
+    assert len(looks) <= 12, "every five minutes, as before"
+
+
+@story()
+async def test_a_group_that_does_not_answer_costs_a_look_at_the_kinds_every_half_minute_and_nothing_else(
+    stage: Stage,
+) -> None:
+    play = await stage.play()
+    await stage.later(HOUR)
+    play.wire.seen.clear()
+    await stage.later(HOUR)
+    before = len([request for _, request in play.wire.seen if request.verb != "discover"])
+    stage.cluster.discovery.stale.add(BROKEN)
+    await stage.later(6 * MINUTE)
+    play.wire.seen.clear()
+    await stage.later(HOUR)
+    looks = [request for _, request in play.wire.seen if request.path == "/apis"]
+    assert 100 <= len(looks) <= 120
+    others = len([request for _, request in play.wire.seen if request.verb != "discover"])
+    assert others <= 1.1 * before, "watches are opened anew now and then"
+
+
 @story(cascade={"ignoreKinds": [f"*.{BROKEN}"]})
 async def test_a_group_that_is_waived_is_told_and_holds_nothing(stage: Stage) -> None:
     await stage.make("config", "1m")

@@ -67,6 +67,7 @@ def test_the_whole_installation_in_the_order_in_which_it_is_applied() -> None:
         "Role/skoupa/skoupa",
         "RoleBinding/skoupa/skoupa",
         "Role/skoupa/skoupa-history",
+        "ClusterRole/skoupa-sweep",
         "ValidatingAdmissionPolicy/skoupa-ttl-label",
         "ValidatingAdmissionPolicyBinding/skoupa-ttl-label",
         "ValidatingAdmissionPolicy/skoupa-label-as-annotation",
@@ -75,6 +76,10 @@ def test_the_whole_installation_in_the_order_in_which_it_is_applied() -> None:
         "ValidatingAdmissionPolicyBinding/skoupa-keep-label",
         "ValidatingAdmissionPolicy/skoupa-refreshed-at",
         "ValidatingAdmissionPolicyBinding/skoupa-refreshed-at",
+        "ValidatingAdmissionPolicy/skoupa-cleanuppolicy-confinement",
+        "ValidatingAdmissionPolicyBinding/skoupa-cleanuppolicy-confinement",
+        "ValidatingAdmissionPolicy/skoupa-deletingpolicy-confinement",
+        "ValidatingAdmissionPolicyBinding/skoupa-deletingpolicy-confinement",
         "ConfigMap/skoupa/skoupa-config",
         "PersistentVolumeClaim/skoupa/skoupa-ledger",
         "Service/skoupa/skoupa",
@@ -237,6 +242,17 @@ def test_history_is_served_at_a_port_of_its_own_and_people_are_let_to_just_that(
     )
 
 
+def test_people_who_sweep_by_hand_can_be_let_to_read_brakes_and_nobody_is_by_itself() -> None:
+    documents = built()
+    (rule,) = of(documents, "ClusterRole", "skoupa-sweep")["rules"]
+    assert rule == {
+        "apiGroups": ["skoupa.dev"],
+        "resources": ["brakes"],
+        "verbs": ["get", "list", "watch"],
+    }
+    assert not [one for one in documents if one.get("roleRef", {}).get("name") == "skoupa-sweep"]
+
+
 def test_history_that_is_not_served_needs_no_port_and_no_right() -> None:
     documents = built(Settings(api=Api(address="none")))
     assert [one["name"] for one in of(documents, "Service")["spec"]["ports"]] == ["http"]
@@ -286,7 +302,7 @@ def test_limits_of_the_label_bring_their_policy_and_parameters(tmp_path: Path) -
 
 def test_without_the_mechanism_its_policies_are_not_installed(tmp_path: Path) -> None:
     config = tmp_path / "settings.yaml"
-    config.write_text("features: {ttl: false}")
+    config.write_text("features: {ttl: false, policies: false}")
     documents = built(config=str(config))
     assert not [name for name in called(documents) if name.startswith("Validating")]
 

@@ -10,19 +10,26 @@ import pytest
 
 from skoupa.clock import Clock
 from skoupa.errors import Disconnected, SkoupaError, TimedOut, Unreachable, Withdrawn
-from skoupa.kube.flow import AdaptiveWidth, Flow, Limits
+from skoupa.kube.flow import Flow, Limits
 from skoupa.kube.transport import Request, Response
+from skoupa.kube.turns import AdaptiveWidth
 from skoupa.sim.clock import VirtualClock, run
 
 pytestmark = pytest.mark.unit
 
 READ = Request(path="/api/v1/pods", verb="list", kind="pods", repeatable=True)
 CREATE = Request(method="POST", path="/api/v1/namespaces/a/pods", verb="create", kind="pods")
+OTHER = Request(path="/api/v1/secrets", verb="list", kind="secrets", repeatable=True)
 OK = Response(status=200)
 BUSY = Response(status=429, headers={"retry-after": "7"})
+# A kind whose conversion webhook is dead.
+NOT_READABLE = (
+    b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"storage is (re)initializing",'
+    b'"reason":"TooManyRequests","details":{"retryAfterSeconds":29},"code":429}'
+)
 
 
-class _Open:
+class Open:
     status = 200
     headers: Mapping[str, str] = {}
 
@@ -55,8 +62,8 @@ class Scripted:
         return answer
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[_Open]:
-        yield _Open()
+    async def stream(self, request: Request) -> AsyncIterator[Open]:
+        yield Open()
 
     async def close(self) -> None:
         return None
@@ -126,6 +133,13 @@ def test_no_server_holds_everybody_back_for_longer_than_half_a_minute() -> None:
             status=429,
             headers={"retry-after": "300"},
             body=b'{"message": "admission webhook \\"slow.example\\" denied the request"}',
+        ),
+        Response(status=429, headers={"retry-after": "3"}, body=NOT_READABLE),
+        Response(status=429, headers={"retry-after": "29"}, body=NOT_READABLE),
+        Response(
+            status=429,
+            headers={"retry-after": "29"},
+            body=b'{"kind": "Status", "message": "too many", "details": {"group": "shop.example", "kind": "widgets"}}',
         ),
     ],
 )
@@ -342,6 +356,70 @@ def test_a_request_that_is_out_for_long_lets_others_pass_and_is_not_repeated() -
         assert [at - begun for at in slow.times] == [0, 0, 3, 3]
 
     run(main)
+
+
+def test_a_kind_that_hangs_takes_no_turns_from_other_kinds_however_much_of_it_is_asked_for() -> None:
+    async def main(clock: VirtualClock) -> list[float]:
+        class Silent(Scripted):
+            async def send(self, request: Request) -> Response:
+                if request.kind == "pods":
+                    await clock.sleep(30)
+                    raise TimedOut("no answer within 30 s")
+                return await super().send(request)
+
+        flow = Flow(
+            Silent(clock, OK), clock, limits=Limits(in_flight=8, at_first=8, turn_seconds=3, by_kind=True)
+        )
+        hanging = [asyncio.create_task(flow.send(READ)) for _ in range(200)]
+        waited = []
+        for _ in range(20):
+            await clock.sleep(1)
+            began = clock.monotonic()
+            await flow.send(OTHER)
+            waited.append(clock.monotonic() - began)
+        for task in hanging:
+            task.cancel()
+        await asyncio.gather(*hanging, return_exceptions=True)
+        assert flow._width.statistics() == {"width": 8, "in_flight": 0, "waiting": 0}
+        return waited
+
+    first, *later = run(main)
+    assert first <= 3
+    assert max(later) < 0.1
+
+
+def test_an_opening_watch_that_is_not_answered_gives_its_turn_up() -> None:
+    async def main(clock: VirtualClock) -> float:
+        class Silent(Scripted):
+            @asynccontextmanager
+            async def stream(self, request: Request) -> AsyncIterator[Open]:
+                await clock.sleep(30)
+                yield Open()
+
+        flow = Flow(Silent(clock, OK), clock, limits=Limits(in_flight=1, at_first=1, turn_seconds=3))
+
+        async def watch() -> None:
+            async with flow.stream(READ):
+                return
+
+        task = asyncio.create_task(watch())
+        await clock.sleep(1)
+        await flow.send(OTHER)
+        sent = clock.monotonic()
+        await task
+        return sent
+
+    assert run(main) == pytest.approx(3, abs=0.1)
+
+
+def test_what_was_out_for_long_is_sent_again_where_the_server_was_too_busy_to_read_it() -> None:
+    async def main(clock: VirtualClock) -> list[float]:
+        busy = Scripted(clock, BUSY, OK, seconds=10)
+        assert (await Flow(busy, clock, limits=Limits(turn_seconds=3)).send(CREATE)).status == 200
+        return busy.times
+
+    times = run(main)
+    assert times[1] - times[0] == pytest.approx(17, abs=0.1)
 
 
 def test_failures_of_what_was_out_for_long_do_not_narrow_the_way_of_others() -> None:

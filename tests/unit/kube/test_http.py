@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from harness.faultproxy import (
     Answer,
@@ -299,3 +301,29 @@ async def test_the_kernel_notices_within_25_seconds_that_nobody_is_there_any_mor
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         assert option("TCP_KEEPIDLE") + option("TCP_KEEPINTVL") * option("TCP_KEEPCNT") == 25
         assert option("TCP_USER_TIMEOUT") == 25_000
+
+
+@pytest.mark.parametrize(
+    ("wanted", "allowed", "expected"),
+    [(True, True, "gzip"), (False, True, "identity"), (True, False, "identity")],
+)
+async def test_a_long_answer_comes_compressed_where_that_was_asked_for_and_the_kubeconfig_allows_it(
+    *, wanted: bool, allowed: bool, expected: str
+) -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.headers["Accept-Encoding"])
+        found = web.Response(body=BODY * 1000)
+        if "gzip" in asked[-1]:
+            found.enable_compression(web.ContentCoding.gzip)
+        return found
+
+    app = web.Application()
+    app.router.add_get("/api/v1/pods", answer)
+    async with TestServer(app) as server:
+        connection = Connection(server=str(server.make_url("")).rstrip("/"), disable_compression=not allowed)
+        async with wire(connection) as transport:
+            response = await transport.send(msgspec.structs.replace(READ, compressed=wanted))
+    assert asked == [expected]
+    assert response.body == BODY * 1000

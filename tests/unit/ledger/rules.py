@@ -278,6 +278,28 @@ class StoreRules:
         found = {row.uid: row.kept for row in await store.find()}
         assert found == {"a": 5, "b": 0}
 
+    async def test_a_row_knows_whether_the_trash_lacks_something_of_it(self, store: Store) -> None:
+        whole = (Body(form="json", data=b"own"), Body(part="a", form="json", data=b"along"))
+        lacking = (Body(form="json", data=b"own", partly=True), Body(part="a", form="json", data=b"along"))
+        await store.write([intent("a", bodies=whole), intent("b", bodies=lacking), intent("c")])
+        assert {row.uid: row.partly for row in await store.find()} == {"a": False, "b": True, "c": None}
+        # The last try that put something there counts, and one that has nothing to put there leaves what is said.
+        await store.write([finish("b", outcome="failed"), intent("b", bodies=whole)])
+        await store.write([intent("a", bodies=lacking)])
+        await store.write([intent("a", unkept=FOUND_GONE)])
+        assert {row.uid: row.partly for row in await store.find()} == {"a": True, "b": False, "c": None}
+
+    async def test_a_ledger_keeps_its_mark_and_each_cluster_has_its_own(
+        self, store: Store, new_store: NewStore
+    ) -> None:
+        assert await store.mark("one") == "one"
+        assert await store.mark("two") == "one"
+        other = new_store("west")
+        await other.open()
+        assert await other.mark("two") == "two"
+        assert await store.mark("three") == "one"
+        await other.close()
+
     async def test_what_was_purged_is_gone_and_the_row_says_so(self, store: Store) -> None:
         ids = await store.write([intent("a", bodies=(Body(form="json", data=b"secret"),))])
         assert await store.purge(ids["a"])

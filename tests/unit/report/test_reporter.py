@@ -28,7 +28,7 @@ from skoupa.report.metrics import Metrics
 from skoupa.report.notices import Notifier
 from skoupa.report.reporter import EVENT_REASONS, Reporter
 from skoupa.settings.notices import EVENTS
-from skoupa.sweep.reporting import PolicyRun
+from skoupa.sweep.reporting import PolicyRun, Unclear
 from skoupa.sweep.tripping import Tripped
 from tests.unit.judge.rows import CREATED, row
 from tests.unit.report.notices.telling import Inbox, opened, route, running
@@ -99,6 +99,24 @@ class Told:
         self.reporter.policy_ran(msgspec.structs.replace(ran, failed=1, trouble="no list"), at=float(CREATED))
         self.reporter.policy_ran(PolicyRun(policy=about, called=ran.called), at=float(CREATED))
 
+    def about_objects_of_policies(self) -> None:
+        about = Regarding(api_version="kyverno.io/v2", kind="ClusterCleanupPolicy", name="tidy", uid="p")
+        ran = PolicyRun(policy=about, called="ClusterCleanupPolicy/tidy")
+        status = Status(code=403, reason="Forbidden", message="no")
+        error = Forbidden("delete: no", status=status)
+        why = reason("policy-unclear", policy="ClusterCleanupPolicy/tidy", why="target.x leads nowhere")
+        unclear = Unclear(
+            about=Regarding(api_version="v1", kind="ConfigMap", name="k", namespace="shop", uid="o"),
+            kind="configmaps",
+            why=why,
+        )
+        tell = self.reporter
+        tell.policy_deleted(about, row("i"), CLAIM, at=float(CREATED))
+        tell.policy_refused(about, row("j"), CLAIM, at=float(CREATED), error=error)
+        tell.policy_unclear(ran, [unclear], run="r", at=float(CREATED))
+        if tell.bundles is not None:
+            tell.bundles.flush()
+
     @property
     def lines(self) -> list[dict[str, Any]]:
         return [msgspec.json.decode(line) for line in self._text.getvalue().splitlines()]
@@ -126,6 +144,7 @@ def test_every_event_reason_is_in_the_table_and_none_is_left_over() -> None:
     told.everything()
     told.about_brakes()
     told.about_policies()
+    told.about_objects_of_policies()
     assert {event.reason for event in told.desk.told} == set(EVENT_REASONS)
 
 
@@ -140,6 +159,33 @@ def test_a_run_of_a_policy_is_told_where_it_found_something_or_went_wrong() -> N
         "matched 3, deleted 2, held 1, failed 0",
         "matched 3, deleted 2, held 1, failed 1; no list",
     ]
+
+
+def test_what_became_of_objects_is_told_on_their_policy() -> None:
+    told = Told()
+    told.about_objects_of_policies()
+    notes = {event.reason: (event.regarding.name, event.type, event.note) for event in told.desk.told}
+    assert notes == {
+        "SkoupaPolicyDeleted": ("tidy", "Normal", "deleted configmaps in shop: i"),
+        "SkoupaPolicyRefused": (
+            "tidy",
+            "Warning",
+            "could not delete configmaps in shop, tried again (no): j",
+        ),
+        "SkoupaPolicyUnclear": (
+            "tidy",
+            "Warning",
+            "could not judge configmaps in shop, which stay (target.x leads nowhere): k",
+        ),
+        "SkoupaHeld": (
+            "k",
+            "Warning",
+            "whether it meets the conditions of ClusterCleanupPolicy/tidy is not known: target.x leads nowhere",
+        ),
+    }
+    quiet = Told(observing=True)
+    quiet.about_objects_of_policies()
+    assert [line["event"] for line in quiet.lines] == ["held"]
 
 
 def test_brakes_are_told_with_their_numbers_and_how_to_release_them() -> None:

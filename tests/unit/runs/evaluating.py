@@ -50,6 +50,9 @@ class Moment:
 class Table:
     """Answers by what is asked; a SkoupaError among them is raised."""
 
+    sees_secrets = True
+    saw_secrets = False
+
     def __init__(self, answers: Mapping[str, Any] | None = None, *, broker: Broker | None = None) -> None:
         self._answers = dict(answers or {})
         self.asked: list[str] = []

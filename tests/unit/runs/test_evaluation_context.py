@@ -246,7 +246,7 @@ async def test_a_global_reference_takes_an_entry_and_its_projection() -> None:
         {"name": "all", "globalReference": {"name": "pods", "jmesPath": "[0]"}},
         {"name": "some", "globalReference": {"name": "pods.names"}},
     ]
-    answers = {"shared pods": ["a", "b"], "shared pods names": "c"}
+    answers = {"shared pods": ["a", "b"], "shared pods.names": "c"}
     found, why, calls = await judged(
         equal("{{ all }}{{ some }}", "ac"), context=context, answers=answers, objects=3
     )

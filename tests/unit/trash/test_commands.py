@@ -400,6 +400,7 @@ def test_what_was_forgotten_says_until_when_it_was_kept_and_does_not_come_back(m
         "bytes": 0,
         "until": "2026-09-21T14:13:20Z",
         "why": "",
+        "partly": None,
     }
     shown = memory("history", "show", entry_id)
     assert "nothing any more, it was kept until 2026-09-21T14:13:20Z" in shown.out

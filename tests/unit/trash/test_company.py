@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
+import msgspec
 import pytest
 
 from skoupa.cli.looking.gone import look_back, tell_gone
@@ -104,6 +106,40 @@ def test_history_of_a_deletion_says_that_not_all_that_went_along_is_kept(memory:
     memory.holding(config_map("alone", "1h", namespace="lab"))
     alone = memory.delete("configmaps", "alone", namespace="lab")
     assert "not all" not in memory("history", "show", alone).out
+
+
+def trash_cells(memory: Memory) -> dict[str, tuple[str, bool | None]]:
+    """By name: the word in the table, and what programs are told."""
+    said = memory("history", "-A").out.splitlines()
+    start = said[0].index("TRASH")
+    items = msgspec.json.decode(memory("history", "-A", "-o", "json").out)["items"]
+    words = {item["id"]: line[start:].split()[0] for item in items for line in said if item["id"] in line}
+    return {item["name"]: (words[item["id"]], item["trash"]["partly"]) for item in items}
+
+
+def test_the_table_of_history_marks_what_is_only_partly_in_the_trash(memory: Memory) -> None:
+    with_a_large_one(memory)
+    memory.holding(
+        config_map("alone", "1h", namespace="lab"),
+        obj("Secret", "login", namespace="lab", data={"password": "aHVudGVyMg=="}),
+    )
+    memory.delete("configmaps", "alone", namespace="lab")
+    login = memory.delete("secrets", "login", namespace="lab")
+    assert trash_cells(memory) == {
+        "shop": ("partly", True),
+        "alone": ("kept", False),
+        # Without a key its values are not kept.
+        "login": ("partly", True),
+    }
+    assert "bytes, but not all of it;" in memory("history", "show", login).out
+
+
+def test_of_rows_of_an_earlier_release_it_is_not_known_whether_all_is_in_the_trash(memory: Memory) -> None:
+    with_a_large_one(memory)
+    with sqlite3.connect(memory.path) as raw:
+        raw.execute("UPDATE skoupa_entries SET partly = NULL")
+    raw.close()
+    assert trash_cells(memory) == {"shop": ("kept", None)}
 
 
 def test_explain_of_what_went_along_and_was_not_kept_says_so(

@@ -27,6 +27,7 @@ from skoupa.ledger.trash.contents import Kept, NotKept, packed
 from skoupa.ledger.trash.sealing import Key, Seal
 from skoupa.report.endpoints import listening
 from skoupa.report.log import Log
+from skoupa.report.opinions import Opinions
 from skoupa.settings import Settings
 from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.sim.state.access import Rule
@@ -165,7 +166,12 @@ def _kept(resource: str, namespace: str, name: str, *, uid: str) -> Kept:
 
 @asynccontextmanager
 async def open_office(
-    directory: Path, *, settings: Settings | None = None, store: Store | None = None, log: Log | None = None
+    directory: Path,
+    *,
+    settings: Settings | None = None,
+    store: Store | None = None,
+    log: Log | None = None,
+    opinions: Opinions | None = None,
 ) -> AsyncIterator[Office]:
     clock = Ticking()
     cluster = EmbeddedCluster(clock=clock)
@@ -185,6 +191,7 @@ async def open_office(
         kept,
         settings=settings or Settings(),
         log=log or Log(clock, stream=io.StringIO()),
+        opinions=opinions,
     )
     try:
         async with listening(desk.application(), "127.0.0.1:0", setting="api.address") as address:

@@ -269,17 +269,25 @@ async def test_what_is_not_kept_is_named_to_who_may_read_it_and_counted_for_othe
         NotKept(what="kinds of metrics.example/v1 that may go along", why="the service is down"),
         # Of a release that did not write beside it whom it names.
         "secrets/shop/old goes along: too large",
+        "configmaps, secrets that may go along: no answer in time",
+        "an old word about the Secret root",
     )
     hers = (
         "kinds of metrics.example/v1 that may go along: the service is down",
         "configmaps that may go along: no permission to list them",
+        "configmaps that may go along: no answer in time",
+    )
+    unclear = (
+        "1 remark on what went along, of an earlier release, which only the ledger itself shows (--ledger): "
+        "whom it may name is not known here"
     )
     async with open_office(tmp_path) as office:
         made = await office.went(name="a", along=("s1",), gaps=gaps)
         [own] = (await office.asked_by(ANNA).kept([made]))[made.id]
         assert own.unknown == (
             *hers,
-            "4 remarks on what went along, of kinds that you may not read",
+            "5 remarks on what went along, of kinds that you may not read",
+            unclear,
             "1 object that went along, of a kind that you may not read",
         )
         assert own.unseen == 1
@@ -288,8 +296,10 @@ async def test_what_is_not_kept_is_named_to_who_may_read_it_and_counted_for_othe
             "secrets/shop/root goes along: too large",
             "configmaps/far that may go along: no answer",
             "kinds of metrics.example/v1 that may go along: the service is down",
+            "secrets/shop/old goes along: too large",
             "configmaps, secrets that may go along: no permission to list them",
-            "1 remark on what went along, of a kind that you may not read",
+            "configmaps, secrets that may go along: no answer in time",
+            unclear,
         )
 
 

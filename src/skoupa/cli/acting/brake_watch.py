@@ -1,7 +1,7 @@
 """Brakes while a sweep goes on: one that is pulled holds from the moment at which the server tells of it.
 
 While what is told is being read, and while the watch is cut, nobody goes on. A watch that does not come back ends the
-sweep.
+sweep, and so does one that is not granted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from skoupa.controller.brake_feed import kind_in
 from skoupa.controller.survey import Survey
-from skoupa.errors import SkoupaError
+from skoupa.errors import Forbidden, SkoupaError
 from skoupa.judge.brakes import Pulled
 from skoupa.kube import watched
 from skoupa.kube.client import Client
@@ -20,6 +20,7 @@ from skoupa.kube.objects import METADATA
 from skoupa.kube.watch import watch
 
 PATIENCE_SECONDS: Final = 30.0
+MAY_NOT_WATCH: Final = "no permission: watch brakes.skoupa.dev"
 _READ_ANEW: Final = "they changed, and are being read"
 
 
@@ -56,10 +57,19 @@ class BrakeWatch:
                         await self._read_anew()
                     case watched.Progressed() | watched.Resumed():
                         self._known.set()
+                    case watched.Interrupted(Forbidden(), _):
+                        self._refuse()
                     case watched.Interrupted():
                         self._known.clear()
                     case _:
                         continue
+
+    def _refuse(self) -> None:
+        """Whoever waits, or goes on the next time, is told."""
+        self.error = SkoupaError(MAY_NOT_WATCH)
+        self._survey.knowledge.brakes = Pulled(unknown=MAY_NOT_WATCH)
+        self.epoch += 1
+        self._known.set()
 
     async def _read_anew(self) -> None:
         self._known.clear()

@@ -126,7 +126,8 @@ def sweep(
     """Shows what is due now, asks, and deletes it.
 
     Done once, with your own rights. The same guards as the controller's: what is kept, protected or would take something kept along stays, and over a
-    ceiling (brakes in the settings) nothing goes. What could not be deleted is listed, and the exit code is then 4. Ctrl-C finishes what is under way
+    ceiling (brakes in the settings) nothing goes. Besides rights on the objects it needs the right to list and watch Brakes: the ClusterRole
+    skoupa-sweep. What could not be deleted is listed, and the exit code is then 4. Ctrl-C finishes what is under way
     and starts nothing new.
 
     Example: skoupa sweep pods jobs -n ci --yes

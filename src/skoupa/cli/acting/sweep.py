@@ -2,9 +2,8 @@
 
 Only what was shown goes: after the question everything is read and judged anew, and what became due meanwhile, or is
 held by now, stays. Where the ceilings have no room for all of it, nothing goes. What goes is written to the ledger. While
-it goes on, kept objects and Namespaces are looked at again and again, and Brakes are watched; when that can't be, nothing
-more goes. The deleter
-is the controller's, with all its preconditions. Ctrl-C lets what is under way finish.
+it goes on, kept objects and Namespaces are watched and looked at again and again, and Brakes are watched; when that can't be,
+nothing more goes. The deleter is the controller's, with all its preconditions. Ctrl-C lets what is under way finish.
 """
 
 from __future__ import annotations
@@ -19,9 +18,10 @@ import typer
 from skoupa import settings as configuration
 from skoupa.cli import exits
 from skoupa.cli.acting.brake_watch import BrakeWatch
+from skoupa.cli.acting.last_look import LastLook
 from skoupa.cli.acting.recording import close_open, close_open_if_any, recording
 from skoupa.cli.acting.room import Room
-from skoupa.cli.acting.swept import Done, Swept, leave, news, not_tried, tell_end
+from skoupa.cli.acting.swept import Done, Swept, is_overtaken, leave, news, not_tried, tell_end
 from skoupa.cli.looking.plan import table, tell_limits
 from skoupa.cli.looking.planning import Plan, Wishes, make_plan
 from skoupa.cli.looking.waiting import awaited
@@ -32,11 +32,9 @@ from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import screen_of
 from skoupa.cli.terminal.times import full_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
-from skoupa.controller.freshness import Freshness
-from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey
 from skoupa.controller.trash import use_trash
-from skoupa.errors import SkoupaError, Withdrawn
+from skoupa.errors import SkoupaError
 from skoupa.expr.windows import Window, within_window
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.flow import RateCeiling
@@ -158,12 +156,13 @@ class Sweeping:
         plan = await self.plan(world)
         survey = plan.survey
         brakes = BrakeWatch(world.client, survey)
+        last = LastLook(world.client, survey, began=began)
         deleter = Deleter(
             world.client,
             judge=survey.knowledge.verdict,
             extraction=survey.knowledge.extraction,
             on_fresh=survey.refresh,
-            look_around=Surroundings(world.client, survey.knowledge).look,
+            look_around=last.look,
             intend=record.intend,
             known=survey.knowledge.store.get,
             keep_changes=lambda: survey.knowledge.keep_changes,
@@ -176,7 +175,6 @@ class Sweeping:
         await room.learn(record.store)
         record.weight = room.gate.weight
         rate = RateCeiling(clock, per_second=self._settings.rate.deletions_per_second)
-        freshness = Freshness(survey.read_again, clock, read_at=began)
         fresh = {found.row.uid: found for found in plan.findings}
         findings = [fresh[found.row.uid] for found in shown if found.row.uid in fresh]
         if not await room.takes(findings):
@@ -188,30 +186,30 @@ class Sweeping:
 
             async def work() -> None:
                 for found in ahead:
-                    # What a change of the Brakes overtook is judged anew.
+                    # What a change of the Brakes, or of what is kept, overtook is judged anew.
                     for _ in range(_TRIES):
                         await rate.pass_one()
-                        if not await freshness.ensured() or not await brakes.known() or stop.is_set():
+                        if not await brakes.known() or not await last.may_go_on() or stop.is_set():
                             return
                         now = clock.now()
                         again = _judged_again(found, survey, now)
                         tried = await _delete(deleter, again, now, record=record, room=room, survey=survey)
-                        if not isinstance(tried[2], Withdrawn):
+                        if not is_overtaken(tried):
                             break
                     done[found.row.uid] = tried
                     progress(f"{len(done)} of {len(findings)}")
 
             async with asyncio.TaskGroup() as watching:
-                following = watching.create_task(brakes.follow())
+                following = watching.create_task(_follow(brakes, last, at_once=len(findings) > AT_A_TIME))
                 async with asyncio.TaskGroup() as group:
                     for _ in range(min(AT_A_TIME, self._settings.rate.in_flight)):
                         group.create_task(work())
                 following.cancel()
             interrupted = stop.is_set()
         progress("")
-        error = freshness.error or brakes.error
+        error = last.error or brakes.error
         if error is not None:
-            what = "what is kept" if freshness.error is not None else "which Brakes there are"
+            what = "what is kept" if last.error is not None else "which Brakes there are"
             plan.warnings.append(_broken_off(what, error, done=len(done), of=len(findings)))
         why = "interrupted" if interrupted else "broken off"
         missed = not_tried(findings, f"{why} before its turn")
@@ -220,6 +218,15 @@ class Sweeping:
         results += ((found, lost, None) for found in shown if found.row.uid not in fresh)
         broken_off = error is not None
         return Swept(plan=plan, done=results, interrupted=interrupted, broken_off=broken_off, full=room.why)
+
+
+async def _follow(brakes: BrakeWatch, last: LastLook, *, at_once: bool) -> None:
+    """`at_once`: also what is kept; else once it has to be read again, since few are gone before that."""
+    if at_once:
+        last.watch.begin()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(brakes.follow())
+        group.create_task(last.watch.follow())
 
 
 def _judged_again(found: Finding, survey: Survey, now: float) -> Finding:

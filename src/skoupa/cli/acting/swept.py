@@ -10,18 +10,26 @@ import msgspec
 import typer
 
 from skoupa.cli import exits
+from skoupa.cli.acting.brake_watch import MAY_NOT_WATCH
 from skoupa.cli.looking.planning import Plan
 from skoupa.cli.options import SweepForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Document, Outcome
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
+from skoupa.controller.brake_look import NO_RIGHT
 from skoupa.controller.survey import Finding
-from skoupa.errors import Forbidden, SkoupaError
+from skoupa.errors import Forbidden, SkoupaError, Withdrawn
+from skoupa.install.roles import SWEEP_ROLE, SWEEP_VERBS
 from skoupa.judge.brakes import holding
 from skoupa.judge.cascade import called
 from skoupa.model.verdicts import Verdict
 
+# Brakes are in no namespace, so no Role can grant them.
+_GRANT: Final = (
+    f"let somebody grant you that: kubectl create clusterrolebinding {SWEEP_ROLE}-YOU --clusterrole={SWEEP_ROLE} "
+    f"--user=YOU (`skoupa install` brings that ClusterRole: {', '.join(SWEEP_VERBS)} of brakes.skoupa.dev)"
+)
 _WENT: Final = frozenset({"deleted", "terminating", "gone"})
 
 Done = tuple[Finding, Outcome, SkoupaError | None]
@@ -43,6 +51,13 @@ class Swept(msgspec.Struct, frozen=True, kw_only=True):
 
 def not_tried(findings: list[Finding], why: str) -> list[Done]:
     return [(found, Outcome(what="not-tried", text=why), None) for found in findings]
+
+
+def is_overtaken(done: Done) -> bool:
+    """By something that was kept a moment ago, whose owners are not known yet, or on its way by any other news."""
+    found, outcome, error = done
+    unread = all(hold.reason.code == "owners-unread" for hold in found.verdict.holds)
+    return isinstance(error, Withdrawn) or (outcome.what == "stays" and bool(found.verdict.holds) and unread)
 
 
 def tell_end(swept: Swept, *, form: SweepForm, dry_run: bool) -> None:
@@ -71,7 +86,8 @@ def news(plan: Plan, *, told: Plan) -> Plan:
 def leave(swept: Swept) -> None:
     unknown = swept.plan.survey.knowledge.brakes.unknown
     if unknown:
-        say(f"which Brakes there are is not known, so nothing goes: {unknown}")
+        advice = f"; {_GRANT}" if unknown in {NO_RIGHT, MAY_NOT_WATCH} else ""
+        say(f"which Brakes there are is not known, so nothing goes: {unknown}{advice}")
     if swept.full:
         gone = any(outcome.what in _WENT for _, outcome, _ in swept.done)
         say(f"{'not all' if gone else 'nothing'} was deleted: {swept.full}")

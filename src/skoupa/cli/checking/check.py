@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 import typer
 
 from skoupa import settings as configuration
-from skoupa.cli.checking.expressions import Compiled, compile_all
-from skoupa.cli.checking.findings import CheckDocument, Finding, calls_of, next_runs, told
+from skoupa.cli.checking.findings import CheckDocument, Finding, next_runs, told
 from skoupa.cli.checking.phases import unknown_phases
+from skoupa.cli.checking.reading import Read, judged, read_all
 from skoupa.cli.checking.rights import Right, asked, needed
 from skoupa.cli.checking.schedule_words import in_words
 from skoupa.cli.checking.sources import Sources, read_sources
@@ -33,25 +33,11 @@ from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.policy.expansion import expand
-from skoupa.policy.expression_checks import jmespath_problems
-from skoupa.policy.policies import Clauses, Policy
-from skoupa.policy.problems import Problem
-from skoupa.policy.reading import Reading, read_policy
 from skoupa.settings import seconds
-from skoupa.sim.content.manifests import Manifest
 
 INVALID: Final = UsageError.exit_code
 _TITLES: Final = ("KIND", "WHERE", "LIST", "DELETE")
 _WORDS: Final = {True: "yes", False: "no", None: "-"}
-
-
-class Read(msgspec.Struct, frozen=True):
-    """A policy as far as it can be told without a cluster; `minimum` seconds have to lie between two runs."""
-
-    manifest: Manifest
-    clauses: Clauses
-    compiled: Compiled
-    minimum: int
 
 
 def run(
@@ -68,7 +54,7 @@ def run(
         raise UsageError("--offline and --from can't stand together", advice="leave out one of them")
     minimum = int(seconds(configuration.load(config).policies.minimum_interval))
     found = read_sources(files)
-    many = _read(found, minimum)
+    many = read_all(found, minimum)
     now, findings = _look(many, connecting=connecting, sources=sources, offline=offline)
     if form in {"json", "yaml"}:
         document = CheckDocument(
@@ -81,24 +67,6 @@ def run(
     _tell(found, findings, connecting)
     if not all(finding.valid for finding in findings):
         raise typer.Exit(INVALID)
-
-
-def _read(found: Sources, minimum: int) -> list[Read]:
-    """The clauses of each, also of one with other problems, and what compiling them says."""
-    clauses: list[Clauses] = []
-    for manifest in found.manifests:
-        seen: list[Clauses] = []
-
-        def note(found: Clauses, seen: list[Clauses] = seen) -> tuple[Problem, ...]:
-            seen.append(found)
-            return ()
-
-        read_policy(manifest.body, check=note)
-        clauses.append(seen[0] if seen else Clauses())
-    return [
-        Read(manifest, each, compiled, minimum)
-        for manifest, each, compiled in zip(found.manifests, clauses, compile_all(clauses), strict=True)
-    ]
 
 
 def _look(
@@ -114,7 +82,7 @@ def _look(
 
     if offline:
         namespace = connecting.namespace or "default"
-        return time.time(), [_alone(each, namespace=namespace)[0] for each in many]
+        return time.time(), [judged(each, namespace=namespace)[0] for each in many]
     if sources:
         place = connecting.namespace or ""
         return in_files(work, sources=sources, now=time.time(), namespace=place)
@@ -127,34 +95,8 @@ def _look(
         raise
 
 
-def _alone(
-    each: Read, *, namespace: str, discovery: Discovery | None = None
-) -> tuple[Finding, Policy | None]:
-    def check(clauses: Clauses) -> Iterator[Problem]:
-        yield from jmespath_problems(clauses)
-        yield from each.compiled.problems
-
-    reading: Reading = read_policy(
-        each.manifest.body,
-        discovery=discovery,
-        check=check,
-        minimum_seconds=each.minimum,
-        default_namespace=namespace,
-    )
-    policy = reading.policy
-    finding = Finding(
-        manifest=each.manifest,
-        namespace=policy.namespace if policy is not None else "",
-        problems=reading.problems,
-        cautions=reading.warnings,
-        schedule=policy.schedule if policy is not None else None,
-        asks=(*calls_of(each.clauses), *each.compiled.asks),
-    )
-    return finding, policy
-
-
 async def _finding(each: Read, *, discovery: Discovery, access: Access | None, namespace: str) -> Finding:
-    finding, policy = _alone(each, namespace=namespace, discovery=discovery)
+    finding, policy = judged(each, namespace=namespace, discovery=discovery)
     if policy is None:
         return finding
     resources = expand(policy.subject, discovery).resources

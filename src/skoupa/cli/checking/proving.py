@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.cli.checking.trials import Expected, Outcome, Target, Trial
+from skoupa.cli.worlds import StandingClock, named_in
 from skoupa.clock import SystemClock
 from skoupa.errors import SkoupaError, UsageError
 from skoupa.expr.cel.pool import Pool
@@ -49,17 +50,6 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
-class _Standing(SystemClock):
-    """The time of a trial does not pass; waiting does."""
-
-    def __init__(self, moment: float) -> None:
-        super().__init__()
-        self._moment = moment
-
-    def now(self) -> float:
-        return self._moment
-
-
 def prove(trials: list[Trial], *, settings: PolicySettings, allow_calls: bool = False) -> list[Case]:
     return asyncio.run(_prove(trials, settings=settings, allow_calls=allow_calls))
 
@@ -86,7 +76,7 @@ class _Proof:
         self._allow_calls = allow_calls
         self._pool = pool
         self._objects = _load(trial.resources)
-        self._clock = _Standing(trial.now if trial.now is not None else time.time())
+        self._clock = StandingClock(trial.now if trial.now is not None else time.time())
         self._cluster = EmbeddedCluster(clock=self._clock)
         self._cluster.load(self._objects)
         self._client = Client(self._cluster, self._clock)
@@ -142,7 +132,9 @@ class _Proof:
             raise UsageError(f"{self._trial.file}: {policy.called}: {error}") from error
         finally:
             await outside.close()
-        return without_dependents(policy, found)
+        # A cluster in memory has some objects of its own, as every cluster has.
+        brought = named_in(manifest.body for manifest in self._objects)
+        return without_dependents(policy, [one for one in found if _key(one) in brought])
 
     def _namespaces(self) -> dict[str, dict[str, str]]:
         """Every Namespace has its name as a label, also one that only its objects tell of."""

@@ -10,12 +10,14 @@ from typing import Any, Final
 
 import msgspec
 
+from skoupa.cli.checking.trials import KYVERNO_FILE, OWN_FILE
 from skoupa.errors import UsageError
 from skoupa.policy.headings import definition_of
 from skoupa.policy.problems import Problem
-from skoupa.sim.content.manifests import Manifest, load, parse
+from skoupa.sim.content.manifests import Manifest, files_in, load, parse
 
 STANDARD_INPUT: Final = "-"
+_TESTS: Final = frozenset({KYVERNO_FILE, OWN_FILE})
 
 
 class Sources(msgspec.Struct, frozen=True):
@@ -48,11 +50,12 @@ def read_sources(paths: tuple[str, ...]) -> Sources:
 
 
 def everything(path: str) -> Iterator[Manifest]:
-    """All objects, whatever they are."""
+    """All objects, whatever they are; tests of policies that lie beside them in a folder are none."""
     if path == STANDARD_INPUT:
         yield from parse(sys.stdin.read(), file="standard input")
     else:
-        yield from load(Path(path))
+        folder = Path(path).is_dir()
+        yield from load(*(file for file in files_in(Path(path)) if not (folder and file.name in _TESTS)))
 
 
 def is_policy(body: dict[str, Any]) -> bool:

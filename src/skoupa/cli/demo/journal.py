@@ -13,10 +13,11 @@ from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.cascade import called
 from skoupa.kinds.brake_effect import scope_text
+from skoupa.kube.events import Regarding
 from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason, render
 from skoupa.model.verdicts import Claim, Hold, Verdict
-from skoupa.sweep.reporting import PolicyRun
+from skoupa.sweep.reporting import Announced, PolicyRun, Unclear
 from skoupa.sweep.tripping import Tripped
 
 
@@ -103,6 +104,25 @@ class Journal:
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:  # noqa: ARG002
         if ran.matched or ran.trouble:
             self._say("ran", f"{ran.called}: deleted {ran.deleted} of {ran.matched} {ran.trouble}".rstrip())
+
+    def policy_broken(self, policy: Regarding, called: str, *, why: str, at: float) -> None:  # noqa: ARG002
+        self._say("not understood", f"{called}: {why}")
+
+    def policy_deleted(self, policy: Regarding, row: Row, claim: Claim, *, at: float) -> None:
+        """It was told with the object."""
+
+    def policy_refused(
+        self, policy: Regarding, row: Row, claim: Claim, *, at: float, error: SkoupaError
+    ) -> None:
+        """The same."""
+
+    def policy_unclear(self, ran: PolicyRun, unclear: Sequence[Unclear], *, run: str, at: float) -> None:  # noqa: ARG002
+        for one in unclear:
+            self._say("held", f"{one.kind} {one.about.name}: {render(one.why)}")
+
+    def policy_notice(self, announced: Announced, *, at: float) -> None:
+        for row in announced.rows:
+            self.notice(row, announced.claim, at=at)
 
     def stuck(self, row: Row, *, at: float) -> None:  # noqa: ARG002
         if row.uid not in self._stuck:

@@ -10,6 +10,7 @@ import msgspec
 
 from skoupa import names
 from skoupa import settings as configuration
+from skoupa.admission.confinement import policy_admission
 from skoupa.admission.ttl_policies import LIMITS_POLICY, limits_admission, ttl_admission
 from skoupa.cli.connect import connected, run_async
 from skoupa.cli.options import Connecting
@@ -104,14 +105,14 @@ def plan(
 def _admission(settings: Settings, *, had_limits: bool = False) -> tuple[Manifest, ...]:
     """`had_limits` says that the policy of the limits is in the cluster already, where it then has to stay."""
     home, kyverno_readings = settings.lease.namespace, settings.compat.kyverno_ttl
+    of_policies = policy_admission(settings)
     if settings.features.ttl:
-        return tuple(
-            ttl_admission(
-                settings.ttl, namespace=home, kyverno_readings=kyverno_readings, had_limits=had_limits
-            )
+        of_labels = ttl_admission(
+            settings.ttl, namespace=home, kyverno_readings=kyverno_readings, had_limits=had_limits
         )
+        return (*of_labels, *of_policies)
     lifted = limits_admission({}, namespace=home, kyverno_readings=kyverno_readings)
-    return tuple(lifted) if had_limits else ()
+    return (*lifted, *of_policies) if had_limits else of_policies
 
 
 def _kinds(names: Sequence[str]) -> tuple[DeletableKind, ...]:

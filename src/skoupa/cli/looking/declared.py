@@ -32,6 +32,10 @@ PLAN_HELP: Final = """Shows what will go, when and why.
 Also what goes along with it, and what holds it. Looks into one namespace unless -A is given. What is overdue belongs to --within and --by. What may not be read is named
 on standard error, and the exit code is then 4.
 
+Policies of the cluster that run within the window are asked what they match now. With -f it is policies of files instead,
+as if they ran now, in all places that they mean; -n is where those would be applied that name no namespace. One that would
+not run makes the exit code 2. Nothing is changed, and nothing outside of the cluster is asked without --allow-calls.
+
 \b
 Examples:
   everything that goes in the next 6 hours
@@ -46,6 +50,10 @@ Examples:
     skoupa plan -A --during may
   in CI: refuse manifests of which more than 50 would go within a month
     skoupa plan --from manifests/ --within 30d --fail-over 50
+  what a policy would delete if it ran now, before it is applied
+    skoupa plan -f policy.yaml
+  in CI: refuse policies that would delete more than 50 objects of a snapshot
+    skoupa plan -f policies/ --from snapshot.yaml --fail-over 50
 """
 
 
@@ -79,6 +87,19 @@ def plan(
             help="Manifests or a snapshot instead of a cluster; - is standard input.",
         ),
     ] = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-f",
+            "--filename",
+            metavar="FILE|DIR|-",
+            help="Policies, as YAML or JSON: what they would delete if they ran now; repeatable.",
+        ),
+    ] = None,
+    allow_calls: Annotated[
+        bool,
+        typer.Option("--allow-calls", help="Let policies call services outside, as far as the settings do."),
+    ] = False,
     now: Annotated[
         str | None, typer.Option(metavar="TIME", help="With --from: the time it is there.")
     ] = None,
@@ -113,6 +134,8 @@ def plan(
         "ttl": ttl,
         "tz": tz,
         "sources": tuple(sources or ()),
+        "files": tuple(files or ()),
+        "allow_calls": allow_calls,
         "now": now,
         "fail_over": fail_over,
         "detailed_exitcode": detailed_exitcode,

@@ -16,6 +16,7 @@ import typer
 
 from skoupa import settings as configuration
 from skoupa.cli.looking.backlogs import held_backlogs
+from skoupa.cli.looking.controller_holds import hear_controller
 from skoupa.cli.looking.parents import parents_of
 from skoupa.cli.looking.planning import surrounded
 from skoupa.cli.options import Connecting, TextForm
@@ -28,7 +29,7 @@ from skoupa.cli.terminal.times import distance, full_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey
-from skoupa.controller.weight import weigh
+from skoupa.controller.weight import Weight, weigh
 from skoupa.errors import NotFound, UnknownKind, UsageError
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.facts.rows import Row
@@ -44,6 +45,11 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     item: Item
     parents: list[Parent]
     survey: Survey
+    weight: Weight | None = None
+
+    def with_holds(self, found: Finding) -> Explanation:
+        """As it is, with what else holds it."""
+        return msgspec.structs.replace(self, found=found, item=item_of(found, weight=self.weight))
 
 
 def run(
@@ -58,7 +64,10 @@ def run(
     zone = zone_of(tz)
     settings = configuration.load(config)
     found, missing = in_cluster(
-        lambda world: explain(world, targets, settings=settings), connecting=connecting
+        lambda world: explain(
+            world, targets, settings=settings, home=ledger.get("home"), token_file=ledger.get("token_file")
+        ),
+        connecting=connecting,
     )
     if found and form != "text":
         output.write(_document(found), form)
@@ -109,9 +118,17 @@ def _doubts(found: list[Explanation]) -> Iterator[str]:
 
 
 async def explain(
-    world: World, targets: tuple[str, ...], *, settings: Settings
+    world: World,
+    targets: tuple[str, ...],
+    *,
+    settings: Settings,
+    home: str | None = None,
+    token_file: str | None = None,
 ) -> tuple[list[Explanation], list[tuple[Target, UsageError]]]:
-    """Those that are there, in the order in which they were named, and those that are not."""
+    """Those that are there, in the order in which they were named, and those that are not.
+
+    The controller in `home`, else where the settings have its Lease, is asked what it holds.
+    """
     found: dict[int, Explanation] = {}
     missing: list[tuple[Target, UsageError]] = []
     wanted: dict[str, list[tuple[int, Target]]] = {}
@@ -137,7 +154,14 @@ async def explain(
         told = {number: await _explain(world, row, survey) for number, row in rows.items()}
         if any(_overdue(one) for one in told.values()):
             survey.doubts += held_backlogs(survey, world.now())
-        found |= told
+        heard = await hear_controller(
+            world,
+            [one.found for one in told.values()],
+            home=home or settings.lease.namespace,
+            token_file=token_file,
+        )
+        survey.doubts += heard.remarks
+        found |= {number: one.with_holds(heard.added_to(one.found)) for number, one in told.items()}
     progress("")
     return [found[number] for number in sorted(found)], missing
 
@@ -167,6 +191,7 @@ async def _explain(world: World, row: Row, survey: Survey) -> Explanation:
         item=item_of(found, weight=weights.get(row.uid)),
         parents=await parents_of(row, survey, now),
         survey=survey,
+        weight=weights.get(row.uid),
     )
 
 

@@ -17,7 +17,10 @@ import typer
 
 from skoupa import settings as configuration
 from skoupa.cli import exits
+from skoupa.cli.looking.controller_holds import with_controllers_holds
 from skoupa.cli.looking.planning import Plan, Wishes, make_plan
+from skoupa.cli.looking.policies_part import PolicyPart, read_files
+from skoupa.cli.looking.policies_told import InvalidPolicies, in_words
 from skoupa.cli.options import Connecting, TableForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Item
@@ -31,6 +34,7 @@ from skoupa.expr.comparisons import Comparison, read_comparison
 from skoupa.expr.windows import Window, read_window
 from skoupa.facts.rows import Row
 from skoupa.model.reasons import render as say_reason
+from skoupa.settings import Settings
 
 TITLES: Final = ("DUE", "", "KIND", "NAMESPACE", "NAME", "WHY", "HELD BY")
 WIDE_TITLES: Final = (*TITLES, "RULE", "UID", "PROPAGATION", "NOTES")
@@ -64,6 +68,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     ttl: str | None = None
     tz: str | None = None
     sources: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    allow_calls: bool = False
     now: str | None = None
     fail_over: int | None = None
     detailed_exitcode: bool = False
@@ -80,7 +86,14 @@ def run(
     asked = Question(**question)  # type: ignore[arg-type] # the names are those of the options
     zone = zone_of(asked.tz)
     lifetime = read_comparison(asked.ttl) if asked.ttl is not None else None
-    plan = _ask(asked, connecting=connecting, config=config, zone=zone, lifetime=lifetime)
+    settings = configuration.load(config)
+    try:
+        part = _policies(asked, settings)
+        plan = _ask(asked, connecting=connecting, config=config, settings=settings, zone=zone, part=part)
+    except InvalidPolicies as error:
+        for sentence in error.told:
+            say(sentence)
+        raise typer.Exit(error.exit_code) from None
     if form in {"json", "yaml"}:
         output.write(plan.document("Plan"), form)
     elif form == "name":
@@ -90,8 +103,28 @@ def run(
         screen = screen_of(no_color=no_color)
         sys.stdout.write(f"{heading(plan, lifetime, zone)}\n")
         sys.stdout.write(table(plan, zone=zone, screen=screen, wide=form == "wide"))
+        if plan.policies:
+            told = in_words(plan.policies, plan.now, zone=zone, screen=screen)
+            sys.stdout.write(f"\n{told}" if told else "")
+    if part is not None and part.written is not None and part.written.remark:
+        say(part.written.remark)
     tell_limits(plan)
     _leave(plan, asked)
+
+
+def _policies(asked: Question, settings: Settings) -> PolicyPart | None:
+    """Those of files, else those of the cluster where the controller runs them."""
+    if not asked.files:
+        return PolicyPart(settings, allow_calls=asked.allow_calls) if settings.features.policies else None
+    options = {
+        "--within": asked.within,
+        "--by": asked.by,
+        "--between": asked.between,
+        "--during": asked.during,
+    }
+    given = [option for option, text in {**options, "--ttl": asked.ttl}.items() if text is not None]
+    written = read_files(asked.files, settings, sources=asked.sources, window=given)
+    return PolicyPart(settings, written=written, allow_calls=asked.allow_calls)
 
 
 def _ask(
@@ -99,10 +132,11 @@ def _ask(
     *,
     connecting: Connecting,
     config: str | None,
+    settings: Settings,
     zone: tzinfo,
-    lifetime: Comparison | None,
+    part: PolicyPart | None,
 ) -> Plan:
-    settings = configuration.load(config)
+    lifetime = read_comparison(asked.ttl) if asked.ttl is not None else None
 
     def window(now: float) -> Window | None:
         return read_window(
@@ -115,9 +149,11 @@ def _ask(
         )
 
     async def work(world: World) -> Plan:
-        namespace = "" if asked.all_namespaces else world.namespace
+        namespace = "" if asked.all_namespaces or asked.files else world.namespace
+        if part is not None:
+            part.apply_to(connecting.namespace or world.namespace or "default")
         wishes = Wishes(kinds=asked.kinds, namespace=namespace, lifetime=lifetime)
-        return await make_plan(
+        plan = await make_plan(
             world,
             settings=settings,
             wishes=wishes,
@@ -125,7 +161,9 @@ def _ask(
             progress=progress,
             # Without its file nobody here knows what the controller keeps.
             trash_known=config is not None,
+            policies=part,
         )
+        return await with_controllers_holds(world, plan, home=settings.lease.namespace)
 
     if asked.sources:
         here = time.time()
@@ -140,6 +178,8 @@ def _ask(
 
 def heading(plan: Plan, lifetime: Comparison | None, zone: tzinfo) -> str:
     """The window that was understood, for people to check."""
+    if plan.supposed:
+        return f"If they ran now, {full_time(plan.now, zone)}:"
     with_ttl = f", with a ttl {lifetime.text}" if lifetime is not None else ""
     if plan.window is not None:
         return f"Due {plan.window.text}{with_ttl}"
@@ -169,7 +209,8 @@ def _summary(plan: Plan) -> str:
     going = plan.going()
     later = sum(bool(found.verdict.holds) for found in going)
     held = len(plan.findings) - len(going)
-    text = f"{len(plan.findings)} due: {len(going)} will go"
+    words = ("matched", "would") if plan.supposed else ("due", "will")
+    text = f"{len(plan.findings)} {words[0]}: {len(going)} {words[1]} go"
     if later:
         text += f" ({later} of them when what holds them ends)"
     return f"{text}, {held} held." if held else f"{text}."
@@ -220,16 +261,18 @@ def tell_limits(plan: Plan) -> None:
         why = _REFUSED if "is forbidden" in gap.why else gap.why
         by_reason.setdefault(why, []).append(gap.what)
     for why, what in by_reason.items():
-        instead = "; -n NAMESPACE looks into one" if why == _REFUSED and not plan.namespace else ""
+        whole = not plan.namespace and not plan.supposed
+        instead = "; -n NAMESPACE looks into one" if why == _REFUSED and whole else ""
         say(f"not read, so objects may be missing here: {', '.join(sorted(what))} ({why}{instead})")
     for warning in plan.warnings:
         say(warning)
 
 
 def _leave(plan: Plan, asked: Question) -> None:
-    going = len(plan.going())
-    if asked.fail_over is not None and going > asked.fail_over:
-        say(f"{going} objects would go, more than --fail-over {asked.fail_over}")
+    going, wanted = len(plan.going()), plan.wanted()
+    if asked.fail_over is not None and wanted > asked.fail_over:
+        stopped = f" ({wanted - going} of them only if a Brake lets them)" if wanted > going else ""
+        say(f"{wanted} objects would go{stopped}, more than --fail-over {asked.fail_over}")
         raise typer.Exit(exits.REFUSED)
     if plan.gaps:
         raise typer.Exit(exits.LEFTOVERS)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
 import msgspec
 
 from skoupa.cli.looking.backlogs import held_backlogs
+from skoupa.cli.looking.policies_part import PolicyPart
 from skoupa.cli.looking.unkept import nothing_is_kept, with_losses
-from skoupa.cli.terminal.items import Document, Item, gap_of, item_of, window_of
+from skoupa.cli.terminal.items import Document, Item, PolicyRun, gap_of, item_of, window_of
 from skoupa.cli.worlds import World
 from skoupa.controller.surroundings import Surroundings
-from skoupa.controller.survey import Finding, Gap, Survey
+from skoupa.controller.survey import Finding, Gap, Survey, kind_of
 from skoupa.controller.weight import Weight, weigh
 from skoupa.errors import Forbidden, SkoupaError, UsageError
 from skoupa.expr.comparisons import Comparison
@@ -26,6 +27,7 @@ from skoupa.settings import Settings
 
 # Counting what goes along costs a request per kind and Namespace.
 MOST_WEIGHED: Final = 50
+WOULD_BRAKE: Final = "run-would-brake"
 CONTROLLER: Final = "system:serviceaccount:skoupa:skoupa"
 
 
@@ -38,7 +40,10 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """`findings` are sorted by time; `remarks` are objects that only have something to be told, such as a bad label."""
+    """`findings` are sorted by time; `remarks` are objects that only have something to be told, such as a bad label.
+
+    `policies` None: they were not asked for. `supposed`: they are of files, and each as if it ran now.
+    """
 
     now: float
     namespace: str
@@ -50,15 +55,25 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     given: frozenset[str] | None
     survey: Survey
+    policies: tuple[PolicyRun, ...] | None = None
+    supposed: bool = False
 
     def going(self) -> list[Finding]:
-        """What goes within the window if nothing changes."""
+        """What goes within the window if nothing changes; by policies that are only supposed to run: at once."""
         return [
             found
             for found in self.findings
-            if found.verdict.goes is not None
-            and (self.window is None or self.window.contains(found.verdict.goes))
+            if (goes := found.verdict.goes) is not None
+            and (goes <= self.now if self.supposed else self.window is None or self.window.contains(goes))
         ]
+
+    def wanted(self) -> int:
+        """How many would go; also where only a Brake would stop them, for somebody may release it."""
+        stopped = sum(
+            bool(holds := found.verdict.holds) and all(hold.reason.code == WOULD_BRAKE for hold in holds)
+            for found in self.findings
+        )
+        return len(self.going()) + stopped
 
     def item(self, found: Finding) -> Item:
         item = item_of(found, weight=self.weights.get(found.row.uid))
@@ -73,6 +88,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             window=window_of(self.window) if self.window else None,
             items=tuple(self.item(found) for found in self.findings),
             remarks=tuple(self.item(found) for found in self.remarks),
+            policies=msgspec.UNSET if self.policies is None else self.policies,
             gaps=tuple(gap_of(gap) for gap in self.gaps),
             warnings=tuple(self.warnings),
         )
@@ -87,32 +103,43 @@ async def make_plan(
     progress: Callable[[str], None],
     acting: bool = False,
     trash_known: bool = False,
+    policies: PolicyPart | None = None,
 ) -> Plan:
     """`window` is asked with the server's time; who is `acting` is held by a clock that is off and Brakes unread.
 
-    `trash_known`: what can't come back is told, because the settings are those of who will let it go.
+    `trash_known`: what can't come back is told, because the settings are those of who will let it go. `policies`: without
+    them labels alone decide.
     """
-    if not settings.features.ttl:
+    if not settings.features.ttl and policies is None:
         raise UsageError("the feature ttl is switched off in the settings", advice="set features.ttl: true")
+    supposed = policies is not None and policies.written is not None
+    places: tuple[str, ...] = (wishes.namespace,) if wishes.namespace else ()
+    places = policies.places if policies is not None and supposed else places
     survey = Survey(
         world.client,
         settings,
-        namespaces=(wishes.namespace,) if wishes.namespace else (),
-        inside_only=bool(wishes.namespace),
+        namespaces=places,
+        inside_only=bool(places),
         # A server would have to send every object; manifests are here.
         unlabelled=world.given is not None,
         acting=acting,
+        rulings=(policies.mechanism,) if policies is not None else (),
         skew=world.skew if acting else lambda: 0.0,
         progress=progress,
     )
     # Before anything long: a window that can't be meant is told at once.
     window(world.now())
-    await survey.read(wishes.kinds)
-    if survey.first_error is not None and not survey.saw_something:
-        raise _refusal(survey.first_error, everywhere=not wishes.namespace)
+    await _read(survey, wishes, supposed=supposed, everywhere=not places)
     now = world.now()
     within = window(now)
-    rows, silent = _candidates(survey, within, wishes.lifetime, now)
+    chosen: list[Row] = []
+    if policies is not None:
+        end = within.end if within is not None else None
+        await policies.look(world, survey, namespace=wishes.namespace, now=now, until=end, progress=progress)
+        chosen += policies.rows(
+            {kind_of(survey.knowledge.discovery, kind).qualified for kind in wishes.kinds}
+        )
+    rows, silent = _candidates(survey, within, wishes.lifetime, now, chosen=chosen)
     await survey.learn_rights(rows)
     findings: list[Finding] = []
     remarks = [found for row in silent if (found := survey.finding(row, now)).verdict.notes]
@@ -143,16 +170,35 @@ async def make_plan(
         findings=findings,
         remarks=sorted(remarks, key=_order),
         weights=weights,
-        gaps=survey.gaps,
+        gaps=list(dict.fromkeys((*survey.gaps, *(policies.gaps if policies is not None else ())))),
         warnings=[
             *survey.doubts,
+            *(policies.doubts if policies is not None else ()),
             *backlogs,
             *_warnings(world, findings, heavy),
             *([f"nothing of it can come back: {trashless}"] if trashless else ()),
         ],
         given=world.given,
         survey=survey,
+        policies=policies.runs(survey, findings, now) if policies is not None else None,
+        supposed=supposed,
     )
+
+
+async def _read(survey: Survey, wishes: Wishes, *, supposed: bool, everywhere: bool) -> None:
+    """What is asked for and what could hold it; where policies of files say what is asked for, only the latter."""
+    if not supposed:
+        await survey.read(wishes.kinds)
+        if survey.first_error is not None and not survey.saw_something:
+            raise _refusal(survey.first_error, everywhere=not wishes.namespace)
+        return
+    try:
+        await survey.read_around(everywhere=everywhere)
+    except UsageError as error:
+        error.advice = (
+            "a policy in these files is for it: check its namespace, or where -n says that it would go"
+        )
+        raise
 
 
 def _refusal(error: SkoupaError, *, everywhere: bool) -> SkoupaError:
@@ -164,13 +210,13 @@ def _refusal(error: SkoupaError, *, everywhere: bool) -> SkoupaError:
 
 
 def _candidates(
-    survey: Survey, window: Window | None, lifetime: Comparison | None, now: float
+    survey: Survey, window: Window | None, lifetime: Comparison | None, now: float, *, chosen: Iterable[Row]
 ) -> tuple[list[Row], list[Row]]:
-    """Rows that have a time which may lie in the window, and rows that have none."""
+    """Rows that have a time which may lie in the window, and rows that have none; `chosen` are those of policies."""
     ttl = next((one for one in survey.knowledge.mechanisms if isinstance(one, TtlMechanism)), None)
     timed: list[Row] = []
     silent: list[Row] = []
-    for row in survey.rows():
+    for row in {row.uid: row for row in (*survey.rows(), *chosen)}.values():
         due = survey.knowledge.judge.due(row, now)
         if due is None:
             silent.append(row)

@@ -102,6 +102,12 @@ class ControllerSource:
         done: shapes.Written = await self._ask(shapes.Written, "DELETE", f"{shapes.BODIES}/{quote(entry_id)}")
         return done.number > 0
 
+    async def standings(self, objects: Sequence[shapes.Named], *, seconds: float) -> shapes.Standings:
+        """What it says of objects that are there, `MOST_OBJECTS` of them at most; waited for no longer than that."""
+        return await self._ask(
+            shapes.Standings, "GET", shapes.STANDING, query=shapes.named_query(objects), seconds=seconds
+        )
+
     async def _ask(
         self,
         kind: type[D],
@@ -110,11 +116,12 @@ class ControllerSource:
         *,
         query: tuple[tuple[str, str], ...] = (),
         body: bytes = b"",
+        seconds: float = _TIMEOUT_SECONDS,
     ) -> D:
         renewed = False
         while True:
             token = await self._token()
-            request = self._request(method, path, token=token, query=query, body=body)
+            request = self._request(method, path, token=token, query=query, body=body, seconds=seconds)
             response = await self._client.transport.send(request)
             if response.status < 300:
                 return _decoded(response.body, kind)
@@ -156,6 +163,7 @@ class ControllerSource:
         token: Secret,
         query: tuple[tuple[str, str], ...] = (),
         body: bytes = b"",
+        seconds: float = _TIMEOUT_SECONDS,
     ) -> Request:
         service = f"{self._schemes[0]}:{shapes.SERVICE}:{PORT_NAME}"
         pairs = [("Accept", "application/json")]
@@ -167,7 +175,7 @@ class ControllerSource:
             query=query,
             headers=self._client.headers(*pairs, *([("Content-Type", "application/json")] if body else [])),
             body=body,
-            timeout=_TIMEOUT_SECONDS,
+            timeout=seconds,
             verb=_VERBS[method],
             kind="services/proxy",
         )

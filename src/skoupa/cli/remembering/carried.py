@@ -1,13 +1,13 @@
 """What went along with something else has no row of its own: the row of what took it is looked for, by what is kept there.
 
-Only for objects that are named and have no row, and for what was in a Namespace that went as a whole. Looks at the
-Namespace that they were in, at the newest deletions there, and at the newest of what lives in no namespace; not for
-ever. What is sealed, or not in the trash, stays unknown, which is said.
+Only for objects that are named, as far as their own rows are older, and for what was in a Namespace that went as a
+whole. Looks at the Namespace that they were in, at the newest deletions there, and at the newest of what lives in no
+namespace; not for ever. What is sealed, or not in the trash, stays unknown, which is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
 from datetime import tzinfo
 from typing import Final, TypeVar
 
@@ -15,7 +15,7 @@ import msgspec
 
 from skoupa.cli.remembering.ledgers import HistorySource
 from skoupa.cli.remembering.recalling import Filters, wishes_of
-from skoupa.cli.remembering.unkept_company import lost, may_mean
+from skoupa.cli.remembering.unkept_company import is_young, lost, may_mean
 from skoupa.errors import UsageError
 from skoupa.kinds.naming import defines
 from skoupa.kube.resources import NAMESPACES
@@ -87,7 +87,7 @@ def _tells(entry: Entry) -> str:
 async def carried_along(
     source: HistorySource, filters: Filters, found: Iterable[Entry], *, now: float, zone: tzinfo
 ) -> Company:
-    """Of each object that is named and did not go by one of `found`: the newest deletion that took it along, if any.
+    """Of each object that is named: the newest deletion that took it along, if none of `found` is newer.
 
     Of a namespace without names: the deletion of the Namespace, unless something in it went by itself since.
     """
@@ -99,14 +99,15 @@ async def carried_along(
     for wish in wishes_of(filters, now=now, zone=zone):
         if wish.name is None:
             if wish.namespace and wish.namespace not in homes:
-                home = await _quietly(source, _home(source, wish))
+                home = await quietly(source, _home(source, wish))
                 if home is not None and not any(_is_since(home, entry) for entry in own):
                     homes[wish.namespace] = home
             continue
-        if any(is_meant(wish, entry) for entry in own):
-            continue
+        newest = max(
+            (entry for entry in own if is_meant(wish, entry)), key=lambda entry: entry.at, default=None
+        )
         try:
-            one = await _quietly(source, _look(source, wish))
+            one = await quietly(source, _look(source, filters, _since(wish, newest), newest))
         except UsageError:
             company.sealed = True
             continue
@@ -118,11 +119,17 @@ async def carried_along(
     return company
 
 
+def _since(wish: Wish, newest: Entry | None) -> Wish:
+    if newest is None:
+        return wish
+    return msgspec.structs.replace(wish, since=max(newest.at, wish.since or newest.at))
+
+
 def _is_since(home: Entry, entry: Entry) -> bool:
     return entry.namespace == home.name and entry.at > home.at
 
 
-async def _quietly(source: HistorySource, look: Awaitable[R]) -> R:
+async def quietly(source: HistorySource, look: Awaitable[R]) -> R:
     # What is passed over here was not asked for: it tells nobody whether a named object was there.
     hidden, unlooked = source.left_out.hidden, source.left_out.unlooked
     try:
@@ -135,19 +142,24 @@ async def _home(source: HistorySource, wish: Wish) -> Entry | None:
     return next(iter(await source.find(_homes(wish), limit=1)), None)
 
 
-async def _look(source: HistorySource, wish: Wish) -> Carried | Unsure | None:
+async def _look(
+    source: HistorySource, filters: Filters, wish: Wish, newest: Entry | None
+) -> Carried | Unsure | None:
+    """`newest` is how it went by itself, if it did: what is kept of that very object elsewhere is nothing newer."""
     doubt: Unsure | None = None
-    async for some in _candidates(source, wish):
+    async for some in _candidates(source, filters, wish, newest):
         kept = await source.kept([entry for entry in some if entry.kept > 0])
         for entry in some:
             own, *along = kept.get(entry.id) or (None,)
             for one in along:
                 if one is not None and is_meant(wish, one):
+                    if newest is not None and one.uid == newest.uid:
+                        return None
                     return Carried(entry=entry, kept=one)
             for missing in lost(own, entry) if own is not None else ():
                 if is_meant(wish, missing.as_kept()):
                     return Carried(entry=entry, kept=missing.as_kept())
-            why = next(_doubts(own, entry, wish), "")
+            why = next((why for why in _doubts(own, entry, wish) if newest is None or not is_young(why)), "")
             if why and doubt is None:
                 doubt = Unsure(entry=entry, name=f"{wish.kind}/{wish.name}", why=why)
     return doubt
@@ -167,23 +179,40 @@ def _homes(wish: Wish) -> Wish:
     )
 
 
-async def _candidates(source: HistorySource, wish: Wish) -> AsyncIterator[list[Entry]]:
-    """The Namespace, then deletions of which something is kept; in small pieces, since that may be large."""
+async def _candidates(
+    source: HistorySource, filters: Filters, wish: Wish, newest: Entry | None
+) -> AsyncIterator[list[Entry]]:
+    """The Namespace, and deletions of which something is kept; in small pieces, since that may be large."""
+
+    async def find(wish: Wish, limit: int) -> list[Entry]:
+        found = await source.find(wish, limit=limit)
+        return [one for one in found if filters.is_by(one.rule) and (newest is None or one.id != newest.id)]
+
     plain = msgspec.structs.replace(wish, name=None, kind=None, namespace="", outcomes=COUNTED)
+    found = [one for one in await find(plain, _IN_NONE) if one.resource != NAMESPACES.qualified]
     if wish.namespace:
-        for one in await source.find(_homes(wish), limit=_NAMESPACES):
-            yield [one]
-        inside = msgspec.structs.replace(plain, namespace=wish.namespace)
-        for some in _pieces(await source.find(inside, limit=_INSIDE)):
-            yield some
-    others = [one for one in await source.find(plain, limit=_IN_NONE) if one.resource != NAMESPACES.qualified]
-    for some in _pieces(others):
+        found += await find(msgspec.structs.replace(plain, namespace=wish.namespace), _INSIDE)
+    found = [one for one in found if one.kept > 0]
+    if wish.namespace:
+        found += await find(_homes(wish), _NAMESPACES)
+    for some in in_pieces(found):
         yield some
 
 
-def _pieces(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    kept = [entry for entry in entries if entry.kept > 0]
-    return (kept[start : start + _AT_ONCE] for start in range(0, len(kept), _AT_ONCE))
+def in_pieces(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """The newest first; a Namespace alone, since there may be much in it."""
+    some: list[Entry] = []
+    for entry in sorted(entries, key=lambda entry: (entry.at, entry.id), reverse=True):
+        alone = entry.resource == NAMESPACES.qualified
+        if some and (alone or len(some) == _AT_ONCE):
+            yield some
+            some = []
+        some.append(entry)
+        if alone:
+            yield some
+            some = []
+    if some:
+        yield some
 
 
 def is_meant(wish: Wish, one: Entry | Kept) -> bool:

@@ -18,7 +18,7 @@ from skoupa.cli.options import Connecting, TableForm
 from skoupa.cli.remembering.carried import Company, carried_along
 from skoupa.cli.remembering.ledgers import LedgerChoice, LeftOut, opened
 from skoupa.cli.remembering.recalling import Filters, existing, namespace_of, recall, wishes_of
-from skoupa.cli.remembering.remembered import HistoryDocument, history_item, said, trash_state
+from skoupa.cli.remembering.remembered import HistoryDocument, TrashState, history_item, said, trash_state
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import Line, Paint, Screen, printable, render, screen_of
@@ -27,7 +27,7 @@ from skoupa.errors import UsageError
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import DELETIONS, Entry
 from skoupa.ledger.store import Wish
-from skoupa.ledger.trash.contents import Kept
+from skoupa.ledger.trash.contents import YOUNG, Kept
 
 TITLES: Final = ("ID", "WHEN", "", "OUTCOME", "KIND", "NAMESPACE", "NAME", "TRASH", "WHY")
 WIDE_TITLES: Final = (*TITLES, "RULE", "RUN", "UID", "TRIES", "RESTORED AS", "ERROR")
@@ -147,7 +147,7 @@ def _line(entry: Entry, now: float, *, zone: tzinfo, wide: bool) -> Line:
         entry.kind,
         entry.namespace,
         entry.name,
-        trash_state(entry).state,
+        "partly" if (trash := trash_state(entry)).partly else trash.state,
         why(entry),
     )
     if wide:
@@ -192,7 +192,7 @@ def _in_trash(entry: Entry, kept: tuple[Kept, ...] | None) -> Iterator[str]:
         why = f": {state.why}" if state.why else ""
         yield f"in the trash: {_NOTHING[state.state].format(until=state.until)}{why}"
         return
-    partly = ", but not all that went along" if any(one.unknown for one in kept or ()) else ""
+    partly = _lacking(state, kept or ())
     yield f"in the trash: {state.bytes} bytes{partly}; `skoupa restore {entry.id}` brings it back"
     for number, one in enumerate(kept or ()):
         if number:
@@ -202,6 +202,12 @@ def _in_trash(entry: Entry, kept: tuple[Kept, ...] | None) -> Iterator[str]:
         if one.withheld:
             yield f"  values not kept: {', '.join(one.withheld)}"
         yield from (f"  not known: {what}" for what in one.unknown)
+
+
+def _lacking(state: TrashState, kept: tuple[Kept, ...]) -> str:
+    if any(not said.startswith(YOUNG) for one in kept for said in one.unknown):
+        return ", but not all that went along"
+    return ", but not all of it" if state.partly or any(one.withheld for one in kept) else ""
 
 
 _NOTHING: Final = {

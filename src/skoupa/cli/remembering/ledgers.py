@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -23,6 +23,10 @@ from skoupa.ledger.rows import Entry
 from skoupa.ledger.store import Place, Restored, Store, Wish
 from skoupa.ledger.trash.contents import Kept
 from skoupa.ledger.trash.sealing import Seal, read_keys
+
+if TYPE_CHECKING:
+    from skoupa.cli.remembering.asking import ControllerSource
+    from skoupa.kube.client import Client
 
 _BODIES_AT_ONCE: Final = 200
 
@@ -171,15 +175,21 @@ async def _controller(
 ) -> AsyncIterator[HistorySource]:
     # Who reads a file needs neither the HTTP client nor the words for it.
     from skoupa.cli.connect import reached  # noqa: PLC0415
-    from skoupa.cli.remembering.asking import ControllerSource  # noqa: PLC0415
 
-    home = choice.home or names.COMPONENT
-    given = _token_in(choice.token_file) if choice.token_file else None
     if world is not None:
-        yield ControllerSource(world.client, namespace=home, token=given or world.token)
+        yield controller_of(choice, client=world.client, token=world.token)
         return
     async with reached(connecting) as cluster:
-        yield ControllerSource(cluster.client, namespace=home, token=given or cluster.token)
+        yield controller_of(choice, client=cluster.client, token=cluster.token)
+
+
+def controller_of(
+    choice: LedgerChoice, *, client: Client, token: Callable[[], Awaitable[Secret]]
+) -> ControllerSource:
+    from skoupa.cli.remembering.asking import ControllerSource  # noqa: PLC0415 - as above
+
+    given = _token_in(choice.token_file) if choice.token_file else None
+    return ControllerSource(client, namespace=choice.home or names.COMPONENT, token=given or token)
 
 
 @cache

@@ -30,9 +30,14 @@ _ID: Final = re.compile("[0-9a-hjkmnp-tv-z]{15}")
 _PAGE: Final = 1000
 _WEEK: Final = 7 * 86400
 _BY_LABEL: Final = "ttl"
+_BY_POLICY: Final = "policies"
 _TIMES: Final = "write 7d (ago), 'friday 17:00' or 2026-09-30"
 
 
+# A rule is called by one of these, its namespace and its name: `CleanupPolicy/shop/old-pods`.
+_POLICY_KINDS: Final = frozenset(
+    {"CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy", "NamespacedDeletingPolicy"}
+)
 # In a rule its value stands behind the key.
 LIFETIME_KEYS: Final = frozenset(
     {
@@ -65,6 +70,26 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         """The label or annotation that `by_policy` names without a value, which means all its values."""
         return self.by_policy if self.by_policy in LIFETIME_KEYS else ""
 
+    @property
+    def policy(self) -> str:
+        """The end of a policy's name that `by_policy` is, as a Brake takes it too; empty: it is a whole one, or a label."""
+        wanted = self.by_policy or ""
+        whole = "=" in wanted or self.key or wanted.partition("/")[0] in _POLICY_KINDS
+        return "" if whole else wanted.lower()
+
+    def is_by(self, rule: str) -> bool:
+        """Whether `by_policy` may mean this rule; anything, where none is named."""
+        if self.key:
+            return rule.startswith(f"{self.key}=")
+        return not self.policy or f"/{rule}".lower().endswith(f"/{self.policy}")
+
+    def by(self) -> tuple[dict[str, str | None], ...]:
+        """What to ask the ledger for: a rule is found there by its whole name."""
+        if self.key:
+            return ({"mechanism": _BY_LABEL},)
+        whole = {"rule": self.by_policy}
+        return (whole, {"mechanism": _BY_POLICY}) if self.policy else (whole,)
+
 
 def is_id(word: str) -> bool:
     return _ID.fullmatch(word) is not None
@@ -83,7 +108,7 @@ def namespace_of(connecting: Connecting, *, all_namespaces: bool) -> str:
 
 
 def wishes_of(filters: Filters, *, now: float, zone: tzinfo) -> list[Wish]:
-    """One for each kind or object that is named."""
+    """For each kind or object that is named; what they find is still to be asked with `is_by`."""
     since = _moment(filters.since, option="--since", now=now, zone=zone)
     until = _moment(filters.until, option="--until", now=now, zone=zone)
     if since is not None and since > now:
@@ -95,13 +120,17 @@ def wishes_of(filters: Filters, *, now: float, zone: tzinfo) -> list[Wish]:
         raise UsageError(
             f"there is no outcome {min(unknown)}", advice=f"there are {', '.join(get_args(Result))}"
         )
-    by = {"mechanism": _BY_LABEL} if filters.key else {"rule": filters.by_policy}
-    plain = Wish(since=since, until=until, run=filters.run, outcomes=filters.outcomes, **by)
-    wishes = [
-        msgspec.structs.replace(plain, kind=kind, name=name, namespace=namespace)
-        for kind, name, namespace in _named(filters)
+    plain = [
+        Wish(since=since, until=until, run=filters.run, outcomes=filters.outcomes, **by)
+        for by in filters.by()
     ]
-    return wishes or [msgspec.structs.replace(plain, namespace=filters.namespace or None)]
+    named: list[tuple[str | None, str | None, str | None]] = [*_named(filters)]
+    named = named or [(None, None, filters.namespace or None)]
+    return [
+        msgspec.structs.replace(one, kind=kind, name=name, namespace=namespace)
+        for kind, name, namespace in named
+        for one in plain
+    ]
 
 
 async def recall(
@@ -116,7 +145,7 @@ async def recall(
     found: dict[str, Entry] = {}
     for wish in wishes_of(filters, now=now, zone=zone):
         most = filters.limit + 1 if filters.limit else 0
-        async for entry in _pages(source, wish, most=most, rules=f"{filters.key}=" if filters.key else ""):
+        async for entry in _pages(source, wish, most=most, filters=filters):
             found[entry.id] = entry
     entries = sorted(found.values(), key=lambda entry: (entry.at, entry.id), reverse=True)
     more = bool(filters.limit) and len(entries) > filters.limit
@@ -130,15 +159,16 @@ async def existing(source: HistorySource, entry_id: str) -> Entry:
     return entry
 
 
-async def _pages(source: HistorySource, wish: Wish, *, most: int, rules: str) -> AsyncIterator[Entry]:
-    """Those whose rule begins with `rules`; a most of 0 is none."""
+async def _pages(source: HistorySource, wish: Wish, *, most: int, filters: Filters) -> AsyncIterator[Entry]:
+    """Those by the rule that is named; a most of 0 is none."""
     before: Place | None = None
     left = most
+    some = wish.rule is None and filters.by_policy is not None
     while True:
-        size = min(_PAGE, left) if most and not rules else _PAGE
+        size = _PAGE if some or not most else min(_PAGE, left)
         page = await source.find(wish, limit=size, before=before)
         for entry in page:
-            if not entry.rule.startswith(rules):
+            if not filters.is_by(entry.rule):
                 continue
             yield entry
             left -= 1

@@ -44,13 +44,14 @@ class TrashState(_Shape, frozen=True, kw_only=True):
     """Whether it is in the trash, and how many bytes it takes there with all that went along.
 
     `until` is when it was forgotten, because the trash keeps nothing for so long or no more than so much. `why` says why
-    it went without being kept.
+    it went without being kept. `partly`: some of it, or of what went along, is not there; None: not known.
     """
 
     state: Literal["none", "kept", "purged", "forgotten"]
     bytes: int
     until: str | None = None
     why: str = ""
+    partly: bool | None = None
 
 
 class TrashPart(_Shape, frozen=True, kw_only=True):
@@ -201,7 +202,7 @@ def trash_state(entry: Entry) -> TrashState:
         return TrashState(state="purged", bytes=0)
     if not entry.kept:
         return TrashState(state="none", bytes=0, why=entry.unkept)
-    return TrashState(state="kept", bytes=entry.kept)
+    return TrashState(state="kept", bytes=entry.kept, partly=entry.partly)
 
 
 def trash_part(kept: Kept) -> TrashPart:

@@ -14,7 +14,7 @@ import msgspec
 
 from skoupa.kinds.naming import defines
 from skoupa.ledger.rows import Entry
-from skoupa.ledger.trash.contents import Kept
+from skoupa.ledger.trash.contents import YOUNG, Kept
 
 _OBJECT: Final = re.compile(
     r"(?P<part>[^\s/]+(?:/[^\s/]+){1,2}) (?:goes along|that may go along): (?P<why>.+)"
@@ -24,8 +24,7 @@ _GROUP: Final = re.compile(r"kinds of (?P<group>[^\s/]+)\S* that may go along: .
 # The group without a name is told by its version.
 _CORE: Final = frozenset({"core", "v1"})
 _HIDDEN: Final = re.compile(r"[0-9]+ .+ that you may not read")
-# So of nearly every deletion of an owner: that somebody made something in those seconds is unlikely.
-_YOUNG: Final = re.compile(r"what was made in the last [0-9]+ seconds that may go along: .+")
+_YOUNG: Final = re.compile(YOUNG + r"[0-9]+ seconds that may go along: .+")
 _UNSEEN: Final = re.compile(r"[0-9]+ objects? that went along, of .+")
 
 
@@ -70,8 +69,13 @@ def uncertain(own: Kept) -> Iterator[str]:
     """What else is said: nobody knows how much it is, or whether it is anything."""
     for said in own.unknown:
         counted = own.unseen and _UNSEEN.fullmatch(said)
-        if not counted and _YOUNG.fullmatch(said) is None and _OBJECT.fullmatch(said) is None:
+        if not counted and not is_young(said) and _OBJECT.fullmatch(said) is None:
             yield said
+
+
+def is_young(said: str) -> bool:
+    """Whether it only says that something may have been made after the look around."""
+    return _YOUNG.fullmatch(said) is not None
 
 
 def may_mean(said: str, kind: str) -> bool:

@@ -19,9 +19,11 @@ from skoupa.cli.remembering.carried import Company, carried_along, is_meant
 from skoupa.cli.remembering.ledgers import HistorySource, LedgerChoice, opened
 from skoupa.cli.remembering.recalling import Filters, namespace_of, recall, wishes_of
 from skoupa.cli.remembering.remembered import RestoreDocument
+from skoupa.cli.restoring.newer import Newer, newer_ones
 from skoupa.cli.restoring.pieces import Piece
 from skoupa.cli.restoring.restoring import Restoring
-from skoupa.cli.restoring.selecting import WENT, Choice, Selection, along_piece, select
+from skoupa.cli.restoring.rules import Rules
+from skoupa.cli.restoring.selecting import WENT, Choice, Selection, select
 from skoupa.cli.restoring.telling import item_of, remarks, summary, table
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.orderly_end import stop_on_signal
@@ -133,6 +135,7 @@ class _Job:
             in_trash = [entry for entry in entries if entry.kept > 0]
             trash = await source.kept(in_trash)
             company = await carried_along(source, self._filters, entries, now=now, zone=self._zone)
+            newer = await Newer(source, entries, trash).look(self._filters, now=now, zone=self._zone)
             absent = self._absent(entries, company, now)
             left_out = source.left_out.remarks(absent=bool(absent))
         choice = Choice(
@@ -141,19 +144,22 @@ class _Job:
             keep=self._keep(now),
             now=now,
         )
-        found = Restored(now=now, selection=select(entries, trash, choice=choice))
+        carried = (*company.carried, *newer)
+        found = Restored(now=now, selection=select(entries, trash, choice=choice, carried=carried))
         found.selection.absent += absent
-        found.selection.pieces += [along_piece(one.entry, one.kept, choice=choice) for one in company.carried]
         whose = entries[0].cluster if entries else ""
         # Rows carry the server's address where the cluster has no name.
         if "://" in whose and whose != world.cluster:
             found.warnings.append(f"these objects were of {whose}; they come back to {world.cluster}")
         found.warnings += remarks(found.selection, more=more, limit=self._filters.limit)
-        found.warnings += (*company.remarks(), *left_out)
-        restoring = Restoring(
-            world.client, discovery=await discover(world.client), remember=_nobody, progress=progress
-        )
+        found.warnings += (*newer_ones(newer), *company.remarks(), *left_out)
+        discovery = await discover(world.client)
+        restoring = Restoring(world.client, discovery=discovery, remember=_nobody, progress=progress)
         await restoring.check([piece for piece in found.pieces if piece.possible])
+        if not choice.keep:
+            taken = await Rules(world.client, discovery, now=now).ask(found.pieces)
+            found.selection.match(taken.by)
+            found.warnings += taken.doubts
         return found
 
     async def act(self, world: World, found: Restored) -> Restored:
@@ -180,7 +186,7 @@ class _Job:
             for wish in wishes_of(self._filters, now=now, zone=self._zone)
             if wish.name is not None and not any(is_meant(wish, one) for one in there)
         ]
-        return [f"{wish.kind}/{wish.name}" for wish in named]
+        return list(dict.fromkeys(f"{wish.kind}/{wish.name}" for wish in named))
 
     def _keep(self, now: float) -> str:
         if self._wishes.keep_for is None:
@@ -206,7 +212,7 @@ async def _remember(source: HistorySource, uids: dict[str, str], found: Restored
 
 
 def _tell_rules(selection: Selection) -> None:
-    for rule in sorted({f"{entry.mechanism} {entry.rule}" for entry in selection.by_rule}):
+    for rule in sorted(selection.by_rule):
         say(f"nothing was restored: {rule} may take it again at once; give --keep-for, such as --keep-for 7d")
 
 

@@ -18,7 +18,7 @@ from skoupa.cli.remembering.remembered import RestoreOutcome
 from skoupa.cli.restoring.obstacles import Comeback, Obstacle, obstacle_of
 from skoupa.cli.restoring.pieces import POSSIBLE, Piece
 from skoupa.cli.restoring.readiness import furnished, served
-from skoupa.cli.restoring.surviving import Owners, with_volume
+from skoupa.cli.restoring.surviving import Owners, maker_of, with_volume
 from skoupa.errors import AlreadyExists, Disconnected, Invalid, SkoupaError, TimedOut
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
@@ -33,6 +33,9 @@ _RULE: Final = "restore"
 # What a controller makes in every Namespace.
 _ACCOUNT: Final = ("serviceaccounts", "default")
 _FURNITURE: Final = frozenset({_ACCOUNT, ("configmaps", "kube-root-ca.crt")})
+_MAKES: Final = (
+    "is there, makes its own and would delete this one again; --into another namespace brings it back"
+)
 _NEW_ADDRESSES: Final = "its addresses or ports are others: somebody has got the old ones"
 
 
@@ -59,6 +62,7 @@ class Restoring:
 
     async def check(self, pieces: Sequence[Piece]) -> None:
         """By server-side dry runs. First what others live in: whether those can be checked depends on it."""
+        self._coming = frozenset(piece.kept.uid for piece in pieces)
         grounds = [piece for piece in pieces if piece.is_ground]
         await self._each(grounds, self._dry_run, "checked")
         coming = {(piece.kept.resource, piece.kept.name) for piece in grounds if piece.possible}
@@ -131,6 +135,8 @@ class Restoring:
         if isinstance(resource, Obstacle):
             piece.meets(resource)
             return
+        if await self._is_made_by_its_owner(piece):
+            return
         if piece.kept.resource == "persistentvolumeclaims":
             piece.manifest, said = await with_volume(self._client, piece.manifest)
             piece.differs += (said,) if said else ()
@@ -143,6 +149,22 @@ class Restoring:
             await self._refused(piece, resource, error)
         if piece.possible:
             piece.outcome, piece.checked = POSSIBLE, True
+
+    async def _is_made_by_its_owner(self, piece: Piece) -> bool:
+        """Whoever makes such objects by itself has made another one, and would delete this as one too many."""
+        maker = None if piece.elsewhere else maker_of(piece.manifest, piece.kept.resource)
+        if maker is None:
+            return False
+        who = f"its {maker.get('kind')} {maker.get('name')}"
+        if maker.get("uid") in self._coming:
+            piece.outcome = RestoreOutcome(what="skipped", text=f"{who} comes back and makes its own")
+            piece.spare = True
+            return True
+        owners = await self._owners.of(piece.manifest, namespace=piece.namespace, discovery=self._discovery)
+        if owners.get(str(maker.get("uid"))) is None:
+            return False
+        piece.meets(Obstacle(what="refused", text=f"{who} {_MAKES}"))
+        return True
 
     async def _send(
         self, piece: Piece, resource: Resource, manifest: Manifest, *, dry_run: bool = False

@@ -1,6 +1,6 @@
 """From rows of the history to the objects that are to come back, and those of them that can't.
 
-Of several deletions of one name the newest counts. Into another namespace what was in one comes, not that itself. A rule that is no label on the object may take it again at once:
+Of several deletions of one name the newest counts, by itself or along with something else. Into another namespace what was in one comes, not that itself. A rule that is no label on the object may take it again at once:
 such an object needs a time to be kept for.
 """
 
@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from skoupa.cli.remembering.carried import Carried
 from skoupa.cli.remembering.remembered import RestoreOutcome
 from skoupa.cli.remembering.unkept_company import lost, uncertain
 from skoupa.cli.restoring.pieces import Piece
@@ -24,6 +25,7 @@ from skoupa.ledger.trash.returning import made_ready
 # What is worth bringing back: it went, or may have gone, by us.
 WENT: Final[tuple[Result, ...]] = ("deleted", "terminating", "gone-by-unknown", "intended")
 _BY_LABEL: Final = "ttl"
+_BY_POLICY: Final = "policies"
 _DID_NOT_GO: Final[dict[Result, str]] = {
     "would-delete": "it did not go: Skoupa only observed",
     "braked": "it did not go: a Brake held it",
@@ -45,7 +47,7 @@ class Selection(msgspec.Struct, kw_only=True):
     """`left_along` counts what went along and was not asked for, `unseen` what was and may not be read by who asks.
 
     `uncertain` says what else may have gone along, `left_homes` are Namespaces that stay out, and `absent` are objects
-    that were named and of which nothing is known.
+    that were named and of which nothing is known. `by_rule` are rules that may take something again at once.
     """
 
     pieces: list[Piece] = msgspec.field(default_factory=list)
@@ -55,17 +57,30 @@ class Selection(msgspec.Struct, kw_only=True):
     left_homes: list[str] = msgspec.field(default_factory=list)
     absent: list[str] = msgspec.field(default_factory=list)
     older: int = 0
-    by_rule: list[Entry] = msgspec.field(default_factory=list)
+    by_rule: set[str] = msgspec.field(default_factory=set)
+
+    def match(self, policies: Mapping[str, str]) -> None:
+        """Policies that match something of it, with the first of that; those by which something went are told already."""
+        for policy, what in policies.items():
+            if f"{_BY_POLICY} {policy}" not in self.by_rule:
+                self.by_rule.add(f"{policy}, which matches {what},")
 
 
-def select(entries: Iterable[Entry], trash: Mapping[str, tuple[Kept, ...]], *, choice: Choice) -> Selection:
-    """`entries` are the newest first."""
+def select(
+    entries: Iterable[Entry],
+    trash: Mapping[str, tuple[Kept, ...]],
+    *,
+    choice: Choice,
+    carried: Iterable[Carried] = (),
+) -> Selection:
+    """`entries` are the newest first; `carried` went along with something else, later than rows of the same names."""
     selection = Selection()
-    taken: set[tuple[str, str, str]] = set()
+    later = {(one.kept.resource, one.kept.namespace, one.kept.name): one for one in carried}
+    taken = set(later)
     mine = [entry for entry in entries if _is_first(entry, taken, selection)]
     for entry in mine:
         if entry.mechanism != _BY_LABEL and not choice.keep:
-            selection.by_rule.append(entry)
+            selection.by_rule.add(f"{entry.mechanism} {entry.rule}")
         own, *along = trash.get(entry.id, ()) or (_nothing(entry),)
         if choice.into and own.resource == NAMESPACES:
             selection.left_homes.append(own.name)
@@ -81,12 +96,10 @@ def select(entries: Iterable[Entry], trash: Mapping[str, tuple[Kept, ...]], *, c
                 selection.pieces.append(_piece(entry, kept, choice=choice, went_along=True))
             else:
                 selection.left_along += 1
+    selection.pieces += (
+        _piece(one.entry, one.kept, choice=choice, went_along=True) for one in later.values()
+    )
     return selection
-
-
-def along_piece(entry: Entry, kept: Kept, *, choice: Choice) -> Piece:
-    """Something that went along, by itself."""
-    return _piece(entry, kept, choice=choice, went_along=True)
 
 
 def not_known(kept: Kept) -> Iterator[str]:

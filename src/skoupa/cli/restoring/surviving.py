@@ -14,7 +14,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import Resource
-from skoupa.ledger.trash.manifests import Manifest
+from skoupa.ledger.trash.manifests import Manifest, comes_back
 
 _VOLUMES: Final = Resource(
     version="v1", plural="persistentvolumes", kind="PersistentVolume", namespaced=False
@@ -59,6 +59,13 @@ class Owners:
             return None
         # One that is going would take it along.
         return None if found.metadata.deletion_timestamp else found.metadata.uid
+
+
+def maker_of(manifest: Manifest, kind: str) -> dict[str, Any] | None:
+    """The owner that makes another one by itself, and deletes one too many: a ReplicaSet of its Pods."""
+    owners = manifest["metadata"].get("ownerReferences") or ()
+    own = next((owner for owner in owners if owner.get("controller")), None)
+    return own if own is not None and comes_back(manifest, kind) else None
 
 
 async def with_volume(client: Client, manifest: Manifest) -> tuple[Manifest, str]:

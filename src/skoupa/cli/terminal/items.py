@@ -144,8 +144,39 @@ class ToldGap(_Shape, frozen=True, kw_only=True):
     why: str
 
 
+class PolicyRun(_Shape, frozen=True, kw_only=True):
+    """A policy: when it runs next, and what of what it matches would go. `looked_at`: it was asked what it matches.
+
+    `file` and `document` are of `plan -f`. `would_brake` says why a Brake would stop the whole run, `problems` why it does not
+    run, or could not be asked about all of its objects.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    file: str
+    document: int
+    schedule: str
+    words: str
+    zone: str
+    next_run: str | None
+    suspended: bool
+    observed_until: str | None
+    looked_at: bool
+    matched: int
+    would_go: int
+    held: int
+    unclear: int
+    would_brake: tuple[str, ...]
+    problems: tuple[str, ...]
+    cautions: tuple[str, ...]
+
+
 class Document(_Shape, frozen=True, kw_only=True):
-    """What one command prints. `items` are what was asked for; `remarks` are objects of which only notes are told."""
+    """What one command prints. `items` are what was asked for; `remarks` are objects of which only notes are told.
+
+    `policies` are told by `plan` alone.
+    """
 
     api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")
     kind: Literal["Plan", "Explanation", "Changes", "Sweep"]
@@ -154,6 +185,7 @@ class Document(_Shape, frozen=True, kw_only=True):
     dry_run: bool = False
     items: tuple[Item, ...]
     remarks: tuple[Item, ...] = ()
+    policies: tuple[PolicyRun, ...] | msgspec.UnsetType = msgspec.UNSET
     gaps: tuple[ToldGap, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -56,7 +56,10 @@ class HttpCall(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class GlobalContext(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """globalContext.Get: the answer is the entry's value, or null where there is no such entry."""
+    """globalContext.Get: the answer is the entry's value, or that of one of its projections.
+
+    Where there is no such entry, or it has no value, there is an error and never null: nothing is matched by an absence.
+    """
 
     name: str
     projection: str = ""

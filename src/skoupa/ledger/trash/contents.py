@@ -19,6 +19,8 @@ from skoupa.kube.resources import Resource
 from skoupa.ledger.trash.manifests import Manifest, stripped
 
 SECRETS: Final = "secrets"
+# So begins what is said of nearly every deletion of an owner: that somebody made something in those seconds is unlikely.
+YOUNG: Final = "what was made in the last "
 _VALUES: Final = ("data", "stringData")
 # Names, dates and switches are shorter; a copy of an object is not.
 _LONGEST_ANNOTATION: Final = 256

@@ -20,7 +20,7 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.ledger.rows import FOUND_GONE, Body, Unkept
 from skoupa.ledger.trash.bulk import Reader, why_not
-from skoupa.ledger.trash.contents import NotKept, kept_of, packed, unpacked
+from skoupa.ledger.trash.contents import SECRETS, YOUNG, NotKept, kept_of, packed, unpacked
 from skoupa.ledger.trash.dependents import Dependents
 from skoupa.ledger.trash.kinds import has_data
 from skoupa.ledger.trash.patience import Patience
@@ -113,6 +113,7 @@ class Keeper:
     ) -> tuple[Body, ...] | Hold:
         uid = uid_text(row.uid)
         parts: dict[str, Body] = {}
+        partly = row.resource.qualified == SECRETS and not self._encrypts and bool(unpacked(own).withheld)
         gaps: list[NotKept] = []
         room = self._keeping.together_bytes - len(own)
         async with aclosing(self._dependents.of(row, claim)) as going:
@@ -146,9 +147,11 @@ class Keeper:
                     room -= len(data)
                     # Closed at once: compressed it takes a fraction of the memory.
                     parts[kept.part] = seal.close(data, uid=uid, part=kept.part)
+                    partly = partly or bool(kept.withheld)
         if gaps:
             own = packed(msgspec.structs.replace(unpacked(own), gaps=tuple(gaps)))
-        return (seal.close(own, uid=uid), *parts.values())
+        partly = partly or any(not gap.what.startswith(YOUNG) for gap in gaps)
+        return (seal.close(own, uid=uid, partly=partly), *parts.values())
 
     def _failed(self, row: Row, why: str) -> Unkept | Hold:
         return self._hold(why) if self._holds(row.resource) else Unkept(why)

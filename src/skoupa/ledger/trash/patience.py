@@ -2,7 +2,8 @@
 
 An answer has a few seconds, counted from when its question leaves: who waits for a turn of their own client is not
 waiting for the server. A kind that took longer is silent for a while: nobody asks again meanwhile, questions that still
-wait for their turn are withdrawn, and whoever wanted an answer tells that there was none.
+wait for their turn are withdrawn, and whoever wanted an answer tells that there was none. Who can come again later lets
+one alone find out then whether it answers again; all others are told at once that it does not.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import Disconnected, TimedOut, Withdrawn
+from skoupa.errors import Disconnected, SkoupaError, TimedOut, Withdrawn
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.transport import Request, Response, Stream, Transport
@@ -30,12 +31,20 @@ _TRIES: Final = 3
 
 
 class Patience:
-    """`seconds` is the longest wait for one answer, `silence` how long nobody asks then; `client` is to be asked with."""
+    """`seconds` is the longest wait for one answer, `silence` how long nobody asks then; `client` is to be asked with.
 
-    def __init__(self, client: Client, *, seconds: float, silence: float = SILENT_SECONDS) -> None:
+    `one_finds_out`: a kind that was silent is asked by one at a time until it has answered.
+    """
+
+    def __init__(
+        self, client: Client, *, seconds: float, silence: float = SILENT_SECONDS, one_finds_out: bool = False
+    ) -> None:
         self._clock = client.clock
         self._seconds = seconds
         self._silence = silence
+        self._one_finds_out = one_finds_out
+        # Kinds that one is finding out about.
+        self._found_out: set[str] = set()
         hurried = _Hurried(client.transport, client.clock, seconds=seconds, silent=self._is_silent)
         self.client = Client(hurried, client.clock, user_agent=client.user_agent)
         # Until when nobody asks again, by kind.
@@ -44,12 +53,15 @@ class Patience:
 
     def check(self, kind: str) -> None:
         """Raises TimedOut for a kind that is silent."""
-        if self._is_silent(kind):
+        if self._is_silent(kind) or kind in self._found_out:
             raise self._no_answer()
 
     @contextmanager
     def asking(self, kind: str) -> Iterator[None]:
-        """Around the wait for an answer about this kind."""
+        """Around the wait for an answer about this kind, right after `check`."""
+        finding_out = self._one_finds_out and kind in self._silent
+        if finding_out:
+            self._found_out.add(kind)
         try:
             yield
         except TimedOut:
@@ -57,17 +69,38 @@ class Patience:
             raise self._no_answer() from None
         except Withdrawn:
             raise self._no_answer() from None
+        except SkoupaError:
+            self._answered(kind)
+            raise
+        else:
+            self._answered(kind)
+        finally:
+            if finding_out:
+                self._found_out.discard(kind)
+
+    @property
+    def finding_out(self) -> bool:
+        """Whether somebody waits for a kind that was silent: who can does not wait for that one."""
+        return bool(self._found_out)
+
+    def _answered(self, kind: str) -> None:
+        """One that was slow and in time ends no silence that another met with."""
+        if not self._is_silent(kind):
+            self._silent.pop(kind, None)
 
     async def pages(self, kind: str, listing: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
         """The pages of a list that is asked for with `client`; of a kind that is silent none is asked for."""
-        async with aclosing(listing), self._place(kind):
+        async with aclosing(listing):
+            # Also before it has a place: those who have one may be waiting for an answer that does not come.
             self.check(kind)
-            while True:
-                with self.asking(kind):
-                    page = await anext(listing, None)
-                if page is None:
-                    return
-                yield page
+            async with self._place(kind):
+                self.check(kind)
+                while True:
+                    with self.asking(kind):
+                        page = await anext(listing, None)
+                    if page is None:
+                        return
+                    yield page
 
     def _is_silent(self, kind: str) -> bool:
         return self._clock.monotonic() < self._silent.get(kind, -math.inf)

@@ -59,15 +59,15 @@ class Seal:
     def encrypts(self) -> bool:
         return bool(self._first)
 
-    def close(self, packed: bytes, *, uid: str, part: str = "") -> Body:
+    def close(self, packed: bytes, *, uid: str, part: str = "", partly: bool = False) -> Body:
         """`packed` is a Kept; `uid` is that of the object that was deleted, also for its dependents."""
         data = zlib.compress(packed)
         if not self._first:
-            return Body(part=part, form=PLAIN, data=data)
+            return Body(part=part, form=PLAIN, data=data, partly=partly)
         form = _SEALED + self._first
         nonce = os.urandom(_NONCE_BYTES)
         sealed = self._ciphers[self._first].encrypt(nonce, data, self._bound_to(uid, part, form))
-        return Body(part=part, form=form, data=nonce + sealed)
+        return Body(part=part, form=form, data=nonce + sealed, partly=partly)
 
     def open(self, body: Body, *, uid: str) -> Kept:
         data = body.data

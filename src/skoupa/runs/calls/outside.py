@@ -16,8 +16,8 @@ from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.runs.calls.answers import Answer, Answers, Known
-from skoupa.runs.calls.paths import read_path
-from skoupa.runs.calls.protocol import NOTHING, ServiceCall, outside_refused
+from skoupa.runs.calls.paths import about_secrets, read_path
+from skoupa.runs.calls.protocol import NOTHING, ServiceCall, outside_refused, secrets_refused
 from skoupa.runs.calls.questions import PolicyBroker, identified
 from skoupa.runs.calls.server import Server
 from skoupa.runs.calls.services import Services, accepted
@@ -67,6 +67,8 @@ class PolicyCalls:
         self._outside = outside
         self._namespace = namespace
         self._discovery = discovery
+        self.sees_secrets = not namespace or outside.settings.allow_secrets_in_namespaced_policies
+        self.saw_secrets = False
         self._answers = Answers(most=outside.settings.max_calls_per_run)
         self._broker = PolicyBroker(
             namespace=namespace,
@@ -106,9 +108,14 @@ class PolicyCalls:
 
         async def ask() -> Known:
             shared = self._outside.shared
-            return Known(
-                await shared.value(name, projection, namespace=self._namespace, discovery=self._discovery)
+            value = await shared.value(
+                name,
+                projection,
+                namespace=self._namespace,
+                discovery=self._discovery,
+                on_secrets=self._look_at_secrets,
             )
+            return Known(value)
 
         return await self._answers.get(
             ("shared", name, projection), place=f"GlobalContextEntry {name}", ask=ask
@@ -118,12 +125,19 @@ class PolicyCalls:
         self, method: str, path: str, body: bytes | None, listed: Resource | None = None
     ) -> Answer:
         place = read_path(path, method=method, namespace=self._namespace)
+        if about_secrets(place):
+            self._look_at_secrets()
 
         async def ask() -> Answer:
             answer = await self._outside.server.ask(place, method=method, body=body)
             return answer if listed is None else identified(answer, listed)
 
         return await self._answers.get((method, place, body, listed), place=_API_SERVER, ask=ask)
+
+    def _look_at_secrets(self) -> None:
+        if not self.sees_secrets:
+            raise secrets_refused()
+        self.saw_secrets = True
 
     async def _ask_service(
         self, call: ServiceCall, method: str, body: bytes | None, headers: Mapping[str, str]

@@ -51,7 +51,8 @@ def read_path(text: str, *, method: str, namespace: str = "") -> Path:
     if steps is None or "#" in text or not query.isprintable():
         raise UsageError(f"{shown!r} is no path of the API server", advice=_FORM)
     path = "/" + "/".join(quote(step, safe="") for step in steps)
-    if namespace and not _stays(written, path, method=method, namespace=namespace):
+    # What was written and what is sent must both stay: either alone could mislead.
+    if namespace and not (confined(written, namespace) and confined(path, namespace)):
         raise UsageError(
             f"{shown} leads out of {namespace}, the namespace of the policy",
             advice=f"ask for /api/v1/namespaces/{namespace}/… or /apis/GROUP/VERSION/namespaces/{namespace}/…",
@@ -66,14 +67,12 @@ def read_path(text: str, *, method: str, namespace: str = "") -> Path:
     return Path(path=path, query=pairs, shown=shown)
 
 
-def _stays(written: str, path: str, *, method: str, namespace: str) -> bool:
-    """What was written and what is sent must both stay: either alone could mislead.
-
-    Its own Namespace a policy may read: CEL hands it over as namespaceObject anyway.
-    """
-    if method == "GET" and written == path == f"/api/v1/namespaces/{namespace}":
-        return True
-    return confined(written, namespace) and confined(path, namespace)
+def about_secrets(place: Path) -> bool:
+    """Whether it answers with Secrets."""
+    group, rest = _within_group([unquote(step) for step in place.path.removeprefix("/").split("/")])
+    if rest[:1] == ["namespaces"]:
+        rest = rest[2:]
+    return not group and rest[:1] == ["secrets"]
 
 
 def _steps(written: str) -> list[str] | None:

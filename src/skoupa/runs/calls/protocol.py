@@ -48,7 +48,7 @@ class Calls(Protocol):
         ...
 
     async def shared(self, name: str, projection: str = "") -> Any:
-        """What a GlobalContextEntry holds, or one of its projections."""
+        """What a GlobalContextEntry holds, or one of its projections, which may also stand behind its name and a dot."""
         ...
 
     @property
@@ -56,9 +56,29 @@ class Calls(Protocol):
         """The same for CEL."""
         ...
 
+    @property
+    def sees_secrets(self) -> bool:
+        """Whether this policy may look at the values of Secrets."""
+        ...
+
+    @property
+    def saw_secrets(self) -> bool:
+        """Whether something was answered with Secrets, so that no error may quote what it is about."""
+        ...
+
+
+def secrets_refused() -> UsageError:
+    return UsageError(
+        "a policy of a namespace may not look at the values of Secrets",
+        advice="use a policy of the whole cluster, or let the operator set policies.allowSecretsInNamespacedPolicies",
+    )
+
 
 class NoCalls:
     """Refuses everything: where there is no cluster to ask, and nothing outside may be asked."""
+
+    sees_secrets = True
+    saw_secrets = False
 
     async def api(self, method: str, path: str, body: bytes | None = None) -> Any:  # noqa: ARG002 - as Calls has it
         raise UsageError(

@@ -8,6 +8,8 @@ empty one; the failure itself is kept for a moment, so that many policies do not
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -20,12 +22,16 @@ from skoupa.kinds.reading import read
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import Resource
 from skoupa.policy.confinement import confined
+from skoupa.runs.calls.paths import about_secrets, read_path
 from skoupa.runs.calls.shared_values import Fetcher
 
 LIST_SECONDS: Final = 30.0
 FAILURE_SECONDS: Final = 10.0
 _NANOSECONDS: Final = 1e9
+_MOST_DOTS: Final = 5
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +39,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     # Changes with every change of what is asked for.
     edition: tuple[str, int]
     spec: GlobalContextSpec
+    kind: Resource
+    status: Mapping[str, Any] = {}
 
     @property
     def seconds(self) -> float:
@@ -45,12 +53,33 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
             )
         return interval / _NANOSECONDS
 
+    @property
+    def about_secrets(self) -> bool:
+        listed, call = self.spec.kubernetes_resource, self.spec.api_call
+        if listed is not None:
+            return not listed.group and listed.resource == "secrets"
+        if call is None or call.service is not None:
+            return False
+        return about_secrets(read_path(call.url_path or "", method=call.method))
+
     def is_within(self, namespace: str) -> bool:
         """Whether all that it can tell is in that namespace."""
         if self.spec.kubernetes_resource is not None:
             return self.spec.kubernetes_resource.namespace == namespace
         call = self.spec.api_call
         return call is not None and call.service is None and confined(call.url_path or "", namespace)
+
+
+class Refresh(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry was asked for; `error` says why there is no value, and is empty where there is one."""
+
+    kind: Resource
+    name: str
+    uid: str
+    generation: int
+    status: Mapping[str, Any]
+    at: float
+    error: str = ""
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -60,35 +89,64 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class SharedContext:
-    """For the life of a process. `everywhere`: policies of a namespace may read every entry."""
+    """For the life of a process. `everywhere`: policies of a namespace may read every entry.
+
+    `on_refresh` hears of every time that an entry was asked for.
+    """
 
     def __init__(self, client: Client, fetcher: Fetcher, *, everywhere: bool) -> None:
         self._client = client
         self._fetcher = fetcher
         self._everywhere = everywhere
+        self.on_refresh: Callable[[Refresh], None] = lambda _: None
         self._kept: dict[str, _Kept] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
-    async def value(self, name: str, projection: str, *, namespace: str, discovery: Discovery) -> Any:
-        """`namespace` is that of the policy that asks; the value is shared, for reading only."""
-        try:
-            entry = await self._entry(name, discovery)
-        except NotFound:
-            self._kept.pop(name, None)
-            raise UsageError(
-                f"there is no GlobalContextEntry {name}", advice="make it, or check the name"
-            ) from None
+    async def value(
+        self,
+        name: str,
+        projection: str,
+        *,
+        namespace: str,
+        discovery: Discovery,
+        on_secrets: Callable[[], None] = lambda: None,
+    ) -> Any:
+        """`namespace` is that of the policy that asks; the value is shared, for reading only.
+
+        `on_secrets` hears of an entry about Secrets before it is read, and may refuse it.
+        """
+        entry, projection = await self._named(name, projection, discovery)
+        name = entry.name
         if namespace and not self._everywhere and not entry.is_within(namespace):
             raise UsageError(
                 f"GlobalContextEntry {name} tells more than what is in {namespace}, the namespace of the policy",
                 advice="use a policy of the whole cluster, or let the operator set "
                 "policies.allowGlobalContextInNamespacedPolicies",
             )
+        if entry.about_secrets:
+            on_secrets()
         path = _projected(entry, projection)
         value = await self._current(entry, discovery)
         if path is None:
             return value
         return jmespath.compile(path).search(value, jmespath.Context(now=self._client.clock.now()))
+
+    async def _named(self, name: str, projection: str, discovery: Discovery) -> tuple[Entry, str]:
+        """The entry of that name; else the one before a dot, with what is behind the dot as its projection."""
+        other: tuple[Entry, str] | None = None
+        for known, wanted in _spellings(name, projection):
+            try:
+                entry = await self._entry(known, discovery)
+            except NotFound:
+                self._kept.pop(known, None)
+                continue
+            if known == name or any(one.name == wanted for one in entry.spec.projections):
+                return entry, wanted
+            # Told with the projections that it has, should no other spelling fit.
+            other = other or (entry, wanted)
+        if other is None:
+            raise UsageError(f"there is no GlobalContextEntry {name}", advice="make it, or check the name")
+        return other
 
     async def _entry(self, name: str, discovery: Discovery) -> Entry:
         kind = discovery.find(GLOBAL_CONTEXT_ENTRY.group, GLOBAL_CONTEXT_ENTRY.kind)
@@ -99,13 +157,14 @@ class SharedContext:
             raise UsageError(
                 "this cluster has no GlobalContextEntries", advice="install their CustomResourceDefinition"
             )
-        if not name or "/" in name:
+        if not _NAME.fullmatch(name):
             raise UsageError(f"{name!r} is no name of a GlobalContextEntry", advice="check the name")
-        found = await self._client.get(kind, name, view=WHOLE)
+        # By a list on its name: the right to list is all that there is.
+        found = await self._client.find(kind, name, view=WHOLE)
         metadata = found.get("metadata") or {}
         spec = read(found.get("spec"), GlobalContextSpec, where=f"GlobalContextEntry {name}: spec")
         edition = (str(metadata.get("uid")), int(metadata.get("generation") or 0))
-        return Entry(name=name, edition=edition, spec=spec)
+        return Entry(name=name, edition=edition, spec=spec, kind=kind, status=found.get("status") or {})
 
     async def _current(self, entry: Entry, discovery: Discovery) -> Any:
         async with self._locks.setdefault(entry.name, asyncio.Lock()):
@@ -120,17 +179,41 @@ class SharedContext:
                 except SkoupaError as error:
                     value, until = error, clock.monotonic() + FAILURE_SECONDS
                 self._forget()
+                self._tell(entry, value)
                 kept = _Kept(entry.edition, until, value)
                 self._kept[entry.name] = kept
         if isinstance(kept.value, SkoupaError):
             raise _not_ready(entry, kept.value)
         return kept.value
 
+    def _tell(self, entry: Entry, value: Any) -> None:
+        uid, generation = entry.edition
+        self.on_refresh(
+            Refresh(
+                kind=entry.kind,
+                name=entry.name,
+                uid=uid,
+                generation=generation,
+                status=entry.status,
+                at=self._client.clock.now(),
+                error=str(value) if isinstance(value, SkoupaError) else "",
+            )
+        )
+
     def _forget(self) -> None:
         """What counts no more takes room for nothing."""
         now = self._client.clock.monotonic()
         for name in [name for name, kept in self._kept.items() if now >= kept.until]:
             del self._kept[name]
+
+
+def _spellings(name: str, projection: str) -> Iterator[tuple[str, str]]:
+    """What may be meant, the longest name of an entry first."""
+    yield name, projection
+    parts = [] if projection else name.split(".")
+    for cut in range(len(parts) - 1, max(0, len(parts) - 1 - _MOST_DOTS), -1):
+        if all(parts[:cut]):
+            yield ".".join(parts[:cut]), ".".join(parts[cut:])
 
 
 def _not_ready(entry: Entry, why: SkoupaError) -> UsageError:

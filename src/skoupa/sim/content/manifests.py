@@ -44,7 +44,10 @@ class Manifest(msgspec.Struct, frozen=True):
 def load(*paths: Path) -> list[Manifest]:
     """All objects under the paths, in the order of names; definitions and namespaces come before what needs them."""
     found = [
-        manifest for path in paths for file in _files(path) for manifest in parse(_text(file), file=str(file))
+        manifest
+        for path in paths
+        for file in files_in(path)
+        for manifest in parse(_text(file), file=str(file))
     ]
     return sorted(
         found, key=lambda manifest: _FIRST.index(manifest.kind) if manifest.kind in _FIRST else len(_FIRST)
@@ -104,7 +107,8 @@ def _defined_by(definition: Mapping[str, Any]) -> set[tuple[str, str]]:
             return set()
 
 
-def _files(path: Path) -> list[Path]:
+def files_in(path: Path) -> list[Path]:
+    """Those of a folder and below it that may hold objects, but for hidden ones; a file is itself."""
     if not path.is_dir():
         return [path]
     return sorted(

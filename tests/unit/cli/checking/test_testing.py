@@ -140,6 +140,14 @@ def test_in_our_form_everything_stays_that_is_not_named(folder: Folder) -> None:
     assert "Pod/shop/a stays, but it goes" in said.out
 
 
+def test_only_objects_of_the_test_are_meant_and_not_what_every_cluster_has(folder: Folder) -> None:
+    spec = {"schedule": "@daily", "match": {"any": [{"resources": {"kinds": ["ConfigMap", "Namespace"]}}]}}
+    folder.write("policies.yaml", {**CLEANUP, "spec": spec})
+    folder.own(expect={"old": {"goes": ["ConfigMap/shop/b"]}})
+    said = folder()
+    assert said.code == 0, said.out
+
+
 def test_ages_are_those_at_the_time_of_the_test(folder: Folder) -> None:
     age = "{{ time_since('', '{{ target.metadata.creationTimestamp }}', '') }}"
     policy = {**CLEANUP, "spec": {**CLEANUP["spec"], "conditions": {}}}

@@ -219,3 +219,31 @@ async def test_a_cluster_without_the_kind_says_so() -> None:
     stage = Stage(EmbeddedCluster(clock=SystemClock()), PolicySettings())
     with pytest.raises(UsageError, match="CustomResourceDefinition"):
         await value(stage, "maps")
+
+
+async def test_names_may_have_dots_and_what_stands_behind_the_last_fitting_one_is_a_projection() -> None:
+    projections = [
+        {"name": "names", "jmesPath": "[].metadata.name"},
+        {"name": "a.b", "jmesPath": "length(@)"},
+    ]
+    async with staged() as stage:
+        await stage.entry("maps.of.shop", kubernetesResource=OF_SHOP, projections=projections)
+        assert len(await value(stage, "maps.of.shop")) == 1
+        assert await value(stage, "maps.of.shop.names") == ["prices"]
+        assert await value(stage, "maps.of.shop.a.b") == 1
+        assert await value(stage, "maps.of.shop", "names") == ["prices"]
+        assert "has no projection nothing" in await refused(stage, "maps.of.shop.nothing")
+        assert "there is no GlobalContextEntry maps.of" in await refused(stage, "maps.of")
+        for odd in ("", "..", ".maps", "maps,metadata.name!=x", "MAPS", "a/b"):
+            assert "is no name of a GlobalContextEntry" in await refused(stage, odd)
+
+
+async def test_an_entry_whose_whole_name_fits_comes_before_a_projection() -> None:
+    async with staged() as stage:
+        await stage.entry(
+            "maps", kubernetesResource=OF_SHOP, projections=[{"name": "more", "jmesPath": "length(@)"}]
+        )
+        assert await value(stage, "maps.more") == 1
+        await stage.entry("maps.more", kubernetesResource=OF_SHOP)
+        assert len(await value(stage, "maps.more")) == 1
+        assert isinstance(await value(stage, "maps.more"), list)

@@ -1,0 +1,1 @@
+"""`skoupa migrate`: from Kyverno's cleanup controller to Skoupa, and back."""

@@ -1,0 +1,220 @@
+"""What a policy matches now, and what would become of it under Skoupa: held, waiting for its own time, or stopped by a Brake.
+
+Read as a run reads it and weighed as the controller weighs it, but nothing is remembered or written, and nobody outside of the cluster is
+asked. The largest run of a rule is not known before its first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from skoupa.cli.looking.files_alone import FilesAlone
+from skoupa.cli.looking.policies_weighed import ScalesAhead
+from skoupa.cli.worlds import World
+from skoupa.clock import SystemClock
+from skoupa.controller.survey import Survey
+from skoupa.errors import ApiError, BadReply, SkoupaError, TimedOut
+from skoupa.expr.cel.pool import Pool
+from skoupa.facts.rows import Row
+from skoupa.judge.kyverno_labels import PASSING
+from skoupa.judge.mechanism import Run
+from skoupa.judge.policies import NAME
+from skoupa.judge.ttl import TtlMechanism
+from skoupa.kube.client import Client
+from skoupa.kube.lists import everything
+from skoupa.kube.objects import METADATA, Partial
+from skoupa.kube.resources import NAMESPACES
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.model.differences import Difference, difference
+from skoupa.model.reasons import reason, render
+from skoupa.model.verdicts import Claim
+from skoupa.policy.exemptions import Exemption
+from skoupa.policy.kyverno_filters import KyvernoFilters
+from skoupa.policy.policies import Policy
+from skoupa.runs.calls.outside import Outside
+from skoupa.runs.evaluation import Evaluation, Found
+from skoupa.runs.lists import Lists
+from skoupa.runs.run import Findings, find
+from skoupa.settings import Settings
+
+_REASONS_SHOWN: Final = 3
+
+
+class Matches(msgspec.Struct, frozen=True, kw_only=True):
+    """How many objects match now, and how many of them would go; `unknown` says why that could not be worked out.
+
+    `unread`: it is not known because something could not be read.
+    """
+
+    matched: int = 0
+    goes: int = 0
+    differences: tuple[Difference, ...] = ()
+    unknown: str = ""
+    unread: bool = False
+
+
+class Choosing:
+    """For all policies of one look. `only` are the namespaces that are looked into; empty: all."""
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        settings: Settings,
+        survey: Survey,
+        pool: Pool,
+        exemptions: Iterable[Exemption],
+        filters: KyvernoFilters,
+        now: float,
+        only: tuple[str, ...] = (),
+    ) -> None:
+        client = world.client
+        self._only = only
+        # What may not be deleted is told where it is the controller that asks.
+        self._our_rights = bool(world.as_user)
+        self._client = client
+        self._settings = settings
+        self._survey = survey
+        self._pool = pool
+        self._exemptions = tuple(exemptions)
+        self._filters = filters
+        self._now = now
+        self._lists = Lists(client)
+        asked = client if world.given is None else Client(FilesAlone(client.transport), client.clock)
+        self._outside = Outside(asked, settings=settings.policies, services=False)
+        self._ttl = TtlMechanism(settings)
+        self._scales = ScalesAhead(client, survey, settings)
+        self._namespaces: Mapping[str, Mapping[str, str]] | None = None
+
+    async def close(self) -> None:
+        await self._outside.close()
+
+    async def learn(self) -> None:
+        """The labels of namespaces; where they can't be read, what hangs on them is unclear."""
+        try:
+            found = (await everything(self._client, NAMESPACES, METADATA)).items
+        except (ApiError, BadReply, TimedOut):
+            return
+        self._namespaces = {one.metadata.name: one.metadata.labels or {} for one in found}
+
+    async def matches(self, policy: Policy, *, calls_outside: bool) -> Matches:
+        """`calls_outside`: it calls services, so that here some of it stays unclear."""
+        try:
+            findings = await self._find(policy)
+            return await self._judged(policy, findings, calls_outside=calls_outside)
+        except* SkoupaError as errors:
+            unknown = _first(errors)
+        return Matches(unknown=unknown, unread=True)
+
+    async def _find(self, policy: Policy) -> Findings:
+        discovery = self._survey.knowledge.discovery
+        evaluation = Evaluation(
+            policy,
+            pool=self._pool,
+            calls=self._outside.calls(namespace=policy.namespace, discovery=discovery),
+            clock=self._client.clock,
+            exemptions=self._exemptions,
+            filters=self._filters,
+            namespaces=self._namespaces,
+        )
+        return await find(
+            policy,
+            evaluation,
+            lists=self._lists,
+            discovery=discovery,
+            namespaces=self._namespaces,
+            only=self._only,
+        )
+
+    async def _judged(self, policy: Policy, findings: Findings, *, calls_outside: bool) -> Matches:
+        extraction = self._survey.knowledge.extraction
+        rows = [
+            extraction.row(found.resource, Partial(metadata=found.metadata))
+            for found in findings.claimed
+            if found.metadata.deletion_timestamp is None
+        ]
+        if self._our_rights:
+            await self._survey.learn_rights(rows)
+        ahead: list[Row] = []
+        held: Counter[str] = Counter()
+        going: list[Row] = []
+        for row in rows:
+            why = self._hold(policy, row)
+            if why:
+                held[why] += 1
+            elif self._is_ahead(row):
+                ahead.append(row)
+            else:
+                going.append(row)
+        tripped = await self._weighed(policy, going)
+        told = [
+            *([difference("ttl-ahead", number=len(ahead))] if ahead else ()),
+            *([difference("held-matches", number=held.total(), why=_most(held))] if held else ()),
+            *([difference("brake", by=tripped)] if tripped else ()),
+            *(() if calls_outside else _unclear(findings.unclear)),
+        ]
+        return Matches(
+            matched=len(rows),
+            goes=0 if tripped else len(going),
+            differences=tuple(told),
+            unknown=_unknown(findings, calls_outside=calls_outside),
+            unread=bool(findings.gaps),
+        )
+
+    def _hold(self, policy: Policy, row: Row) -> str:
+        tick = reason("policy-matched", rule=policy.called, tick=whole_seconds(self._now))
+        claim = Claim(mechanism=NAME, rule=policy.called, due=self._now, reason=tick)
+        holds = self._survey.knowledge.judge.holds(row, claim, self._now)
+        silent = PASSING if self._our_rights else PASSING | {"no-permission"}
+        return next((render(hold.reason) for hold in holds if hold.reason.code not in silent), "")
+
+    def _is_ahead(self, row: Row) -> bool:
+        if not self._settings.policies.respect_ttl:
+            return False
+        due = self._ttl.due(row, self._now)
+        return due is not None and due > self._now
+
+    async def _weighed(self, policy: Policy, rows: list[Row]) -> str:
+        """Why the run as a whole would be stopped; empty: it would not."""
+        most = policy.options.max_deletions or None
+        run = Run(
+            mechanism=NAME, rule=policy.called, name=policy.called, generation=policy.generation, most=most
+        )
+        return "; ".join(await self._scales.objections(run, rows, self._now))
+
+
+def new_pool() -> Pool:
+    """Its children live by the machine's clock, whatever time it is for the policies."""
+    return Pool(clock=SystemClock())
+
+
+def _most(held: Counter[str]) -> str:
+    shown = [f"{why} ({number})" for why, number in held.most_common(_REASONS_SHOWN)]
+    rest = len(held) - len(shown)
+    return "; ".join([*shown, *([f"{rest} more reasons"] if rest > 0 else [])])
+
+
+def _unclear(found: tuple[Found, ...]) -> Iterator[Difference]:
+    if found:
+        why = next(
+            (render(one.why) for one in found if one.why is not None), "its conditions can't be answered"
+        )
+        yield difference("unclear-matches", number=len(found), why=why)
+
+
+def _unknown(findings: Findings, *, calls_outside: bool) -> str:
+    told = [f"{gap}" for gap in findings.gaps]
+    if calls_outside and findings.unclear:
+        told.append("it calls services, and none are called here")
+    return "; ".join(told)
+
+
+def _first(errors: BaseExceptionGroup[SkoupaError]) -> str:
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    return str(found)

@@ -1,0 +1,78 @@
+"""What this engine holds and why, object by object, for those who ask while it runs.
+
+Judged anew when asked, as the sweep would; what only a try could find out is what the last try found. Holds that pass
+within moments are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from skoupa.clock import Clock
+from skoupa.controller.engine import Engine
+from skoupa.facts.rows import Row, pack_uid, uid_text
+from skoupa.model.reasons import REASONS, Reason, render
+from skoupa.report.opinions import Acts, Opinion, Standing
+from skoupa.sweep.memory import FAILING, HANGING
+
+UNSEEN: Final = "unseen"
+_HANGS: Final = "it waits, because other deletes of its kind or place are not answered"
+
+
+class EngineOpinions:
+    def __init__(self, engine: Engine, *, clock: Clock, observing: bool) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._observing = observing
+
+    def acts(self) -> Acts:
+        if not self._engine.ready.is_set():
+            return "starts"
+        if self._observing:
+            return "observes"
+        return "acts" if self._engine.acting else "stands-by"
+
+    def of(self, uid: str, *, resource: str, namespace: str) -> Opinion:
+        row = self._engine.knowledge.store.get(pack_uid(uid))
+        if row is None:
+            stays = (*self._unclear(uid), *self._unseen(resource, namespace))
+            return Opinion(uid=uid, resource=resource, namespace=namespace, stays=stays)
+        return Opinion(
+            uid=uid, resource=row.resource.qualified, namespace=row.namespace, stays=tuple(self._stays(row))
+        )
+
+    def _stays(self, row: Row) -> Iterator[Standing]:
+        if row.deleted_at:
+            return
+        verdict = self._engine.knowledge.verdict(row, self._clock.now())
+        memory = self._engine.sweeper.memory
+        found = [hold.reason for hold in verdict.holds]
+        yield from (_told(one) for one in found if not REASONS[one.code].passing)
+        if not verdict.claims:
+            # Against what another rule claims this is no hold.
+            yield from self._unclear(uid_text(row.uid))
+        if found or not verdict.claims:
+            return
+        yield from map(_told, memory.found.get(row.uid, ()))
+        state = memory.overdue.get(row.uid, (0.0, ""))[1]
+        if state == FAILING:
+            words = memory.failures.words(row.uid)
+            yield Standing(code=FAILING, text=f"its delete fails and is tried again: {words}")
+        elif state == HANGING:
+            yield Standing(code=HANGING, text=_HANGS)
+
+    def _unclear(self, uid: str) -> Iterator[Standing]:
+        """Policies that match it and could not judge it, with the expression and the reason."""
+        policies = self._engine.policies
+        yield from map(_told, policies.runs.unclear.of(uid) if policies is not None else ())
+
+    def _unseen(self, resource: str, namespace: str) -> Iterator[Standing]:
+        for blind in self._engine.knowledge.blind.values():
+            if blind.resource.qualified == resource and blind.namespace in {"", namespace}:
+                yield Standing(code=UNSEEN, text=f"{resource} can't be read there: {blind.why}")
+                return
+
+
+def _told(reason: Reason) -> Standing:
+    return Standing(code=reason.code, text=render(reason))

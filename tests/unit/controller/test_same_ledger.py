@@ -1,0 +1,131 @@
+"""A start on a ledger that is not the one the cluster was swept with before: said, and safe for the ceilings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from skoupa.ledger.nowhere import NoStore
+from skoupa.ledger.sqlite import SqliteStore
+from skoupa.sweep.record import Record
+from tests.unit.controller.braking import brakes, bring_kind
+from tests.unit.controller.stage import HOUR, MINUTE, Play, Stage, story
+from tests.unit.controller.test_trash import ledger
+
+pytestmark = pytest.mark.unit
+
+
+def said(play: Play) -> list[str]:
+    return [one for one in play.engine.outlook.degraded if "this cluster was last swept with" in one]
+
+
+def empty(directory: Path) -> None:
+    for file in directory.iterdir():
+        file.unlink()
+
+
+def move_away(directory: Path) -> None:
+    for file in list(directory.iterdir()):
+        file.rename(directory / f"moved-{file.name}")
+
+
+async def swept(stage: Stage, path: Path, *, name: str) -> Play:
+    """Some minutes of an engine with that ledger, in which an object of this name falls due."""
+    async with ledger(stage, path) as book:
+        play = await stage.play(record=book.record)
+        await stage.make(name, "1m")
+        await stage.later(3 * MINUTE)
+        return play
+
+
+@story()
+async def test_an_emptied_ledger_is_told_and_holds_everything_until_the_windows_are_known_again(
+    stage: Stage, tmp_path: Path
+) -> None:
+    await bring_kind(stage)
+    path = tmp_path / "l.db"
+    assert said(await swept(stage, path, name="first")) == []
+    assert not stage.there("first")
+    assert said(await swept(stage, path, name="second")) == []
+    assert not stage.there("second")
+    empty(tmp_path)
+    async with ledger(stage, path) as book:
+        play = await stage.play(record=book.record)
+        await stage.make("third", "1m")
+        await stage.later(3 * MINUTE)
+        assert stage.there("third")
+        (told,) = said(play)
+        assert str(path) in told
+        for part in ("emptied or replaced", "History and trash", "--ledger", "brakes release ledger-changed"):
+            assert part in told
+        assert await brakes(stage) == {"ledger-changed"}
+        assert "brake ledger-changed" in play.why_held("third")
+        # It ends by itself.
+        await stage.later(HOUR)
+        assert not stage.there("third")
+    # From then on this is the ledger.
+    assert said(await swept(stage, path, name="fourth")) == []
+    assert not stage.there("fourth")
+
+
+@story()
+async def test_without_the_kind_of_brakes_it_holds_for_as_long(stage: Stage, tmp_path: Path) -> None:
+    await swept(stage, tmp_path / "l.db", name="first")
+    empty(tmp_path)
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        await stage.make("second", "1m")
+        await stage.later(50 * MINUTE)
+        assert stage.there("second")
+        assert "brake ledger-changed" in play.why_held("second")
+        await stage.later(20 * MINUTE)
+        assert not stage.there("second")
+
+
+@story()
+async def test_without_a_word_about_a_ledger_in_the_state_nothing_is_said(
+    stage: Stage, tmp_path: Path
+) -> None:
+    await bring_kind(stage)
+    # As after a time without a ledger, and after a release that did not mark them.
+    await stage.play(record=Record(NoStore(cluster="east"), stage.clock))
+    await stage.later(MINUTE)
+    for play in stage.plays:
+        await play.kill()
+    assert said(await swept(stage, tmp_path / "l.db", name="web")) == []
+    assert not stage.there("web")
+    assert await brakes(stage) == set()
+
+
+@story()
+async def test_one_that_is_replaced_while_it_is_in_use_is_told_and_holds_nothing(
+    stage: Stage, tmp_path: Path
+) -> None:
+    await bring_kind(stage)
+    path = tmp_path / "l.db"
+    async with ledger(stage, path) as book:
+        play = await stage.play(record=book.record)
+        await stage.make("first", "1m")
+        await stage.later(3 * MINUTE)
+        move_away(tmp_path)
+        await stage.make("second", "1m")
+        await stage.later(20 * MINUTE)
+        assert not stage.there("second")
+        (told,) = said(play)
+        assert "held until" not in told
+        assert await brakes(stage) == set()
+    assert said(await swept(stage, path, name="third")) == []
+    assert not stage.there("third")
+
+
+async def test_a_ledger_that_is_put_back_from_a_copy_is_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "l.db"
+    store = SqliteStore(path, cluster="east")
+    assert await store.mark("one") == "one"
+    await store.close()
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(path.read_bytes())
+    again = SqliteStore(copy, cluster="east")
+    assert await again.mark("two") == "one"
+    await again.close()
