@@ -44,6 +44,14 @@ def test_without_a_terminal_it_ends_by_itself_with_a_summary() -> None:
     assert "\x1b" not in said.out
 
 
+def test_it_shows_a_policy_at_work_and_a_wrong_one_that_a_brake_stops_before_its_first_delete() -> None:
+    told = ended(started("demo", "--hours", "13")).out
+    assert re.search(r"deleted ConfigMap ci/build-\d+-artifacts: CleanupPolicy/ci/forgotten-artifacts", told)
+    assert told.count("braked policy/ClusterCleanupPolicy/old-configmaps") == 1
+    assert not re.search(r"deleted .*old-configmaps", told)
+    assert "took old-configmaps back" in told
+
+
 def test_the_same_seed_tells_the_same_story() -> None:
     first = played("--seed", "3")
     assert first == played("--seed", "3")

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from skoupa.cli.demo.journal import Journal, Line
-from skoupa.cli.demo.story import HOUR, Life, opening
+from skoupa.cli.demo.rules import HOUR, hurry
+from skoupa.cli.demo.story import Life, opening
 from skoupa.cli.terminal.termination import was_terminated
 from skoupa.controller.engine import Engine
 from skoupa.errors import UsageError
@@ -72,6 +73,7 @@ async def _play(
             if given is None:
                 life = Life(client, seed=seed, tell=journal.tell)
                 work.append(group.create_task(life.live()))
+                work.append(group.create_task(hurry(client, clock, journal.tell)))
             try:
                 await _watch(engine, journal, clock, hours=hours, speed=speed, terminal=terminal)
             finally:

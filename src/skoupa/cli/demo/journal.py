@@ -11,6 +11,7 @@ from skoupa.cli.looking.waiting import awaited
 from skoupa.clock import Clock
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid
+from skoupa.judge.brakes import holding
 from skoupa.judge.cascade import called
 from skoupa.kinds.brake_effect import scope_text
 from skoupa.kube.events import Regarding
@@ -64,6 +65,10 @@ class Journal:
         self._say("found gone", called(row))
 
     def held(self, row: Row, verdict: Verdict, *, at: float, holds: Sequence[Hold]) -> None:  # noqa: ARG002
+        if holding(holds[0]):
+            # That was told with the Brake, once for all that it holds.
+            self.counts["held"] += 1
+            return
         why = render(holds[0].reason)
         if self._held.get(row.uid) != why:
             self._held[row.uid] = why

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from skoupa import names
+from skoupa.cli.demo.rules import HOUR, rules
 from skoupa.clock import Clock
 from skoupa.errors import SkoupaError
 from skoupa.kube.client import Client
@@ -19,7 +20,6 @@ from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS, Resource
 from skoupa.kube.timestamps import whole_seconds
 
-HOUR: Final = 3600.0
 JOBS: Final = Resource(group="batch", version="v1", plural="jobs", kind="Job", namespaced=True)
 TEAMS: Final = ("shop", "blog", "search")
 _PAUSE_SECONDS: Final = (4 * 60.0, 16 * 60.0)
@@ -47,7 +47,7 @@ def opening(now: float) -> list[dict[str, Any]]:
     for team in TEAMS:
         objects += workload(team, "web", now=now, age=30 * 24 * HOUR)
         objects.append(_object("v1", "ConfigMap", "settings", namespace=team, age=40 * 24 * HOUR, now=now))
-    return objects
+    return [*objects, *rules()]
 
 
 def workload(namespace: str, name: str, *, now: float, age: float) -> list[dict[str, Any]]:
