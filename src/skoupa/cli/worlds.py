@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -16,6 +17,7 @@ import msgspec
 from skoupa.cli.options import Connecting
 from skoupa.clock import SystemClock
 from skoupa.errors import UsageError
+from skoupa.expr.instants import parse_rfc3339
 from skoupa.judge.circumstances import SKEW_SECONDS
 from skoupa.kube.client import Client
 from skoupa.kube.login.secret import Secret
@@ -83,7 +85,8 @@ def in_cluster(work: Work[R], *, connecting: Connecting) -> R:
     return run_async(main())
 
 
-def in_files(work: Work[R], *, sources: tuple[str, ...], now: float, namespace: str) -> R:
+def in_files(work: Work[R], *, sources: tuple[str, ...], now: float | None, namespace: str) -> R:
+    """`now` None: the moment at which the manifests were dumped."""
     # The cluster in memory is needed by nobody else here.
     from skoupa.sim.cluster import EmbeddedCluster  # noqa: PLC0415
     from skoupa.sim.content import manifests  # noqa: PLC0415
@@ -101,7 +104,7 @@ def in_files(work: Work[R], *, sources: tuple[str, ...], now: float, namespace: 
     brought = named_in(manifest.body for manifest in found)
 
     async def main() -> R:
-        clock = StandingClock(now)
+        clock = StandingClock(now if now is not None else dumped_at(manifest.body for manifest in found))
         # Not entered: its controllers do not run, so nothing in it changes while it is looked at.
         cluster = EmbeddedCluster(clock=clock)
         cluster.load(found)
@@ -120,3 +123,13 @@ def named_in(bodies: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, str, s
             (body["metadata"]["namespace"],) if body["metadata"].get("namespace") else ("", "default")
         )
     )
+
+
+def dumped_at(bodies: Iterable[Mapping[str, Any]]) -> float:
+    """When a dump was made, as far as it tells: Leases are renewed all the time, so the newest. Else the time it is.
+
+    At another time everything in it would look long overdue.
+    """
+    specs = [body.get("spec") for body in bodies if body.get("kind") == "Lease"]
+    renewed = [parse_rfc3339(str(spec.get("renewTime"))) for spec in specs if isinstance(spec, dict)]
+    return max((float(one) for one in renewed if isinstance(one, int)), default=time.time())

@@ -15,6 +15,7 @@ from skoupa.controller.brake_look import Look, ToldBacklogs, look
 from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.readings import Job, Readings
 from skoupa.controller.rights import Rights, place_of
+from skoupa.controller.seen_namespaces import SeenNamespaces, in_words
 from skoupa.controller.setting_doubts import doubts_of_kinds
 from skoupa.controller.watchable import Unwatched, told_by, untold, watchable
 from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
@@ -93,10 +94,10 @@ class Survey:
         # Groups that are so until the server tells their kinds, and the versions of groups whose kinds it told.
         self._untold: dict[str, Blind] = {}
         self._told: set[tuple[str, str]] = set()
-        self._seen_namespaces: set[str] = set()
         self._readings = Readings(
             client, self.knowledge, progress=progress, on_undecodable=self._could_not_decode
         )
+        self._seen = SeenNamespaces(self.knowledge, self._readings, expected=inside_only)
 
     async def discover(self) -> Discovery:
         discovery = self.knowledge.discovery = await discover(self._client)
@@ -112,7 +113,7 @@ class Survey:
         wanted = [_deletable(kind_of(discovery, kind)) for kind in kinds] or [
             resource for resource in self._every() if resource.namespaced or not self._inside_only
         ]
-        self._asked = frozenset(wanted if kinds or not self._inside_only else (*wanted, self._namespace_kind))
+        self._asked = frozenset(wanted if kinds or not self._inside_only else (*wanted, self._seen.kind))
         jobs = {
             (resource, "" if self._unlabelled else interest.labels): None
             for resource in wanted
@@ -141,7 +142,7 @@ class Survey:
         try:
             await self.rights.learn((row.resource, place_of(row)) for row in rows)
         except (ApiError, BadReply, TimedOut) as error:
-            self.doubts.append(f"what you may delete is not known: {_short(error)}")
+            self.doubts.append(f"what you may delete is not known: {in_words(error)}")
 
     def refresh(self, row: Row) -> None:
         """A newer state of an object that was read beside the lists."""
@@ -163,10 +164,6 @@ class Survey:
             if found.verdict.claims or found.verdict.notes:
                 yield found
 
-    @property
-    def _namespace_kind(self) -> Resource:
-        return self.knowledge.discovery.find("", NAMESPACES.kind) or NAMESPACES
-
     def _every(self) -> list[Resource]:
         return list(watchable(self.knowledge.discovery, also=self.knowledge.settings.watch_also))
 
@@ -182,7 +179,7 @@ class Survey:
         # Who has rights in single namespaces may often get these, but not list them.
         if NAMESPACES.qualified in self._unread or (self._inside_only and not kept_everywhere):
             for namespace in self._namespaces:
-                await self._read_namespace(namespace)
+                self.doubts += await self._seen.read(namespace)
         await self.knowledge.kept.read_chains(self._client, self.knowledge.discovery)
         await self.read_brakes()
 
@@ -216,27 +213,21 @@ class Survey:
         lists = [job for job in self._kept_lists() if job[0].qualified not in self._unread]
         await self._readings.read(lists, failed=self._could_not_again)
         self._note_untold(unknown)
-        for namespace in sorted(self._seen_namespaces):
-            await self.read_namespace_again(namespace)
+        for namespace in self._seen.names:
+            await self._seen.again(namespace)
         await self.knowledge.kept.read_chains(self._client, discovery)
         await self.read_brakes()
 
     async def read_namespace_again(self, name: str) -> bool:
         """Whether there is one that may be read; that one may not be was told. Raises what failed."""
         listed = NAMESPACES.qualified not in self._unread and (self._kept_everywhere or not self._inside_only)
-        if not listed and name not in self._seen_namespaces:
-            return False
-        try:
-            await self.read_object(self._namespace_kind, name, namespace="")
-        except NotFound:
-            return False
-        return True
+        return (listed or name in self._seen) and await self._seen.again(name)
 
     def kept_jobs(self) -> Iterator[Job]:
         """What to follow for who wants to hear of keep labels at once, as far as it could be read."""
         yield from (job for job in self._kept_lists() if job[0].qualified not in self._unread)
-        for name in sorted(self._seen_namespaces):
-            yield self._namespace_kind, Scope(fields=f"metadata.name={name}")
+        for name in self._seen.names:
+            yield self._seen.kind, Scope(fields=f"metadata.name={name}")
 
     def _kept_lists(self) -> Iterator[Job]:
         """The lists of kept objects that could hold what was asked for."""
@@ -250,49 +241,26 @@ class Survey:
     def _saw(self, job: Job) -> None:
         self.saw_something = self.saw_something or job[0] in self._asked
 
-    async def _read_namespace(self, name: str) -> None:
-        """Its keep label covers all that lives in it."""
-        try:
-            await self.read_object(self._namespace_kind, name, namespace="")
-        except NotFound:
-            if not self._inside_only:
-                return
-            raise UsageError(
-                f"there is no namespace {name}", advice="check -n and the context, or take -A for all"
-            ) from None
-        except (ApiError, BadReply, TimedOut) as error:
-            self._could_not_see_namespaces(error)
-            self.doubts.append(
-                f"whether the Namespace {name} is kept or goes itself is not known: {_short(error)}"
-            )
-        else:
-            self._seen_namespaces.add(name)
-
-    def _could_not_see_namespaces(self, error: SkoupaError) -> None:
-        """A server that failed leaves a doubt that holds; a right that is not granted is told, as a decision."""
-        if not isinstance(error, Forbidden):
-            self.knowledge.namespaces_unseen = _short(error)
-
     def _could_not(self, job: Job, error: SkoupaError) -> None:
         if not isinstance(error, ApiError | BadReply | TimedOut):
             raise error
         resource, labels = job[0], job[1].labels
-        why = _short(error)
+        why = in_words(error)
         self.first_error = self.first_error or error
         if labels in {"", KEPT.labels}:
             self._blind(resource, why, granted=not isinstance(error, Forbidden))
             self._unread.add(resource.qualified)
             if resource.qualified == NAMESPACES.qualified:
-                self._could_not_see_namespaces(error)
+                self._seen.could_not(error)
         if labels == KEPT.labels and resource.qualified != NAMESPACES.qualified:
             return
         self._gap(resource.qualified, why)
 
     def _could_not_again(self, job: Job, error: SkoupaError) -> None:
         if not isinstance(error, NotFound) or job[0].qualified == NAMESPACES.qualified:
-            raise SkoupaError(f"kept {job[0].qualified}: {_short(error)}") from error
+            raise SkoupaError(f"kept {job[0].qualified}: {in_words(error)}") from error
         # Its definition went a moment ago, or does right now.
-        self._blind(job[0], _short(error))
+        self._blind(job[0], in_words(error))
 
     def _could_not_decode(self, resource: Resource, scope: Scope, bad: Undecodable) -> None:
         where = f" in {bad.namespace}" if bad.namespace else ""
@@ -331,7 +299,3 @@ def _deletable(resource: Resource) -> Resource:
         what = f"{resource.qualified} can't be listed and deleted, so nothing lets them go"
         raise UsageError(what, advice="name other kinds")
     return resource
-
-
-def _short(error: SkoupaError) -> str:
-    return error.status.message or error.message if isinstance(error, ApiError) else error.message

@@ -25,22 +25,24 @@ from skoupa.policy.variables import roots_of
 from skoupa.runs.calls.protocol import Calls
 from skoupa.runs.context import Failure, Scene, Surroundings
 from skoupa.runs.entries import Filled, Looking, Paths
-from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, unclear
+from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, shown, unclear
 from skoupa.runs.turns import Turns
 
 # Objects whose context is asked for side by side.
 _WIDTH: Final = 8
 _METADATA: Final = frozenset({"apiVersion", "kind", "metadata"})
+_LONGEST_SIDE: Final = 120
 _WHOLE: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 class Comparison:
     """`place` is where it stands in the policy, `wanted` the entries of the context that it looks at."""
 
-    __slots__ = ("_key", "_operator", "_value", "paths", "place", "random", "wanted")
+    __slots__ = ("_key", "_operator", "_value", "_written", "paths", "place", "random", "wanted")
 
     def __init__(self, written: Mapping[str, Any], surroundings: Surroundings, *, place: str) -> None:
         self.place = place
+        self._written = written
         self._key = Filled(written.get("key"))
         self._value = Filled(written.get("value"))
         self._operator = canonical(str(written.get("operator", "")))
@@ -51,6 +53,16 @@ class Comparison:
     def holds(self, scene: Scene) -> bool:
         key = self._key.fill(scene.roots, scene.context)
         return holds(self._operator, key, self._value.fill(scene.roots, scene.context))
+
+    def told(self, scene: Scene) -> str:
+        """As it is written, and what its variables stand for."""
+        sides = []
+        for side, filled in (("key", self._key), ("value", self._value)):
+            found = filled.fill(scene.roots, scene.context)
+            if found != self._written.get(side):
+                sides.append(f"{side} is {_brief(found)}")
+        written = f"{_brief(self._written.get('key'))} {self._operator} {_brief(self._written.get('value'))}"
+        return f"{written} ({', '.join(sides)})" if sides else written
 
 
 class Comparing:
@@ -140,6 +152,22 @@ class Comparing:
             return self._unclear(resource, why=f"{gist}: {error}", gist=gist)
         return LEFT if self._any else CLAIMED
 
+    async def unmet(self, resource: Resource, item: Item) -> str:
+        try:
+            scene = self._scene(resource, item)
+            for one in (*self._all, *self._any):
+                if one.wanted and await self._context.bring(one.wanted, scene):
+                    return ""
+                if not one.holds(scene):
+                    gist = f"{one.place} does not hold"
+                    why = f"{gist}: {one.told(scene)}"
+                    if one not in self._all and len(self._any) > 1:
+                        why += "; nor does another of conditions.any"
+                    return shown(resource, why=why, gist=gist, secret=self._calls.saw_secrets)
+        except (ExpressionError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass
+        return ""
+
     def _failed(self, failure: Failure, resource: Resource) -> Opinion:
         gist = f"context entry {failure.entry} has no value"
         return self._unclear(resource, why=str(failure), gist=gist)
@@ -158,3 +186,8 @@ class Comparing:
             context = jmespath.Context(now=self._now, chance=chance)
         images = images_of(target) if self._images else None
         return Scene(roots_of(target, images=images), context)
+
+
+def _brief(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST_SIDE else f"{text[: _LONGEST_SIDE - 1]}…"

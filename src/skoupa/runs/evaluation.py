@@ -169,13 +169,27 @@ class Evaluation:
     async def one(self, resource: Resource, raw: bytes | msgspec.Raw) -> Found:
         return (await self.page(resource, [raw]))[0]
 
+    async def why_left(self, resource: Resource, raw: bytes | msgspec.Raw) -> str:
+        """Why the policy does not take an object that `one` leaves without a reason: match, exclude or a condition."""
+        decided = self._matched(resource, raw)
+        if isinstance(decided, Found):
+            return self._answer(resource, decided.metadata).why
+        item, _ = decided
+        judging = self._begun or await self._beginning()
+        if resource.qualified == SECRETS and not self._calls.sees_secrets:
+            item = without_values(item)
+        return await judging.unmet(resource, item)
+
+    def _answer(self, resource: Resource, metadata: Metadata) -> Answer:
+        labels = self._namespaces.get(metadata.namespace) if self._namespaces is not None else None
+        return answer(self._policy.subject, resource, metadata, namespace_labels=labels)
+
     def _matched(self, resource: Resource, raw: bytes | msgspec.Raw) -> Found | tuple[Item, Answer]:
         try:
             metadata = _OBJECT.decode(raw).metadata
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return self._unread(resource, bytes(raw), str(error))
-        labels = self._namespaces.get(metadata.namespace) if self._namespaces is not None else None
-        matched = answer(self._policy.subject, resource, metadata, namespace_labels=labels)
+        matched = self._answer(resource, metadata)
         if not matched.matches:
             return Found(metadata=metadata, resource=resource, outcome="left")
         entry = left_alone(self._filters, resource, metadata) if self._filters else ""

@@ -105,6 +105,16 @@ class Expressions:
                 found[index] = answer
         return found
 
+    async def unmet(self, resource: Resource, item: Item) -> str:
+        for one in self._source.conditions:
+            alone = msgspec.structs.replace(self._source, conditions=(one,))
+            (result,) = await self._results(alone, self._report, resource, items=[item])
+            if result.error:
+                return ""
+            if not result.matched:
+                return clipped(f"the condition {one.name} is false: {' '.join(one.expression.split())}")
+        return ""
+
     async def _compiled(self, source: Source) -> Report:
         return await self._pool.compile(source) if source.conditions else Report()
 

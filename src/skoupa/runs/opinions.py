@@ -60,6 +60,10 @@ class Judging(Protocol):
 
     async def ask(self, resource: Resource, items: Sequence[Item]) -> list[Opinion]: ...
 
+    async def unmet(self, resource: Resource, item: Item) -> str:
+        """Of an object that they leave: the first condition that does not hold, with what it compared; empty: not known."""
+        ...
+
 
 def unclear(policy: Policy, resource: Resource, *, why: str, gist: str, secret: bool = False) -> Opinion:
     """`gist` is the same without what it may quote of the object; `secret`: Secrets were looked at on the way."""

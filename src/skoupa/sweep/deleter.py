@@ -3,8 +3,8 @@
 A delete names the very state that was judged (uid and resourceVersion). On a conflict the fresh object is judged anew.
 A Claim that rests on labels alone, judged the same three times in a row, then goes with the uid only: an object that is
 written to all the time must not escape, and nothing that matters for the Claim has changed. What takes all that is in it
-along never goes so, nor does anything where deletes take longer than a moment (tried out where they did). Before anything is sent the intent is on
-record, and what was not judged just now is judged once more as the bytes leave.
+along never goes so, nor does anything where deletes take longer than a moment (where they did, it is tried out). Before
+anything is sent the intent is on record, and what was not judged just now is judged once more as the bytes leave.
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ class Memory:
         self.braked: dict[Uid, tuple[str, ...]] = {}
         # What holds those that only a try found to be held: no judgement knows it.
         self.found: dict[Uid, tuple[Reason, ...]] = {}
+        # Their rows speak of a try that failed: that a Brake holds them has to be written again, though it was told before.
+        self.tried_since: set[Uid] = set()
         # The due time that was announced ahead.
         self.noticed: dict[Uid, float] = {}
         # It was time to announce it, but something held it.
@@ -114,6 +116,7 @@ class Memory:
         self.not_overdue(uid)
         self.noticed.pop(uid, None)
         self.unnoticed.discard(uid)
+        self.tried_since.discard(uid)
         self.remarked.pop(uid, None)
         self.reconsidering.discard(uid)
 

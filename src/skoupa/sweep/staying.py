@@ -68,12 +68,19 @@ class Staying:
         elif verdict.holds:
             self._memory.stays(row.uid, verdict)
             told = gist(hold.reason for hold in verdict.holds)
-            if told and self._memory.tell(row.uid, told):
+            news = bool(told) and self._memory.tell(row.uid, told)
+            if news:
                 lasting = [hold for hold in verdict.holds if not REASONS[hold.reason.code].passing]
                 self._report.held(row, verdict, at=now, holds=lasting)
-                if row.uid in self._memory.braked:
-                    self._record.braked(row, verdict)
+            if row.uid in self._memory.braked and (news or row.uid in self._memory.tried_since):
+                self._memory.tried_since.discard(row.uid)
+                self._record.braked(row, verdict)
         self._plan.after_stay(row, verdict, now)
+
+    def not_sent(self, row: Row, why: str) -> None:
+        """Something came in between; its row says so where an intent was written."""
+        if self._unanswered.not_sent(row, why):
+            self._memory.tried_since.add(row.uid)
 
     def look_once_more(self, uid: Uid) -> None:
         """Something came in between: on the newest knowledge it stays, or it is tried again.
@@ -131,7 +138,10 @@ class Staying:
             # Nothing was sent; judged again when the ledger is back.
             self.look_once_more(row.uid)
             return
-        self._unanswered.failed(row, claim, error, known=self._store.get(row.uid) is not None)
+        known = self._store.get(row.uid) is not None
+        self._unanswered.failed(row, claim, error, known=known)
+        if known:
+            self._memory.tried_since.add(row.uid)
         if isinstance(error, Forbidden) and await self._refused(row):
             # A Hold by now; judged again when rights change.
             self.look_once_more(row.uid)

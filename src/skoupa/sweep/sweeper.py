@@ -269,11 +269,11 @@ class Sweeper:
             outcome = await self._deleter.delete(row, claim)
         except LeaseLost as error:
             self._gate.failed(row, error)
-            self.unanswered.not_sent(row, error.message)
+            self._staying.not_sent(row, error.message)
             self._plan.postpone(row.uid, self._clock.jitter(1.0))
         except Withdrawn as error:
             self._gate.failed(row, error)
-            self.unanswered.not_sent(row, error.message)
+            self._staying.not_sent(row, error.message)
             self._staying.look_once_more(row.uid)
         except SkoupaError as error:
             self._gate.failed(row, error)
@@ -292,11 +292,8 @@ class Sweeper:
         if outcome.what == "stays":
             assert outcome.verdict is not None
             why = "; ".join(render(hold.reason) for hold in outcome.verdict.holds)
-            failed = self.unanswered.not_sent(row, f"it stays: {why}")
+            self._staying.not_sent(row, f"it stays: {why}")
             self._staying.stays(row, outcome.verdict, now)
-            if failed and row.uid in self.memory.braked:
-                # That a Brake holds it may have been told before, and is what its row has to say.
-                self._record.braked(row, outcome.verdict)
             self.memory.tried(row.uid, outcome.verdict)
             self._staying.look_once_more(row.uid)
             return

@@ -1,4 +1,4 @@
-"""Other objects that a row of the history names: what would have gone along, in what held it and in what went wrong.
+"""Other objects that a row of the history, or a controller, names: what would have gone along, in what held it and in what went wrong.
 
 They are named to who may read them. A row says `Secret shop/login`, without a group: who may not read one of the kinds
 that are called so may not read it. What is not named is still said: that something holds it, and what sort of reason.
@@ -70,11 +70,7 @@ async def cut(entry: Entry, *, kinds: Kinds, reaches: Reaches) -> Entry:
     """As whoever may see the places that `reaches` gives back may read it."""
     texts = [fact for hold in entry.holds for name, fact in hold.reason.facts if name != _OBJECT]
     mentions = {*_objects(entry.holds), *(found for text in (*texts, entry.error) for found in _said(text))}
-    if not mentions:
-        return entry
-    spots = {mention: await _spots(mention, kinds) for mention in mentions}
-    reached = await reaches({spot for some in spots.values() for spot in some})
-    hidden = {mention for mention, some in spots.items() if not some <= set(reached)}
+    hidden = await _hidden(mentions, kinds, reaches)
     if not hidden:
         return entry
     return msgspec.structs.replace(
@@ -82,6 +78,18 @@ async def cut(entry: Entry, *, kinds: Kinds, reaches: Reaches) -> Entry:
         holds=tuple(_without(hold, hidden) for hold in entry.holds),
         error=_CUT if hidden & {*_said(entry.error)} else entry.error,
     )
+
+
+async def cut_text(text: str, *, kinds: Kinds, reaches: Reaches) -> str:
+    return _CUT if await _hidden({*_said(text)}, kinds, reaches) else text
+
+
+async def _hidden(mentions: Collection[str], kinds: Kinds, reaches: Reaches) -> set[str]:
+    if not mentions:
+        return set()
+    spots = {mention: await _spots(mention, kinds) for mention in mentions}
+    reached = await reaches({spot for some in spots.values() for spot in some})
+    return {mention for mention, some in spots.items() if not some <= set(reached)}
 
 
 def _objects(holds: tuple[Hold, ...]) -> Iterator[str]:

@@ -116,9 +116,8 @@ class Desk:
 
         self._opinions = opinions
         self._permissions = Permissions(client)
-        self._api = HistoryApi(
-            store, self._permissions, seal=lambda: keyring().opening(), kinds=Kinds(client)
-        )
+        self._kinds = Kinds(client)
+        self._api = HistoryApi(store, self._permissions, seal=lambda: keyring().opening(), kinds=self._kinds)
 
     def application(self) -> web.Application:
         app = web.Application(client_max_size=_MOST_SENT, middlewares=[self._guarded])
@@ -183,7 +182,8 @@ class Desk:
         async with self._clock.timeout(_ANSWER_SECONDS):
             caller = await self._identities.caller(request.headers.get(names.CALLER_HEADER, ""))
             asked = named_of(request.query.items())
-            return _answer(await standings(self._opinions, self._permissions, caller, asked))
+            found = await standings(self._opinions, self._permissions, caller, asked, kinds=self._kinds)
+            return _answer(found)
 
     async def _get(self, request: web.Request) -> web.Response:
         async with self._clock.timeout(_ANSWER_SECONDS):

@@ -6,25 +6,43 @@ would find out itself is not what the one that leads has found.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+import msgspec
 
 from skoupa.kube.reviews import Caller
-from skoupa.report.opinions import Opinion, Opinions
-from skoupa.web.permissions import NEVER, Permissions, Spot
+from skoupa.report.opinions import Opinion, Opinions, Standing
+from skoupa.web.mentions import Kinds, cut_text
+from skoupa.web.permissions import NEVER, Permissions, Rights, Spot
 from skoupa.web.shapes import Named, Standings
 
 _TELLS = ("acts", "observes")
 
 
 async def standings(
-    opinions: Opinions, permissions: Permissions, caller: Caller, objects: Sequence[Named]
+    opinions: Opinions, permissions: Permissions, caller: Caller, objects: Sequence[Named], *, kinds: Kinds
 ) -> Standings:
     acts = opinions.acts()
     if acts not in _TELLS:
         return Standings(acts=acts)
     found = [opinions.of(one.uid, resource=one.resource, namespace=one.namespace) for one in objects]
-    since = await permissions.asked_by(caller).of("get", map(_spot, found))
-    return Standings(acts=acts, items=tuple(one for one in found if since[_spot(one)] != NEVER))
+    rights = permissions.asked_by(caller)
+    since = await rights.of("get", map(_spot, found))
+    shown = [one for one in found if since[_spot(one)] != NEVER]
+    return Standings(acts=acts, items=tuple([await _cut(one, rights, kinds) for one in shown]))
+
+
+async def _cut(opinion: Opinion, rights: Rights, kinds: Kinds) -> Opinion:
+    """What would go along is named to who may read it."""
+
+    async def reaches(spots: Collection[Spot]) -> Collection[Spot]:
+        return [spot for spot, since in (await rights.of("get", spots)).items() if since != NEVER]
+
+    stays = [
+        Standing(code=one.code, text=await cut_text(one.text, kinds=kinds, reaches=reaches))
+        for one in opinion.stays
+    ]
+    return msgspec.structs.replace(opinion, stays=tuple(stays))
 
 
 def _spot(opinion: Opinion) -> Spot:

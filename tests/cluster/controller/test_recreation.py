@@ -103,6 +103,7 @@ async def test_a_pod_of_a_living_deployment_goes_is_said_to_come_back_and_the_lo
     held = await _held(process, people, why=f"{controller} made another one {FREE_ROUNDS} times")
     event = await people.event(held["name"], "SkoupaHeld", kind="Pod")
     assert event["type"] == "Warning"
+    assert len(process.said("deleted", kind="pods", namespace=people.namespace)) == FREE_ROUNDS
     assert held["why"] in event["message"]
     assert await process.metric('skoupa_holds{reason="re-created-by"}') == 1
     for words in (("explain", f"pod/{held['name']}"), ("plan", "pods")):

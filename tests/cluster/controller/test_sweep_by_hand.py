@@ -1,7 +1,11 @@
-"""`skoupa sweep` on a slow server, while people write keep labels: what they keep stays from that moment on."""
+"""`skoupa sweep` on a slow server, while people write keep labels: what they keep stays from that moment on.
+
+And with rights in one namespace: what has to be granted besides is said, and is enough.
+"""
 
 from __future__ import annotations
 
+import secrets
 import time
 from datetime import datetime
 from pathlib import Path
@@ -11,9 +15,18 @@ import pytest
 from harness.controlplane import ControlPlane
 from harness.faultproxy import Rule, Slow
 from skoupa.errors import NotFound
-from skoupa.kube.resources import NAMESPACES
-from tests.cluster.commands import Said, ended, started
-from tests.cluster.controller.objects import SECRETS, AuditLog, People
+from skoupa.install.roles import sweep_role
+from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
+from tests.cluster.commands import Said, ended, skoupa, started
+from tests.cluster.controller.objects import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    RBAC,
+    SECRETS,
+    AuditLog,
+    People,
+)
+from tests.cluster.granting import grant
 from tests.cluster.reaching import eventually, faulty
 from tests.unit.controller.stage import owned_by
 
@@ -38,7 +51,7 @@ class Sweep:
             if one["objectRef"]["name"] in OWNERS
         ]
 
-    async def until_kept(self, keep: People, *, secrets: bool) -> tuple[float, Said]:
+    async def until_kept(self, keep: People, *, children: bool) -> tuple[float, Said]:
         settings = self._dir / "settings.yaml"
         settings.write_text("rate: {deletionsPerSecond: 2}\n")
         async with faulty(self._plane) as proxy:
@@ -51,7 +64,7 @@ class Sweep:
                 return len(self.deletes()) >= 4
 
             await eventually(under_way, what="four are gone", seconds=60)
-            if secrets:
+            if children:
                 await _keep_secrets(keep)
             else:
                 await keep.label(keep.namespace, resource=NAMESPACES, keep="true")
@@ -74,7 +87,7 @@ async def test_what_hangs_on_others_is_kept_while_they_are_swept(
         owner = await people.make(name, "0")
         await people.make(name, resource=SECRETS, ownerReferences=[owned_by(owner)])
     sweep = Sweep(people, plane, audit, tmp_path)
-    written, said = await sweep.until_kept(people, secrets=True)
+    written, said = await sweep.until_kept(people, children=True)
     assert max(sweep.deletes()) < written + ON_ITS_WAY_SECONDS
     assert said.out.count("deleting it would take along Secret") >= len(OWNERS) - 10
     assert await people.there(OWNERS[-1], resource=SECRETS)
@@ -86,6 +99,39 @@ async def test_a_namespace_is_kept_while_what_is_in_it_is_swept(
     for name in OWNERS:
         await people.make(name, "0")
     sweep = Sweep(people, plane, audit, tmp_path)
-    written, said = await sweep.until_kept(people, secrets=False)
+    written, said = await sweep.until_kept(people, children=False)
     assert max(sweep.deletes()) < written + ON_ITS_WAY_SECONDS
     assert said.out.count("kept: its Namespace has the label") >= len(OWNERS) - 10
+
+
+async def test_with_rights_in_one_namespace_the_role_that_install_brings_is_enough(
+    kind: None, people: People, plane: ControlPlane
+) -> None:
+    """Without any right to watch what is in the namespace."""
+    names = [f"x{number}" for number in range(20)]
+    for name in names:
+        await people.make(name, "0")
+    user = f"dev-{secrets.token_hex(4)}"
+    config = plane.access.kubeconfig_for(user=user)
+    verbs = ["list", "delete"]
+    await grant(people.client, user, namespace=people.namespace, verbs=verbs, resources=[CONFIG_MAPS.plural])
+    asked = ("sweep", "cm", "-n", people.namespace, "--yes")
+    said = await skoupa(*asked, kubeconfig=config)
+    assert said.code == 5
+    assert "no permission: list brakes.skoupa.dev; let somebody grant you that: kubectl create" in said.err
+    role = await people.client.create(CLUSTER_ROLES, sweep_role())
+    binding = {
+        "metadata": {"name": user},
+        "subjects": [{"kind": "User", "name": user, "apiGroup": RBAC}],
+        "roleRef": {"kind": "ClusterRole", "name": role["metadata"]["name"], "apiGroup": RBAC},
+    }
+    bound = await people.client.create(CLUSTER_ROLE_BINDINGS, binding)
+
+    async def swept() -> bool:
+        return (await skoupa(*asked, kubeconfig=config)).code == 0
+
+    await eventually(swept, what="the ClusterRole to count", seconds=30)
+    assert not [name for name in names if await people.there(name)]
+    for resource, made in ((CLUSTER_ROLE_BINDINGS, bound), (CLUSTER_ROLES, role)):
+        meta = made["metadata"]
+        await people.client.delete(resource, meta["name"], uid=meta["uid"], propagation="Background")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,24 @@ async def test_a_server_that_asks_for_patience_gets_it_and_everything_goes(
     assert len([seen for seen in sent if seen.at < told + RETRY_AFTER - GRAIN]) <= IN_FLIGHT
 
 
+async def test_a_kind_that_can_not_be_read_makes_nothing_else_late(
+    proxy: FaultProxy, through: Path, people: People, yard: Yard
+) -> None:
+    """As the server answers whoever lists or watches a kind whose conversion webhook is dead."""
+    unread = kube_status(429, message="storage is (re)initializing: failed to list", retry_after=25)
+    broken = proxy.script(Rule(unread, method="GET", path="/apis/apps/v1/replicasets", times=None))
+    began = asyncio.get_running_loop().time()
+    process = await yard.started(kubeconfig=through, cascade__ignoreKinds="replicasets.apps")
+    for number in range(3):
+        await people.make(f"web-{number}", "1s")
+        await people.gone(f"web-{number}", seconds=8)
+    assert proxy.hits(broken)
+    assert asyncio.get_running_loop().time() - began < 25, (
+        "nobody waited for as long as that kind was to wait"
+    )
+    assert {line["kinds"] for line in process.said("can't be read")} <= {"replicasets.apps"}
+
+
 @pytest.mark.parametrize("status", [500, 503])
 async def test_a_server_that_fails_is_tried_with_growing_pauses_until_it_does_not(
     proxy: FaultProxy, through: Path, people: People, yard: Yard, status: int
@@ -118,6 +137,32 @@ async def test_an_object_that_changes_faster_than_it_can_be_deleted_goes_by_its_
     assert [sorted(one) for one in named] == [["resourceVersion", "uid"], ["resourceVersion", "uid"], ["uid"]]
     assert {one["uid"] for one in named} == {made["metadata"]["uid"]}
     assert named[0]["resourceVersion"] != named[1]["resourceVersion"]
+
+
+async def test_deletes_that_were_slow_once_do_not_keep_a_busy_object(
+    proxy: FaultProxy, through: Path, people: People, yard: Yard, audit: AuditLog
+) -> None:
+    """Whether they still are is tried out, since an object that is written to all the time never goes by its state."""
+    await yard.started(kubeconfig=through)
+    proxy.script(Rule(Slow(before=1.3), method="DELETE", path=path_of(people), times=2))
+    proxy.script(Rule(Slow(before=0.3), method="DELETE", path=path_of(people), times=None))
+    await people.make("web", "1s")
+    writers = [asyncio.create_task(_write(people, number)) for number in range(2)]
+    try:
+        await people.gone("web", seconds=60)
+    finally:
+        for writer in writers:
+            writer.cancel()
+        await asyncio.gather(*writers, return_exceptions=True)
+    taken = await until(lambda: _taken(audit.deletes(people.namespace)), what="the delete in the audit log")
+    assert ["dryRun" in entry["requestObject"] for entry in taken] == [True, False]
+    assert all(sorted(entry["requestObject"]["preconditions"]) == ["uid"] for entry in taken)
+
+
+def _taken(sent: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the server did not refuse, once there is more than a dry run among it."""
+    taken = [entry for entry in sent if entry["responseStatus"]["code"] == 200]
+    return taken if any("dryRun" not in entry["requestObject"] for entry in taken) else []
 
 
 async def _write(people: People, number: int) -> None:

@@ -13,9 +13,11 @@ from skoupa.errors import UsageError
 from skoupa.install.roles import sweep_role
 from skoupa.kinds import definitions
 from skoupa.kinds.brake import BRAKES, EVERYTHING, BrakeSpec, Scope, manifest
+from skoupa.kinds.policies import policy_definitions
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.sim.state.access import Rule
+from tests.unit.cli.policies import cleaning
 from tests.unit.cli.saying import Shell
 from tests.unit.cli.worlds import Town, config_map, granting, obj
 
@@ -155,6 +157,44 @@ def test_a_pause_of_a_kind_that_is_not_there_is_refused_with_the_nearest_one(tow
     assert "--force" in said.sentence
     assert not found(town)
     assert town("pause", "kind/pods").code == 0
+
+
+@pytest.mark.parametrize(
+    ("named", "nearest"),
+    [
+        ("old-pod", "did you mean old-pods?"),
+        ("shop/old-pods", "did you mean old-pods?"),
+        ("zzz", "there are 2"),
+    ],
+)
+def test_a_policy_that_is_not_there_is_refused_with_the_nearest(town: Town, named: str, nearest: str) -> None:
+    town.holding(*policy_definitions())
+    town.holding(cleaning("old-pods"), cleaning("q", namespace="shop"))
+    said = town("pause", f"policy/{named}")
+    assert said.code == 2
+    assert f"there is no policy {named} in this cluster: {nearest}" in said.sentence
+    assert "--force" in said.sentence
+    assert found(town) == {}
+    forced = town("pause", f"policy/{named}", "--force")
+    assert forced.code == 0
+    assert forced.out.startswith(f"Nothing is held now: there is no policy {named} in this cluster.")
+
+
+@pytest.mark.parametrize("named", ["q", "Q", "shop/q", "CleanupPolicy/shop/q", "old-pods"])
+def test_a_policy_that_is_there_is_paused_by_the_end_of_its_name(town: Town, named: str) -> None:
+    town.holding(*policy_definitions())
+    town.holding(cleaning("old-pods"), cleaning("q", namespace="shop"))
+    said = town("pause", f"policy/{named}")
+    assert said.code == 0
+    assert said.out.startswith(f"Nothing of policy/{named} goes any more")
+
+
+def test_who_may_not_list_policies_can_pause_one(town: Town) -> None:
+    town.holding(*policy_definitions())
+    town.cluster.allow_only("ann", [Rule(verbs=("create", "get"), resources=(BRAKES.qualified,))])
+    town.user = "ann"
+    assert town("pause", "policy/q").code == 0
+    assert found(town)
 
 
 def test_a_pause_of_a_kind_that_comes_later_has_to_be_forced(town: Town) -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from skoupa.cli.restoring.selecting import WENT
-from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS
+from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from skoupa.ledger.store import Wish
 from skoupa.sim.faults import asking
-from tests.unit.controller.braking import many
+from tests.unit.controller.braking import bring_kind, many, pull, release
+from tests.unit.controller.policies import bring_policies, cleanup, matching
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, WIDGETS, Stage, definition, story
 from tests.unit.controller.test_trash import ledger
 from tests.unit.ledger.entries import finish, intent
@@ -269,3 +271,58 @@ async def _let_go(stage: Stage, name: str) -> None:
     )
     await stage.later(2 * MINUTE)
     assert not stage.there(name)
+
+
+@story()
+async def test_a_namespace_in_which_a_brake_holds_something_is_recorded_as_braked_however_often_it_is_tried(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await bring_kind(stage)
+        await stage.namespace("old")
+        await stage.make("inside", namespace="old")
+        await pull(stage, "stop", kind="configmaps")
+        await stage.play(record=book.record)
+        await stage.label("old", resource=NAMESPACES, ttl="1m")
+        await stage.later(10 * MINUTE)
+        row = await book.entry("old")
+        assert (row.outcome, row.error, row.attempts) == ("braked", "", 0)
+        await release(stage, "stop")
+        await stage.later(2 * MINUTE)
+        assert (await book.entry("old")).outcome in {"deleted", "terminating"}
+
+
+@story()
+async def test_what_failed_after_a_brake_held_it_is_recorded_as_braked_when_one_holds_it_again(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await bring_kind(stage)
+        await pull(stage, "stop", namespace=SHOP, reason="a freeze")
+        await stage.play(record=book.record)
+        await stage.make("web", "1m")
+        await stage.later(2 * MINUTE)
+        assert (await book.entry("web")).outcome == "braked"
+        fault = stage.cluster.faults.answer(422, when=OUR_DELETES, times=None)
+        await release(stage, "stop")
+        await stage.later(2 * MINUTE)
+        assert (await book.entry("web")).outcome == "failed"
+        await pull(stage, "stop", namespace=SHOP, reason="a freeze")
+        await stage.later(2 * MINUTE)
+        assert (await book.entry("web")).outcome == "braked"
+        stage.cluster.faults.remove(fault)
+
+
+@story()
+async def test_a_row_says_who_wrote_the_policy(stage: Stage, tmp_path: Path) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await bring_policies(stage)
+        stage.old(many(2))
+        await stage.play(record=book.record)
+        await cleanup(stage, match=matching(names=["nothing"]))
+        await stage.later(5)
+        for name, author in (("web-0", "kim"), ("web-1", "argocd")):
+            patch = {"spec": {"match": matching(names=[name], namespaces=[SHOP])}}
+            await stage.people.merge_patch(CLUSTER_CLEANUP_POLICIES, "tidy", patch, manager=author)
+            await stage.later(2 * MINUTE)
+            assert (await book.entry(name)).author == author

@@ -160,7 +160,7 @@ async def test_a_surge_is_braked_and_a_new_spec_counts_anew(stage: Stage) -> Non
     play = await ruled(stage, every=HOUR, names="web-*")
     await stage.later(5 * MINUTE)
     assert not stage.found()
-    assert state(stage)["largestRuns"] == {RULE: [1, 6]}
+    assert state(stage)["largestRuns"] == {RULE: [1, 6, ""]}
     stage.old(many(61), age=MINUTE)
     await stage.later(HOUR)
     assert len(stage.found()) == 61
@@ -174,7 +174,7 @@ async def test_a_surge_is_braked_and_a_new_spec_counts_anew(stage: Stage) -> Non
     await release(stage, name)
     await stage.later(MINUTE)
     assert not stage.found()
-    assert state(stage)["largestRuns"] == {RULE: [2, 61]}
+    assert state(stage)["largestRuns"] == {RULE: [2, 61, ""]}
 
 
 @story(brakes={"share": 100})
@@ -182,7 +182,7 @@ async def test_an_empty_run_counts_as_a_run_and_fifty_objects_are_no_surge(stage
     await bring_kind(stage)
     await ruled(stage, every=HOUR, names="web-*")
     await stage.later(5 * MINUTE)
-    assert state(stage)["largestRuns"] == {RULE: [1, 0]}
+    assert state(stage)["largestRuns"] == {RULE: [1, 0, ""]}
     stage.old(many(50), age=MINUTE)
     await stage.later(HOUR)
     assert not stage.found()

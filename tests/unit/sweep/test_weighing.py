@@ -42,6 +42,8 @@ def weigh(
     ceilings: tuple[Ceiling, ...] = (),
     before: int = 0,
     allowed: int = 0,
+    allowed_kind: str = "configmaps",
+    allowed_edition: str = "one:1",
     **settings: Any,
 ) -> Tripped | None:
     async def main(clock: VirtualClock) -> Tripped | None:
@@ -49,8 +51,18 @@ def weigh(
         for _ in range(before):
             bounds.reserve(Going(namespace="shop", rule="another"))
         if allowed:
-            bounds.grant(Grant(span="rule", name=RULE, number=allowed, at=0.0, until=math.inf))
-        named = Run(mechanism="policies", rule=RULE, name="1", most=most)
+            bounds.grant(
+                Grant(
+                    span="rule",
+                    name=RULE,
+                    kind=allowed_kind,
+                    edition=allowed_edition,
+                    number=allowed,
+                    at=0.0,
+                    until=math.inf,
+                )
+            )
+        named = Run(mechanism="policies", rule=RULE, name="1", most=most, uid="one", generation=1)
         load = Load(
             run=named,
             claimed={uid(number): part for number, part in enumerate(claimed)},
@@ -130,6 +142,21 @@ def test_an_allowance_lets_as_much_pass_as_was_released_and_not_one_more() -> No
     everything: dict[str, Any] = {"totals": {"configmaps": 50}, "largest": 0, "max_per_run": 10}
     assert weigh(parts(50), allowed=50, **everything) is None
     assert weigh(parts(51), allowed=50, **everything) is not None
+
+
+def test_an_allowance_is_for_the_kinds_that_were_held_and_for_the_rule_as_it_was() -> None:
+    assert weigh(parts(6, "namespaces"), allowed=50) is not None
+    assert weigh(parts(6, "namespaces"), allowed=6, allowed_kind="namespaces") is None
+    assert weigh([*parts(6, "namespaces"), *parts(1)], allowed=50, allowed_kind="namespaces") is not None
+    for edition in ("", "one:2", "another:1"):
+        assert weigh(parts(50), allowed=50, allowed_edition=edition, max_per_run=10) is not None
+
+
+def test_what_went_along_and_is_of_no_known_kind_weighs_but_is_no_share_of_anything() -> None:
+    assert weigh(parts(1, "namespaces"), gone=parts(1, "namespaces", unnamed=26)) is None
+    found = weigh(parts(1, "namespaces"), gone=parts(1, "namespaces", unnamed=26), max_per_run=27)
+    assert found is not None
+    assert "claims 28 objects in one run" in found.by
 
 
 @given(

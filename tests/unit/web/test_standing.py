@@ -67,6 +67,17 @@ async def test_it_is_for_those_who_may_read_the_object_also_without_a_ledger(tmp
             await office.asked_by("nobody's").standings(asked, seconds=5.0)
 
 
+async def test_what_an_object_would_take_along_is_named_to_who_may_read_that(tmp_path: Path) -> None:
+    text = "deleting it would take along Secret shop/login, which stays: brake audit: no reason given"
+    engine = Engine(configmaps=Standing(code="brake-inside", text=text))
+    async with open_office(tmp_path, opinions=engine) as office:
+        texts = {}
+        for who in (ADMIN, ANNA):
+            [one] = (await office.asked_by(who).standings([named()], seconds=5.0)).items
+            texts[who] = one.stays[0].text
+        assert texts == {ADMIN: text, ANNA: "what is said here names something that you may not read"}
+
+
 async def test_a_replica_that_stands_by_tells_nothing_and_reviews_nobody(tmp_path: Path) -> None:
     async with open_office(tmp_path, opinions=Engine("stands-by", configmaps=TOO_LARGE)) as office:
         before = office.reviews

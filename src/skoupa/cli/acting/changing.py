@@ -1,8 +1,9 @@
 """Writing one label or annotation on objects that a person names: what `keep`, `extend` and `refresh` share.
 
 Every write names the very state it was decided on (resourceVersion); when somebody else was faster the object is read
-and decided anew, so nothing is overwritten blindly. The caller's own rights are used. What becomes of an object is
-told with its surroundings in view, as `explain` does; only whether the caller might delete it is not asked.
+and decided anew, so nothing is overwritten blindly. The caller's own rights are used. Everything is written before anything
+else is read: who keeps an object is in a hurry. Then what becomes of it is told with its surroundings in view, as `explain`
+does; only whether the caller might delete it is not asked.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from skoupa.cli.looking.explain import fate
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Change, Document, Item, Outcome, item_of
-from skoupa.cli.terminal.saying import say
+from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.terminal.targets import Target, find, read_targets
 from skoupa.cli.terminal.times import zone_of
@@ -80,15 +81,19 @@ def change_all(common: Changing, *, connecting: Connecting, decide: Decide) -> N
     targets = read_targets(common.targets)
 
     async def work(world: World) -> tuple[float, list[Changed], list[tuple[Target, SkoupaError]]]:
-        done: list[Changed] = []
+        written: list[_Written] = []
         failed: list[tuple[Target, SkoupaError]] = []
         places = _Places(world, settings)
         for target in targets:
             try:
                 place = await places.of(target)
-                done.append(await _change(world, place, target, decide=decide, dry_run=common.dry_run))
+                written.append(await _write(world, place, target, decide=decide, dry_run=common.dry_run))
             except SkoupaError as error:
                 failed.append((target, error))
+        if written and not common.dry_run:
+            progress(f"{len(written)} written, reading what else could hold or take along")
+        done = [await _seen(one) for one in written]
+        progress("")
         return world.now(), done, failed
 
     now, done, failed = in_cluster(work, connecting=connecting)
@@ -147,16 +152,35 @@ class _Places:
         return place
 
 
-async def _change(world: World, place: _Place, target: Target, *, decide: Decide, dry_run: bool) -> Changed:
+class _Written(msgspec.Struct, frozen=True, kw_only=True):
+    """An object after the write, which was decided on at the time `now`."""
+
+    place: _Place
+    row: Row
+    now: float
+    changes: tuple[Change, ...]
+    outcome: Outcome
+
+
+async def _seen(written: _Written) -> Changed:
+    place, row, now = written.place, written.row, written.now
+    try:
+        await place.look_around(row, now)
+    except SkoupaError as error:
+        # It is written, whatever else is not known.
+        say(f"{called(row)}: what else could hold it or take it along is not known: {error}")
+    return Changed(found=place.survey.finding(row, now), changes=written.changes, outcome=written.outcome)
+
+
+async def _write(world: World, place: _Place, target: Target, *, decide: Decide, dry_run: bool) -> _Written:
     survey = place.survey
     for _ in range(TRIES):
         row = await find(survey, target, namespace=place.namespace)
         now = world.now()
-        await place.look_around(row, now)
-        found = survey.finding(row, now)
-        decision = decide(found, survey, now)
+        decision = decide(survey.finding(row, now), survey, now)
         if not decision.edits:
-            return Changed(found=found, changes=(), outcome=Outcome(what="unchanged", text=decision.why))
+            unchanged = Outcome(what="unchanged", text=decision.why)
+            return _Written(place=place, row=row, now=now, changes=(), outcome=unchanged)
         labels = {edit.key: edit.value for edit in decision.edits if edit.field == "label"}
         annotations = {edit.key: edit.value for edit in decision.edits if edit.field == "annotation"}
         patch = {
@@ -177,8 +201,10 @@ async def _change(world: World, place: _Place, target: Target, *, decide: Decide
         delta = None if dry_run else survey.knowledge.store.refresh(after)
         if delta is not None:
             survey.knowledge.learn([delta])
-        return Changed(
-            found=survey.finding(after, now),
+        return _Written(
+            place=place,
+            row=after,
+            now=now,
             changes=tuple(
                 Change(
                     field=edit.field,

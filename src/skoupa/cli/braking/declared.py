@@ -45,7 +45,10 @@ def pause(
         str | None, typer.Option("--for", metavar="DURATION", help="For so long: 2h, 3d [for good].")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Also where there is no such kind: one that comes later is held.")
+        bool,
+        typer.Option(
+            "--force", help="Also where there is no such kind or policy: one that comes later is held."
+        ),
     ] = False,
     tz: TimeZone = None,
     output: TextOutput = "text",

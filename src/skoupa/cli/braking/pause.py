@@ -1,7 +1,8 @@
 """`skoupa pause`: an emergency stop that works at once, with the caller's own rights, without touching configuration.
 
 A Brake that is there already may be somebody else's: it is made to hold longer, and never less than it did. A stop that
-stops nothing must not look like one: a kind that is not there is refused, and what is not there yet is said first.
+stops nothing must not look like one: a kind or policy that is not there is refused, and what is not there yet is said
+first.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from skoupa.cli.braking.missing import missing
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import say
@@ -23,9 +25,8 @@ from skoupa.controller.brake_list import explained
 from skoupa.errors import AlreadyExists, Conflict, Forbidden, NotFound, SkoupaError, UsageError
 from skoupa.expr.durations import parse_duration
 from skoupa.kinds.brake import BRAKES, EVERYTHING, BrakeSpec, Scope, manifest
-from skoupa.kinds.brake_effect import missing_kind, scope_text
+from skoupa.kinds.brake_effect import scope_text
 from skoupa.kinds.brake_reading import parse_brake, read_brake
-from skoupa.kube.discovery import discover
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import NAMESPACES
 from skoupa.sweep.tripping import brake_name, numbered
@@ -79,7 +80,7 @@ def run(
         end = _end(until, duration, now=world.now(), tz=tz)
         spec = BrakeSpec(scope=scope, reason=reason, until=end)
         if not force:
-            _refuse(await _no_kind(world, scope))
+            _refuse(await missing(world.client, scope))
         made, changed = await _pull(world, spec)
         answer = await _answer(world, made)
         return Pulled(brake=made, changed=changed, answer=answer, idle=await _idle(world, scope))
@@ -215,26 +216,17 @@ async def _answer(world: World, made: dict[str, Any]) -> Answer:
     return "none"
 
 
-def _refuse(missing: str) -> None:
-    if missing:
-        what, _, nearest = missing.partition(": ")
-        raise UsageError(what, advice=f"{nearest} --force pauses a kind that comes later")
-
-
-async def _no_kind(world: World, scope: Scope) -> str:
-    """What can't be looked up is not doubted: a stop must work then too."""
-    if scope.kind is None:
-        return ""
-    try:
-        return missing_kind(scope, await discover(world.client))
-    except SkoupaError:
-        return ""
+def _refuse(absent: str) -> None:
+    if absent:
+        what, _, nearest = absent.partition(": ")
+        end = "" if nearest.endswith("?") else ";"
+        raise UsageError(what, advice=f"{nearest}{end} --force pauses one that comes later")
 
 
 async def _idle(world: World, scope: Scope) -> str:
     """Why it holds nothing now."""
-    if missing := await _no_kind(world, scope):
-        return missing.partition(": ")[0]
+    if absent := await missing(world.client, scope):
+        return absent.partition(": ")[0]
     if scope.namespace is None:
         return ""
     try:

@@ -170,6 +170,8 @@ def explain(
 
     Names what could take it along too: its owners, its Namespace. Also for objects without any label: then it says that nothing wants them to go. Takes several, also as plan -o name prints them. Of one that is gone it tells from the history whether Skoupa deleted it.
 
+    Policies of the cluster are asked about the object: which of them take it and when, and why others do not. No service outside is called for that.
+
     Example: skoupa explain pod/web -n shop
     """
     connecting = Connecting(kubeconfig, context, namespace, as_user)

@@ -17,11 +17,13 @@ import typer
 from skoupa import settings as configuration
 from skoupa.cli.looking.backlogs import held_backlogs
 from skoupa.cli.looking.controller_holds import hear_controller
-from skoupa.cli.looking.parents import parents_of
+from skoupa.cli.looking.parents import along, parent_lines, parents_of, place
 from skoupa.cli.looking.planning import surrounded
+from skoupa.cli.looking.policies_part import ObjectPolicies
+from skoupa.cli.looking.policies_told import about_one
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
-from skoupa.cli.terminal.items import Document, Item, Parent, gap_of, item_of
+from skoupa.cli.terminal.items import Document, Item, ItemPolicy, Parent, gap_of, item_of
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.terminal.targets import Target, find, read_targets
@@ -31,7 +33,6 @@ from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey
 from skoupa.controller.weight import Weight, weigh
 from skoupa.errors import NotFound, UnknownKind, UsageError
-from skoupa.expr.instants import parse_rfc3339
 from skoupa.facts.rows import Row
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason
@@ -46,6 +47,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     parents: list[Parent]
     survey: Survey
     weight: Weight | None = None
+    # Unset: the feature is off.
+    policies: tuple[ItemPolicy, ...] | msgspec.UnsetType = msgspec.UNSET
 
     def with_holds(self, found: Finding) -> Explanation:
         """As it is, with what else holds it."""
@@ -135,7 +138,15 @@ async def explain(
     for number, target in enumerate(read_targets(targets)):
         wanted.setdefault(target.namespace or world.namespace, []).append((number, target))
     for namespace, named in wanted.items():
-        survey = Survey(world.client, settings, namespaces=(namespace,), inside_only=True, progress=progress)
+        policies = ObjectPolicies(settings)
+        survey = Survey(
+            world.client,
+            settings,
+            namespaces=(namespace,),
+            inside_only=True,
+            rulings=(policies.mechanism,),
+            progress=progress,
+        )
         await survey.discover()
         rows: dict[int, Row] = {}
         for number, target in named:
@@ -151,7 +162,13 @@ async def explain(
         # What could hold an object in no namespace is read everywhere, which is enough for the others.
         widest = min(rows.values(), key=lambda row: row.resource.namespaced)
         await survey.read_surroundings(widest)
-        told = {number: await _explain(world, row, survey) for number, row in rows.items()}
+        said = await policies.look(world, survey, tuple(rows.values()), namespace=namespace)
+        told = {
+            number: msgspec.structs.replace(
+                await _explain(world, row, survey), policies=said.get(row.uid, msgspec.UNSET)
+            )
+            for number, row in rows.items()
+        }
         if any(_overdue(one) for one in told.values()):
             survey.doubts += held_backlogs(survey, world.now())
         heard = await hear_controller(
@@ -206,7 +223,10 @@ def _document(found: list[Explanation]) -> Document:
     return Document(
         kind="Explanation",
         now=whole_seconds(found[0].now),
-        items=tuple(msgspec.structs.replace(told.item, parents=tuple(told.parents)) for told in found),
+        items=tuple(
+            msgspec.structs.replace(told.item, parents=tuple(told.parents), policies=told.policies)
+            for told in found
+        ),
         gaps=tuple(gap_of(gap) for gap in gaps),
         warnings=tuple(dict.fromkeys(doubt for told in found for doubt in told.survey.doubts)),
     )
@@ -214,13 +234,14 @@ def _document(found: list[Explanation]) -> Document:
 
 def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
     item = told.item
-    yield f"{item.kind} {_place(item.namespace, item.name)}"
+    yield f"{item.kind} {place(item.namespace, item.name)}"
     going = told.found.row.deleted_at
     if going:
         yield f"  Is being deleted since {full_time(going, zone)}, {distance(going, told.now)}."
     else:
         yield f"  {fate(told.found.verdict, told.now, zone)}"
-    yield from (f"  {line}" for line in _along(told, zone))
+    own = told.found.verdict.goes
+    yield from (f"  {line}" for line in along(told.parents, own, told.now, zone=zone))
     for claim in item.claims:
         yield f"  why: {claim.reason.text}"
         yield f"       {claim.mechanism}, due {claim.due}, propagation {claim.propagation}"
@@ -228,27 +249,10 @@ def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
     for hold in item.holds:
         until = f" (until {hold.until})" if hold.until else ""
         yield f"  {held}: {hold.reason.text}{until}"
-    for parent in told.parents:
-        if parent.relation == "owner" or parent.due is not None:
-            called = f"{parent.kind} {_place(parent.namespace, parent.name)}"
-            yield f"  {parent.relation}: {called}, {_STATES[parent.state]}{_of_parent(parent)}"
+    if isinstance(told.policies, tuple):
+        yield from (f"  {line}" for line in about_one(told.policies, told.now, zone))
+    yield from (f"  {line}" for line in parent_lines(told.parents))
     yield from (f"  note: {note.text}" for note in item.notes)
-
-
-def _of_parent(parent: Parent) -> str:
-    """Why it can't be read; and that it is held, maybe only by this very object."""
-    why = f" ({parent.why})" if parent.why else ""
-    if parent.due is None or parent.state != "lives":
-        return why
-    return f"{why}, due {parent.due}" + (", but held" if parent.goes_at is None else "")
-
-
-_STATES = {
-    "lives": "lives",
-    "terminating": "is being deleted",
-    "gone": "is gone",
-    "unreadable": "can't be read",
-}
 
 
 def fate(verdict: Verdict, now: float, zone: tzinfo) -> str:
@@ -261,22 +265,3 @@ def fate(verdict: Verdict, now: float, zone: tzinfo) -> str:
     if verdict.goes is None:
         return f"Due {due}, but held: it stays."
     return f"Due {due}, but held: it goes {full_time(verdict.goes, zone)}, {distance(verdict.goes, now)}."
-
-
-def _along(told: Explanation, zone: tzinfo) -> Iterator[str]:
-    """Who takes it along before its own time, or though it has none."""
-    own = told.found.verdict.goes
-    for parent in told.parents:
-        called = f"its {parent.kind} {parent.name}"
-        if parent.relation == "owner":
-            called = f"its owner {parent.kind} {_place(parent.namespace, parent.name)}"
-        if parent.state == "terminating":
-            yield f"Goes along with {called}, which is being deleted."
-        elif parent.goes_at is not None:
-            goes = parse_rfc3339(parent.goes_at)
-            if isinstance(goes, int) and (own is None or goes < own):
-                yield f"Goes along with {called}: {full_time(goes, zone)}, {distance(goes, told.now)}."
-
-
-def _place(namespace: str, name: str) -> str:
-    return f"{namespace}/{name}" if namespace else name

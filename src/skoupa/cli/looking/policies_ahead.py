@@ -8,40 +8,26 @@ of the run; objects are as they are now.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from skoupa.cli.looking.files_alone import FilesAlone
-from skoupa.cli.looking.foreseen import Foreseen
+from skoupa.cli.looking.dry_runs import DryRuns, new_pool
+from skoupa.cli.looking.foreseen import Foreseen, chosen_ahead, run_ahead
 from skoupa.cli.looking.policies_known import Planned
 from skoupa.cli.looking.policies_weighed import ScalesAhead
 from skoupa.cli.worlds import World
-from skoupa.clock import SystemClock
 from skoupa.controller.survey import Gap, Survey
-from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut
-from skoupa.expr.cel.pool import Pool
+from skoupa.errors import ApiError, SkoupaError
 from skoupa.facts.rows import Row
-from skoupa.judge.mechanism import Run
-from skoupa.judge.policies import NAME, Chosen, PolicyMechanism
-from skoupa.kube.client import Client
-from skoupa.kube.lists import everything
-from skoupa.kube.objects import METADATA
-from skoupa.kube.resources import NAMESPACES
-from skoupa.kube.timestamps import whole_seconds
+from skoupa.judge.policies import PolicyMechanism
 from skoupa.policy.exemptions import Exemption
 from skoupa.policy.policies import Policy
-from skoupa.runs.accounts import Accounts
-from skoupa.runs.calls.outside import Outside
-from skoupa.runs.evaluation import Evaluation, Found
-from skoupa.runs.expressions import namespaces_of
+from skoupa.runs.evaluation import Found
 from skoupa.runs.kyverno_config import KyvernoConfig
-from skoupa.runs.lists import Lists
-from skoupa.runs.run import Findings, find
+from skoupa.runs.run import Findings
 from skoupa.runs.showing import Showing
 from skoupa.settings import Settings
-
-Labels = Mapping[str, Mapping[str, str]]
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,27 +65,30 @@ class RunsAhead:
         self._survey = survey
         self._mechanism = mechanism
         self._foreseen = foreseen
-        self._exemptions = tuple(exemptions)
         self._only = tuple(only)
         self._progress = progress
         client = world.client
-        asked = client if world.given is None else Client(FilesAlone(client.transport), client.clock)
-        self._outside = Outside(asked, settings=settings.policies, services=allow_calls)
-        self._pool = Pool(clock=SystemClock())
+        self._pool = new_pool()
+        self._dry = DryRuns(
+            world,
+            survey,
+            settings,
+            pool=self._pool,
+            exemptions=exemptions,
+            only=only,
+            allow_calls=allow_calls,
+        )
         self._kyverno = KyvernoConfig(client)
-        self._lists = Lists(client)
-        self._accounts = Accounts(client)
         self._scales = ScalesAhead(client, survey, settings)
         self._showing = Showing(survey.knowledge.store, survey.knowledge.extraction)
-        self._labels: Labels | None = None
         self.gaps: list[Gap] = []
-        self.doubts: list[str] = []
+        self.doubts = self._dry.doubts
         self._unread: dict[object, SkoupaError] = {}
 
     @property
     def refusal(self) -> SkoupaError | None:
         """Why nothing at all could be read; None: something was, or nothing was to be."""
-        if not self._lists.lists or self._lists.lists > len(self._unread):
+        if not self._dry.lists or self._dry.lists > len(self._unread):
             return None
         return next(iter(self._unread.values()))
 
@@ -109,12 +98,12 @@ class RunsAhead:
         if not wanted:
             return [Looked(planned=one) for one in planned]
         self._progress(f"asking {len(wanted)} policies what they match")
-        self._labels = await self._namespace_labels()
+        await self._dry.learn_namespaces()
         try:
             async with self._pool, asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._found(one, now)) for one in planned]
         finally:
-            await self._outside.close()
+            await self._dry.close()
         return [await self._chosen(task.result(), now) for task in tasks]
 
     async def _found(self, one: Planned, now: float) -> Looked:
@@ -131,53 +120,15 @@ class RunsAhead:
         return Looked(planned=one, findings=findings)
 
     async def _findings(self, policy: Policy, moment: float) -> Findings:
-        client, discovery = self._world.client, self._survey.knowledge.discovery
-        evaluation = Evaluation(
-            policy,
-            pool=self._pool,
-            calls=self._outside.calls(namespace=policy.namespace, discovery=discovery),
-            clock=client.clock,
-            at=moment,
-            exemptions=self._exemptions,
-            filters=await self._kyverno.filters(),
-            namespaces=self._labels,
-            namespace_object=namespaces_of(client, one_by_one=bool(self._only)),
-        )
-        findings = await find(
-            policy,
-            evaluation,
-            lists=self._lists,
-            discovery=discovery,
-            namespaces=self._labels,
-            only=self._only,
-            themselves=True,
-        )
-        return await self._permitted(policy, findings)
-
-    async def _permitted(self, policy: Policy, findings: Findings) -> Findings:
-        account = policy.options.service_account
-        if not account or not findings.claimed:
-            return findings
-        unknown = f"what the ServiceAccount {account} of {policy.called} may delete is not known"
-        if self._world.given is not None:
-            self.doubts.append(f"{unknown}: files do not tell rights")
-            return findings
-        try:
-            return await self._accounts.permitted(policy, findings)
-        except Forbidden:
-            self.doubts.append(f"{unknown}: no permission to create subjectaccessreviews")
-            return findings
+        findings = await self._dry.findings(policy, at=moment, filters=await self._kyverno.filters())
+        return await self._dry.permitted(policy, findings)
 
     async def _chosen(self, looked: Looked, now: float) -> Looked:
         """Its objects in the store, so that they are judged like all others."""
         policy, moment, findings = looked.planned.policy, looked.planned.moment, looked.findings
         if policy is None or moment is None or findings is None:
             return looked
-        until = looked.planned.observed_until
-        observed = until is not None and until > moment
-        if until is not None and observed:
-            # The first tick that is not before the end.
-            self._foreseen.observing[policy.called] = (until, policy.schedule.following(until - 1))
+        observed = self._foreseen.observes(policy, moment, looked.planned.observed_until)
         rows = [row for found in findings.claimed if (row := self._row(found)) is not None]
         others = []
         unclear = 0
@@ -187,28 +138,18 @@ class RunsAhead:
                 others.append(row)
                 unclear += found.outcome == "unclear"
                 self._foreseen.reasons[policy.called, row.uid] = found.why
-        run = Run(
-            mechanism=NAME,
-            rule=policy.called,
-            name=f"{policy.called}@{whole_seconds(moment)}",
-            generation=policy.generation,
-            most=policy.options.max_deletions or None,
-        )
         self._survey.knowledge.learn(self._showing.show((*rows, *others)))
         known = [self._survey.knowledge.store.get(row.uid) or row for row in (*rows, *others)]
-        self._mechanism.put(
-            Chosen(
-                run=run,
-                due=moment,
-                propagation=policy.propagation,
-                observed=observed,
-                foreseen=True,
-                versions={row.uid: row.version for row in known},
-            )
-        )
+        self._mechanism.put(chosen_ahead(policy, moment, known, observed=observed))
         would_brake: tuple[str, ...] = ()
         if not observed:
-            would_brake = await self._weighed(run, known[: len(rows)], now)
+            would_brake = await self._scales.foretold(
+                run_ahead(policy, moment),
+                known[: len(rows)],
+                now,
+                foreseen=self._foreseen,
+                doubts=self.doubts,
+            )
         return Looked(
             planned=looked.planned,
             findings=findings,
@@ -218,24 +159,8 @@ class RunsAhead:
             would_brake=would_brake,
         )
 
-    async def _weighed(self, run: Run, rows: Sequence[Row], now: float) -> tuple[str, ...]:
-        try:
-            objections = await self._scales.objections(run, rows, now)
-        except SkoupaError as error:
-            self.doubts.append(f"whether a Brake would stop {run.rule} is not known: {_short(error)}")
-            return ()
-        if objections:
-            self._foreseen.brakes[run.rule] = objections[0]
-        return objections
-
     def _row(self, found: Found) -> Row | None:
-        """What somebody deletes already is nobody's to choose, and what has no identity can't be shown as an object.
-
-        Nor is what a cluster in memory has of its own.
-        """
-        key = (found.resource.kind, found.metadata.namespace, found.metadata.name)
-        if self._world.given is not None and key not in self._world.brought:
-            return None
+        """What somebody deletes already is nobody's to choose, and what has no identity can't be shown as an object."""
         if not found.metadata.uid:
             place = f" in {found.metadata.namespace}" if found.metadata.namespace else ""
             self._gap(f"{found.resource.qualified}/{found.metadata.name}{place}", "it could not be read")
@@ -243,22 +168,6 @@ class RunsAhead:
         if found.metadata.deletion_timestamp is not None:
             return None
         return self._showing.row(found.resource, found.metadata)
-
-    async def _namespace_labels(self) -> Labels | None:
-        """Of all namespaces that are looked into; None: they are not known."""
-        knowledge = self._survey.knowledge
-        try:
-            found = (await everything(self._world.client, NAMESPACES, METADATA)).items
-        except (ApiError, BadReply, TimedOut):
-            rows = knowledge.store.of_kind(knowledge.discovery.find("", NAMESPACES.kind) or NAMESPACES)
-            known = {row.name: dict(row.labels) for row in rows}
-            return (
-                {name: known[name] for name in self._only}
-                if self._only and set(self._only) <= known.keys()
-                else None
-            )
-        labels = {one.metadata.name: one.metadata.labels or {} for one in found}
-        return {name: own for name, own in labels.items() if not self._only or name in self._only}
 
     def _gap(self, what: str, why: str) -> None:
         gap = Gap(what=what, why=why)

@@ -168,7 +168,8 @@ class Applied:
                 self.doubts.append(
                     f"policies that are not read, and so not shown: {', '.join(policies)} ({why})"
                 )
-            if POLICY_EXCEPTION.kind in kinds:
+            # Where no policy is known, none shows anything as going.
+            if POLICY_EXCEPTION.kind in kinds and (only_exemptions or len(self._book) > 0):
                 self.doubts.append(
                     f"what a {POLICY_EXCEPTION.kind} spares is not known, and shown as going ({why})"
                 )

@@ -1,4 +1,4 @@
-"""The part of policies in a plan: which of them run, what they would choose, and how that is told.
+"""The part of policies in a plan and in an explanation: which of them run, what they would choose, and how that is told.
 
 What it takes to ask policies is imported only where there are some: a plan of labels needs none of it.
 """
@@ -12,13 +12,12 @@ import msgspec
 
 from skoupa import names
 from skoupa.cli.looking.foreseen import Foreseen
-from skoupa.cli.terminal.items import PolicyRun, moment
+from skoupa.cli.terminal.items import ItemPolicy, PolicyRun, moment
 from skoupa.cli.worlds import STANDARD_INPUT, World
 from skoupa.controller.survey import Finding, Gap, Survey
 from skoupa.errors import UsageError
-from skoupa.facts.rows import Row
-from skoupa.judge.policies import PolicyGuard, PolicyMechanism
-from skoupa.judge.ttl import TtlMechanism
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.policies import PolicyMechanism
 from skoupa.settings import Settings
 
 if TYPE_CHECKING:
@@ -72,11 +71,6 @@ class PolicyPart:
         if self.written is not None:
             self.written = msgspec.structs.replace(self.written, namespace=namespace)
 
-    def _join(self, survey: Survey) -> None:
-        ttl = TtlMechanism(self._settings) if self._settings.policies.respect_ttl else None
-        survey.knowledge.judge.join(PolicyGuard(ttl, doubt=lambda _: ""))
-        survey.knowledge.judge.join(self._foreseen)
-
     async def look(
         self,
         world: World,
@@ -88,7 +82,7 @@ class PolicyPart:
         progress: Callable[[str], None],
     ) -> None:
         """`until` is the end of the window: what runs later is not looked at. Raises where nothing of files can be answered."""
-        self._join(survey)
+        self._foreseen.join(survey, self._settings)
         groups = {resource.group for resource in survey.knowledge.discovery.resources}
         if self.written is None and not groups & _GROUPS:
             return
@@ -151,6 +145,32 @@ class PolicyPart:
             _run(one, would_go=sum(goes(row, one.planned.moment or now) for row in one.rows))
             for one in self._looked
         )
+
+
+class ObjectPolicies:
+    """The part of policies in an explanation: what those of the cluster say of the objects that are explained."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.mechanism = PolicyMechanism()
+
+    async def look(
+        self, world: World, survey: Survey, rows: Sequence[Row], *, namespace: str
+    ) -> dict[Uid, tuple[ItemPolicy, ...]]:
+        """By object; the mechanism and the judge of the survey know it too. Empty where the feature is off."""
+        if not self._settings.features.policies:
+            return {}
+        groups = {resource.group for resource in survey.knowledge.discovery.resources}
+        if not groups & _GROUPS:
+            return {row.uid: () for row in rows}
+        from skoupa.cli.looking.policies_of_one import PoliciesOfOne  # noqa: PLC0415 - see above
+
+        foreseen = Foreseen()
+        foreseen.join(survey, self._settings)
+        asked = PoliciesOfOne(world, survey, self._settings, mechanism=self.mechanism, foreseen=foreseen)
+        told = await asked.look(rows, namespace=namespace, now=world.now())
+        survey.doubts += asked.doubts
+        return told
 
 
 def _run(looked: Looked, *, would_go: int) -> PolicyRun:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from skoupa.cli.terminal.items import PolicyRun
+from skoupa.cli.terminal.items import ItemPolicy, PolicyRun
 from skoupa.cli.terminal.tables import Screen, printable
 from skoupa.cli.terminal.times import distance, full_time
 from skoupa.errors import UsageError
@@ -14,6 +14,9 @@ from skoupa.expr.instants import parse_rfc3339
 
 if TYPE_CHECKING:
     from skoupa.cli.checking.findings import Finding
+
+_ANSWERS: Final = {"matches": "matches it", "spares": "spares it", "unclear": "may match it"}
+_MOST_LEFT: Final = 10
 
 
 class InvalidPolicies(UsageError):
@@ -44,10 +47,30 @@ def in_words(runs: Sequence[PolicyRun], now: float, *, zone: tzinfo, screen: Scr
     return "".join(f"{line}\n" for line in lines)
 
 
+def about_one(policies: Sequence[ItemPolicy], now: float, zone: tzinfo) -> Iterator[str]:
+    """What policies say of a single object, those that take it first; of those that leave it not more than fit on a page."""
+    told = [one for one in policies if one.answer != "leaves"]
+    for one in told:
+        why = f": {one.why}" if one.why else ""
+        yield f"policy: {_full_name(one)} {_ANSWERS[one.answer]}{why}"
+        yield f"        runs {one.words}; {_next(one, now, zone)}"
+        if one.observed_until is not None:
+            yield f"        only reports until {_time(one.observed_until, now, zone)}"
+    others = [one for one in policies if one.answer == "leaves"]
+    for one in others[:_MOST_LEFT]:
+        yield f"not by: {_full_name(one)}: {one.why or 'it does not match'}"
+    if len(others) > _MOST_LEFT:
+        more = len(others) - _MOST_LEFT
+        yield f"not by: {_count(more, 'more policy', 'more policies')} that may mean its kind (-o json has all)"
+
+
+def _full_name(run: PolicyRun | ItemPolicy) -> str:
+    return "/".join(part for part in (run.kind, run.namespace, run.name) if part)
+
+
 def _lines(run: PolicyRun, now: float, zone: tzinfo, screen: Screen) -> Iterator[str]:
-    called = "/".join(part for part in (run.kind, run.namespace, run.name) if part)
     where = f" ({run.file}, document {run.document})" if run.file else ""
-    yield printable(f"{called}{where}")
+    yield printable(f"{_full_name(run)}{where}")
     if run.words:
         yield f"  runs {run.words}; {_next(run, now, zone)}"
     if run.observed_until is not None:
@@ -65,7 +88,7 @@ def _lines(run: PolicyRun, now: float, zone: tzinfo, screen: Screen) -> Iterator
             yield screen.paint(f"  caution: {printable(caution)}", "yellow")
 
 
-def _next(run: PolicyRun, now: float, zone: tzinfo) -> str:
+def _next(run: PolicyRun | ItemPolicy, now: float, zone: tzinfo) -> str:
     if run.suspended:
         return "it is suspended, so it does not"
     if run.next_run is None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from skoupa.cli.looking.foreseen import Foreseen
 from skoupa.controller.braking import ceilings_of
 from skoupa.controller.counting import Counting
 from skoupa.controller.largest_runs import LargestRuns
 from skoupa.controller.run_counts import parts_of, totals_of
 from skoupa.controller.survey import Survey
-from skoupa.errors import SkoupaError
+from skoupa.errors import ApiError, SkoupaError
 from skoupa.facts.rows import Row
 from skoupa.judge.mechanism import Run
 from skoupa.kube.client import Client
@@ -40,6 +41,20 @@ class ScalesAhead:
         except* SkoupaError as errors:
             first = errors
         raise _first(first)
+
+    async def foretold(
+        self, run: Run, rows: Sequence[Row], now: float, *, foreseen: Foreseen, doubts: list[str]
+    ) -> tuple[str, ...]:
+        """The same, kept in mind as what holds all of the run; where nobody knows, that is told instead."""
+        try:
+            objections = await self.objections(run, rows, now)
+        except SkoupaError as error:
+            why = error.status.message or error.message if isinstance(error, ApiError) else error.message
+            doubts.append(f"whether a Brake would stop {run.rule} is not known: {why}")
+            return ()
+        if objections:
+            foreseen.brakes[run.rule] = objections[0]
+        return objections
 
     async def _objections(self, run: Run, rows: Sequence[Row]) -> tuple[str, ...]:
         discovery = self._survey.knowledge.discovery

@@ -7,27 +7,23 @@ asked. The largest run of a rule is not known before its first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
-from skoupa.cli.looking.files_alone import FilesAlone
+from skoupa.cli.looking.dry_runs import DryRuns
+from skoupa.cli.looking.foreseen import run_ahead
 from skoupa.cli.looking.policies_weighed import ScalesAhead
 from skoupa.cli.worlds import World
-from skoupa.clock import SystemClock
 from skoupa.controller.survey import Survey
-from skoupa.errors import ApiError, BadReply, SkoupaError, TimedOut
+from skoupa.errors import SkoupaError
 from skoupa.expr.cel.pool import Pool
 from skoupa.facts.rows import Row
 from skoupa.judge.kyverno_labels import PASSING
-from skoupa.judge.mechanism import Run
 from skoupa.judge.policies import NAME
 from skoupa.judge.ttl import TtlMechanism
-from skoupa.kube.client import Client
-from skoupa.kube.lists import everything
-from skoupa.kube.objects import METADATA, Partial
-from skoupa.kube.resources import NAMESPACES
+from skoupa.kube.objects import Partial
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.differences import Difference, difference
 from skoupa.model.reasons import reason, render
@@ -35,10 +31,8 @@ from skoupa.model.verdicts import Claim
 from skoupa.policy.exemptions import Exemption
 from skoupa.policy.kyverno_filters import KyvernoFilters
 from skoupa.policy.policies import Policy
-from skoupa.runs.calls.outside import Outside
-from skoupa.runs.evaluation import Evaluation, Found
-from skoupa.runs.lists import Lists
-from skoupa.runs.run import Findings, find
+from skoupa.runs.evaluation import Found
+from skoupa.runs.run import Findings
 from skoupa.settings import Settings
 
 _REASONS_SHOWN: Final = 3
@@ -72,63 +66,31 @@ class Choosing:
         now: float,
         only: tuple[str, ...] = (),
     ) -> None:
-        client = world.client
-        self._only = only
         # What may not be deleted is told where it is the controller that asks.
         self._our_rights = bool(world.as_user)
-        self._client = client
         self._settings = settings
         self._survey = survey
-        self._pool = pool
-        self._exemptions = tuple(exemptions)
         self._filters = filters
         self._now = now
-        self._lists = Lists(client)
-        asked = client if world.given is None else Client(FilesAlone(client.transport), client.clock)
-        self._outside = Outside(asked, settings=settings.policies, services=False)
+        self._dry = DryRuns(world, survey, settings, pool=pool, exemptions=exemptions, only=only)
         self._ttl = TtlMechanism(settings)
-        self._scales = ScalesAhead(client, survey, settings)
-        self._namespaces: Mapping[str, Mapping[str, str]] | None = None
+        self._scales = ScalesAhead(world.client, survey, settings)
 
     async def close(self) -> None:
-        await self._outside.close()
+        await self._dry.close()
 
     async def learn(self) -> None:
         """The labels of namespaces; where they can't be read, what hangs on them is unclear."""
-        try:
-            found = (await everything(self._client, NAMESPACES, METADATA)).items
-        except (ApiError, BadReply, TimedOut):
-            return
-        self._namespaces = {one.metadata.name: one.metadata.labels or {} for one in found}
+        await self._dry.learn_namespaces()
 
     async def matches(self, policy: Policy, *, calls_outside: bool) -> Matches:
         """`calls_outside`: it calls services, so that here some of it stays unclear."""
         try:
-            findings = await self._find(policy)
+            findings = await self._dry.findings(policy, at=self._now, filters=self._filters)
             return await self._judged(policy, findings, calls_outside=calls_outside)
         except* SkoupaError as errors:
             unknown = _first(errors)
         return Matches(unknown=unknown, unread=True)
-
-    async def _find(self, policy: Policy) -> Findings:
-        discovery = self._survey.knowledge.discovery
-        evaluation = Evaluation(
-            policy,
-            pool=self._pool,
-            calls=self._outside.calls(namespace=policy.namespace, discovery=discovery),
-            clock=self._client.clock,
-            exemptions=self._exemptions,
-            filters=self._filters,
-            namespaces=self._namespaces,
-        )
-        return await find(
-            policy,
-            evaluation,
-            lists=self._lists,
-            discovery=discovery,
-            namespaces=self._namespaces,
-            only=self._only,
-        )
 
     async def _judged(self, policy: Policy, findings: Findings, *, calls_outside: bool) -> Matches:
         extraction = self._survey.knowledge.extraction
@@ -180,16 +142,7 @@ class Choosing:
 
     async def _weighed(self, policy: Policy, rows: list[Row]) -> str:
         """Why the run as a whole would be stopped; empty: it would not."""
-        most = policy.options.max_deletions or None
-        run = Run(
-            mechanism=NAME, rule=policy.called, name=policy.called, generation=policy.generation, most=most
-        )
-        return "; ".join(await self._scales.objections(run, rows, self._now))
-
-
-def new_pool() -> Pool:
-    """Its children live by the machine's clock, whatever time it is for the policies."""
-    return Pool(clock=SystemClock())
+        return "; ".join(await self._scales.objections(run_ahead(policy, self._now), rows, self._now))
 
 
 def _most(held: Counter[str]) -> str:

@@ -15,9 +15,9 @@ import typer
 
 from skoupa import settings as configuration
 from skoupa.cli import exits
-from skoupa.cli.migrating.choosing import Choosing, new_pool
+from skoupa.cli.looking.dry_runs import new_pool
+from skoupa.cli.migrating.choosing import Choosing
 from skoupa.cli.migrating.documents import Migration, document
-from skoupa.cli.migrating.files import in_dump
 from skoupa.cli.migrating.kyverno import MANAGED_LABEL, Kyverno, look
 from skoupa.cli.migrating.labels import Labelled, compare_labels, many_overdue
 from skoupa.cli.migrating.policies import Compared, Comparing, read_written
@@ -28,7 +28,7 @@ from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import screen_of
 from skoupa.cli.terminal.times import read_time, zone_of
-from skoupa.cli.worlds import World, in_cluster
+from skoupa.cli.worlds import World, in_cluster, in_files
 from skoupa.controller.survey import Gap, Survey
 from skoupa.errors import UsageError
 from skoupa.model.differences import Difference, difference
@@ -66,7 +66,7 @@ def run(
 
     if sources:
         moment = read_time(now, option="--now", now=time.time(), zone=zone) if now is not None else None
-        found = in_dump(work, sources=sources, now=moment, namespace=connecting.namespace or "")
+        found = in_files(work, sources=sources, now=moment, namespace=connecting.namespace or "")
     else:
         found = in_cluster(work, connecting=connecting)
     if form in {"json", "yaml"}:

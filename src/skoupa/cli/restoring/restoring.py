@@ -58,11 +58,12 @@ class Restoring:
         self._stop = stop or asyncio.Event()
         self._owners = Owners(client)
         self._coming: frozenset[str] = frozenset()
+        self._makers: frozenset[str] = frozenset()
         self._new_namespaces: set[str] = set()
 
     async def check(self, pieces: Sequence[Piece]) -> None:
         """By server-side dry runs. First what others live in: whether those can be checked depends on it."""
-        self._coming = frozenset(piece.kept.uid for piece in pieces)
+        self._makers = frozenset(piece.kept.uid for piece in pieces)
         grounds = [piece for piece in pieces if piece.is_ground]
         await self._each(grounds, self._dry_run, "checked")
         coming = {(piece.kept.resource, piece.kept.name) for piece in grounds if piece.possible}
@@ -80,6 +81,7 @@ class Restoring:
     async def create(self, pieces: Sequence[Piece]) -> None:
         """Those that were found to be possible."""
         self._coming = frozenset(piece.kept.uid for piece in pieces)
+        self._makers = frozenset(piece.kept.uid for piece in pieces if piece.possible)
         for piece in pieces:
             if piece.outcome.what == "exists" and piece.uid and piece.stands_for_itself:
                 self._owners.learn(piece.kept.uid, piece.uid)
@@ -156,8 +158,8 @@ class Restoring:
         if maker is None:
             return False
         who = f"its {maker.get('kind')} {maker.get('name')}"
-        if maker.get("uid") in self._coming:
-            piece.outcome = RestoreOutcome(what="skipped", text=f"{who} comes back and makes its own")
+        if maker.get("uid") in self._makers:
+            piece.outcome = RestoreOutcome(what="skipped", text=f"{who} is among these and makes its own")
             piece.spare = True
             return True
         owners = await self._owners.of(piece.manifest, namespace=piece.namespace, discovery=self._discovery)

@@ -105,10 +105,29 @@ class Outcome(_Shape, frozen=True, kw_only=True):
     text: str = ""
 
 
+class ItemPolicy(_Shape, frozen=True, kw_only=True):
+    """What a policy says of one object for its next run; `why` says why it is not, or not surely, to go by that.
+
+    The first fields are as in a PolicyRun.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    schedule: str
+    words: str
+    zone: str
+    next_run: str | None
+    suspended: bool
+    observed_until: str | None
+    answer: Literal["matches", "spares", "unclear", "leaves"]
+    why: str = ""
+
+
 class Item(_Shape, frozen=True, kw_only=True):
     """One object. `due` is when the first claim lets it go, `goes_at` when it goes if nothing changes.
 
-    The last four are there only in the commands that have something to say in them.
+    The last five are there only in the commands that have something to say in them.
     """
 
     api_version: str
@@ -123,6 +142,7 @@ class Item(_Shape, frozen=True, kw_only=True):
     notes: tuple[ToldReason, ...] = ()
     takes_along: TakesAlong | msgspec.UnsetType = msgspec.UNSET
     parents: tuple[Parent, ...] | msgspec.UnsetType = msgspec.UNSET
+    policies: tuple[ItemPolicy, ...] | msgspec.UnsetType = msgspec.UNSET
     changes: tuple[Change, ...] | msgspec.UnsetType = msgspec.UNSET
     outcome: Outcome | msgspec.UnsetType = msgspec.UNSET
 

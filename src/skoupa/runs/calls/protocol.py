@@ -120,6 +120,6 @@ class _Silent:
 
 def outside_refused(what: str) -> UsageError:
     return UsageError(
-        f"{what} outside the cluster is not asked: plans, checks and tests make no calls",
-        advice="--allow-calls lets them",
+        f"{what} outside the cluster is not asked: plans, explanations, checks and tests make no calls",
+        advice="--allow-calls of plan and test lets them",
     )

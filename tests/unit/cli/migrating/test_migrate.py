@@ -214,6 +214,15 @@ def test_rights_of_one_namespace_suffice_for_that_namespace(town: Migrating) -> 
     assert [(one["namespace"], one["name"]) for one in found["labels"]] == [("shop", "odd")]
 
 
+def test_what_a_cluster_in_memory_has_of_its_own_is_not_matched(skoupa: Shell, tmp_path: Path) -> None:
+    dump = tmp_path / "dump.yaml"
+    items = [lease(), cleanup("spaces", "Namespace"), obj("Namespace", "shop")]
+    dump.write_text(yaml.safe_dump_all(items), encoding="utf-8")
+    said = skoupa("migrate", "--from", str(dump), "--now", "2026-05-01T12:00:00Z", "-o", "json")
+    (told,) = json.loads(said.out)["policies"]
+    assert told["matches"]["matched"] == 1, "the Namespace default is in no file"
+
+
 def test_a_dump_is_looked_at_as_of_when_it_was_made(skoupa: Shell, tmp_path: Path) -> None:
     dump = tmp_path / "shop.yaml"
     items = [lease(), deployment(), config_map("same", "4h"), config_map("odd", "1.5d"), cleanup("plain")]
