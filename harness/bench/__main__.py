@@ -16,7 +16,7 @@ from pathlib import Path
 import uvloop
 
 from harness.bench import figures, policies, trust
-from harness.bench.arena import Arena, arena
+from harness.bench.arena import HOME, Arena, arena
 from harness.bench.course import Course, Figure
 from harness.bench.subject import SKOUPA, Subject
 from harness.bench.table import cells, render
@@ -68,7 +68,7 @@ async def _measure(wanted: list[str], peers: list[Subject]) -> list[tuple[str, F
     rows: list[tuple[str, Figure]] = []
     with tempfile.TemporaryDirectory() as folder, ControlPlane(Options(audit=False)) as plane:
         async with arena(plane.access) as place:
-            await place.namespace("skoupa-bench")
+            await place.namespace(HOME)
             for subject in (SKOUPA, *peers):
                 rows += await _one(subject, wanted, place, Path(folder) / f"{subject.name}.log")
     return rows

@@ -10,15 +10,18 @@ from typing import Any, Final
 from harness.controlplane import Access
 from skoupa import names
 from skoupa.clock import SystemClock
-from skoupa.errors import AlreadyExists
+from skoupa.errors import AlreadyExists, NotFound
 from skoupa.kube.client import Client
 from skoupa.kube.flow import Flow, Limits
 from skoupa.kube.http import HttpTransport
 from skoupa.kube.lists import count
 from skoupa.kube.login import kubeconfig
+from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 
 IN_FLIGHT: Final = 64
+# Where controllers keep their Lease and their state.
+HOME: Final = "skoupa-bench"
 
 
 class Arena:
@@ -31,6 +34,17 @@ class Arena:
         with suppress(AlreadyExists):
             await self.client.create(NAMESPACES, {"metadata": {"name": name}})
         return name
+
+    async def forget_state(self) -> None:
+        with suppress(NotFound):
+            found = await self.client.get(CONFIG_MAPS, names.STATE_CONFIG_MAP, namespace=HOME, view=METADATA)
+            await self.client.delete(
+                CONFIG_MAPS,
+                names.STATE_CONFIG_MAP,
+                namespace=HOME,
+                uid=found.metadata.uid,
+                propagation="Background",
+            )
 
     @asynccontextmanager
     async def custom_kinds(self, number: int) -> AsyncIterator[None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
@@ -38,12 +39,18 @@ class Course:
         self.log = log
         self._rounds = 0
 
-    def running(
+    @asynccontextmanager
+    async def running(
         self, subject: Subject | None = None, *, kubeconfig: Path | None = None
-    ) -> AbstractAsyncContextManager[Running]:
-        """The subject, or the same one with other settings, or by another way to the server."""
+    ) -> AsyncIterator[Running]:
+        """The subject, or the same one with other settings, or by another way to the server.
+
+        It begins anew: one that finds another ledger than it had before would hold everything for an hour.
+        """
+        await self.arena.forget_state()
         way = kubeconfig or self.arena.access.kubeconfig
-        return running(subject or self.subject, way, port=_free_port(), log=self.log)
+        async with running(subject or self.subject, way, port=_free_port(), log=self.log) as process:
+            yield process
 
     async def namespace(self, what: str) -> str:
         self._rounds += 1

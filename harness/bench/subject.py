@@ -16,6 +16,7 @@ import aiohttp
 import msgspec
 
 from harness.bench import installed
+from harness.bench.arena import HOME
 
 READY_SECONDS = 180.0
 
@@ -43,7 +44,7 @@ def skoupa(*, ledger: str = "none", settings: Mapping[str, str] | None = None) -
     given = {
         **_NO_CEILINGS,
         "address": "127.0.0.1:{port}",
-        "lease.namespace": "skoupa-bench",
+        "lease.namespace": HOME,
         **(settings or {}),
     }
     words = [sys.executable, "-m", "skoupa", "run", "--enforce", "--accept-backlog", "--ledger", ledger]

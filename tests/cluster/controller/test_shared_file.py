@@ -87,8 +87,9 @@ async def stand_still(replicas: Replicas, place: People, *, at: int) -> None:
     await replicas.taken_over()
 
     async def goes_on_or_can_not() -> bool:
-        waits = replicas.leader.said("trouble", what="ledger") or replicas.leader.said("held")
-        return bool(waits) or len(await left(place)) < there
+        # As it takes over, or later when it wants to write down what goes.
+        waits = any("ledger.db can't be used" in line["error"] for line in replicas.leader.said("trouble"))
+        return waits or bool(replicas.leader.said("held")) or len(await left(place)) < there
 
     await eventually(goes_on_or_can_not, what="the other to go on, or to wait for the file", seconds=60)
     await replicas.woken_up()
