@@ -10,8 +10,8 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -109,10 +109,12 @@ async def one_run(
 ) -> tuple[Figure, ...]:
     """Each policy once over all ConfigMaps, through a relay that counts; and what reading all of them at once takes."""
     objects = namespaces * each
-    await _definitions(course.arena)
     await _fill(course, namespaces=namespaces, each=each, matching=matching)
     with tempfile.TemporaryDirectory() as folder:
-        async with relay(course.arena.access, path := Path(folder) / "kubeconfig") as between:
+        async with (
+            _definitions(course.arena),
+            relay(course.arena.access, path := Path(folder) / "kubeconfig") as between,
+        ):
             plain = await _naive(between, path)
             found = {
                 policy.name: await _measured(course, policy, between, path, namespaces * matching)
@@ -162,7 +164,6 @@ def _cpu(run: _Run) -> float:
 
 async def together(course: Course, *, policies: int = 1000, namespaces: int = 50) -> Figure:
     """Each policy has an object of its own; a watcher of its own sees them go."""
-    await _definitions(course.arena)
     places = [await course.namespace("together") for _ in range(namespaces)]
     numbers = [(places[index % namespaces], f"one-{index:04d}") for index in range(policies)]
     await _each(
@@ -174,7 +175,7 @@ async def together(course: Course, *, policies: int = 1000, namespaces: int = 50
         ),
     )
     late: list[float] = []
-    async with course.running() as subject:
+    async with _definitions(course.arena), course.running() as subject:
         await subject.until_ready()
         # A thousand policies take a while to be written.
         tick = _tick(_AHEAD_SECONDS + policies // 50)
@@ -319,18 +320,33 @@ def _schedule(tick: float) -> str:
     return f"{moment.tm_min} {moment.tm_hour} * * *"
 
 
-async def _definitions(arena: Arena) -> None:
+@asynccontextmanager
+async def _definitions(arena: Arena) -> AsyncIterator[None]:
+    """The kinds of policies; they go again with all policies at the end, and the other figures do without."""
+    made = []
     for definition in policy_definitions():
-        try:
-            await arena.client.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
-        except AlreadyExists:
-            continue
+        with suppress(AlreadyExists):
+            made.append(await arena.client.create(CUSTOM_RESOURCE_DEFINITIONS, definition))
     async with asyncio.timeout(60):
         for kind in (CLEANUP_POLICIES, CLUSTER_CLEANUP_POLICIES, DELETING_POLICIES):
-            while True:
-                try:
-                    await everything(arena.client, kind, METADATA)
-                except NotFound:
-                    await asyncio.sleep(0.1)
-                else:
-                    break
+            while not await _served(arena, kind):
+                await asyncio.sleep(0.1)
+    try:
+        yield
+    finally:
+        for found in made:
+            meta = found["metadata"]
+            await arena.client.delete(
+                CUSTOM_RESOURCE_DEFINITIONS, meta["name"], uid=meta["uid"], propagation="Background"
+            )
+        async with asyncio.timeout(120):
+            while made and await _served(arena, CLEANUP_POLICIES):
+                await asyncio.sleep(0.5)
+
+
+async def _served(arena: Arena, kind: Resource) -> bool:
+    try:
+        await everything(arena.client, kind, METADATA)
+    except NotFound:
+        return False
+    return True
