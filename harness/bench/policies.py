@@ -329,8 +329,7 @@ async def _definitions(arena: Arena) -> AsyncIterator[None]:
             made.append(await arena.client.create(CUSTOM_RESOURCE_DEFINITIONS, definition))
     async with asyncio.timeout(60):
         for kind in (CLEANUP_POLICIES, CLUSTER_CLEANUP_POLICIES, DELETING_POLICIES):
-            while not await _served(arena, kind):
-                await asyncio.sleep(0.1)
+            await _until_served(arena, kind, served=True)
     try:
         yield
     finally:
@@ -340,13 +339,18 @@ async def _definitions(arena: Arena) -> AsyncIterator[None]:
                 CUSTOM_RESOURCE_DEFINITIONS, meta["name"], uid=meta["uid"], propagation="Background"
             )
         async with asyncio.timeout(120):
-            while made and await _served(arena, CLEANUP_POLICIES):
-                await asyncio.sleep(0.5)
+            if made:
+                await _until_served(arena, CLEANUP_POLICIES, served=False)
 
 
-async def _served(arena: Arena, kind: Resource) -> bool:
-    try:
-        await everything(arena.client, kind, METADATA)
-    except NotFound:
-        return False
-    return True
+async def _until_served(arena: Arena, kind: Resource, *, served: bool) -> None:
+    while True:
+        try:
+            await everything(arena.client, kind, METADATA)
+        except NotFound:
+            found = False
+        else:
+            found = True
+        if found is served:
+            return
+        await asyncio.sleep(0.2)
