@@ -27,7 +27,7 @@ _SETTINGS_DIGEST: Final = f"{names.SKOUPA_GROUP}/settings-digest"
 _PORT_NAME: Final = "http"
 # Anybody but root; 65532 is what images without a shell call nonroot.
 _USER: Final = 65532
-# Idle it takes 77 MB, with 100,000 labelled objects 139 MB (docs/benchmarks.md). No limit on CPU: it would make deletions late.
+# Idle it takes 71 MB, with 100,000 labelled objects 119 MB (docs/benchmarks.md). No limit on CPU: it would make deletions late.
 _RESOURCES: Final = {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "512Mi"}}
 # What is under way, ten seconds for the last Events, five for handing over the Lease, and a few to spare.
 _GRACE_SECONDS: Final = 30
