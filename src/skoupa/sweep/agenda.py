@@ -28,7 +28,8 @@ class Agenda:
     def __init__(self, *, due_of: Callable[[Uid], float | None]) -> None:
         self._due_of = due_of
         self._order = itertools.count()
-        # Wanted at once. A backlog may be long, so these have no place in `_when`; they are gone in a moment.
+        # Wanted at once, whatever the clock is set to since then; their times are only their order. A backlog may be long,
+        # so these have no place in `_when`; they are gone in a moment.
         self._overdue: list[_Entry] = []
         self._near: list[_Entry] = []
         # The entry of `_near` that counts; all others of that object are void.
@@ -73,8 +74,8 @@ class Agenda:
         self._bring_near(now)
         taken: list[Uid] = []
         while len(taken) < most:
-            heap = self._earlier()
-            if not heap or heap[0][0] > now:
+            heap = self._earlier(now)
+            if not heap:
                 break
             entry = heapq.heappop(heap)
             uid = entry[-1]
@@ -85,16 +86,19 @@ class Agenda:
             taken.append(uid)
         return taken
 
-    def _earlier(self) -> list[_Entry]:
-        if self._near and (not self._overdue or self._near[0] < self._overdue[0]):
-            return self._near
-        return self._overdue
+    def _earlier(self, now: float) -> list[_Entry]:
+        """The one of the two from which to take now; empty: nothing is due."""
+        near, overdue = self._near, self._overdue
+        if near and near[0][0] <= now and (not overdue or near[0] < overdue[0]):
+            return near
+        return overdue
 
     def next_time(self, now: float) -> float | None:
         """When the next entry has to be looked at."""
         self._bring_near(now)
-        heap = self._earlier()
-        near = heap[0][0] if heap else None
+        if self._overdue:
+            return min(now, self._overdue[0][0])
+        near = self._near[0][0] if self._near else None
         far = float(self._far_hours[0] * HOUR - HOUR) if self._far_hours else None
         return min((moment for moment in (near, far) if moment is not None), default=None)
 

@@ -155,16 +155,22 @@ class Plan:
     def postpone(self, uid: Uid, wait: float) -> None:
         """The next look is then and no sooner."""
         self._not_before[uid] = self._clock.monotonic() + wait
-        self._heed_clock()
-        self.add(self._clock.now() + wait, uid)
+        self._wait(uid, wait)
+
+    def _wait(self, uid: Uid, wait: float) -> None:
+        now = self._clock.now()
+        # Set since the last look, and set again before the next: the entry would be of a time that nobody noticed.
+        self._heed_clock(now)
+        self.agenda.add(now + wait, uid, now=now)
+        self._woken.set()
 
     def _wait_left(self, uid: Uid) -> float:
         moment = self._not_before.get(uid)
         wait = moment - self._clock.monotonic() if moment is not None else 0.0
         return wait if wait > _GRAIN_SECONDS else 0.0
 
-    def _heed_clock(self) -> None:
-        ahead = self._clock.now() - self._clock.monotonic()
+    def _heed_clock(self, now: float) -> None:
+        ahead = now - self._clock.monotonic()
         if abs(ahead - self._ahead_of_steady) >= _SET_SECONDS:
             self._ahead_of_steady = ahead
             self._clock_was_set = True
@@ -187,7 +193,7 @@ class Plan:
     def too_soon(self, uid: Uid) -> bool:
         wait = self._wait_left(uid)
         if wait > 0:
-            self.add(self._clock.now() + wait, uid)
+            self._wait(uid, wait)
         return wait > 0
 
     def look_at(self, uids: Iterable[Uid], *, spacing: float = 0.0) -> None:
@@ -210,7 +216,7 @@ class Plan:
         """What has to be looked at now."""
         self._woken.clear()
         now, moment = self._clock.now(), self._clock.monotonic()
-        self._heed_clock()
+        self._heed_clock(now)
         if self._clock_was_set:
             self._clock_was_set = False
             for uid in self._not_before:

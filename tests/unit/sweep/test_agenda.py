@@ -169,6 +169,18 @@ def test_an_object_that_is_found_to_be_due_later_is_not_forgotten_although_nobod
     assert world.take(NOW + 9 * HOUR + 60) == [b"y" * 16, b"x" * 16]
 
 
+def test_what_is_wanted_at_once_does_not_wait_for_a_clock_that_was_ahead_when_it_was_asked_for() -> None:
+    world = World()
+    wanted: list[Uid] = [bytes([number] * 16) for number in range(3)]
+    for uid in wanted:
+        world.due[uid] = NOW - 1
+        world.agenda.add(NOW + HOUR, uid, now=NOW + HOUR)
+    world.set(b"later" + bytes(11), NOW + 60, NOW)
+    assert world.agenda.next_time(NOW) == NOW
+    assert sorted(world.take(NOW), key=str) == wanted
+    assert world.agenda.next_time(NOW) == NOW + 60
+
+
 def test_a_million_entries_are_cheap() -> None:
     agenda = Agenda(due_of=lambda _: None)
     uids = [number.to_bytes(16, "big") for number in range(1_000_000)]

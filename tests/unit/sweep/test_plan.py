@@ -230,6 +230,12 @@ class Sweeping(RuleBasedStateMachine):
         if looks:
             self.take()
 
+    @rule()
+    def be_stood_in_for(self) -> None:
+        """Another replica leads for a moment: what was taken is put back as it is."""
+        for uid in self.plan.take(most=2):
+            self.plan.add(self.clock.now(), uid)
+
     @rule(touched=st.one_of(st.just(set[int]()), OBJECTS))
     def set_right(self, touched: set[int]) -> None:
         """Within seconds somebody notices; what is written in between must not be lost."""
