@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +22,19 @@ from tests.cluster.controller.objects import AuditLog, People
 from tests.cluster.controller.running import Skoupa, Yard, opened_yard
 from tests.cluster.controller.shop import bring_kinds, take_kinds_away
 from tests.cluster.reaching import connected
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure is told with what the processes of the test said last: where it happened there may be nothing else left."""
+    report = yield
+    if report.failed:
+        for name, given in getattr(item, "funcargs", {}).items():
+            if isinstance(given, Skoupa | Yard):
+                report.sections.append((f"the log of {name}", given.last_words))
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,8 @@ from harness.controlplane.processes import Processes
 from tests.cluster.reaching import POLL_SECONDS, until
 
 START_SECONDS = 60.0
+# Of a log, for the report of a failure.
+LAST_LINES = 60
 
 
 class Skoupa:
@@ -68,6 +70,10 @@ class Skoupa:
             self._processes.check(self.name)
             assert time.monotonic() < end, f"{self.name} did not say {event}: {self.lines[-5:]}"
             time.sleep(POLL_SECONDS)
+
+    @property
+    def last_words(self) -> str:
+        return "\n".join(self._processes.log(self.name).read_text(errors="replace").splitlines()[-LAST_LINES:])
 
     @property
     def address(self) -> str:
@@ -146,6 +152,11 @@ class Yard:
         process = Skoupa(self._processes, name, pid=pid, kubeconfig=config)
         self._started.append(process)
         return process
+
+    @property
+    def last_words(self) -> str:
+        """Of all that were started, for who has to find out afterwards."""
+        return "\n".join(f"{process.name}:\n{process.last_words}" for process in self._started)
 
     async def started(self, **given: Any) -> Skoupa:
         """One that leads, or observes, by the time it is given back."""
