@@ -162,6 +162,29 @@ async def test_a_deployment_comes_back_with_its_controller_making_the_rest(
     assert await trash.bare("deployments.apps", "web", namespace=furnished) == before
 
 
+async def test_what_a_deployment_without_pods_makes_again_is_no_failure(trash: Bin, furnished: str) -> None:
+    """Its only ReplicaSet looks like an earlier revision, and is there before that one could come back."""
+    deployments, sets = await trash.kind("deployments.apps"), await trash.kind("replicasets.apps")
+    spec = {"replicas": 0, "selector": {"matchLabels": {"app": "d"}}, "template": template("d")}
+    body = {"metadata": {"name": "web", "labels": {TTL: "1h"}}, "spec": spec}
+    await trash.client.create(deployments, body, namespace=furnished)
+    (made,) = await eventually(lambda: _list(trash.client, sets, furnished), what="its ReplicaSet")
+    entry_id = await trash.delete("deployments.apps", "web", namespace=furnished)
+
+    async def empty() -> bool:
+        return not await _list(trash.client, sets, furnished)
+
+    await eventually(empty, what="the cascade", seconds=60)
+    done = await trash.restore(entry_id, "--with-dependents")
+    assert done.pop("Deployment/web")["outcome"]["what"] == "restored"
+    ((name, again),) = done.items()
+    assert name == f"ReplicaSet/{made['metadata']['name']}"
+    # Whoever is first.
+    assert again["outcome"]["what"] in {"restored", "exists"}
+    (now,) = await eventually(lambda: _list(trash.client, sets, furnished), what="its ReplicaSet")
+    assert now["metadata"]["ownerReferences"][0]["name"] == "web"
+
+
 async def _list(client: Client, resource: Resource, namespace: str) -> list[dict[str, Any]]:
     return (await everything(client, resource, WHOLE, scope=Scope(namespace=namespace))).items
 

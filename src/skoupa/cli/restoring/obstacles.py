@@ -33,11 +33,12 @@ class Comeback(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
-    """`uid` is that of the object that has its name already."""
+    """`uid` is that of the object that has its name already, `controller` that of who made that one."""
 
     what: RestoreResult
     text: str
     uid: str = ""
+    controller: str = ""
     denied: bool = False
 
 
@@ -77,7 +78,8 @@ async def _existing(wanted: Comeback, client: Client) -> Obstacle:
         text = "it is back already: it was restored before"
     elif wanted.again:
         text = "one of that name is there by now, maybe since an earlier restore"
-    return Obstacle(what="exists", text=text, uid=meta.uid)
+    controller = next((owner.uid for owner in meta.owner_references or () if owner.controller), "")
+    return Obstacle(what="exists", text=text, uid=meta.uid, controller=controller)
 
 
 def _is_terminating(error: ApiError) -> bool:

@@ -276,6 +276,9 @@ class Restoring:
             piece.spare = True
             text = "every namespace has its own, which is left as it is"
             obstacle = msgspec.structs.replace(obstacle, text=text)
+        elif obstacle.controller and obstacle.controller in self._owners.returned(piece.manifest):
+            piece.spare = True
+            obstacle = msgspec.structs.replace(obstacle, text="its owner, which is back, has made it again")
         piece.meets(obstacle)
 
 

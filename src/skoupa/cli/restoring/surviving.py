@@ -30,6 +30,11 @@ class Owners:
     def learn(self, old: str, new: str) -> None:
         self._uids[old] = new
 
+    def returned(self, manifest: Manifest) -> set[str]:
+        """The new uids of its owners, as far as they are known."""
+        owners = manifest["metadata"].get("ownerReferences") or ()
+        return {new for owner in owners if (new := self._uids.get(str(owner.get("uid", ""))))}
+
     async def of(
         self, manifest: Manifest, *, namespace: str | None, discovery: Discovery
     ) -> dict[str, str | None]:
