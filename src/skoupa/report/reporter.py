@@ -37,7 +37,7 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaNotice": "The object will be deleted at the time in the note, which says how to keep it.",
     "SkoupaLabelProblem": "A label on the object is not understood or does not do what its writer meant.",
     "SkoupaFailed": "The object, or those named in the note, are due, but a webhook, a policy or the server refuses the "
-    "delete in the words of the note; it is tried again. Told once, and again when the words change.",
+    "delete in the words of the note, or a webhook that has to be asked does not answer; it is tried again. Told once, and again when the words change.",
     "SkoupaStuck": "The object was deleted but finalizers keep it.",
     "SkoupaBraked": "On a Brake: Skoupa pulled it, because a ceiling was full or a backlog was found; the note says which.",
     "SkoupaReleased": "On a Brake: it was released; the note says by whom, where that is known, and how much it held.",
@@ -45,7 +45,8 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaPolicyFailed": "On a policy: it is not understood and does not run, or not all of its run could be read, judged or "
     "deleted; the note says why.",
     "SkoupaPolicyDeleted": "On a policy: its run deleted the objects named in the note.",
-    "SkoupaPolicyRefused": "On a policy: a webhook, a policy or the server refuses to delete the objects named in the note.",
+    "SkoupaPolicyRefused": "On a policy: a webhook, a policy or the server refuses to delete the objects named in the note, "
+    "or a webhook that has to be asked does not answer.",
     "SkoupaPolicyUnclear": "On a policy: whether the objects named in the note meet its conditions is not known, so they "
     "stay; the note says why. Told once for as long as that is so.",
     "SkoupaHeld": "The object is due, or a policy matches it, but it stays for a reason that its people can mend; the "

@@ -19,6 +19,8 @@ from skoupa.facts.rows import Row, Uid
 _WITH_DIGITS: Final = re.compile(r"\S*\d\S*")
 # These say something about the server, or about us, and nothing about the object.
 _NOT_THE_OBJECTS: Final = frozenset({401, 404, 408, 409, 429})
+# The server is well; who has to be asked about this object does not answer.
+_WEBHOOK_AWAY: Final = "failed calling webhook"
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False):
@@ -57,8 +59,13 @@ class Failures:
 
 
 def refused(error: SkoupaError) -> bool:
-    """Whether somebody decided that this very object must not go; a server in trouble decides nothing."""
-    return isinstance(error, ApiError) and 400 <= error.code < 500 and error.code not in _NOT_THE_OBJECTS
+    """Whether somebody decided that this very object must not go, or is not there to decide.
+
+    A server in trouble decides nothing.
+    """
+    if not isinstance(error, ApiError) or error.code in _NOT_THE_OBJECTS:
+        return False
+    return 400 <= error.code < 500 or _WEBHOOK_AWAY in error.status.message
 
 
 def server_words(error: SkoupaError) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skoupa.errors import SkoupaError, Status, Unreachable, api_error
-from skoupa.sweep.failures import Failures, shared_words
+from skoupa.sweep.failures import Failures, refused, shared_words
 from tests.unit.judge.rows import row
 
 pytestmark = pytest.mark.unit
@@ -55,3 +55,21 @@ def test_the_most_frequent_failure_is_counted_whatever_the_names_in_it() -> None
 def test_the_name_is_no_part_of_the_words_that_are_shared() -> None:
     error = Unreachable("delete configmaps/web in shop: no route")
     assert shared_words(row(), error) == "delete … in shop: no route"
+
+
+@pytest.mark.parametrize(
+    ("error", "decided"),
+    [
+        (refusal("no"), True),
+        (refusal("invalid", 422), True),
+        (refusal('Internal error occurred: failed calling webhook "door.example": timed out', 500), True),
+        (refusal("etcdserver: request timed out", 500), False),
+        (refusal("busy", 429), False),
+        (refusal("it was changed", 409), False),
+        (Unreachable("no way"), False),
+    ],
+)
+def test_what_is_told_on_the_object_is_about_it_and_not_about_the_server(
+    error: SkoupaError, *, decided: bool
+) -> None:
+    assert refused(error) is decided
