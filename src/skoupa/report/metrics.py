@@ -32,7 +32,9 @@ METRICS: Final[dict[str, Described]] = {
         "counter", "Deletes that failed and are tried again.", ("kind", "error")
     ),
     "skoupa_deletion_lag_seconds": Described(
-        "histogram", "From the due time to the delete that the server took.", ("mechanism",)
+        "histogram",
+        "From the due time, or from when that was written if it was over by then, to the delete that the server took.",
+        ("mechanism",),
     ),
     "skoupa_policy_runs_total": Described(
         "counter",

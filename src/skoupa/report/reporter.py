@@ -40,7 +40,8 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "delete in the words of the note, or a webhook that has to be asked does not answer; it is tried again. Told once, and again when the words change.",
     "SkoupaStuck": "The object was deleted but finalizers keep it.",
     "SkoupaBraked": "On a Brake: Skoupa pulled it, because a ceiling was full or a backlog was found; the note says which.",
-    "SkoupaReleased": "On a Brake: it was released; the note says by whom, where that is known, and how much it held.",
+    "SkoupaReleased": "On a Brake: it was released, or its time is over; the note says by whom, where that is known, and how much it "
+    "held.",
     "SkoupaPolicyRan": "On a policy: its run deleted something; the note says how much.",
     "SkoupaPolicyFailed": "On a policy: it is not understood and does not run, or not all of its run could be read, judged or "
     "deleted; the note says why.",
@@ -79,13 +80,14 @@ class Reporter:
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:
         kind = row.resource.qualified
         self._metrics.count("skoupa_deletions_total", kind, claim.mechanism)
-        self._metrics.lag(claim.mechanism, at - claim.due)
+        lag = _lag(row, claim, at)
+        self._metrics.lag(claim.mechanism, lag)
         again, why = will_return(row), render(claim.reason)
         self._say(
             "deleted",
             row,
             why=why,
-            lag=f"{at - claim.due:.3f}",
+            lag=f"{lag:.3f}",
             terminating=terminating,
             note=render(again) if again else "",
         )
@@ -100,7 +102,7 @@ class Reporter:
         self._notify(row, "would-delete", why=render(claim.reason), at=at)
 
     def gone_already(self, row: Row, claim: Claim, *, at: float) -> None:
-        self._say("gone already", row, why=render(claim.reason), lag=f"{at - claim.due:.3f}")
+        self._say("gone already", row, why=render(claim.reason), lag=f"{_lag(row, claim, at):.3f}")
 
     def held(self, row: Row, verdict: Verdict, *, at: float, holds: Sequence[Hold]) -> None:
         due = verdict.due if verdict.due is not None else at
@@ -206,6 +208,11 @@ class Reporter:
         note = f"released by {who}; the {held} objects that it held are judged anew"
         self._tell_of_brake(name, uid, "SkoupaReleased", "Release", note, at=at)
 
+    def brake_ended(self, name: str, uid: str, *, held: int, at: float) -> None:
+        self._log("brake ended", name=name, held=held)
+        note = f"its time is over; the {held} objects that it held are judged anew"
+        self._tell_of_brake(name, uid, "SkoupaReleased", "Release", note, at=at)
+
     def _tell_of_brake(self, name: str, uid: str, reason: str, action: str, note: str, *, at: float) -> None:
         if self._events is not None:
             about = Regarding(api_version=BRAKES.api_version, kind=BRAKES.kind, name=name, uid=uid)
@@ -275,6 +282,11 @@ class Reporter:
                     identity=f"{at:.0f}",
                 )
             )
+
+
+def _lag(row: Row, claim: Claim, at: float) -> float:
+    """Since it could go: a time that was over when it was written makes nobody late."""
+    return at - max(claim.due, row.created, row.labelled_at)
 
 
 def _called(row: Row) -> dict[str, object]:

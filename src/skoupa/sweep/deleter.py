@@ -226,10 +226,10 @@ class Deleter:
             # The clock was wrong, and is right again.
             return False
         at, keep_changes, epoch = attempt.judged
-        limit = _READ_SECONDS if attempt.by_uid_alone else _LOOK_SECONDS
+        read_long_ago = attempt.by_uid_alone and moment - at > _READ_SECONDS
         # Whether it would take along what feeds told of since then only another look around can tell.
         news = carries(attempt.row) and self._keep_changes() != attempt.keeps_looked_at
-        if news or moment - (at if attempt.by_uid_alone else attempt.looked_at) > limit:
+        if news or read_long_ago or moment - attempt.looked_at > _LOOK_SECONDS:
             attempt.too_old = True
             return False
         if moment - at <= _YOUNG_SECONDS and self._keep_changes() == keep_changes and self._epoch() == epoch:

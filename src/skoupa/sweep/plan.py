@@ -91,7 +91,7 @@ class Plan:
         taken = row.uid in self.memory.overdue
         planned = self.next_look(before, now) if before is not None and not taken else None
         if look is not None and (look <= now or look != planned):
-            self.agenda.add(look, row.uid, now=now, instead_of=planned)
+            self.agenda.plan(look, row.uid, now=now, instead_of=planned)
             self._woken.set()
         if look is None or look > now:
             self.memory.not_overdue(row.uid)

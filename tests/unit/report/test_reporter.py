@@ -139,6 +139,20 @@ def test_one_line_for_each_decision_with_the_object_and_the_reason() -> None:
     assert told.lines[3]["why"].endswith("; kept by its label skoupa.dev/keep=true")
 
 
+@pytest.mark.parametrize(
+    ("due", "labelled", "lag"),
+    [(CREATED + 60, 0, "0.500"), (CREATED - 9e8, 0, "60.500"), (CREATED - 9e8, CREATED + 58, "2.500")],
+)
+def test_a_time_that_was_over_when_it_was_written_makes_nobody_late(
+    due: float, labelled: int, lag: str
+) -> None:
+    told = Told()
+    found = msgspec.structs.replace(row("a"), labelled=(labelled, "kubectl"))
+    claim = msgspec.structs.replace(CLAIM, due=due)
+    told.reporter.deleted(found, claim, at=CREATED + 60.5, terminating=False)
+    assert told.lines[0]["lag"] == lag
+
+
 def test_every_event_reason_is_in_the_table_and_none_is_left_over() -> None:
     told = Told()
     told.everything()
