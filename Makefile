@@ -10,6 +10,8 @@ UV_VERSION := 0.13.7
 STAMP := $(VENV)/.installed
 # Two control planes' worth of work on two cores; more workers only wait for each other.
 WORKERS ?= 2
+# Else every command that the tests start would compile the whole package first.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test check unit bench cluster cluster-down lock clean
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -17,6 +18,10 @@ pytest.register_assert_rewrite("tests.contract")
 
 # Commands under test write their history where a test says so, and nowhere else.
 os.environ["SKOUPA_LEDGER_DSN"] = "none"
+
+# Where the environment forbids bytecode, each command under test would compile the whole package before it begins.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # How long an example takes says more about what else runs on the machine than about the code.
 settings.register_profile("skoupa", deadline=None)

@@ -123,6 +123,8 @@ def controller_manager(options: Options, files: Files, *, port: Port) -> list[st
         f"--cluster-signing-key-file={files.authority.key}",
         f"--kube-api-qps={options.controller_qps}",
         f"--kube-api-burst={2 * options.controller_qps}",
+        # A claim that is not bound at once would else wait for 15 s.
+        "--pvclaimbinder-sync-period=1s",
         *_feature_gates(options),
         *options.controller_manager_flags,
     ]

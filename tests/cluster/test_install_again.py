@@ -147,81 +147,85 @@ def test_apply_takes_over_from_kubectl_without_force(settings: Path) -> None:
         assert versions(access) == before
 
 
-class TestSettingsThatAreTakenBack:
-    """In order: each begins where the one before it ended."""
+def test_settings_that_are_taken_back_take_their_objects_along(server: Access, settings: Path) -> None:
+    """Each begins where the one before it ended, so that one worker has to do them all."""
+    the_right_to_delete_is_asked_for_no_more_and_the_limits_are_lifted(server, settings)
+    limits_can_be_set_a_second_time(server, settings)
+    who_may_not_delete_policies_is_told_what_to_delete(server, settings)
+    without_the_mechanism_nothing_speaks_and_nothing_refuses(server, settings)
 
-    def test_the_right_to_delete_is_asked_for_no_more_and_the_limits_are_lifted(
-        self, server: Access, settings: Path
-    ) -> None:
-        outcomes(install(server, settings, "--apply"))
-        others = stranger(server)
-        writer, bob = Writer(server), writing_user(server, "bob")
-        eventually(lambda: "is shorter than 1h" in writer.probe("30m").message, "the minimum holds")
-        eventually(lambda: "may not delete configmaps" in bob.probe("2h").message, "the right is asked for")
-        binding = asked(server.probe(), "GET", f"{BINDINGS}/skoupa-ttl-limits")["metadata"]["uid"]
 
-        settings.write_text("ttl: {}\n")
-        tried = install(server, settings, "--apply", "--dry-run")
-        assert f"{qualified(BINDINGS)}/skoupa-ttl-delete-right deleted (dry run)" in tried.stdout
-        assert exists(server, f"{BINDINGS}/skoupa-ttl-delete-right")
-        said = install(server, settings, "--apply")
-        done = outcomes(said)
-        assert [name for name, outcome in done.items() if outcome == "deleted"] == [
-            f"{qualified(BINDINGS)}/skoupa-ttl-delete-right",
-            f"{qualified(POLICIES)}/skoupa-ttl-delete-right",
-        ]
-        assert "any more" not in said.stderr
-        for path in (POLICIES, BINDINGS):
-            assert not exists(server, f"{path}/skoupa-ttl-delete-right")
-            assert exists(server, f"{path}/{others}"), "what is not of this installation stays"
-        metadata = asked(server.probe(), "GET", f"{BINDINGS}/skoupa-ttl-limits")["metadata"]
-        assert metadata["uid"] == binding, "the last binding with a ConfigMap must not go"
-        assert set(asked(server.probe(), "GET", LIMITS)["data"].values()) == {""}
-        eventually(lambda: writer.probe("30m").status == 201, "there is no minimum")
-        eventually(lambda: bob.probe("2h").status == 201, "who may not delete may label")
-        assert set(outcomes(install(server, settings, "--apply")).values()) == {"unchanged"}
+def the_right_to_delete_is_asked_for_no_more_and_the_limits_are_lifted(
+    server: Access, settings: Path
+) -> None:
+    outcomes(install(server, settings, "--apply"))
+    others = stranger(server)
+    writer, bob = Writer(server), writing_user(server, "bob")
+    eventually(lambda: "is shorter than 1h" in writer.probe("30m").message, "the minimum holds")
+    eventually(lambda: "may not delete configmaps" in bob.probe("2h").message, "the right is asked for")
+    binding = asked(server.probe(), "GET", f"{BINDINGS}/skoupa-ttl-limits")["metadata"]["uid"]
 
-    def test_limits_can_be_set_a_second_time(self, server: Access, settings: Path) -> None:
-        """kubernetes/kubernetes#130887: they could not, had the binding gone."""
-        settings.write_text("ttl: {minimum: 3h}\n")
-        outcomes(install(server, settings, "--apply"))
-        eventually(
-            lambda: "is shorter than 3h" in Writer(server).probe("2h").message, "the new minimum holds"
-        )
+    settings.write_text("ttl: {}\n")
+    tried = install(server, settings, "--apply", "--dry-run")
+    assert f"{qualified(BINDINGS)}/skoupa-ttl-delete-right deleted (dry run)" in tried.stdout
+    assert exists(server, f"{BINDINGS}/skoupa-ttl-delete-right")
+    said = install(server, settings, "--apply")
+    done = outcomes(said)
+    assert [name for name, outcome in done.items() if outcome == "deleted"] == [
+        f"{qualified(BINDINGS)}/skoupa-ttl-delete-right",
+        f"{qualified(POLICIES)}/skoupa-ttl-delete-right",
+    ]
+    assert "any more" not in said.stderr
+    for path in (POLICIES, BINDINGS):
+        assert not exists(server, f"{path}/skoupa-ttl-delete-right")
+        assert exists(server, f"{path}/{others}"), "what is not of this installation stays"
+    metadata = asked(server.probe(), "GET", f"{BINDINGS}/skoupa-ttl-limits")["metadata"]
+    assert metadata["uid"] == binding, "the last binding with a ConfigMap must not go"
+    assert set(asked(server.probe(), "GET", LIMITS)["data"].values()) == {""}
+    eventually(lambda: writer.probe("30m").status == 201, "there is no minimum")
+    eventually(lambda: bob.probe("2h").status == 201, "who may not delete may label")
+    assert set(outcomes(install(server, settings, "--apply")).values()) == {"unchanged"}
 
-    def test_who_may_not_delete_policies_is_told_what_to_delete(self, server: Access, settings: Path) -> None:
-        settings.write_text(EVERYTHING)
-        outcomes(install(server, settings, "--apply"))
-        verbs = ["get", "list", "create", "patch", "escalate", "bind"]
-        grant(server, "installer", verbs=[*verbs, "update"])
-        settings.write_text("ttl: {}\n")
-        said = install(server.kubeconfig_for(user="installer"), settings, "--apply")
-        assert "deleted" not in outcomes(said).values()
-        for path in (POLICIES, BINDINGS):
-            assert f"To remove it: kubectl delete {qualified(path)}/skoupa-ttl-delete-right" in said.stderr
-            assert exists(server, f"{path}/skoupa-ttl-delete-right")
-        assert "skoupa-ttl-limits" not in said.stderr
 
-    def test_without_the_mechanism_nothing_speaks_and_nothing_refuses(
-        self, server: Access, settings: Path
-    ) -> None:
-        settings.write_text("features: {ttl: false}\n")
-        done = outcomes(install(server, settings, "--apply"))
-        gone = {name.rpartition("/")[2] for name, outcome in done.items() if outcome == "deleted"}
-        assert gone == {
-            "skoupa-ttl-label",
-            "skoupa-label-as-annotation",
-            "skoupa-keep-label",
-            "skoupa-refreshed-at",
-            "skoupa-ttl-delete-right",
-        }
-        assert set(asked(server.probe(), "GET", LIMITS)["data"].values()) == {""}
+def limits_can_be_set_a_second_time(server: Access, settings: Path) -> None:
+    """kubernetes/kubernetes#130887: they could not, had the binding gone."""
+    settings.write_text("ttl: {minimum: 3h}\n")
+    outcomes(install(server, settings, "--apply"))
+    eventually(lambda: "is shorter than 3h" in Writer(server).probe("2h").message, "the new minimum holds")
 
-        def silent() -> bool:
-            said = Writer(server).probe("2days")
-            return (said.status, said.warnings) == (201, ())
 
-        eventually(silent, "nothing is said of a label")
+def who_may_not_delete_policies_is_told_what_to_delete(server: Access, settings: Path) -> None:
+    settings.write_text(EVERYTHING)
+    outcomes(install(server, settings, "--apply"))
+    verbs = ["get", "list", "create", "patch", "escalate", "bind"]
+    grant(server, "installer", verbs=[*verbs, "update"])
+    settings.write_text("ttl: {}\n")
+    said = install(server.kubeconfig_for(user="installer"), settings, "--apply")
+    assert "deleted" not in outcomes(said).values()
+    for path in (POLICIES, BINDINGS):
+        assert f"To remove it: kubectl delete {qualified(path)}/skoupa-ttl-delete-right" in said.stderr
+        assert exists(server, f"{path}/skoupa-ttl-delete-right")
+    assert "skoupa-ttl-limits" not in said.stderr
+
+
+def without_the_mechanism_nothing_speaks_and_nothing_refuses(server: Access, settings: Path) -> None:
+    settings.write_text("features: {ttl: false}\n")
+    done = outcomes(install(server, settings, "--apply"))
+    gone = {name.rpartition("/")[2] for name, outcome in done.items() if outcome == "deleted"}
+    assert gone == {
+        "skoupa-ttl-label",
+        "skoupa-label-as-annotation",
+        "skoupa-keep-label",
+        "skoupa-refreshed-at",
+        "skoupa-ttl-delete-right",
+    }
+    assert set(asked(server.probe(), "GET", LIMITS)["data"].values()) == {""}
+
+    def silent() -> bool:
+        said = Writer(server).probe("2days")
+        return (said.status, said.warnings) == (201, ())
+
+    eventually(silent, "nothing is said of a label")
 
 
 def qualified(path: str) -> str:

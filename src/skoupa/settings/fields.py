@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -206,8 +207,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     about: str
 
 
-def every_setting() -> Iterator[Setting]:
-    yield from _leaves(Settings, prefix=())
+@cache
+def every_setting() -> tuple[Setting, ...]:
+    return tuple(_leaves(Settings, prefix=()))
 
 
 def _leaves(section: type[msgspec.Struct], *, prefix: tuple[str, ...]) -> Iterator[Setting]:

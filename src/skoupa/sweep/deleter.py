@@ -13,6 +13,8 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+import msgspec
+
 from skoupa.clock import Clock
 from skoupa.errors import (
     ApiError,
@@ -145,15 +147,22 @@ class Deleter:
     def _judged_again(self, attempt: Attempt, row: Row, *, equal: int) -> Outcome | None:
         """`equal` is how many verdicts in a row on fresh states are the same, if this one is."""
         now = self._clock.now()
+        epoch = attempt.judged[2]
         attempt.judged, attempt.too_old = self._judged(), False
         verdict = self._judge(row, now)
-        again = verdict.claim(now)
+        again = verdict.claim(now) or self._counted(verdict, epoch, now)
         if again is None:
             return Outcome(what="stays", row=row, claim=attempt.claim, verdict=verdict)
         attempt.equal = equal if again == attempt.claim else 1
         attempt.by_uid_alone = attempt.by_uid_alone and again == attempt.claim
         attempt.row, attempt.claim = row, again
         return None
+
+    def _counted(self, verdict: Verdict, epoch: int, now: float) -> Claim | None:
+        """The Claim of one that nothing holds but the Brake of a ceiling which has counted it, and pulled for the next."""
+        if self._epoch() != epoch or not all(is_brake(hold) for hold in verdict.holds):
+            return None
+        return msgspec.structs.replace(verdict, holds=()).claim(now)
 
     async def _sent(self, attempt: Attempt) -> Deleted:
         row = attempt.row
@@ -247,7 +256,7 @@ class Deleter:
             attempt.too_old = not attempt.row.namespace
             wanted = not verdict.holds and not attempt.too_old
         else:
-            # The ceiling that pulled a Brake meanwhile has counted this one.
+            # As in `_counted`.
             wanted = all(is_brake(hold) for hold in verdict.holds)
         if wanted:
             self._answered_for(attempt)

@@ -23,6 +23,9 @@ from tests.cluster.controller.running import Skoupa, Yard, opened_yard
 from tests.cluster.controller.shop import bring_kinds, take_kinds_away
 from tests.cluster.reaching import connected
 
+# What comes true in a story is checked as in a test, and told as well when it does not.
+pytest.register_assert_rewrite("tests.cluster.controller.policy_stories")
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(

@@ -30,13 +30,20 @@ class Skoupa:
         self.pid = pid
         self.kubeconfig = kubeconfig
         self._ended = False
+        self._lines: list[dict[str, Any]] = []
+        self._read = 0
 
     @property
     def lines(self) -> list[dict[str, Any]]:
         """What it logged; a line that is being written is not counted yet."""
-        text = self._processes.log(self.name).read_bytes()
-        whole = text[: text.rfind(b"\n") + 1]
-        return [msgspec.json.decode(line) for line in whole.splitlines() if line.startswith(b"{")]
+        # Who waits for a line asks fifty times a second, and a log may have thousands.
+        with self._processes.log(self.name).open("rb") as log:
+            log.seek(self._read)
+            new = log.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read += len(whole)
+        self._lines += [msgspec.json.decode(line) for line in whole.splitlines() if line.startswith(b"{")]
+        return self._lines.copy()
 
     def said(self, event: str, **facts: str) -> list[dict[str, Any]]:
         return [
@@ -73,7 +80,9 @@ class Skoupa:
 
     @property
     def last_words(self) -> str:
-        return "\n".join(self._processes.log(self.name).read_text(errors="replace").splitlines()[-LAST_LINES:])
+        return "\n".join(
+            self._processes.log(self.name).read_text(errors="replace").splitlines()[-LAST_LINES:]
+        )
 
     @property
     def address(self) -> str:

@@ -22,12 +22,22 @@ POLICIES = (CLEANUP_POLICIES, CLUSTER_CLEANUP_POLICIES, DELETING_POLICIES, NAMES
 TICK_SECONDS = 100.0
 # So long before a tick it is still chosen for policies that are being written.
 WRITING_SECONDS = 15
+MINUTE = 60
+MINUTELY = {"schedule": "* * * * *"}
 
 
-def soon() -> str:
-    """A schedule with a tick within a minute or so, and no other on this day."""
-    tick = time.gmtime(((int(time.time()) + WRITING_SECONDS) // 60 + 1) * 60)
-    return f"{tick.tm_min} {tick.tm_hour} * * *"
+def coming() -> float:
+    """A tick within a minute or so."""
+    return ((time.time() + WRITING_SECONDS) // MINUTE + 1) * MINUTE
+
+
+async def passed(moment: float) -> None:
+    """Waits, and asks nobody meanwhile."""
+
+    async def is_past() -> bool:
+        return time.time() > moment
+
+    await eventually(is_past, what=f"{time.ctime(moment)} to pass", seconds=moment - time.time() + MINUTE)
 
 
 async def bring_kinds(boss: Client) -> None:
@@ -60,12 +70,26 @@ async def take_kinds_away(boss: Client) -> None:
 
 
 class Shop:
-    """One namespace, its ConfigMaps, and policies about them."""
+    """One namespace, its ConfigMaps, and policies about them, which run at one tick until another one is chosen."""
 
     def __init__(self, people: People) -> None:
         self.client = people.client
         self.people = people
         self.namespace = people.namespace
+        self.tick = coming()
+
+    def choose_tick(self) -> None:
+        """Once all that takes long is done."""
+        self.tick = coming()
+
+    async def ticked(self) -> None:
+        await passed(self.tick)
+
+    @property
+    def schedule(self) -> str:
+        """Its tick, and no other on this day."""
+        tick = time.gmtime(self.tick)
+        return f"{tick.tm_min} {tick.tm_hour} * * *"
 
     async def write(self, kind: Resource, name: str, spec: dict[str, Any], **annotations: str) -> None:
         metadata = {"name": name, "annotations": annotations}
@@ -107,13 +131,13 @@ class Shop:
 
     def cleaning(self, *patterns: str, **spec: Any) -> dict[str, Any]:
         resources: dict[str, Any] = {"kinds": ["ConfigMap"], "names": list(patterns), **spec.pop("where", {})}
-        return {"schedule": soon(), "match": {"any": [{"resources": resources}]}, **spec}
+        return {"schedule": self.schedule, "match": {"any": [{"resources": resources}]}, **spec}
 
     def deleting(self, expression: str) -> dict[str, Any]:
         rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["*"]}
         here = {"matchLabels": {"kubernetes.io/metadata.name": self.namespace}}
         return {
-            "schedule": soon(),
+            "schedule": self.schedule,
             "matchConstraints": {"resourceRules": [rule], "namespaceSelector": here},
             "conditions": [{"name": "old", "expression": expression}],
         }

@@ -34,6 +34,9 @@ from tests.cluster.reaching import eventually, faulty
 
 pytestmark = pytest.mark.cluster
 
+# Who is killed keeps the next one waiting for as long.
+SHORT_LEASE = {"lease__seconds": "5", "lease__retrySeconds": "1"}
+
 
 def moment(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
@@ -139,7 +142,7 @@ async def stable_left(people: People) -> int:
 async def test_a_ceiling_lets_exactly_its_number_go_and_a_restart_keeps_the_hold(
     people: People, running: Yard, audit: AuditLog
 ) -> None:
-    ceiling = {"brakes__namespacePerMinute": "60", "rate__deletionsPerSecond": "500"}
+    ceiling = {"brakes__namespacePerMinute": "60", "rate__deletionsPerSecond": "500", **SHORT_LEASE}
     process = await running.started(**ceiling)
     await make_all(people, 150, "3s")
     name = f"ceiling-namespace-{people.namespace}-per-minute"
@@ -179,7 +182,7 @@ async def test_a_ceiling_lets_exactly_its_number_go_and_a_restart_keeps_the_hold
 async def test_brakes_that_vanish_with_their_definition_hold_everything_and_come_back_with_it(
     people: People, running: Yard, audit: AuditLog
 ) -> None:
-    process = await running.started()
+    process = await running.started(**SHORT_LEASE)
     name = f"stop-{secrets.token_hex(3)}"
     await pull(people, name, namespace=people.namespace)
 
@@ -196,7 +199,7 @@ async def test_brakes_that_vanish_with_their_definition_hold_everything_and_come
     assert not process.said("brake released")
     process.kill()
 
-    again = await running.started()
+    again = await running.started(**SHORT_LEASE)
     await held(again, "brakes-unknown", 10)
     state = await people.client.get(CONFIG_MAPS, names.STATE_CONFIG_MAP, namespace=running.home, view=WHOLE)
     assert msgspec.json.decode(state["data"]["brakesSeen"]) > 0
@@ -280,7 +283,7 @@ async def test_a_crash_does_not_empty_the_windows_of_the_ceilings(
     people: People, yard: Yard, audit: AuditLog
 ) -> None:
     """Without the kind nothing but the ledger knows what went."""
-    ceiling = {"brakes__namespacePerHour": "40", "rate__deletionsPerSecond": "500"}
+    ceiling = {"brakes__namespacePerHour": "40", "rate__deletionsPerSecond": "500", **SHORT_LEASE}
     process = await yard.started(**ceiling)
     await make_all(people, 60, "3s")
     await held(process, "brake", 20)

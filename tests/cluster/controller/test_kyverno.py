@@ -33,7 +33,7 @@ async def test_beside_kyverno_nothing_goes_before_somebody_releases_the_brake_an
     plane: ControlPlane, boss: Client, people: People, running: Yard, audit: AuditLog
 ) -> None:
     async with living(boss) as kyverno:
-        process = await running.started(program=IMPATIENT)
+        process = await running.started(program=IMPATIENT, lease__seconds="5")
         made = await brake(people, BRAKE_NAME)
         assert made["spec"]["scope"] == {"all": True}
         assert f"(Lease {kyverno.lease}, renewed " in made["spec"]["reason"]
@@ -51,7 +51,7 @@ async def test_beside_kyverno_nothing_goes_before_somebody_releases_the_brake_an
         await people.gone("web")
         process.kill()
 
-        again = await running.started(program=IMPATIENT)
+        again = await running.started(program=IMPATIENT, lease__seconds="5")
         await people.make("late", "1s")
         await people.gone("late")
         assert not again.said("brake pulled")

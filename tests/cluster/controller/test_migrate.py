@@ -47,9 +47,10 @@ PROGRAM = "kyverno-cleanup-controller"
 COMPONENT = {"app.kubernetes.io/component": "cleanup-controller"}
 
 
-async def removed(client: Client, resource: Resource, name: str) -> None:
-    found = await client.get(resource, name, view=METADATA)
-    await client.delete(resource, name, uid=found.metadata.uid, propagation="Background")
+async def removed(client: Client, resource: Resource, name: str, *, namespace: str = "") -> None:
+    found = await client.get(resource, name, namespace=namespace, view=METADATA)
+    uid = found.metadata.uid
+    await client.delete(resource, name, namespace=namespace, uid=uid, propagation="Background")
 
 
 async def install_program(client: Client, kyverno: Kyverno) -> None:
@@ -104,6 +105,9 @@ async def kyverno(boss: Client) -> AsyncIterator[Kyverno]:
             await removed(boss, WEBHOOKS, name)
             await removed(boss, CLUSTER_ROLE_BINDINGS, name)
             await removed(boss, CLUSTER_ROLES, name)
+            # Else the next test would see two of it.
+            await removed(boss, DEPLOYMENTS, PROGRAM, namespace=found.namespace)
+            await removed(boss, CONFIG_MAPS, "kyverno", namespace=found.namespace)
 
 
 def codes(told: dict[str, Any]) -> list[str]:

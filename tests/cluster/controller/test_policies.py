@@ -1,146 +1,94 @@
-"""Policies on a real server: all four kinds run at the tick, exceptions hold, the status tells, a restart runs nothing twice."""
+"""Policies on a real server, from what is foretold of them to what they leave behind. Stories that can wait together do."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from datetime import datetime
+from pathlib import Path
 
 import pytest
 
-from skoupa import names
-from skoupa.kinds.policies.cleanup import CLEANUP_POLICIES, CLUSTER_CLEANUP_POLICIES
-from skoupa.kinds.policies.deleting import DELETING_POLICIES, NAMESPACED_DELETING_POLICIES
-from skoupa.kinds.policies.exception import POLICY_EXCEPTIONS
-from skoupa.kinds.policies.global_context import GLOBAL_CONTEXT_ENTRIES
-from skoupa.kube.lists import Scope, everything
-from skoupa.kube.objects import WHOLE
-from skoupa.kube.resources import CONFIG_MAPS, EVENTS, Resource
-from tests.cluster.controller.objects import RBAC, SECRETS, People
+from harness.controlplane import ControlPlane
+from tests.cluster.controller.objects import People
+from tests.cluster.controller.policy_stories import outage, restarts, thousands
+from tests.cluster.controller.policy_stories.at_the_tick import (
+    a_policy_deletes_what_the_account_that_it_acts_as_may_delete,
+    all_kinds_of_policies_run_at_the_tick,
+    what_is_wrong_and_what_will_go_is_told_before_the_run,
+)
+from tests.cluster.controller.policy_stories.braked import (
+    TIGHT,
+    a_release_is_not_for_another_spec_of_the_policy,
+)
+from tests.cluster.controller.policy_stories.explained import (
+    Explained,
+    who_may_only_list_in_a_namespace_is_told_that_policies_are_not_read,
+)
+from tests.cluster.controller.policy_stories.planned import (
+    Planned,
+    Planning,
+    a_run_that_a_brake_would_stop_is_stopped_by_one,
+    an_invalid_policy_is_refused_with_the_kinds_of_the_server,
+    rights_of_one_namespace_are_enough_for_its_policies,
+)
 from tests.cluster.controller.running import Yard
-from tests.cluster.controller.shop import Shop
-from tests.cluster.reaching import eventually
+from tests.cluster.controller.stages import Stage, spare_stage
+from tests.cluster.controller.together import together
 
-pytestmark = pytest.mark.cluster
-
-ROLES = Resource(group=RBAC, version="v1", plural="roles", kind="Role", namespaced=True)
-ROLE_BINDINGS = Resource(group=RBAC, version="v1", plural="rolebindings", kind="RoleBinding", namespaced=True)
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
 
 @pytest.fixture
-def running(policies: None, yard: Yard) -> Yard:
-    """Processes that end before the kinds are taken away."""
-    return yard
+def stage(policies: None, running: Yard, people: People, plane: ControlPlane, tmp_path: Path) -> Stage:
+    """Its processes end before the kinds are taken away, and what is labelled goes with its people."""
+    return Stage(plane=plane, client=people.client, yard=running, folder=tmp_path)
 
 
-async def test_all_kinds_of_policies_run_at_the_tick(running: Yard, people: People) -> None:
-    shop = Shop(people)
-    process = await running.started()
-    for name in ("meta-1", "meta-2", "own-1", "cel-1", "cel-2", "cel-own", "stays-1", "exempt-1"):
-        data = {"state": "old" if name.startswith(("cel", "exempt")) else "new"}
-        await people.make(name, body={"data": data})
-    await people.make("fenced-1", finalizers=["example.com/slow"])
-    here = {"where": {"namespaces": [shop.namespace]}}
-    await shop.write(CLUSTER_CLEANUP_POLICIES, "meta", shop.cleaning("meta-*", "fenced-*", **here))
-    conditions = {"all": [{"key": "{{ target.data.state }}", "operator": "Equals", "value": "new"}]}
-    await shop.write(CLEANUP_POLICIES, "own", shop.cleaning("own-*", conditions=conditions))
-    old = "object.?data.state.orValue('') == 'old' && !object.metadata.name.endsWith('own')"
-    await shop.write(DELETING_POLICIES, "cel", shop.deleting(old))
-    await shop.write(
-        NAMESPACED_DELETING_POLICIES, "cel-own", shop.deleting("object.metadata.name == 'cel-own'")
+async def test_policies_do_at_their_tick_what_was_foretold(stage: Stage) -> None:
+    shops = [await stage.shop() for _ in range(8)]
+    planned, entitled, invalid = (Planning(shop, stage.plane, stage.folder) for shop in shops[:3])
+    what, why = Planned(planned), Explained(shops[3], stage.plane)
+    await together(what.what_will_go_is_planned(), why.what_will_be_done_is_explained())
+    process = await stage.yard.started()
+    await together(
+        what.what_was_planned_goes(),
+        why.what_was_explained_is_done(),
+        all_kinds_of_policies_run_at_the_tick(shops[4], process),
+        a_policy_deletes_what_the_account_that_it_acts_as_may_delete(shops[5]),
+        what_is_wrong_and_what_will_go_is_told_before_the_run(shops[6]),
+        rights_of_one_namespace_are_enough_for_its_policies(entitled),
+        an_invalid_policy_is_refused_with_the_kinds_of_the_server(invalid),
+        who_may_only_list_in_a_namespace_is_told_that_policies_are_not_read(shops[7], stage.plane),
     )
-    exempt = {"name": "named", "expression": "object.metadata.name.startsWith('exempt')"}
-    references = [{"kind": "DeletingPolicy", "name": "cel"}]
-    await shop.write(POLICY_EXCEPTIONS, "spare", {"policyRefs": references, "matchConditions": [exempt]})
-    await shop.left("stays-1", "exempt-1", "fenced-1")
-    status = await shop.ran(CLUSTER_CLEANUP_POLICIES, "meta", matched=3, deleted=3)
-    assert {one["type"]: one["status"] for one in status["conditions"]} == {
-        "Ready": "True",
-        "LastRunSucceeded": "True",
-    }
-    assert status["observedGeneration"] == 1
-    assert status["lastExecutionTime"] < status["nextExecutionTime"]
-    await shop.ran(CLEANUP_POLICIES, "own", matched=1, deleted=1)
-    status = await shop.ran(DELETING_POLICIES, "cel", matched=3, deleted=2, held=1)
-    assert status["conditionStatus"]["ready"] is True
-    await shop.ran(NAMESPACED_DELETING_POLICIES, "cel-own", matched=1, deleted=1)
-    patch = {"metadata": {"finalizers": None}}
-    await people.client.merge_patch(CONFIG_MAPS, "fenced-1", patch, namespace=people.namespace)
-    await shop.left("stays-1", "exempt-1")
-    assert process.said("deleted", name="cel-1")[0]["why"].startswith("DeletingPolicy/cel matched it")
 
 
-async def test_a_policy_deletes_what_the_account_that_it_acts_as_may_delete(
-    running: Yard, people: People
-) -> None:
-    shop = Shop(people)
-    await running.started()
-    for resource in (CONFIG_MAPS, SECRETS):
-        await people.make("web-1", resource=resource)
-    account = {"kind": "ServiceAccount", "name": "tidier", "namespace": shop.namespace}
-    rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["delete"]}]
-    reference = {"apiGroup": RBAC, "kind": "Role", "name": "tidier"}
-    await people.client.create(
-        ROLES, {"metadata": {"name": "tidier"}, "rules": rules}, namespace=shop.namespace
+async def with_tight_brakes(stage: Stage) -> None:
+    edited, much = await stage.shop(), await stage.shop()
+    await stage.yard.started(**TIGHT)
+    await together(
+        a_release_is_not_for_another_spec_of_the_policy(edited),
+        a_run_that_a_brake_would_stop_is_stopped_by_one(Planning(much, stage.plane, stage.folder)),
     )
-    binding = {"metadata": {"name": "tidier"}, "subjects": [account], "roleRef": reference}
-    await people.client.create(ROLE_BINDINGS, binding, namespace=shop.namespace)
-    spec = shop.cleaning("web-*", where={"kinds": ["ConfigMap", "Secret"]})
-    await shop.write(CLEANUP_POLICIES, "acting", spec, **{names.SERVICE_ACCOUNT_ANNOTATION: "tidier"})
-    await shop.left()
-    await shop.ran(CLEANUP_POLICIES, "acting", matched=2, deleted=1, held=1)
-    assert await people.there("web-1", resource=SECRETS)
 
 
-async def test_a_restart_runs_nothing_twice_and_misses_nothing(running: Yard, people: People) -> None:
-    shop = Shop(people)
-    process = await running.started()
-    here = {"where": {"namespaces": [shop.namespace]}}
-    await people.make("web-1")
-    await shop.write(CLUSTER_CLEANUP_POLICIES, "once", shop.cleaning("web-*", **here))
-    await shop.left()
-    await shop.ran(CLUSTER_CLEANUP_POLICIES, "once", matched=1, deleted=1)
-    await people.make("web-2")
-    await people.make("late-1")
-    await shop.write(CLUSTER_CLEANUP_POLICIES, "late", shop.cleaning("late-*", **here))
-    tick = (await shop.ready(CLUSTER_CLEANUP_POLICIES, "late"))["nextExecutionTime"]
-    process.end()
-    await asyncio.sleep(max(0.0, datetime.fromisoformat(tick).timestamp() + 1 - time.time()))
-    assert await shop.names() == {"web-2", "late-1"}
-    await running.started()
-    await shop.left("web-2")
-    await shop.ran(CLUSTER_CLEANUP_POLICIES, "late", matched=1, deleted=1)
-    assert await shop.names() == {"web-2"}
+async def with_restarts(folder: Path) -> None:
+    async with spare_stage(folder) as stage:
+        await restarts.nothing_runs_twice_or_is_missed_and_a_brake_is_known_after_a_crash(stage)
 
 
-async def test_what_is_wrong_and_what_will_go_is_told_before_the_run(running: Yard, people: People) -> None:
-    shop = Shop(people)
-    await running.started()
-    await people.make("web-1")
-    await people.make("other-1")
-    broken = shop.deleting("object.metadata.name.startWith('web')")
-    await shop.write(DELETING_POLICIES, "broken", broken)
-    entry = {"kubernetesResource": {"version": "v1", "resource": "configmaps", "namespace": shop.namespace}}
-    await shop.write(GLOBAL_CONTEXT_ENTRIES, "maps", entry)
-    some = "size(globalContext.Get('maps', '')) > 0 && object.metadata.name == 'web-1'"
-    spec = shop.deleting(some)
-    await shop.write(DELETING_POLICIES, "noticed", spec, **{names.NOTICE_BEFORE_ANNOTATION: "1h"})
+async def with_an_outage(folder: Path) -> None:
+    async with spare_stage(folder) as stage:
+        await outage.after_a_time_of_errors_every_policy_runs_at_its_next_tick(stage)
 
-    async def told() -> bool:
-        status = await shop.status(DELETING_POLICIES, "broken")
-        return "startWith" in str((status.get("conditionStatus") or {}).get("message"))
 
-    await eventually(told, what="what is wrong to be told")
-    assert "lastExecutionTime" not in await shop.status(DELETING_POLICIES, "broken")
+async def without_brakes(folder: Path) -> None:
+    async with spare_stage(folder) as stage:
+        await thousands.five_thousand_deletions_leave_five_thousand_names(stage)
 
-    async def noticed() -> list[str]:
-        found = await everything(people.client, EVENTS, WHOLE, scope=Scope(namespace=shop.namespace))
-        return [event["note"] for event in found.items if event["reason"] == "SkoupaNotice"]
 
-    (note,) = await eventually(noticed, what="the notice")
-    assert f"skoupa keep configmaps/web-1 -n {shop.namespace}" in note
-    await shop.left("other-1")
-    status = await shop.status(GLOBAL_CONTEXT_ENTRIES, "maps")
-    assert status["ready"] is True
-    assert status["conditions"][0]["status"] == "True"
-    assert "lastRefreshTime" in status
+async def test_no_run_is_lost_or_repeated_and_every_name_is_told(stage: Stage, tmp_path: Path) -> None:
+    """Two ticks, on a control plane for each: what one needs to stand still another needs to run."""
+    await together(
+        with_tight_brakes(stage),
+        with_restarts(tmp_path / "restarts"),
+        with_an_outage(tmp_path / "outage"),
+        without_brakes(tmp_path / "without-brakes"),
+    )

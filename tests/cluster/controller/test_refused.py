@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.controller.objects import SECRETS, AuditLog, People
+from tests.cluster.controller.other_time import OtherTime
 from tests.cluster.controller.refusing import Doorman, doorman
 from tests.cluster.controller.running import Skoupa, Yard
 from tests.cluster.reaching import eventually, until
@@ -16,12 +17,19 @@ pytestmark = pytest.mark.cluster
 
 WORDS = "ask the owner of the shop first"
 ERRORS = {400: "BadRequest", 403: "Forbidden"}
+# How long it waits before the next try is a story of its own; here it only has to come.
+SHORTER = 5.0
 
 
 @pytest.fixture
 async def door(people: People, tmp_path: Path) -> AsyncIterator[Doorman]:
     async with doorman(people, tmp_path) as found:
         yield found
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> tuple[str, ...]:
+    return OtherTime(tmp_path, shorter=SHORTER).program
 
 
 async def failing(process: Skoupa, count: int) -> None:
@@ -34,9 +42,9 @@ async def failing(process: Skoupa, count: int) -> None:
 # What a webhook answers by itself, and what most policy engines say; the server says the latter for missing rights too.
 @pytest.mark.parametrize("code", [400, 403])
 async def test_a_delete_that_a_webhook_refuses_is_shown_in_its_words_and_tried_until_it_lets_go(
-    door: Doorman, people: People, yard: Yard, audit: AuditLog, code: int
+    door: Doorman, people: People, yard: Yard, audit: AuditLog, *, program: tuple[str, ...], code: int
 ) -> None:
-    process = await yard.started()
+    process = await yard.started(program=program)
     door.refuse("web", WORDS, code=code)
     await people.make("web", "1s")
     failed = await process.says("delete failed", name="web", namespace=people.namespace)
@@ -69,10 +77,10 @@ def codes(audit: AuditLog, people: People, name: str) -> list[int]:
 
 
 async def test_a_webhook_that_never_answers_holds_up_nobody_else(
-    people: People, yard: Yard, tmp_path: Path
+    people: People, yard: Yard, tmp_path: Path, program: tuple[str, ...]
 ) -> None:
     async with doorman(people, tmp_path, seconds=1) as door:
-        process = await yard.started(rate__inFlight="4")
+        process = await yard.started(program=program, rate__inFlight="4")
         stubborn = [f"stubborn-{number}" for number in range(3)]
         for name in stubborn:
             door.hang(name)
@@ -96,10 +104,10 @@ async def test_a_webhook_that_never_answers_holds_up_nobody_else(
 
 
 async def test_more_deletes_that_hang_than_may_be_in_flight_make_only_each_other_wait(
-    people: People, yard: Yard, tmp_path: Path
+    people: People, yard: Yard, tmp_path: Path, program: tuple[str, ...]
 ) -> None:
     async with doorman(people, tmp_path, seconds=4) as door:
-        process = await yard.started(rate__inFlight="4")
+        process = await yard.started(program=program, rate__inFlight="4")
         stubborn = [f"stubborn-{number}" for number in range(12)]
         for name in stubborn:
             door.hang(name)

@@ -392,7 +392,6 @@ async def test_a_claim_says_what_became_of_its_volume(trash: Bin, namespace: str
     # What it says to do binds it again, with its data.
     patch = [{"op": "remove", "path": "/spec/claimRef/uid"}]
     await trash.client.json_patch(volumes, volume, patch)
-    # The binder looks at it every 15 s.
     await eventually(bound, what="the claim to be bound again", seconds=60)
     second = await trash.delete("persistentvolumeclaims", "data", namespace=namespace)
     await trash.client.delete(volumes, volume, uid=made["metadata"]["uid"], propagation="Background")

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import cache
 
 import msgspec
 import pytest
+import typer.main
 
 from skoupa.__main__ import main
+
+# A process declares its commands once; here they are the same for hundreds of calls.
+_declared = cache(typer.main.get_command)
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +39,7 @@ class Shell:
     def __call__(self, *args: str, env: Mapping[str, str] | None = None) -> Said:
         with self._monkeypatch.context() as patched:
             patched.setattr(sys, "argv", ["skoupa", *args])
+            patched.setattr(typer.main, "get_command", _declared)
             for name in ("KUBECONFIG", "HOME", "KUBERNETES_SERVICE_HOST", "SKOUPA_DEBUG"):
                 patched.delenv(name, raising=False)
             for name, value in (env or {}).items():

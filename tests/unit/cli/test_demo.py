@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,14 @@ def played(*args: str) -> Ended:
     return ended(started("demo", "--hours", "4", *args))
 
 
+@cache
+def a_day() -> Ended:
+    """As it is shown to whoever says nothing else."""
+    return ended(started("demo"))
+
+
 def test_without_a_terminal_it_ends_by_itself_with_a_summary() -> None:
-    said = ended(started("demo"))
+    said = a_day()
     assert (said.code, said.err) == (0, "")
     assert "24.0 hours of the cluster's time have passed." in said.out
     assert re.search(r"^deleted [1-9]\d* \(.*Job.*\)$", said.out, re.MULTILINE)
@@ -45,7 +52,7 @@ def test_without_a_terminal_it_ends_by_itself_with_a_summary() -> None:
 
 
 def test_it_shows_a_policy_at_work_and_a_wrong_one_that_a_brake_stops_before_its_first_delete() -> None:
-    told = ended(started("demo", "--hours", "13")).out
+    told = a_day().out
     assert re.search(r"deleted ConfigMap ci/build-\d+-artifacts: CleanupPolicy/ci/forgotten-artifacts", told)
     assert told.count("braked policy/ClusterCleanupPolicy/old-configmaps") == 1
     assert not re.search(r"deleted .*old-configmaps", told)
@@ -59,7 +66,7 @@ def test_the_same_seed_tells_the_same_story() -> None:
 
 
 def test_what_holds_an_object_is_told_once() -> None:
-    told = [line.partition("  ")[2] for line in played().out.splitlines() if "  held " in line]
+    told = [line.partition("  ")[2] for line in a_day().out.splitlines() if "  held " in line]
     assert told
     assert len(told) == len(set(told))
 

@@ -42,6 +42,11 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
         return "status" in self.resource.subresources
 
 
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    kinds: dict[tuple[str, str], Served]
+    shelves: dict[Shelf, Served]
+
+
 class Catalogue:
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -49,8 +54,8 @@ class Catalogue:
         self.listeners: list[Callable[[], None]] = []
         # Custom kinds (group, plural) whose definition is being deleted: nothing new may be created.
         self.closing: set[tuple[str, str]] = set()
-        self._of_kind: dict[tuple[str, str], Served] = {}
-        self._of_shelf: dict[Shelf, Served] = {}
+        # None: something changed, and nobody has asked since. A new cluster gets its kinds one by one.
+        self._found: _Found | None = None
 
     def add(
         self,
@@ -103,7 +108,7 @@ class Catalogue:
         return self._versions.get((group, version), {}).get(plural)
 
     def of_kind(self, *, api_version: str, kind: str) -> Served | None:
-        return self._of_kind.get((api_version, kind))
+        return self._index().kinds.get((api_version, kind))
 
     def has_version(self, *, group: str, version: str) -> bool:
         return (group, version) in self._versions
@@ -137,24 +142,27 @@ class Catalogue:
 
     def of_shelf(self, shelf: Shelf) -> Served:
         """The served form that controllers use for what lies on a shelf."""
-        return self._of_shelf[shelf]
+        return self._index().shelves[shelf]
 
     def find_of_shelf(self, shelf: Shelf) -> Served | None:
         """The same; None where no version is served."""
-        return self._of_shelf.get(shelf)
+        return self._index().shelves.get(shelf)
 
     def _changed(self) -> None:
-        self._of_kind.clear()
-        self._of_shelf.clear()
-        for kinds in self._versions.values():
-            for served in kinds.values():
-                self._of_kind[served.resource.api_version, served.resource.kind] = served
-        for served in self.preferred():
-            # A shelf that two groups share is written in the shape it is kept in.
-            if served.shape is None:
-                self._of_shelf.setdefault(served.shelf, served)
+        self._found = None
         for hear in self.listeners:
             hear()
+
+    def _index(self) -> _Found:
+        if self._found is None:
+            kinds = {(one.resource.api_version, one.resource.kind): one for one in self.served()}
+            shelves: dict[Shelf, Served] = {}
+            for one in self.preferred():
+                # A shelf that two groups share is written in the shape it is kept in.
+                if one.shape is None:
+                    shelves.setdefault(one.shelf, one)
+            self._found = _Found(kinds=kinds, shelves=shelves)
+        return self._found
 
 
 def version_priority(version: str) -> tuple[int, int, int, str]:

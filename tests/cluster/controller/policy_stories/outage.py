@@ -4,40 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 
-import pytest
-
-from harness.controlplane import ControlPlane
 from harness.faultproxy import FaultProxy, Rule, kube_status
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
 from skoupa.kinds.policies.deleting import DELETING_POLICIES
 from skoupa.kube.resources import Resource
-from tests.cluster.controller.objects import People
-from tests.cluster.controller.running import Yard
-from tests.cluster.controller.shop import Shop
+from tests.cluster.controller.shop import MINUTE, MINUTELY, Shop, passed
+from tests.cluster.controller.stages import Stage
 from tests.cluster.reaching import eventually, faulty
 
-pytestmark = pytest.mark.cluster
-
 EACH = 25
-MINUTE = 60
-
-
-@pytest.fixture
-async def proxy(plane: ControlPlane) -> AsyncIterator[FaultProxy]:
-    async with faulty(plane) as proxy:
-        yield proxy
-
-
-@pytest.fixture(autouse=True)
-async def end_in_time(yard: Yard, proxy: FaultProxy, policies: None) -> AsyncIterator[None]:
-    """While the proxy still serves: a process that ends has a Lease to hand over."""
-    yield
-    await asyncio.to_thread(yard.close)
-
+# Of errors after the tick that falls into them.
+ERROR_SECONDS = 20
 
 Named = tuple[Resource, str]
 
@@ -48,11 +27,11 @@ async def write_policies(shop: Shop) -> list[Named]:
     for number in range(EACH):
         name = f"jmes-{number}"
         spec = shop.cleaning(f"web-{name}", where={"namespaces": [shop.namespace]})
-        await shop.write(CLUSTER_CLEANUP_POLICIES, name, spec | {"schedule": "* * * * *"})
+        await shop.write(CLUSTER_CLEANUP_POLICIES, name, spec | MINUTELY)
         named.append((CLUSTER_CLEANUP_POLICIES, name))
         name = f"cel-{number}"
         spec = shop.deleting(f"object.metadata.name == 'web-{name}'")
-        await shop.write(DELETING_POLICIES, name, spec | {"schedule": "* * * * *"})
+        await shop.write(DELETING_POLICIES, name, spec | MINUTELY)
         named.append((DELETING_POLICIES, name))
     for kind, name in named:
         await shop.ready(kind, name)
@@ -71,24 +50,26 @@ async def succeeded_since(shop: Shop, named: Named, moment: float) -> bool:
     return succeeded and isinstance(ran, int) and ran >= moment
 
 
-async def test_after_a_time_of_errors_every_policy_runs_at_its_next_tick(
-    proxy: FaultProxy, tmp_path: Path, people: People, yard: Yard
-) -> None:
-    shop = Shop(people)
-    await yard.started(kubeconfig=proxy.write_kubeconfig(tmp_path / "proxy"))
+async def after_a_time_of_errors_every_policy_runs_at_its_next_tick(stage: Stage) -> None:
+    async with faulty(stage.plane) as proxy:
+        try:
+            await _errors_come_and_go(stage, proxy)
+        finally:
+            # While the proxy still serves: a process that ends has a Lease to hand over.
+            await asyncio.to_thread(stage.yard.close)
+
+
+async def _errors_come_and_go(stage: Stage, proxy: FaultProxy) -> None:
+    shop = await stage.shop()
+    await stage.yard.started(kubeconfig=proxy.write_kubeconfig(stage.folder / "proxy"))
     named = await write_policies(shop)
     broken = proxy.script(Rule(kube_status(500, message="etcd has no leader"), times=None))
     proxy.cut_open_connections()
     # A tick of all of them falls into it, and the Lease is lost on the way.
-    over = next_tick() + 20
-
-    async def is_over() -> bool:
-        return time.time() > over
-
-    await eventually(is_over, what="a tick to pass", seconds=2 * MINUTE)
+    await passed(next_tick() + ERROR_SECONDS)
     assert proxy.hits(broken) > 0
     for _, name in named:
-        await people.make(f"web-{name}")
+        await shop.people.make(f"web-{name}")
     proxy.clear()
     tick = next_tick()
 
