@@ -81,6 +81,8 @@ ON_A_POLICY: Final = {
     names.MAX_DELETIONS_ANNOTATION: "How many objects one run may take at most.",
     names.OBSERVE_ANNOTATION: "For that long (`24h`) it only reports.",
     names.SERVICE_ACCOUNT_ANNOTATION: "It deletes only where this account of its own namespace may delete too.",
+    names.NEXT_EXECUTION_ANNOTATION: "Written by Skoupa where the definition of the policy has no room for `nextExecutionTime` in the "
+    "status and policies may be patched: when it runs next.",
 }
 
 OF_THE_INSTALLATION: Final = {
@@ -132,7 +134,7 @@ def labels_page() -> str:
         "## On Skoupa's own objects",
         table(("key", "meaning"), own),
         "## On a policy",
-        "Annotations. Policies are read and checked, but do not run in this version.",
+        "Annotations ([policies](policies.md)).",
         table(("key", "meaning"), of_policies),
         "## Reserved",
         "These names are settled but do nothing yet. Skoupa sets no finalizer on anything but Brakes.",

@@ -28,6 +28,9 @@ MAX_DELETIONS_ANNOTATION: Final = "skoupa.dev/max-deletions"
 OBSERVE_ANNOTATION: Final = "skoupa.dev/observe"
 SERVICE_ACCOUNT_ANNOTATION: Final = "skoupa.dev/service-account"
 
+# Written on a policy by Skoupa, where its status has no room for it.
+NEXT_EXECUTION_ANNOTATION: Final = "skoupa.dev/next-execution-time"
+
 # Written on Alive, and on a Tenant where the guard is on.
 CONFIRM_DELETION_ANNOTATION: Final = "skoupa.dev/confirm-deletion"
 

@@ -111,6 +111,7 @@ def deleting_said(
         "/api/v1/namespaces/{{ request.namespace }}/pods",
         "/api/v1/namespaces/default/pods/{{ target.metadata.name }}",
         "/api/v1/namespaces/default/configmaps/{{ target.metadata.name }}?x=//",
+        "/api/v1/namespaces/default/pods?labelSelector=app%3D{{ target.metadata.name }}",
         "/apis/{{ group }}/v1/namespaces/default/widgets",
         "{{ path }}",
     ],
@@ -153,6 +154,15 @@ def test_paths_that_lead_out_are_refused(server: Writer, path: str) -> None:
 def test_secrets_are_not_for_policies_of_a_namespace(server: Writer, path: str) -> None:
     said = cleanup_said(server, path=f"/api/v1/namespaces/default/{path}").refused
     assert "may not look at Secrets" in said
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["%73ecrets", "secret%73", "s%65crets/token", "%73ecrets/{{ x }}", "pods/%7b", "pods/a%", "pods/%33"],
+)
+def test_characters_are_written_as_they_are(server: Writer, path: str) -> None:
+    said = cleanup_said(server, path=f"/api/v1/namespaces/default/{path}").refused
+    assert "write the character itself" in said
 
 
 def test_services_are_not_for_policies_of_a_namespace(server: Writer) -> None:

@@ -54,7 +54,12 @@ CLEANUP: dict[str, Any] = {
     "schedule": "CRON_TZ=Europe/Athens 0 0 */5 * *",
     "conditions": {
         "all": [{"key": "{{ target.spec.replicas }}", "operator": "LessThan", "value": 2, "message": "few"}],
-        "any": [{"key": ["a", 1], "operator": "AnyIn", "value": {"a": None}}],
+        "any": [
+            {"key": ["a", 1], "operator": "AnyIn", "value": {"a": None}},
+            # Operators are read in any case, so they have to be taken in any.
+            {"key": "a", "operator": "equals", "value": "a"},
+            {"key": "1h", "operator": "DURATIONGREATERTHANOREQUALS", "value": "1m"},
+        ],
     },
     "context": [
         {
@@ -191,7 +196,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "ClusterCleanupPolicy",
         cleanup(conditions={"all": [{"key": 1, "operator": "Is", "value": 1}]}),
-        "Unsupported value",
+        "should match '(?i)^(Equals|NotEquals|",
     ),
     ("ClusterCleanupPolicy", cleanup(deletionPropagationPolicy="background"), "Unsupported value"),
     ("ClusterCleanupPolicy", cleanup(context=[{"name": "a"}]), "write exactly one of apiCall, variable"),

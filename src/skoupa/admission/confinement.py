@@ -11,51 +11,22 @@ from collections.abc import Iterator
 from typing import Final
 
 from skoupa import names
+from skoupa.admission.built_in import CLUSTER_WIDE
 from skoupa.admission.cel import literal
 from skoupa.admission.policies import Manifest, Writes, policy, validation
+from skoupa.admission.policy_right import delete_right
 from skoupa.admission.readings import Variable, variable
 from skoupa.settings import PolicySettings, Settings
 
 CLEANUP_CONFINEMENT: Final = "skoupa-cleanuppolicy-confinement"
 DELETING_CONFINEMENT: Final = "skoupa-deletingpolicy-confinement"
 
-# Built-in kinds that lie in no namespace: group, plural, kind.
-CLUSTER_WIDE: Final = (
-    ("", "componentstatuses", "ComponentStatus"),
-    ("", "namespaces", "Namespace"),
-    ("", "nodes", "Node"),
-    ("", "persistentvolumes", "PersistentVolume"),
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicies", "MutatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding"),
-    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies", "ValidatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding"),
-    ("admissionregistration.k8s.io", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration"),
-    ("apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition"),
-    ("apiregistration.k8s.io", "apiservices", "APIService"),
-    ("certificates.k8s.io", "certificatesigningrequests", "CertificateSigningRequest"),
-    ("certificates.k8s.io", "clustertrustbundles", "ClusterTrustBundle"),
-    ("flowcontrol.apiserver.k8s.io", "flowschemas", "FlowSchema"),
-    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", "PriorityLevelConfiguration"),
-    ("networking.k8s.io", "ingressclasses", "IngressClass"),
-    ("networking.k8s.io", "ipaddresses", "IPAddress"),
-    ("networking.k8s.io", "servicecidrs", "ServiceCIDR"),
-    ("node.k8s.io", "runtimeclasses", "RuntimeClass"),
-    ("rbac.authorization.k8s.io", "clusterrolebindings", "ClusterRoleBinding"),
-    ("rbac.authorization.k8s.io", "clusterroles", "ClusterRole"),
-    ("resource.k8s.io", "deviceclasses", "DeviceClass"),
-    ("resource.k8s.io", "resourceslices", "ResourceSlice"),
-    ("scheduling.k8s.io", "priorityclasses", "PriorityClass"),
-    ("storage.k8s.io", "csidrivers", "CSIDriver"),
-    ("storage.k8s.io", "csinodes", "CSINode"),
-    ("storage.k8s.io", "storageclasses", "StorageClass"),
-    ("storage.k8s.io", "volumeattachments", "VolumeAttachment"),
-    ("storage.k8s.io", "volumeattributesclasses", "VolumeAttributesClass"),
-)
 _CHANGED: Final = "oldObject == null || object.spec != oldObject.spec"
 _HERE: Final = "variables.here"
 _GROUP_VERSION: Final = "(?:api/[^/]+|apis/[^/]+/[^/]+)"
 _ODD: Final = literal(r"//|/[.][.]?(?:/|$)|\\|%(?:2[eEfF5]|5[cC])")
+# A colon is in names of roles, and some clients write it so; nothing else in a path has a reason to be.
+_ENCODED: Final = literal("%(?:[^3]|3[^aA]|3?$)")
 _OUTWARD: Final = r"/[^/]+/[^/]+/[^/]+/(?:proxy|exec|attach|portforward)(?:/.*)?"
 _HTTP: Final = literal(r"(?:^|[^A-Za-z0-9_.'\"])http\s*[.]\s*(?:Get|Post|Client|get|post|client)\s*\(")
 
@@ -64,7 +35,9 @@ def policy_admission(settings: Settings) -> tuple[Manifest, ...]:
     """For an installation; an observer refuses nobody anything."""
     if not settings.features.policies or settings.namespaces:
         return ()
-    return tuple(confining(settings.policies, denies=settings.mode == "enforce"))
+    denies = settings.mode == "enforce"
+    asking = delete_right(denies=denies) if settings.policies.require_delete_right else ()
+    return (*confining(settings.policies, denies=denies), *asking)
 
 
 def confining(settings: PolicySettings, *, denies: bool) -> Iterator[Manifest]:
@@ -131,6 +104,10 @@ def _of_cleanup(settings: PolicySettings) -> Iterator[Manifest]:
         f"variables.begun.all(p, !p.matches({_ODD}) && {steps}.matches('^(?:{core}|{grouped})?$'))",
         "whatever its variables are, urlPath leads out of the namespace of the policy: write its own namespace there, or a "
         "ClusterCleanupPolicy",
+    )
+    yield _said(
+        f"(variables.whole + variables.begun).all(p, !p.split('?')[0].matches({_ENCODED}))",
+        "urlPath writes a character as % and its number, so that it is not seen where it leads: write the character itself",
     )
     if not settings.allow_secrets_in_namespaced_policies:
         secret = literal("^/api/v1/namespaces/[^/]+/secrets(?:/.*)?$")

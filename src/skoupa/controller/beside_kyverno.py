@@ -8,7 +8,7 @@ An observer tells, and writes nothing. Where Leases may not be listed nothing is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from skoupa import names
@@ -57,7 +57,7 @@ class BesideKyverno:
         rights: Rights,
         acting: Callable[[], bool],
         trip: Callable[[Tripped], str],
-        note_ends: Callable[[], bool],
+        note_ends: Callable[[], Awaitable[None]],
         told: Callable[[str], None],
     ) -> None:
         self._client = client
@@ -139,7 +139,7 @@ class BesideKyverno:
         if self._accepted is None:
             return
         # A Brake whose time is just over was accepted.
-        self._note_ends()
+        await self._note_ends()
         if not self._denied:
             self._accepted -= {uid for uid in self._accepted if self._leases.is_gone(uid)}
         await self._write_down()

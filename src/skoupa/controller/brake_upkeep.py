@@ -15,10 +15,11 @@ import msgspec
 
 from skoupa import names
 from skoupa.clock import Clock
+from skoupa.controller.brake_ends import BrakeEnds
 from skoupa.controller.brake_feed import Found
 from skoupa.controller.brake_memory import BrakeMemory
 from skoupa.controller.brake_status import status_of
-from skoupa.controller.brakes import Brakes
+from skoupa.controller.brakes import Brakes, lasts
 from skoupa.controller.release import Releases
 from skoupa.errors import AlreadyExists, NotFound, SkoupaError
 from skoupa.facts.rows import Uid
@@ -85,9 +86,14 @@ class BrakeUpkeep:
         self._missing = missing
         self._too_soon = too_soon
         self._tripped_by: dict[str, str] = {}
-        self._was_active: dict[str, bool] = {}
-        # What each held at the last look: when its time is over much of it is on its way at once.
-        self._last_held: dict[str, set[Uid]] = {}
+        self.ends = BrakeEnds(
+            client.clock,
+            brakes,
+            releases=releases,
+            report=report,
+            held=self._held_itself,
+            too_soon=too_soon,
+        )
         self._written: dict[str, tuple[float, BrakeStatus]] = {}
         # Brakes that stand for Holds of somebody else, as far as it was told that they were pulled.
         self._announced: set[str] = set()
@@ -98,7 +104,7 @@ class BrakeUpkeep:
         while True:
             await self._nap()
             if not self._acting():
-                self._was_active.clear()
+                self.ends.forget()
                 continue
             try:
                 await self._tidy()
@@ -158,9 +164,11 @@ class BrakeUpkeep:
 
     async def _make(self, kind: Resource, tripped: Tripped, there: Brake | None) -> None:
         if there is not None:
-            if there.scope == tripped.spec.scope and not active(there, self._clock.now()):
-                # An earlier one that has ended: it holds again.
-                spec = {"until": None, "schedule": None, "reason": tripped.spec.reason}
+            if there.scope == tripped.spec.scope and not lasts(there, tripped, self._clock.now()):
+                # An earlier one that has ended, or ends too soon: it holds again, or for longer.
+                until = tripped.spec.until
+                end = whole_seconds(until.timestamp()) if until is not None else None
+                spec = {"until": end, "schedule": None, "reason": tripped.spec.reason}
                 await self._client.merge_patch(kind, tripped.name, {"spec": spec})
             return
         body = manifest(tripped.name, tripped.spec)
@@ -182,7 +190,7 @@ class BrakeUpkeep:
         finalizers = list(metadata.get("finalizers") or ())
         ours = names.BRAKE_FINALIZER in finalizers
         if metadata.get("deletionTimestamp"):
-            self._last_held.pop(brake.uid, None)
+            self.ends.is_going(brake)
             if ours:
                 await self._let_go(kind, found, brake)
             return
@@ -192,24 +200,8 @@ class BrakeUpkeep:
             until = whole_seconds(self._clock.now())
             await self._client.merge_patch(kind, brake.name, {"spec": {"until": until}})
         now_active = active(brake, self._clock.now())
-        if self._was_active.get(brake.uid) and not now_active:
-            self.note_ends()
-        self._was_active[brake.uid] = now_active
-        self._last_held[brake.uid] = self._held_itself(brake) if now_active else set()
-        await self._tell(kind, found, brake, now_active=now_active)
-
-    def note_ends(self) -> bool:
-        """Whether more may go because the time of some Brakes is over since the last look; asked before a ceiling trips.
-
-        As much as they held may go at once, as if somebody had released them.
-        """
-        now = self._clock.now()
-        over: dict[str, tuple[Brake, set[Uid]]] = {}
-        for _, brake in self._brakes.objects():
-            if self._was_active.get(brake.uid) and not active(brake, now):
-                self._was_active[brake.uid] = False
-                over[brake.uid] = brake, self._held_itself(brake) | self._last_held.pop(brake.uid, set())
-        return bool(over) and self._releases.ended(over)
+        if await self.ends.look(found, brake, now_active=now_active):
+            await self._tell(kind, found, brake, now_active=now_active)
 
     async def _let_go(self, kind: Resource, found: Found, brake: Brake) -> None:
         if await self._brakes.feed.definition_stands():
@@ -274,9 +266,9 @@ class BrakeUpkeep:
                 return
         self._written[uid] = (now, status)
 
-    def _held_itself(self, brake: Brake) -> set[Uid]:
+    def _held_itself(self, brake: Brake) -> set[Uid] | None:
         """One that stands for other Holds holds nothing, and ends none of them when its time is over."""
-        return set() if self._handles.code(brake.name) else set(self._held(brake.name))
+        return None if self._handles.code(brake.name) else set(self._held(brake.name))
 
     def _held(self, name: str) -> Iterator[Uid]:
         """Uids of the objects that it holds."""

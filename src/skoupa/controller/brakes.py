@@ -107,6 +107,10 @@ class Brakes:
         """Those that were pulled here and are to become objects, under the names that are free for them."""
         return iter(list(self._trips.values()))
 
+    def is_pulling(self, name: str) -> bool:
+        """Whether it was pulled here under that name and is no object yet."""
+        return any(tripped.name == name for tripped in self._trips.values())
+
     def going(self) -> list[Brake]:
         """Those that somebody deleted and that still count."""
         deleted = [found for found in self.feed if found["metadata"].get("deletionTimestamp")]
@@ -128,7 +132,7 @@ class Brakes:
         now = self._clock.now()
         for _, brake in self.objects():
             same = is_numbered(tripped.name, brake.name) and brake.scope == tripped.spec.scope
-            if same and active(brake, now):
+            if same and lasts(brake, tripped, now):
                 return msgspec.structs.replace(tripped, name=brake.name), False
         known = self._trips.get(tripped.name)
         if known is not None and known.spec.scope == tripped.spec.scope:
@@ -225,7 +229,7 @@ class Brakes:
             if known is not None and known.scope != scope:
                 # Somebody else's by now.
                 continue
-            if known is not None and active(known, now):
+            if known is not None and lasts(known, tripped, now):
                 # From here on the object counts, and who deletes it releases it.
                 del self._trips[cause]
             else:
@@ -267,6 +271,13 @@ class Brakes:
     def _waived(self) -> bool:
         """An install for some namespaces can't be granted what is in no namespace; that was decided so."""
         return bool(self._knowledge.settings.namespaces) and not self.seen
+
+
+def lasts(brake: Brake, tripped: Tripped, now: float) -> bool:
+    """Whether it holds, and for as long as is wanted; an end that somebody gave it stays where no other is wanted."""
+    wanted = tripped.spec.until
+    longer = wanted is not None and brake.until is not None and brake.until < wanted.timestamp()
+    return active(brake, now) and not longer
 
 
 def _placed(brake: Brake, standing: dict[str, Brake]) -> str:

@@ -29,7 +29,7 @@ from skoupa.errors import LedgerUnavailable, SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.kinds.brake import Scope
-from skoupa.kinds.brake_effect import missing_kind
+from skoupa.kinds.brake_effect import active, missing_kind
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.ledger.rows import Tally
@@ -72,7 +72,7 @@ class Braking:
         self._acting = acting
         self._counting = Counting(client)
         self.ceilings = Ceilings(client.clock, ceilings_of(settings.brakes))
-        self.gate = Gate(self.ceilings, weigh=self._weigh, tripped=self._tripped)
+        self.gate = Gate(self.ceilings, weigh=self._weigh, tripped=self._tripped, make_room=self.note_ends)
         self.brakes = Brakes(client, knowledge=knowledge, rights=rights, on_change=look_again, told=told)
         self._known = BrakeMemory(self.brakes, state, clock=client.clock)
         self._told = told
@@ -87,6 +87,7 @@ class Braking:
             accept=handles.accept,
             per_second=settings.rate.deletions_per_second,
             editions=self._editions,
+            standing=self._standing,
         )
         self.beside_kyverno = BesideKyverno(
             client,
@@ -97,7 +98,7 @@ class Braking:
             rights=rights,
             acting=acting,
             trip=self.trip,
-            note_ends=self._note_ends,
+            note_ends=self.note_ends,
             told=told,
         )
         self._handles = handles
@@ -198,14 +199,17 @@ class Braking:
         upkeep = self.upkeep.error if self.upkeep is not None else None
         return self._ledger_error or upkeep or self.beside_kyverno.error
 
-    def _tripped(self, trip: Trip) -> bool:
-        if self._note_ends():
-            return True
+    def _tripped(self, trip: Trip) -> None:
         self.trip(of_ceiling(trip))
-        return False
 
-    def _note_ends(self) -> bool:
-        return self.upkeep is not None and self.upkeep.note_ends()
+    async def note_ends(self, rule: str = "") -> None:
+        """Allows what Brakes held whose time is over, before more is stopped; all that stopped a run of `rule` is known."""
+        if self.upkeep is not None:
+            await self.upkeep.ends.note(rule)
+
+    def _standing(self) -> list[str]:
+        now = self._client.clock.now()
+        return [brake.name for brake in self._knowledge.brakes.brakes if active(brake, now)]
 
     async def _weigh(self, row: Row) -> int:
         return await weigh_whole(

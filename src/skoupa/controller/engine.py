@@ -122,6 +122,7 @@ class Engine:
             behind=self._behind,
             outdate=self.braking.releases.outdate,
             lift=self.braking.brakes.lift,
+            note_ends=self.braking.note_ends,
             polls=bool(rulings),
         )
         self.knowledge.judge.join(self.weighing)
@@ -132,6 +133,7 @@ class Engine:
             clock=client.clock,
             acting=self._acting,
             trip=self.braking.trip,
+            pulling=self.braking.brakes.is_pulling,
             told=self._tell_poorer,
         )
         self._announcing = Announcing(
@@ -177,7 +179,7 @@ class Engine:
                 memory=lambda: self.sweeper.memory,
                 standing_by=standing_by,
                 learn=self._learn,
-                look_at=self._look_at,
+                look_at=self._look_in_turn,
                 look_again=self._look_again,
                 begun=self.weighing.wake,
                 namespaces_known=self._namespaces_known,
@@ -328,9 +330,6 @@ class Engine:
 
     def _replan(self, rows: Sequence[Row]) -> None:
         self.sweeper.replan(rows)
-
-    def _look_at(self, uids: Iterable[Uid]) -> None:
-        self.sweeper.look_at(uids)
 
     def _look_in_turn(self, uids: Iterable[Uid]) -> None:
         """What rules choose may be much, and goes no faster: what goes by a label finds its place in between."""

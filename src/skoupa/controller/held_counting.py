@@ -1,31 +1,64 @@
-"""How much a Brake holds, and what an allowance for that has to be like: counted at the moment at which it is released.
+"""How much a Brake holds, and what an allowance for that has to be like: counted at the moment at which it is let go.
 
-Only what waits for nothing but that Brake counts. An allowance for a rule lets a run of it pass all limits, so it is for the kinds
-that were held and for the rule as it was then, and for nothing else.
+Only what waits for nothing but that Brake counts. A Brake on a run is different: to let it go is to approve of what the run
+claims, and that counts also where other Brakes hold it as well. An allowance for a rule lets a run of it pass all limits,
+so it is for the kinds that were held and for the rule as it was then, and for nothing else.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Final
 
+import msgspec
+
 from skoupa.clock import Clock
-from skoupa.facts.rows import Row
+from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Store
-from skoupa.judge.brakes import holding
+from skoupa.judge.brakes import concerns, holding
 from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.judge.judge import Judge
 from skoupa.kinds.brake import Scope
 from skoupa.kinds.brake_reading import Brake
 from skoupa.model.reasons import REASONS
-from skoupa.model.verdicts import Claim, Verdict
+from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.sweep.allowances import Whose
 from skoupa.sweep.ceilings import Ceilings, Going, is_for
 from skoupa.sweep.gate import going, rule_of
+from skoupa.sweep.weighing import stops_a_run
 
 # Judging very many at once would stop everything else for a while.
 _ROWS_AT_ONCE: Final = 500
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """A Brake whose time was over `at` that moment, and what it `held` then.
+
+    None: nobody here saw that. Then all that it would have held counts, and of a run no more than the `number` that was told.
+    """
+
+    brake: Brake
+    at: float
+    held: frozenset[Uid] | None
+    number: int
+
+    @property
+    def mark(self) -> str:
+        """A window ends again and again."""
+        return f"{self.brake.uid}@{self.at:.0f}"
+
+
+class Counted(msgspec.Struct):
+    """How many objects, how much is to be allowed for them, and the other Brakes that hold some of them too."""
+
+    held: int = 0
+    weights: Counter[Whose] = msgspec.field(default_factory=Counter)
+    behind: defaultdict[Whose, set[str]] = msgspec.field(default_factory=lambda: defaultdict(set))
+    # What is left of releases of rules, and none of the objects so far needs.
+    spare: dict[Whose, int] = msgspec.field(default_factory=dict)
+    # The rules by name, as they were at the beginning.
+    editions: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class HeldCounting:
@@ -48,61 +81,116 @@ class HeldCounting:
         self._weigh = weigh
         self._editions = editions
 
-    async def count(self, brake: Brake, *, code: str, over: set[str]) -> tuple[int, Counter[Whose]]:
-        """How many objects wait for nothing but this Brake, and how much is to be allowed, by what they are.
+    async def held_by(self, brake: Brake, *, code: str, over: set[str]) -> Counted:
+        """What waits for this Brake, which somebody deleted.
 
         What was released before and is still there is in it, as far as it is allowed yet: both go now. `code` is that of the
         Holds that the Brake stands for, `over` are Brakes that hold nothing any more.
         """
-        held = 0
-        weights: Counter[Whose] = Counter()
+        found = Counted(editions=self._editions())
         free: Counter[Going] = Counter()
-        editions = self._editions()
-        for number, row in enumerate(list(self._store)):
-            if number % _ROWS_AT_ONCE == _ROWS_AT_ONCE - 1:
-                await self._clock.sleep(0)
-            verdict = self._due(row)
-            if verdict is None:
-                continue
+
+        def own(hold: Hold) -> bool:
+            return hold.reason.code == code if code else holding(hold) == brake.name
+
+        async for row, verdict in self._due(list(self._store)):
             claim = verdict.claims[0]
             if not verdict.holds:
                 free[going(row, claim)] += 1
-            elif _waits(verdict, brake, code, over):
-                held += 1
-                inside = await self._weigh(row) if is_namespace(row) or is_definition(row) else 0
-                weights[allowed_for(brake.scope, row, claim, editions=editions)] += 1 + inside
-        for whose in weights:
-            others = sum(number for one, number in free.items() if is_for(whose, one))
-            weights[whose] += min(others, self._ceilings.allowed(whose))
-        return held, weights
+            elif any(map(own, verdict.holds)):
+                others = [hold for hold in _lasting(verdict) if not own(hold) and holding(hold) not in over]
+                await self._add(found, row, claim, brake=brake, others=others)
+        for whose in found.weights:
+            others_free = sum(number for one, number in free.items() if is_for(whose, one))
+            found.weights[whose] += min(others_free, self._ceilings.allowed(whose))
+        return found
 
-    def _due(self, row: Row) -> Verdict | None:
-        now = self._clock.now()
-        due = self._judge.due(row, now)
-        if due is None or due > now or row.deleted_at:
-            return None
-        verdict = self._judge.verdict(row, now)
-        return verdict if verdict.claims else None
+    async def let_go_by(self, ends: Iterable[Ended]) -> Counted:
+        """What waits for none of these any more, whose time is over; what two of them held counts once."""
+        found = Counted(editions=self._editions())
+        counted: set[Uid] = set()
+        for end in ends:
+            before = found.held
+            async for row, verdict in self._due(self._candidates(end, counted)):
+                claim = verdict.claims[0]
+                if end.held is None and (
+                    not _would_have_held(end, row, claim)
+                    or (stops_a_run(end.brake) and found.held - before >= end.number)
+                ):
+                    continue
+                if await self._add(found, row, claim, brake=end.brake, others=_lasting(verdict)):
+                    counted.add(row.uid)
+        return found
+
+    def _candidates(self, end: Ended, counted: set[Uid]) -> list[Row]:
+        if end.held is None:
+            return [row for row in self._store if row.uid not in counted]
+        rows = (self._store.get(uid) for uid in end.held - counted)
+        return [row for row in rows if row is not None]
+
+    async def _due(self, rows: Collection[Row]) -> AsyncIterator[tuple[Row, Verdict]]:
+        for number, row in enumerate(rows):
+            if number % _ROWS_AT_ONCE == _ROWS_AT_ONCE - 1:
+                await self._clock.sleep(0)
+            now = self._clock.now()
+            due = self._judge.due(row, now)
+            if due is None or due > now or row.deleted_at:
+                continue
+            verdict = self._judge.verdict(row, now)
+            if verdict.claims and verdict.claims[0].due <= now and not verdict.claims[0].observed:
+                yield row, verdict
+
+    async def _add(
+        self, found: Counted, row: Row, claim: Claim, *, brake: Brake, others: Collection[Hold]
+    ) -> bool:
+        """Whether it counts in spite of these other Holds."""
+        behind = {holding(hold) for hold in others}
+        if "" in behind or (behind and not stops_a_run(brake)):
+            return False
+        found.held += 1
+        weight = 1
+        if is_namespace(row) or is_definition(row):
+            weight += await self._weigh(row)
+        edition = found.editions.get(claim.rule, "")
+        whose = _allowed_for(brake.scope, row, claim, edition=edition)
+        if behind:
+            found.behind[whose] |= behind
+        released = _of_rule(row, claim, edition=edition)
+        if whose.span != "rule" and released is not None:
+            # What was released of its rule lets it go: allowing it twice would let others go.
+            spare = found.spare.setdefault(released, self._ceilings.allowed(released))
+            if spare >= weight:
+                found.spare[released] = spare - weight
+                return True
+        found.weights[whose] += weight
+        return True
 
 
-def allowed_for(scope: Scope, row: Row, claim: Claim, *, editions: Mapping[str, str]) -> Whose:
+def _of_rule(row: Row, claim: Claim, *, edition: str) -> Whose | None:
+    """What a release of a run of its rule is for."""
+    rule = rule_of(claim.mechanism, claim.rule)
+    return Whose("rule", rule, row.resource.qualified, "", edition) if rule else None
+
+
+def _allowed_for(scope: Scope, row: Row, claim: Claim, *, edition: str) -> Whose:
     """The narrowest that has all of what such a Brake holds and is like this object."""
     kind = row.resource.qualified if scope.kind is not None else ""
     mechanism: str = scope.mechanism or ""
     if scope.policy is not None:
-        rule = rule_of(claim.mechanism, claim.rule)
-        if rule:
-            return Whose("rule", rule, row.resource.qualified, mechanism, editions.get(claim.rule, ""))
+        of_rule = _of_rule(row, claim, edition=edition)
+        if of_rule is not None:
+            return of_rule._replace(mechanism=mechanism)
         mechanism = claim.mechanism
     if scope.namespace is not None:
         return Whose("namespace", scope.namespace, kind, mechanism)
     return Whose("all", "", kind, mechanism)
 
 
-def _waits(verdict: Verdict, brake: Brake, code: str, over: set[str]) -> bool:
-    """For nothing but this Brake, those that are over, and what passes within moments."""
-    lasting = (hold for hold in verdict.holds if not REASONS[hold.reason.code].passing)
-    holds = [hold for hold in lasting if holding(hold) not in over]
-    return bool(holds) and all(
-        hold.reason.code == code if code else holding(hold) == brake.name for hold in holds
-    )
+def _lasting(verdict: Verdict) -> list[Hold]:
+    """But for what passes within moments."""
+    return [hold for hold in verdict.holds if not REASONS[hold.reason.code].passing]
+
+
+def _would_have_held(end: Ended, row: Row, claim: Claim) -> bool:
+    """A run is done again at a start, and its Claims are of then."""
+    return concerns(end.brake, row, claim) and (claim.due < end.at or stops_a_run(end.brake))

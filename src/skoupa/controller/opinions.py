@@ -36,7 +36,10 @@ class EngineOpinions:
     def of(self, uid: str, *, resource: str, namespace: str) -> Opinion:
         row = self._engine.knowledge.store.get(pack_uid(uid))
         if row is None:
-            stays = (*self._unclear(uid), *self._unseen(resource, namespace))
+            stays = (
+                *self._unclear(uid, resource=resource, namespace=namespace),
+                *self._unseen(resource, namespace),
+            )
             return Opinion(uid=uid, resource=resource, namespace=namespace, stays=stays)
         return Opinion(
             uid=uid, resource=row.resource.qualified, namespace=row.namespace, stays=tuple(self._stays(row))
@@ -51,7 +54,9 @@ class EngineOpinions:
         yield from (_told(one) for one in found if not REASONS[one.code].passing)
         if not verdict.claims:
             # Against what another rule claims this is no hold.
-            yield from self._unclear(uid_text(row.uid))
+            yield from self._unclear(
+                uid_text(row.uid), resource=row.resource.qualified, namespace=row.namespace
+            )
         if found or not verdict.claims:
             return
         yield from map(_told, memory.found.get(row.uid, ()))
@@ -62,10 +67,14 @@ class EngineOpinions:
         elif state == HANGING:
             yield Standing(code=HANGING, text=_HANGS)
 
-    def _unclear(self, uid: str) -> Iterator[Standing]:
-        """Policies that match it and could not judge it, with the expression and the reason."""
-        policies = self._engine.policies
-        yield from map(_told, policies.runs.unclear.of(uid) if policies is not None else ())
+    def _unclear(self, uid: str, *, resource: str, namespace: str) -> Iterator[Standing]:
+        """Policies that match it and could not judge it, with the expression and the reason.
+
+        Whoever asks may name a place where they may read and the uid of something elsewhere: that is told nothing.
+        """
+        if (policies := self._engine.policies) is not None:
+            found = policies.runs.unclear.of(uid, resource=resource, namespace=namespace)
+            yield from map(_told, found)
 
     def _unseen(self, resource: str, namespace: str) -> Iterator[Standing]:
         for blind in self._engine.knowledge.blind.values():

@@ -31,13 +31,12 @@ from skoupa.kube.client import Client
 from skoupa.model.verdicts import Claim
 from skoupa.runs.book import Book, Entry
 from skoupa.runs.choices import Choices
-from skoupa.runs.evaluation import Evaluation
 from skoupa.runs.leaving import Leaving
 from skoupa.runs.overhearing import Overhearing
 from skoupa.runs.second_looks import SecondLooks
 from skoupa.runs.showing import Showing
 from skoupa.runs.status import in_words, regarding
-from skoupa.runs.ticks import Known, Ticks
+from skoupa.runs.ticks import Ticks
 from skoupa.settings import Settings, seconds
 from skoupa.sweep.memory import Memory
 
@@ -89,7 +88,12 @@ class Policies:
         self.ticks = Ticks(minimum=int(seconds(settings.policies.minimum_interval)))
         self._leaving = Leaving(client, store=store, extraction=knowledge.extraction)
         self._second_looks = SecondLooks(
-            client, store=store, evaluation=self._evaluated, may_delete=self._may_delete, look_at=look_at
+            client,
+            store=store,
+            again=lambda: self.runs,
+            report=overhearing,
+            look_at=look_at,
+            on_left=lambda rule: self.runs.settling.touch((rule,)),
         )
         self.choices = Choices(
             mechanism,
@@ -149,10 +153,12 @@ class Policies:
         evaluations.outside.shared.on_refresh = self._contexts.want
         ttl = TtlMechanism(settings) if settings.policies.respect_ttl else None
         knowledge.judge.join(PolicyGuard(ttl, doubt=self._doubt))
+        knowledge.judge.join_last(self._second_looks.guard(mechanism, observing=settings.mode != "enforce"))
         overhearing.on_deleted = self.runs.settling.deleted
         overhearing.on_refused = self.runs.settling.refused
         overhearing.on_gone = self._gone
         overhearing.on_leaving = self._leaves
+        overhearing.on_failed = self.choices.failed
         self._following = PolicyFollowing(
             self.book, discovery=lambda: knowledge.discovery, namespaces=settings.namespaces
         )
@@ -191,11 +197,10 @@ class Policies:
 
     def take_over(self) -> None:
         """This process acts from now on; the state has to be read. What was chosen before is void."""
-        known: dict[str, Known] = {}
-        if self._settings.mode == "enforce":
-            known = self._memory.read()
+        acts = self._settings.mode == "enforce"
+        known, seen = (self._memory.read(), self._memory.all_seen()) if acts else ({}, None)
         self.runs.begin_anew()
-        self.ticks.remember(known, self._clock.now())
+        self.ticks.remember(known, self._clock.now(), all_seen=seen, rests=True)
         self._leads = True
         self._woken.set()
         self._memory.changed()
@@ -252,7 +257,7 @@ class Policies:
         for entry in self.book:
             if entry.policy is not None and "Deleting" in entry.policy.kind:
                 for uid in self._mechanism.doubt(entry.called):
-                    self._second_looks.want(uid)
+                    self._second_looks.want(entry.called, uid)
 
     def _on_news(self, entry: Entry) -> None:
         """A run ended, or came further."""
@@ -270,12 +275,6 @@ class Policies:
 
     def _doubt(self, rule: str) -> str:
         return self.book.doubt(rule.partition("/")[0])
-
-    async def _evaluated(self, rule: str) -> Evaluation | None:
-        return await self.runs.evaluation_of(rule)
-
-    async def _may_delete(self, rule: str, row: Row) -> bool:
-        return await self.runs.may_delete(rule, row)
 
     async def _follow_ticks(self) -> None:
         while True:

@@ -63,8 +63,11 @@ class PolicyEvaluations:
         await self.pool.__aexit__(kind, error, trace)
         await self.outside.close()
 
-    async def make(self, policy: Policy, *, at: float | None = None) -> Evaluation:
-        """`at` is the moment that its expressions take for the present, where that is another."""
+    async def make(self, policy: Policy, *, at: float | None = None, anew: bool = False) -> Evaluation:
+        """`at` is the moment that its expressions take for the present, where that is another.
+
+        `anew`: nothing counts that is older than this moment.
+        """
         return Evaluation(
             policy,
             pool=self.pool,
@@ -72,17 +75,17 @@ class PolicyEvaluations:
             clock=self._clock,
             exemptions=self._book.exemptions,
             filters=await self._kyverno.filters(),
-            namespaces=self.namespace_labels(),
+            namespaces=self.namespace_labels(anew=anew),
             namespace_object=self._namespace_object,
             at=at,
         )
 
-    def namespace_labels(self) -> Labels | None:
+    def namespace_labels(self, *, anew: bool = False) -> Labels | None:
         """Of all namespaces that are looked into; None: they are not all known."""
         if not self._namespaces_known():
             return None
         now = self._clock.monotonic()
-        if now - self._labels_at > LABELS_SECONDS:
+        if anew or now - self._labels_at > LABELS_SECONDS:
             discovery, store = self._knowledge.discovery, self._knowledge.store
             rows = store.of_kind(discovery.find("", NAMESPACES.kind) or NAMESPACES)
             self._labels = {

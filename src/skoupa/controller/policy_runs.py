@@ -29,7 +29,7 @@ from skoupa.runs.book import Book, Entry
 from skoupa.runs.choices import Choices
 from skoupa.runs.evaluation import Evaluation
 from skoupa.runs.lists import Lists
-from skoupa.runs.run import Findings, find
+from skoupa.runs.run import Findings, about, find
 from skoupa.runs.status import Went
 from skoupa.runs.ticks import Tick, Ticks
 from skoupa.settings import Settings, seconds
@@ -129,9 +129,14 @@ class PolicyRuns:
         ran = self.settling.of(rule)
         if ran is None:
             return None
-        evaluation = await self._evaluations.make(ran.policy)
+        evaluation = await self._evaluations.make(ran.policy, anew=True)
         await evaluation.begin()
         return evaluation
+
+    async def findings_of(self, rule: str) -> Findings | None:
+        """The same for much of what it has chosen: all that it finds now."""
+        ran = self.settling.of(rule)
+        return await self.look(ran.policy, anew=True) if ran is not None else None
 
     async def may_delete(self, rule: str, row: Row) -> bool:
         """Whether the account that the policy acts as may, where it names one."""
@@ -189,6 +194,7 @@ class PolicyRuns:
         error: SkoupaError | None = None
         try:
             findings = await self.look(policy)
+            findings = about(findings, tick.only) if tick.only else findings
         except SkoupaError as raised:
             findings, error = None, raised
         if not self._counts(tick.uid, policy, era):
@@ -204,11 +210,11 @@ class PolicyRuns:
             return isinstance(error, PASSING)
         return any(isinstance(gap.error, PASSING) for gap in findings.gaps)
 
-    async def look(self, policy: Policy, *, at: float | None = None) -> Findings:
+    async def look(self, policy: Policy, *, at: float | None = None, anew: bool = False) -> Findings:
         """What it finds, taking `at` for the present; nothing comes of it."""
         findings = await find(
             policy,
-            await self._evaluations.make(policy, at=at),
+            await self._evaluations.make(policy, at=at, anew=anew),
             lists=self.lists,
             discovery=self._knowledge.discovery,
             namespaces=self._evaluations.namespace_labels(),
@@ -239,7 +245,7 @@ class PolicyRuns:
             self.settling.count(ran)
             self._on_news(entry)
             return
-        rows = self._rows(rule, went.findings)
+        rows, now = self._rows(rule, went.findings), self._clock.now()
         self._choices.put(
             Chosen(
                 run=run,
@@ -248,6 +254,8 @@ class PolicyRuns:
                 propagation=policy.propagation,
                 observed=self.observed_until(policy) > tick.moment,
                 versions={row.uid: row.version for row in rows},
+                looked=now,
+                took=abs(now - went.at),
             ),
             rows,
         )

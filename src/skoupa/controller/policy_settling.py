@@ -2,12 +2,13 @@
 
 What fails or is held is looked at again, less and less often; each run is told once, when it is settled for the first time. Until
 then, and while a Brake holds something of it, what was remembered before it is kept: a run which is interrupted is done again, so
-that after a restart it is known what the Brake holds, and what is released goes.
+that after a restart it is known what the Brake holds, and what is released goes. Of one that is settled what fails is remembered.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -16,11 +17,11 @@ import msgspec
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.errors import SkoupaError
-from skoupa.facts.rows import Row, Uid
+from skoupa.facts.rows import Row, Uid, uid_text
 from skoupa.judge.brakes import holding
 from skoupa.judge.mechanism import Run
 from skoupa.judge.policies import NAME
-from skoupa.model.reasons import REASONS
+from skoupa.model.reasons import REASONS, Reason, gist
 from skoupa.model.verdicts import Claim, Verdict
 from skoupa.policy.policies import Policy
 from skoupa.runs.book import Entry
@@ -34,6 +35,7 @@ from skoupa.sweep.reporting import Report
 
 LOOK_SECONDS: Final = 1.0
 LONGEST_LOOK_SECONDS: Final = 60.0
+MOST_REASONS: Final = 10
 
 
 class Ran(msgspec.Struct, kw_only=True):
@@ -80,6 +82,8 @@ class Settling:
         self._told: dict[str, str] = {}
         # What was remembered of a policy before its run.
         self.unsettled: dict[str, Known] = {}
+        # The objects whose deletes fail, by the uid of the policy.
+        self.failing: dict[str, tuple[str, ...]] = {}
         self.next_look = math.inf
 
     def of(self, rule: str) -> Ran | None:
@@ -99,6 +103,7 @@ class Settling:
         ran = self.last.pop(uid, None)
         self.unsettled.pop(uid, None)
         self._told.pop(uid, None)
+        self.failing.pop(uid, None)
         if ran is not None:
             self._uids.pop(ran.run.rule, None)
             self._choices.drop(ran.run.rule)
@@ -147,31 +152,46 @@ class Settling:
         now, overdue = self._clock.now(), self._memory().overdue
         uids = self._choices.mechanism.chosen(ran.run)
         braked = False
+        held: Counter[Reason] = Counter()
 
         def verdict(row: Row) -> Verdict:
             nonlocal braked
             said = self._knowledge.verdict(row, now)
             braked = braked or _waits_for_a_brake(said)
+            held.update(_lasting(said)[:1])
             return said
 
+        failing = {uid for uid in uids if overdue.get(uid, (0.0, ""))[1] == FAILING}
         stands = standing(
             (row for uid in uids if (row := self._knowledge.store.get(uid)) is not None),
             verdict=verdict,
-            failing={uid for uid in uids if overdue.get(uid, (0.0, ""))[1] == FAILING},
+            failing=failing,
             observing=self._observing,
         )
         counts = stands.counts(ran.went.findings or Findings(), deleted=len(ran.deleted))
         settled = not stands.waiting
-        if counts != ran.went.counts or settled != ran.settled:
-            ran.went = msgspec.structs.replace(ran.went, counts=counts)
+        held_for = tuple(held.most_common(MOST_REASONS))
+        other = gist(why for why, _ in held_for) != gist(why for why, _ in ran.went.held_for)
+        if counts != ran.went.counts or settled != ran.settled or other:
+            ran.went = msgspec.structs.replace(ran.went, counts=counts, held_for=held_for)
             ran.settled, ran.wait = settled, LOOK_SECONDS
             if settled:
                 self._tell(ran)
+            self._on_news(ran.entry)
+        if self._remember(ran.entry.uid, failing):
             self._on_news(ran.entry)
         if settled and not braked and self.unsettled.pop(ran.entry.uid, None) is not None:
             self._on_news(ran.entry)
         self._look_in(ran, ran.wait)
         ran.wait = min(2 * ran.wait, LONGEST_LOOK_SECONDS)
+
+    def _remember(self, uid: str, failing: Iterable[Uid]) -> bool:
+        """Whether others fail than before."""
+        texts = tuple(sorted(map(uid_text, failing)))
+        before = self.failing.pop(uid, ())
+        if texts:
+            self.failing[uid] = texts
+        return texts != before
 
     def _look_in(self, ran: Ran, wait: float) -> None:
         ran.look_at = self._clock.monotonic() + wait
@@ -187,3 +207,7 @@ def _waits_for_a_brake(verdict: Verdict) -> bool:
     """For one, and for nothing else that lasts."""
     lasting = [hold for hold in verdict.holds if not REASONS[hold.reason.code].passing]
     return bool(lasting) and all(map(holding, lasting))
+
+
+def _lasting(verdict: Verdict) -> list[Reason]:
+    return [hold.reason for hold in verdict.holds if not REASONS[hold.reason.code].passing]

@@ -1,7 +1,8 @@
 """Writes the status of policies, where it changed: whether each is understood, when it runs, and how its last run went.
 
 What is to be said is worked out anew each time and written only where it differs from what was written last; so a server that drops
-what its schema does not know is not written to again and again. While observing, and while another leads, nothing is written.
+what its schema does not know is not written to again and again. Kyverno's own definitions have no room for the next run: there it
+stands in an annotation, where policies may be patched. While observing, and while another leads, nothing is written.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
+from skoupa import names
 from skoupa.clock import Clock
 from skoupa.controller.policy_runs import PolicyRuns
 from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
@@ -22,6 +24,7 @@ from skoupa.runs.ticks import Ticks
 
 # What changes within a moment is written once.
 GATHER_SECONDS: Final = 1.0
+_NEXT: Final = "nextExecutionTime"
 _FRESH_FIELDS: Final = frozenset({"lastTransitionTime"})
 
 
@@ -48,6 +51,8 @@ class PolicyStatuses:
         self._wanted: dict[str, None] = {}
         self._written: dict[str, Any] = {}
         self._denied: set[str] = set()
+        # Kinds that may not be annotated.
+        self._unmarked: set[str] = set()
         self._news = asyncio.Event()
         self.error: SkoupaError | None = None
 
@@ -59,6 +64,7 @@ class PolicyStatuses:
         """Another may have written meanwhile."""
         self._written.clear()
         self._denied.clear()
+        self._unmarked.clear()
         for entry in self._book:
             self.want(entry.uid)
 
@@ -87,13 +93,14 @@ class PolicyStatuses:
         if self._written.get(entry.uid) == _gist(status) or entry.kind.kind in self._denied:
             return None
         try:
-            await self._client.merge_patch(
+            found = await self._client.merge_patch(
                 entry.kind,
                 entry.name,
                 {"metadata": {"uid": entry.uid}, "status": status},
                 namespace=entry.namespace,
                 subresource="status",
             )
+            await self._annotate(entry, status, found)
         except (NotFound, Conflict):
             # It is gone, or another of its name came.
             return None
@@ -108,6 +115,27 @@ class PolicyStatuses:
             return error
         self._written[entry.uid] = _gist(status)
         return None
+
+    async def _annotate(self, entry: Entry, status: dict[str, Any], found: dict[str, Any]) -> None:
+        """Metadata is not taken along with a status, so this is a patch of the policy itself."""
+        wanted = status.get(_NEXT) if not (found.get("status") or {}).get(_NEXT) else None
+        there = (found["metadata"].get("annotations") or {}).get(names.NEXT_EXECUTION_ANNOTATION)
+        if wanted == there or entry.kind.kind in self._unmarked:
+            return
+        annotations = {names.NEXT_EXECUTION_ANNOTATION: wanted}
+        try:
+            await self._client.merge_patch(
+                entry.kind,
+                entry.name,
+                {"metadata": {"uid": entry.uid, "annotations": annotations}},
+                namespace=entry.namespace,
+            )
+        except Forbidden:
+            self._unmarked.add(entry.kind.kind)
+            self._told(
+                f"no permission to patch {entry.kind.qualified}, whose definition has no {_NEXT}: when policies run next "
+                "stands in the words of their condition Ready alone"
+            )
 
     def _status(self, entry: Entry) -> dict[str, Any]:
         ran, now = self._runs.settling.last.get(entry.uid), self._clock.now()

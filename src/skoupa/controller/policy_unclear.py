@@ -1,7 +1,8 @@
 """Objects that policies could not judge: told one by one with the expression and the reason, once, and counted.
 
 They stay whatever happens here: nothing claims them. One that could be judged at a later run is told anew when it is unclear
-again; other words alone are no news.
+again; other words alone are no news. What a policy spares for a reason of its own (an exception, the rights of its account) is
+counted beside; the run as a whole tells of that.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ class UnclearObjects:
         self._clock = clock
         self._report = report
         # By policy, and that by object.
-        self._told: dict[str, dict[str, Reason]] = {}
+        self._told: dict[str, dict[str, Unclear]] = {}
+        # By policy, how many it spared at its last run, by the code of the reason.
+        self._spared: dict[str, Counter[str]] = {}
 
     def heed(self, ran: Ran) -> None:
         """A run was read."""
@@ -30,16 +33,21 @@ class UnclearObjects:
         if findings is None:
             # Nothing is known of any object: what was told before still stands.
             return
+        self._spared.pop(ran.entry.uid, None)
+        if findings.spared:
+            self._spared[ran.entry.uid] = Counter(
+                one.why.code for one in findings.spared if one.why is not None
+            )
         before = self._told.pop(ran.entry.uid, {})
-        now: dict[str, Reason] = {}
+        now: dict[str, Unclear] = {}
         news: list[Unclear] = []
         for found in findings.unclear:
             if found.why is None:
                 continue
             key = _key(found)
-            now[key] = found.why
-            if key not in before or gist((before[key],)) != gist((found.why,)):
-                news.append(_unclear(found, found.why))
+            now[key] = _unclear(found, found.why)
+            if key not in before or gist((before[key].why,)) != gist((found.why,)):
+                news.append(now[key])
         if now:
             self._told[ran.entry.uid] = now
         if news:
@@ -49,14 +57,19 @@ class UnclearObjects:
 
     def forget(self, uid: str) -> None:
         self._told.pop(uid, None)
+        self._spared.pop(uid, None)
 
-    def of(self, uid: str) -> tuple[Reason, ...]:
-        """What policies could not find out about one object."""
-        return tuple(known[uid] for known in self._told.values() if uid in known)
+    def of(self, uid: str, *, resource: str, namespace: str) -> tuple[Reason, ...]:
+        """What policies could not find out about one object, if it is of this kind and there."""
+        found = (known[uid] for known in self._told.values() if uid in known)
+        return tuple(one.why for one in found if (one.kind, one.about.namespace) == (resource, namespace))
 
     def counts(self) -> Counter[str]:
-        """How many there are, by the code of the reason."""
-        return Counter(why.code for known in self._told.values() for why in known.values())
+        """How many there are, and how many are spared, by the code of the reason."""
+        found = Counter(one.why.code for known in self._told.values() for one in known.values())
+        for spared in self._spared.values():
+            found.update(spared)
+        return found
 
 
 def _key(found: Found) -> str:

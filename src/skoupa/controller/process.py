@@ -24,15 +24,9 @@ from skoupa.controller.gauges import gauges_of
 from skoupa.controller.lanes import Lanes
 from skoupa.controller.leading import tell_leads
 from skoupa.controller.opinions import EngineOpinions
+from skoupa.controller.own_ledger import own_ledger
 from skoupa.controller.troubles import Troubles
-from skoupa.errors import (
-    LedgerUnavailable,
-    LedgerUnusable,
-    ServerFailure,
-    TimedOut,
-    TooManyRequests,
-    Unreachable,
-)
+from skoupa.errors import ServerFailure, TimedOut, TooManyRequests, Unreachable
 from skoupa.judge.mechanism import Ruling
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
@@ -42,7 +36,6 @@ from skoupa.kube.leases import Election, Fence
 from skoupa.kube.login.connection import Connection
 from skoupa.kube.skew import SkewMeter
 from skoupa.kube.transport import Transport
-from skoupa.ledger.opening import is_shared, store_for
 from skoupa.ledger.store import Store
 from skoupa.report.endpoints import Beside, nothing_beside, serving
 from skoupa.report.log import Log
@@ -101,6 +94,7 @@ class Process:
             clock,
             cluster=settings.cluster_name,
             namespace_notify=self._route_in,
+            store=store,
         )
         self.reporter = Reporter(
             clock, log=log, metrics=self.metrics, events=self._events, notices=self._notifier
@@ -277,21 +271,10 @@ async def run_process(
     rulings: Sequence[Ruling] = (),
     beside: Beside = nothing_beside,
 ) -> None:
-    store = store_for(settings.ledger.dsn, cluster=settings.cluster_name or connection.server)
-    try:
-        await store.open()
-    except LedgerUnavailable as error:
-        # A server comes back, and meanwhile everything due is held. A file that can't be opened needs somebody.
-        if isinstance(error, LedgerUnusable) or not is_shared(settings.ledger.dsn):
-            raise
-        log("trouble", level="warning", what="ledger", error=str(error))
-    if settings.ledger.dsn == "none":
-        log("no ledger", level="warning", why="ledger.dsn is none: no history, no trash, nothing to restore")
-    try:
-        async with HttpTransport(connection, clock) as transport:
+    async with HttpTransport(connection, clock) as transport:
+        asking = Client(transport, clock)
+        async with own_ledger(asking, settings, server=connection.server, log=log) as store:
             process = Process(
                 transport, clock, settings, log=log, store=store, rulings=rulings, beside=beside
             )
             await process.run()
-    finally:
-        await store.close()

@@ -1,24 +1,25 @@
 """Letting go what a Brake held: it is counted, and written down as an allowance, before anything of it can go.
 
-An allowance lets as much pass as was held by nothing but that Brake, so that a release does not trip the same ceiling
-again at once. It is granted once for each Brake, also when the process ends half-way, and forgotten when nobody used it in
-time. What was granted is written down, and after a restart the ledger tells how much of that was used.
+An allowance lets as much pass as that Brake held, so that letting go does not trip the same ceiling again at once. It is
+granted once for each Brake, and once for each end of its window, also when the process ends half-way, and forgotten when
+nobody used it in time; while other Brakes hold what was approved, nobody could. What was granted is written down, and after
+a restart the ledger tells how much of that was used.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.controller.held_counting import HeldCounting, allowed_for
+from skoupa.controller.held_counting import Counted, Ended, HeldCounting
 from skoupa.controller.state import ALLOWANCES, State
 from skoupa.errors import Forbidden
-from skoupa.facts.rows import Row, Uid
+from skoupa.facts.rows import Row
 from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.judge.mechanism import Run
@@ -28,6 +29,8 @@ from skoupa.sweep.ceilings import HOUR, Ceilings, Going
 
 ALLOWED_SECONDS: Final = 3600.0
 _REMEMBERED: Final = 100
+# Writing it down costs a request.
+_PROLONG_SECONDS: Final = 600.0
 
 
 async def _nobody_heard(_: Brake) -> None:
@@ -68,7 +71,7 @@ class Allowances(msgspec.Struct, kw_only=True):
 class Releases:
     """`weigh` counts what is in a Namespace or definition; `accept` ends the Holds that a Brake stands for.
 
-    `editions` gives by name the rules that have chosen something, as they are now.
+    `editions` gives by name the rules that have chosen something, as they are now; `standing` the names of Brakes that hold now.
     """
 
     def __init__(
@@ -83,15 +86,14 @@ class Releases:
         accept: Callable[[str], Awaitable[None]],
         per_second: float,
         editions: Callable[[], Mapping[str, str]] = dict,
+        standing: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self._clock = clock
         self._state = state
         self._ceilings = ceilings
-        self._store = store
-        self._judge = judge
         self._accept = accept
         self._per_second = per_second
-        self._editions = editions
+        self._standing = standing
         self._held = HeldCounting(
             clock, store=store, judge=judge, ceilings=ceilings, weigh=weigh, editions=editions
         )
@@ -112,6 +114,7 @@ class Releases:
         for left in known.left:
             parts[left.whose].append((left.number, left.until))
         self._ceilings.allowances = {whose: Allowance(found) for whose, found in parts.items()}
+        self._prolong()
         self._written = self._present()
 
     def since(self) -> float:
@@ -145,32 +148,24 @@ class Releases:
         if brake.uid in self._given:
             return None
         over = {one.name for one in going if one.uid in self._given}
-        held, weights = await self._held.count(brake, code=code, over=over)
+        counted = await self._held.held_by(brake, code=code, over=over)
         if code:
             await self._accept(brake.name)
         await self.on_release(brake)
-        await self._grant(weights, given=brake.uid)
-        return held
+        await self._grant(self._granting(counted), given=brake.uid)
+        return counted.held
 
-    def ended(self, brakes: Mapping[str, tuple[Brake, set[Uid]]]) -> bool:
-        """Their time is over, and of what each held much is about to go already; whether anything is allowed for that.
+    async def ended(self, ends: Sequence[Ended]) -> None:
+        """Their time is over, and of what each held much is about to go already.
 
-        What something else holds by now is not. It is written down a moment later.
+        It is written down a moment later (`write_down`); until then the status of each has to say that it holds.
         """
-        now = self._clock.now()
-        weights: Counter[Whose] = Counter()
-        editions = self._editions()
-        counted: set[Uid] = set()
-        for brake, held in brakes.values():
-            self.on_end(brake)
-            for uid in held - counted:
-                row = self._store.get(uid)
-                claim = self._judge.verdict(row, now).claim(now) if row is not None else None
-                if row is not None and claim is not None and not row.deleted_at:
-                    weights[allowed_for(brake.scope, row, claim, editions=editions)] += 1
-            counted |= held
-        self._allow(self._granting(weights))
-        return bool(weights)
+        news = [end for end in ends if end.mark not in self._given]
+        counted = await self._held.let_go_by(news)
+        for end in ends:
+            self.on_end(end.brake)
+        self._given = [*self._given, *(end.mark for end in news)][-_REMEMBERED:]
+        self._allow(self._granting(counted))
 
     def outdate(self, run: Run) -> None:
         """A run of the rule as it is now is about to be weighed: nobody has released what another edition of it would take."""
@@ -179,7 +174,7 @@ class Releases:
         now = self._clock.now()
         # What went by it until now still fills no window after a restart.
         self._grants = [
-            msgspec.structs.replace(grant, until=min(grant.until, now))
+            msgspec.structs.replace(grant, until=min(grant.until, now), behind=())
             if (grant.span, grant.name) == ("rule", run.rule) and grant.edition != run.edition
             else grant
             for grant in self._grants
@@ -188,17 +183,17 @@ class Releases:
     async def accepted(self, number: int) -> None:
         """Somebody accepted a backlog of so many."""
         if number:
-            await self._grant({Whose("all"): number})
+            await self._grant(self._granting(Counted(weights=Counter({Whose("all"): number}))))
 
     async def write_down(self) -> None:
         """What changed since it was written last: a restart must neither forget an allowance nor grant it twice."""
+        self._prolong()
         present = self._present()
         if present != (self._written or Allowances()):
             await self._put(ALLOWANCES, present)
             self._written = present
 
-    async def _grant(self, weights: Mapping[Whose, int], *, given: str = "") -> None:
-        grants = self._granting(weights)
+    async def _grant(self, grants: Sequence[Grant], *, given: str = "") -> None:
         planned = self._present(and_then=grants)
         planned.given = [*self._given, *([given] if given else [])][-_REMEMBERED:]
         # Before it counts: once the Brake is gone nobody could tell what it held.
@@ -207,12 +202,36 @@ class Releases:
         self._allow(grants)
         self._written = self._present()
 
-    def _granting(self, weights: Mapping[Whose, int]) -> list[Grant]:
+    def _granting(self, counted: Counted) -> list[Grant]:
         now = self._clock.now()
-        until = now + ALLOWED_SECONDS + 2 * sum(weights.values()) / self._per_second
+        until = now + self._seconds(sum(counted.weights.values()))
         return [
-            Grant(**whose._asdict(), number=number, at=now, until=until) for whose, number in weights.items()
+            Grant(
+                **whose._asdict(),
+                number=number,
+                at=now,
+                until=until,
+                behind=tuple(sorted(counted.behind.get(whose, ()))),
+            )
+            for whose, number in counted.weights.items()
         ]
+
+    def _seconds(self, number: int) -> float:
+        return ALLOWED_SECONDS + 2 * number / self._per_second
+
+    def _prolong(self) -> None:
+        """What other Brakes hold still can't go: its time begins anew for as long as they do."""
+        if not any(grant.behind for grant in self._grants):
+            return
+        standing = set(self._standing())
+        now = self._clock.now()
+        for number, grant in enumerate(self._grants):
+            until = now + self._seconds(grant.number)
+            found = self._ceilings.allowances.get(grant.whose)
+            if found is None or standing.isdisjoint(grant.behind) or until < grant.until + _PROLONG_SECONDS:
+                continue
+            self._grants[number] = msgspec.structs.replace(grant, until=until)
+            found.prolong(grant.until, until=until)
 
     def _allow(self, grants: Iterable[Grant]) -> None:
         for grant in grants:

@@ -30,6 +30,7 @@ MASSES_ACCEPTED: Final = "massLabellingsAccepted"
 KYVERNO_ACCEPTED: Final = "kyvernoAccepted"
 LARGEST_RUNS: Final = "largestRuns"
 POLICIES: Final = "policies"
+POLICIES_SEEN: Final = "policiesSeen"
 LEDGER: Final = "ledger"
 
 

@@ -8,7 +8,7 @@ An observer makes no Brakes, so nobody could release one: there a rule is stoppe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from skoupa.controller.counting import Counting
@@ -44,7 +44,8 @@ class Weighing:
 
     `standing_by` says that another replica leads: then that one weighs. `behind` says why not all that a mechanism is
     interested in is known. `polls`: runs may begin by time alone; if not, each wakes it. `outdate` hears of a run of a rule as it is
-    now; `lift` ends what was pulled for a rule here, but for this, and is for observers only.
+    now; `lift` ends what was pulled for a rule here, but for this, and is for observers only. `note_ends` is asked before a run of
+    a rule is stopped: a Brake on it whose time is over lets it go.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Weighing:
         behind: Callable[[Ruling], str],
         outdate: Callable[[Run], None],
         lift: Callable[[Scope, Tripped | None], None],
+        note_ends: Callable[[str], Awaitable[None]],
         polls: bool = True,
     ) -> None:
         self._counting = Counting(client)
@@ -77,6 +79,7 @@ class Weighing:
         self._polls = polls
         self._outdate = outdate
         self._lift = lift
+        self._note_ends = note_ends
         self._observing = settings.mode != "enforce"
         self._runs = WeighedRuns(client.clock)
         # Runs of which something waits to be weighed.
@@ -204,6 +207,9 @@ class Weighing:
             raise
         self._outdate(run)
         tripped = self._scales.weigh(load, totals=totals, largest=self._largest.of(run))
+        if tripped is not None and not self._observing:
+            await self._note_ends(run.rule)
+            tripped = self._scales.weigh(load, totals=totals, largest=self._largest.of(run))
         known.weighed, known.trouble = True, ""
         if self._observing:
             self._lift(Scope(policy=run.rule), tripped)

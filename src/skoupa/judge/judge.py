@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skoupa.facts.rows import Row
-from skoupa.judge.mechanism import Guard, Mechanism
+from skoupa.judge.mechanism import Guard, LastGuard, Mechanism
 from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import NOTHING, Claim, Hold, Verdict
 
@@ -14,10 +14,15 @@ class Judge:
     def __init__(self, mechanisms: Sequence[Mechanism], guards: Sequence[Guard]) -> None:
         self.mechanisms = tuple(mechanisms)
         self._guards = tuple(guards)
+        self._last: tuple[LastGuard, ...] = ()
 
     def join(self, guard: Guard) -> None:
         """One that has to know the others first."""
         self._guards = (*self._guards, guard)
+
+    def join_last(self, guard: LastGuard) -> None:
+        """One that is asked after all the others."""
+        self._last = (*self._last, guard)
 
     def verdict(self, row: Row, now: float) -> Verdict:
         answers = [mechanism.answer(row, now) for mechanism in self.mechanisms]
@@ -26,7 +31,7 @@ class Judge:
         if not claims:
             return Verdict(notes=notes) if notes else NOTHING
         shared = [hold for answer in answers for hold in answer.holds]
-        holds = shared + self.holds(row, claims[0], now)
+        holds = self._against(row, claims[0], now, shared)
         if len(claims) > 1 and (holds or claims[0].observed or claims[0].due > now):
             return self._of_several(row, now, claims, shared, notes)
         return Verdict(claims=tuple(claims), holds=tuple(holds), notes=notes)
@@ -42,16 +47,22 @@ class Judge:
         held = {}
         for claim in ordered:
             if claim.due <= now:
-                held[claim] = [*shared, *self.holds(row, claim, now)]
+                held[claim] = self._against(row, claim, now, shared)
                 if not held[claim]:
                     return _deciding(claim, claims, [], notes)
         first = ordered[0]
-        holds = held[first] if first in held else [*shared, *self.holds(row, first, now)]
+        holds = held[first] if first in held else self._against(row, first, now, shared)
         return _deciding(first, claims, holds, notes)
 
     def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:
         """What the guards say against a Claim, be it made or only supposed."""
-        return [hold for guard in self._guards for hold in guard.holds(row, claim, now)]
+        return self._against(row, claim, now, [])
+
+    def _against(self, row: Row, claim: Claim, now: float, shared: list[Hold]) -> list[Hold]:
+        found = [*shared, *(hold for guard in self._guards for hold in guard.holds(row, claim, now))]
+        for guard in self._last:
+            found += guard.holds_last(row, claim, now, others=found)
+        return found
 
     def due(self, row: Row, now: float) -> float | None:
         """When the first Claim is due; cheap, for planning when to look."""

@@ -89,3 +89,11 @@ class Guard(Protocol):
     """Something that can say "this stays". `claim` is the one that would let it go."""
 
     def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]: ...
+
+
+class LastGuard(Protocol):
+    """One that has to know what all the others said."""
+
+    def holds_last(
+        self, row: Row, claim: Claim, now: float, *, others: Collection[Hold]
+    ) -> Iterator[Hold]: ...

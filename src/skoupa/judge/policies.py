@@ -2,7 +2,8 @@
 
 A run gathers evidence beforehand: which objects the policy matched, each in the very state that was looked at. Here it is only
 looked up. An object in another state than that is not claimed until it was looked at anew; a policy that ran again claims what
-its newest run chose, and nothing else. A time written on the object that is still to come holds against every policy.
+its newest run chose, and nothing else. What a policy looks at beside the object changes too: evidence is good for a minute, and
+not for what was held or failed meanwhile. A time written on the object that is still to come holds against every policy.
 """
 
 from __future__ import annotations
@@ -16,16 +17,19 @@ from skoupa.facts.rows import Row, Uid
 from skoupa.judge.mechanism import NO_ANSWER, Answer, Interest, Run
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.model.reasons import reason
+from skoupa.model.reasons import REASONS, reason
 from skoupa.model.verdicts import Claim, Hold, Propagation
 
 NAME: Final = "policies"
+# So old may be what a policy looked at when something goes by it.
+GOOD_SECONDS: Final = 60.0
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """What one run chose: each object with the version that was looked at. `observed`: it only reports.
 
-    `foreseen`: it is still to come, or only supposed. `author` wrote the policy, where that is known.
+    `foreseen`: it is still to come, or only supposed. `author` wrote the policy, where that is known. `looked` is when the
+    evidence was complete, and `took` how long it took to gather it.
     """
 
     run: Run
@@ -35,6 +39,13 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     observed: bool = False
     foreseen: bool = False
     versions: Mapping[Uid, int | str] = {}
+    looked: float = 0.0
+    took: float = 0.0
+
+    @property
+    def good_for(self) -> float:
+        """What takes longer to gather than it is good for would never be good."""
+        return max(GOOD_SECONDS, self.took)
 
 
 class PolicyMechanism:
@@ -44,6 +55,9 @@ class PolicyMechanism:
         self._chosen: dict[str, Chosen] = {}
         self._versions: dict[str, dict[Uid, int | str]] = {}
         self._rules: dict[Uid, tuple[str, ...]] = {}
+        # By rule: what has to be asked again before it goes, and what was looked at by itself since the run, and when.
+        self._stale: dict[str, set[Uid]] = {}
+        self._looked: dict[str, dict[Uid, float]] = {}
 
     def __len__(self) -> int:
         """How many objects some policy has chosen."""
@@ -80,6 +94,26 @@ class PolicyMechanism:
     def rules_of(self, uid: Uid) -> tuple[str, ...]:
         return self._rules.get(uid, ())
 
+    def of(self, rule: str) -> Chosen | None:
+        """The evidence of its last run; another one as soon as it ran or was looked over again."""
+        return self._chosen.get(rule)
+
+    def late(self, claim: Claim, uid: Uid, now: float, *, ages: bool) -> bool:
+        """Whether its policy has to be asked again before it goes. What is only told of does not age."""
+        chosen = self._chosen.get(claim.rule)
+        if chosen is None or chosen.foreseen or chosen.run.name != claim.run:
+            return False
+        if uid in self._stale.get(claim.rule, ()):
+            return True
+        looked = self._looked.get(claim.rule, {}).get(uid, chosen.looked)
+        # A clock that was set back makes nothing young.
+        return ages and abs(now - looked) > chosen.good_for
+
+    def distrust(self, rule: str, uid: Uid) -> None:
+        """It did not go when it could have gone: before it does its policy is asked again."""
+        if uid in self._versions.get(rule, ()):
+            self._stale.setdefault(rule, set()).add(uid)
+
     def outdated(self, row: Row) -> list[str]:
         """The rules that looked at another state of it than this one."""
         rules = self._rules.get(row.uid, ())
@@ -97,14 +131,35 @@ class PolicyMechanism:
 
     def drop(self, rule: str) -> list[Uid]:
         """The rule is gone, or not the same any more; what no rule chooses any more."""
-        self._chosen.pop(rule, None)
+        for known in (self._chosen, self._stale, self._looked):
+            known.pop(rule, None)
         uids = self._versions.pop(rule, {})
         return [uid for uid in uids if not self._without(uid, rule)]
 
-    def looked_anew(self, rule: str, uid: Uid, version: int | str) -> None:
+    def looked_anew(self, rule: str, uid: Uid, version: int | str, *, at: float) -> None:
         """The rule chooses it in that state as well."""
         if uid in self._versions.get(rule, ()):
             self._versions[rule][uid] = version
+            self._looked.setdefault(rule, {})[uid] = at
+            self._stale.get(rule, set()).discard(uid)
+
+    def looked_over(self, chosen: Chosen, asked: Collection[Uid]) -> None:
+        """All that the run chose was looked at again: `chosen` are those that it chooses still.
+
+        Those that were `asked` about may go by that. What is held stays to be asked again, for it goes nobody knows when.
+        """
+        rule = chosen.run.rule
+        known, stale = self._versions[rule], self._stale.setdefault(rule, set())
+        self._chosen[rule] = chosen
+        self._looked.pop(rule, None)
+        for uid in known:
+            version = chosen.versions.get(uid)
+            if version is None:
+                stale.add(uid)
+                continue
+            known[uid] = version
+            if uid in asked:
+                stale.discard(uid)
 
     def doubt(self, rule: str) -> list[Uid]:
         """All that it chose has to be looked at anew before it goes."""
@@ -117,6 +172,8 @@ class PolicyMechanism:
         """These do not choose it any more; whether another does."""
         for rule in rules:
             if self._versions.get(rule, {}).pop(uid, None) is not None:
+                self._stale.get(rule, set()).discard(uid)
+                self._looked.get(rule, {}).pop(uid, None)
                 self._without(uid, rule)
         return uid in self._rules
 
@@ -150,6 +207,46 @@ class PolicyGuard:
             (written,) = self._ttl.answer(row, now).claims
             told = reason("ttl-ahead", written=written.rule, until=whole_seconds(due))
             yield Hold(reason=told, until=due)
+
+
+class LateGuard:
+    """What a policy chose and what did not go within moments stays until the policy was asked again.
+
+    `want` hears of each that waits for nothing else, and `trouble` says why asking fails. What something lasting holds is asked
+    about when that ends, and no sooner. An `observing` process tells what would go, and that is asked again only after a Hold.
+    """
+
+    def __init__(
+        self,
+        mechanism: PolicyMechanism,
+        *,
+        want: Callable[[str, Uid], None],
+        trouble: Callable[[str, Uid], str],
+        observing: bool,
+    ) -> None:
+        self._mechanism = mechanism
+        self._want = want
+        self._trouble = trouble
+        self._observing = observing
+
+    def holds_last(self, row: Row, claim: Claim, now: float, *, others: Collection[Hold]) -> Iterator[Hold]:
+        if claim.mechanism != NAME or row.deleted_at:
+            return
+        if others:
+            chosen = self._mechanism.of(claim.rule)
+            lasting = any(not REASONS[hold.reason.code].passing for hold in others)
+            if lasting and chosen is not None and chosen.run.name == claim.run:
+                self._mechanism.distrust(claim.rule, row.uid)
+            return
+        ages = not self._observing and not claim.observed
+        if not self._mechanism.late(claim, row.uid, now, ages=ages):
+            return
+        self._want(claim.rule, row.uid)
+        why = self._trouble(claim.rule, row.uid)
+        if why:
+            yield Hold(reason=reason("not-asked-again", rule=claim.rule, why=why))
+        else:
+            yield Hold(reason=reason("asked-again", rule=claim.rule))
 
 
 def _claim(chosen: Chosen) -> Claim:

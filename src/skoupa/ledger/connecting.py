@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from skoupa.errors import LedgerUnavailable, LedgerUnusable
 from skoupa.ledger import schema
+from skoupa.ledger.identity import settled
 
 _ADVICE: Final = (
     ("locked", "another process holds it; see that only one replica uses the file, or use PostgreSQL"),
@@ -32,7 +33,7 @@ class Connection:
     def __init__(self, raw: sqlite3.Connection, *, path: Path) -> None:
         self.raw = raw
         self.number: int | None = None
-        self._path = path
+        self.path = path
         self._file = path.stat()
         self._had_header = False
 
@@ -43,7 +44,7 @@ class Connection:
         Raises LedgerUnusable where somebody emptied it: SQLite would go on with what it remembers, and lose all of it.
         """
         try:
-            found = self._path.stat()
+            found = self.path.stat()
         except FileNotFoundError:
             return True
         if not os.path.samestat(found, self._file):
@@ -51,7 +52,7 @@ class Connection:
         has_header = found.st_size >= _HEADER_BYTES
         if self._had_header and not has_header:
             raise LedgerUnusable(
-                f"the ledger {self._path} was emptied while it was in use",
+                f"the ledger {self.path} was emptied while it was in use",
                 advice="put a backup in its place, or remove it: a new one is begun then; nothing is deleted meanwhile",
             )
         self._had_header = has_header
@@ -71,8 +72,10 @@ class Connection:
             raise
 
 
-def connect(path: Path, *, cluster: str, writable: bool, busy_seconds: float) -> Connection:
-    """Of a store's own thread, or of one at a time."""
+def connect(
+    path: Path, *, cluster: str, writable: bool, busy_seconds: float, known: Mapping[str, str] | None = None
+) -> Connection:
+    """Of a store's own thread, or of one at a time. `known` is what tells this cluster from others of its name."""
     if writable:
         _make_file(path)
     elif not path.exists():
@@ -91,6 +94,8 @@ def connect(path: Path, *, cluster: str, writable: bool, busy_seconds: float) ->
                 _prepare(raw, path)
             _migrate(connection, where=str(path), writable=writable)
             connection.number = _number(connection, cluster, writable=writable)
+            if known is not None and connection.number is not None:
+                _identify(connection, known, cluster=cluster, writable=writable)
         except BaseException:
             raw.close()
             raise
@@ -163,6 +168,23 @@ def _number(connection: Connection, cluster: str, *, writable: bool) -> int | No
             cursor.execute("INSERT OR IGNORE INTO skoupa_clusters (name) VALUES (?)", [cluster])
         row = connection.raw.execute(query, [cluster]).fetchone()
     return None if row is None else int(row[0])
+
+
+def _identify(connection: Connection, known: Mapping[str, str], *, cluster: str, writable: bool) -> None:
+    """Raises LedgerUnusable where the rows are another cluster's."""
+    query, number = "SELECT identity FROM skoupa_clusters WHERE number = ?", connection.number
+
+    def wanted() -> tuple[str, str]:
+        recorded = str(connection.raw.execute(query, [number]).fetchone()[0])
+        return recorded, settled(recorded, known, cluster=cluster, where=str(connection.path))
+
+    before, after = wanted()
+    if before == after or not writable:
+        return
+    with connection.transaction() as cursor:
+        # Looked at again under the lock: another one may have been faster.
+        _, after = wanted()
+        cursor.execute("UPDATE skoupa_clusters SET identity = ? WHERE number = ?", [after, number])
 
 
 def marked(connection: Connection, proposed: str) -> str:

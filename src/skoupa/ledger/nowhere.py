@@ -5,7 +5,7 @@ It takes every write, so that nothing above has to know whether there is a ledge
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from skoupa.ledger.rows import Body, Entry, Tally
 from skoupa.ledger.store import EVERYTHING, Change, Intent, Note, Place, Size, Wish
@@ -68,6 +68,12 @@ class NoStore:
 
     async def clusters(self) -> list[str]:
         return []
+
+    async def announced(self, keys: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - of the Protocol
+        return ()
+
+    async def announce(self, keys: Mapping[str, float], *, now: float) -> None:
+        pass
 
     async def mark(self, proposed: str) -> str:  # noqa: ARG002 - of the Protocol
         return ""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from skoupa.errors import UsageError
+from skoupa.ledger.identity import Identity
 from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.sqlite import SqliteStore
 from skoupa.ledger.store import Store
@@ -18,15 +19,18 @@ def is_shared(where: str) -> bool:
     return where.startswith(_POSTGRES)
 
 
-def store_for(where: str, *, cluster: str, writable: bool = True) -> Store:
-    """Not opened yet: nothing is read or made before `open`."""
+def store_for(where: str, *, cluster: str, writable: bool = True, identity: Identity | None = None) -> Store:
+    """Not opened yet: nothing is read or made before `open`.
+
+    With an `identity` it serves that cluster only, whatever name another one gives itself.
+    """
     if where == "none":
         return NoStore(cluster=cluster)
     if is_shared(where):
         # The driver is an extra; who does not use it need not have it.
         from skoupa.ledger.postgres import PostgresStore  # noqa: PLC0415
 
-        return PostgresStore(where, cluster=cluster, writable=writable)
+        return PostgresStore(where, cluster=cluster, writable=writable, identity=identity)
     if "://" in where:
         # Not quoted: it may have a password in it.
         raise UsageError(
@@ -35,4 +39,4 @@ def store_for(where: str, *, cluster: str, writable: bool = True) -> Store:
         )
     if not where:
         raise UsageError("the ledger has no place", advice="write a path, postgresql://…, or none")
-    return SqliteStore(Path(where).expanduser(), cluster=cluster, writable=writable)
+    return SqliteStore(Path(where).expanduser(), cluster=cluster, writable=writable, identity=identity)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from skoupa.ledger import postgres_bodies, reading, schema
+from skoupa.ledger import postgres_bodies, reading
 from skoupa.ledger.dsn import driver, shown, translated, understood
+from skoupa.ledger.identity import Identity
+from skoupa.ledger.postgres_ready import LONG_SECONDS, bring_up_to_date, identify, number_of
 from skoupa.ledger.rows import Body, Entry, Tally
 from skoupa.ledger.statements import ANY_BODY, Statement, planned
 from skoupa.ledger.store import EVERYTHING, Change, Intent, Note, Place, Size, Wish
@@ -24,12 +26,8 @@ _Pool = Any
 
 CONNECT_SECONDS: Final = 5.0
 STATEMENT_SECONDS: Final = 10.0
-# Looking over all rows of a large ledger, and making an index on them, take longer than any everyday statement.
-_LONG_SECONDS: Final = 600.0
 _CONNECTIONS: Final = 4
 _PRUNED_AT_ONCE: Final = 500
-# Any number that nobody else in the same database is likely to lock.
-_MIGRATION_LOCK: Final = 7_530_684_211
 _NOBODY: Final = 0
 # Every query and every change here has an index to walk along. A planner without fresh statistics thinks that reading
 # the whole table is cheap, for each batch.
@@ -55,6 +53,7 @@ class PostgresStore:
         *,
         cluster: str,
         writable: bool = True,
+        identity: Identity | None = None,
         connect_seconds: float = CONNECT_SECONDS,
         statement_seconds: float = STATEMENT_SECONDS,
     ) -> None:
@@ -63,6 +62,7 @@ class PostgresStore:
         self.where = shown(dsn)
         self._dsn = dsn
         self._writable = writable
+        self._identity = identity
         self._connect_seconds = connect_seconds
         self._statement_seconds = statement_seconds
         self._opening = asyncio.Lock()
@@ -137,7 +137,7 @@ class PostgresStore:
                 " pg_total_relation_size('skoupa_entries') + pg_total_relation_size('skoupa_bodies')"
                 " FROM skoupa_entries AS e WHERE cluster = $1",
                 number,
-                timeout=_LONG_SECONDS,
+                timeout=LONG_SECONDS,
             )
         assert row is not None
         return Size(rows=row[0], used=int(row[1]), allocated=row[2])
@@ -163,6 +163,28 @@ class PostgresStore:
             return [
                 row[0] for row in await connection.fetch("SELECT name FROM skoupa_clusters ORDER BY name")
             ]
+
+    async def announced(self, keys: Sequence[str]) -> Collection[str]:
+        async with self._connection() as (connection, number):
+            rows = await connection.fetch(
+                "SELECT key FROM skoupa_announced WHERE cluster = $1 AND key = ANY($2::text[])",
+                number,
+                list(keys),
+            )
+        return {row[0] for row in rows}
+
+    async def announce(self, keys: Mapping[str, float], *, now: float) -> None:
+        async with self._connection() as (connection, number), connection.transaction():
+            await connection.execute(
+                "DELETE FROM skoupa_announced WHERE cluster = $1 AND due < $2", number, now
+            )
+            await connection.execute(
+                "INSERT INTO skoupa_announced (cluster, key, due) SELECT $1, n.key, n.due"
+                " FROM unnest($2::text[], $3::float8[]) AS n (key, due) ORDER BY n.key ON CONFLICT DO NOTHING",
+                number,
+                list(keys),
+                list(keys.values()),
+            )
 
     async def mark(self, proposed: str) -> str:
         async with self._connection() as (connection, number):
@@ -216,23 +238,11 @@ class PostgresStore:
             return self._pool
 
     async def _get_ready(self, connection: _Connection) -> None:
-        # Looked at without the lock first: nearly always there is nothing to do.
-        if schema.missing(await _version(connection), where=self.where, writable=self._writable):
-            async with connection.transaction():
-                await connection.execute(f"SET LOCAL statement_timeout = {int(_LONG_SECONDS * 1000)}")
-                await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATION_LOCK)
-                await connection.execute(schema.VERSIONS_TABLE)
-                version = await _version(connection)
-                for migration in schema.missing(version, where=self.where, writable=True):
-                    for statement in schema.statements(migration, "postgres"):
-                        await connection.execute(statement, timeout=_LONG_SECONDS)
-        find = "SELECT number FROM skoupa_clusters WHERE name = $1"
-        number = await connection.fetchval(find, self.cluster)
-        if number is None and self._writable:
-            await connection.execute(
-                "INSERT INTO skoupa_clusters (name) VALUES ($1) ON CONFLICT DO NOTHING", self.cluster
-            )
-            number = await connection.fetchval(find, self.cluster)
+        await bring_up_to_date(connection, where=self.where, writable=self._writable)
+        number = await number_of(connection, self.cluster, writable=self._writable)
+        if number is not None and self._identity is not None:
+            known = await self._identity()
+            await identify(connection, number, known, cluster=self.cluster, where=self.where)
         self._number = number
 
 
@@ -251,17 +261,10 @@ async def _entries(connection: _Connection, query: reading.Query) -> list[Entry]
     return [reading.entry_of(row) for row in await connection.fetch(reading.numbered(text), *values)]
 
 
-async def _version(connection: _Connection) -> int:
-    if await connection.fetchval("SELECT to_regclass('skoupa_versions')") is None:
-        return 0
-    version: int = await connection.fetchval("SELECT coalesce(max(version), 0) FROM skoupa_versions")
-    return version
-
-
 @asynccontextmanager
 async def _patiently(connection: _Connection) -> AsyncIterator[None]:
     async with connection.transaction():
-        await connection.execute(f"SET LOCAL statement_timeout = {int(_LONG_SECONDS * 1000)}")
+        await connection.execute(f"SET LOCAL statement_timeout = {int(LONG_SECONDS * 1000)}")
         await connection.execute("SET LOCAL enable_seqscan = on")
         yield
 
@@ -291,6 +294,6 @@ async def _cut(connection: _Connection, number: int, *, most_bytes: int) -> floa
             " WHERE total > $2",
             number,
             most_bytes,
-            timeout=_LONG_SECONDS,
+            timeout=LONG_SECONDS,
         )
     return -math.inf if at is None else math.nextafter(at, math.inf)

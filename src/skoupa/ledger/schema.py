@@ -112,6 +112,24 @@ MIGRATIONS: Final = (
             "ALTER TABLE skoupa_clusters ADD COLUMN mark {text} NOT NULL DEFAULT ''",
         ),
     ),
+    Migration(
+        version=6,
+        # The first cluster that comes is the one whose rows these are.
+        statements=("ALTER TABLE skoupa_clusters ADD COLUMN identity {text} NOT NULL DEFAULT ''",),
+    ),
+    Migration(
+        version=7,
+        statements=(
+            # Few: what people were told of ahead of its time goes when that time is over. Whoever drops the tables that hold
+            # the history may leave this one.
+            """CREATE TABLE IF NOT EXISTS skoupa_announced (
+                cluster INTEGER NOT NULL,
+                key {text} NOT NULL,
+                due DOUBLE PRECISION NOT NULL,
+                PRIMARY KEY (cluster, key)
+            )""",
+        ),
+    ),
 )
 
 # The partial indexes above are used only by a query that says the same words.

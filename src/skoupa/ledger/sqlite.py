@@ -10,16 +10,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from skoupa.errors import LedgerUnavailable, LedgerUnusable
-from skoupa.ledger import reading, sqlite_bodies
+from skoupa.ledger import reading, sqlite_announced, sqlite_bodies
 from skoupa.ledger.connecting import Connection, connect, marked, translated
+from skoupa.ledger.identity import Identity
 from skoupa.ledger.rows import Body, Entry, Tally
+from skoupa.ledger.sqlite_size import size_of, used
 from skoupa.ledger.statements import ANY_BODY, Statement, Values, planned
 from skoupa.ledger.store import EVERYTHING, Change, Intent, Note, Place, Size, Wish
 
@@ -37,13 +39,21 @@ _IDS: Final = Statement(
 
 class SqliteStore:
     def __init__(
-        self, path: Path, *, cluster: str, writable: bool = True, busy_seconds: float = BUSY_SECONDS
+        self,
+        path: Path,
+        *,
+        cluster: str,
+        writable: bool = True,
+        identity: Identity | None = None,
+        busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         self.path = path
         self.cluster = cluster
         self.where = str(path)
         self.remark = ""
         self._writable = writable
+        self._identity = identity
+        self._known: Mapping[str, str] | None = None
         self._busy_seconds = busy_seconds
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
@@ -91,7 +101,7 @@ class SqliteStore:
         if most_bytes is not None:
             while count := await self._write(
                 lambda connection: (
-                    _forget(connection, before=spare) if _used(connection.raw) > most_bytes else 0
+                    _forget(connection, before=spare) if used(connection.raw) > most_bytes else 0
                 )
             ):
                 gone += count
@@ -114,7 +124,7 @@ class SqliteStore:
         await self._write(lambda connection: connection.raw.execute("PRAGMA incremental_vacuum").fetchall())
 
     async def size(self) -> Size:
-        return await self._read(_size)
+        return await self._read(size_of)
 
     async def body(self, entry_id: str) -> tuple[Body, ...]:
         return (await self.bodies([entry_id])).get(entry_id, ())
@@ -131,6 +141,12 @@ class SqliteStore:
                 name for (name,) in connection.raw.execute("SELECT name FROM skoupa_clusters ORDER BY name")
             ]
         )
+
+    async def announced(self, keys: Sequence[str]) -> Collection[str]:
+        return await self._read(lambda connection: sqlite_announced.known(connection, keys))
+
+    async def announce(self, keys: Mapping[str, float], *, now: float) -> None:
+        await self._write(lambda connection: sqlite_announced.put(connection, keys, now=now))
 
     async def mark(self, proposed: str) -> str:
         return await self._write(lambda connection: marked(connection, proposed))
@@ -157,6 +173,8 @@ class SqliteStore:
         how: Callable[[Callable[[Connection], T]], T],
         work: Callable[[Connection], T],
     ) -> T:
+        if self._identity is not None and self._known is None:
+            self._known = await self._identity()
         try:
             future = asyncio.get_running_loop().run_in_executor(threads, how, work)
         except RuntimeError as error:  # an executor that was shut down has no error of its own
@@ -199,7 +217,13 @@ class SqliteStore:
         return answer
 
     def _connect(self, *, writable: bool) -> Connection:
-        return connect(self.path, cluster=self.cluster, writable=writable, busy_seconds=self._busy_seconds)
+        return connect(
+            self.path,
+            cluster=self.cluster,
+            writable=writable,
+            busy_seconds=self._busy_seconds,
+            known=self._known,
+        )
 
     def _end(self) -> None:
         self._reading.shutdown()
@@ -270,24 +294,3 @@ def _forget(connection: Connection, *, before: float) -> int:
         cursor.executemany("DELETE FROM skoupa_bodies WHERE cluster = ? AND uid = ?", keys)
         cursor.executemany("DELETE FROM skoupa_entries WHERE cluster = ? AND uid = ?", keys)
     return len(keys)
-
-
-def _used(raw: sqlite3.Connection) -> int:
-    pages, free, page = (
-        raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
-    )
-    return int((pages - free) * page)
-
-
-def _size(connection: Connection) -> Size:
-    raw = connection.raw
-    count = raw.execute(
-        "SELECT count(*) FROM skoupa_entries WHERE cluster = ?", [connection.number]
-    ).fetchone()
-    path = Path(raw.execute("PRAGMA database_list").fetchone()[2])
-    files = [path, path.with_name(f"{path.name}-wal")]
-    return Size(
-        rows=count[0],
-        used=_used(raw),
-        allocated=sum(file.stat().st_size for file in files if file.exists()),
-    )

@@ -7,7 +7,7 @@ a store opens itself anew. Nothing here batches or retries, that is the journal'
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -177,6 +177,12 @@ class Store(Protocol):
 
     async def clusters(self) -> list[str]:
         """The clusters that this database has rows of."""
+
+    async def announced(self, keys: Sequence[str]) -> Collection[str]:
+        """Which of these notices ahead of a deletion were given, by whatever replica."""
+
+    async def announce(self, keys: Mapping[str, float], *, now: float) -> None:
+        """They were given, with the time of each that they tell of; forgotten when that is over."""
 
     async def mark(self, proposed: str) -> str:
         """What this ledger of this cluster is told from others by, for as long as it exists; `proposed` if it has none yet.

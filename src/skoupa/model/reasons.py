@@ -91,6 +91,10 @@ REASONS: Final[dict[str, Meaning]] = {
     ),
     "being-weighed": Meaning("hold", "all that {rule} claims is being weighed", passing=True),
     "not-weighed": Meaning("hold", "all that {rule} claims has to be weighed first, and can't be: {why}"),
+    "asked-again": Meaning("hold", "{rule} chose it a while ago, and is asked again", passing=True),
+    "not-asked-again": Meaning(
+        "hold", "{rule} chose it a while ago, and what it says of it now is not known: {why}"
+    ),
     # Holds: it can't or must not be done now.
     "terminating": Meaning("hold", "it is being deleted since {since}; waiting for {finalizers}"),
     "no-permission": Meaning("hold", "no permission: {verb} {kind} {where}"),

@@ -91,4 +91,7 @@ def _kind_problems(text: str, path: str) -> Iterator[Problem]:
         before = [pattern.group, pattern.version] if pattern.grouped else [pattern.version]
         place = [part for part in before if pattern.grouped or part != "*"]
         whole = "/".join([*place, pattern.kind])
+        if not pattern.grouped and pattern.kind.islower() and pattern.subresource[:1].isupper():
+            # A group without a version was meant, which Kyverno takes for a kind.
+            what, whole = f"{quoted(text)} has no version", f"{pattern.kind}/*/{pattern.subresource}"
         yield Problem(path=path, what=what, instead=f'write "{whole}"')

@@ -73,7 +73,7 @@ class OptionsReading:
 
     def unknown(self) -> Iterator[Problem]:
         for key in self._found:
-            if str(key).startswith(_PREFIX) and key not in KNOWN:
+            if str(key).startswith(_PREFIX) and key not in (*KNOWN, names.NEXT_EXECUTION_ANNOTATION):
                 near = difflib.get_close_matches(str(key), KNOWN, n=1)
                 instead = f"did you mean {near[0]}?" if near else f"there are {', '.join(KNOWN)}"
                 yield Problem(path=place(str(key)), what="a policy has no such annotation", instead=instead)

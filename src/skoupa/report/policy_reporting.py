@@ -35,6 +35,8 @@ class PolicyReporting:
         self._metrics = metrics
         self._events = events
         self._bundles = bundles
+        # By policy, why what it matched last stays.
+        self._stays: dict[str, str] = {}
 
     def ran(self, ran: PolicyRun, *, at: float) -> None:
         self._metrics.count("skoupa_policy_runs_total", ran.called, "failed" if ran.trouble else "succeeded")
@@ -50,13 +52,20 @@ class PolicyReporting:
             held=ran.held,
             failed=ran.failed,
             trouble=ran.trouble,
+            stays=ran.stays,
         )
-        if self._events is None or not (ran.deleted or ran.trouble):
+        # Why something stays is told once, not with every run that finds it so.
+        news = bool(ran.stays) and self._stays.get(ran.called) != ran.stays
+        self._stays.pop(ran.called, None)
+        if ran.stays:
+            self._stays[ran.called] = ran.stays
+        if self._events is None or not (ran.deleted or ran.trouble or news):
             return
         tally = f"matched {ran.matched}, deleted {ran.deleted}, held {ran.held}, failed {ran.failed}"
         reason = "SkoupaPolicyFailed" if ran.trouble else "SkoupaPolicyRan"
-        said = f"{tally}; {ran.trouble}" if ran.trouble else tally
-        kind: Literal["Normal", "Warning"] = "Warning" if ran.trouble else "Normal"
+        said = "; ".join(filter(None, (tally, ran.trouble, ran.stays)))
+        empty = ran.stays and not ran.deleted
+        kind: Literal["Normal", "Warning"] = "Warning" if ran.trouble or empty else "Normal"
         self._events.tell(
             Event(regarding=ran.policy, reason=reason, action="Run", note=said, type=kind, at=at)
         )

@@ -42,7 +42,8 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaBraked": "On a Brake: Skoupa pulled it, because a ceiling was full or a backlog was found; the note says which.",
     "SkoupaReleased": "On a Brake: it was released, or its time is over; the note says by whom, where that is known, and how much it "
     "held.",
-    "SkoupaPolicyRan": "On a policy: its run deleted something; the note says how much.",
+    "SkoupaPolicyRan": "On a policy: its run deleted something, or what it matched stays and that is news (a Warning where nothing went); "
+    "the note says how much, and what holds it.",
     "SkoupaPolicyFailed": "On a policy: it is not understood and does not run, or not all of its run could be read, judged or "
     "deleted; the note says why.",
     "SkoupaPolicyDeleted": "On a policy: its run deleted the objects named in the note.",

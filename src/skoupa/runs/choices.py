@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta, Store
 from skoupa.judge.policies import Chosen, PolicyMechanism
+from skoupa.model.verdicts import Claim
 from skoupa.runs.showing import Showing
 
 
 class Choices:
-    """`learn` plans what changed in the store; `on_outdated` hears of objects that were looked at in another state.
+    """`learn` plans what changed in the store; `on_outdated` hears which rule looked at an object in another state.
 
     `on_leaving` hears of those that are being deleted.
     """
@@ -27,7 +28,7 @@ class Choices:
         store: Store,
         showing: Showing,
         learn: Callable[[Sequence[Delta]], None],
-        on_outdated: Callable[[Uid], None],
+        on_outdated: Callable[[str, Uid], None],
         on_leaving: Callable[[Uid], None],
     ) -> None:
         self.mechanism = mechanism
@@ -59,9 +60,14 @@ class Choices:
         if rules:
             self.leave(uid, rules)
 
-    def show(self, row: Row) -> None:
+    def failed(self, row: Row, claim: Claim) -> None:  # noqa: ARG002 - whoever claimed it
+        """It is tried again some time later, and much may be different by then."""
+        for rule in self.mechanism.rules_of(row.uid):
+            self.mechanism.distrust(rule, row.uid)
+
+    def show(self, rows: Iterable[Row]) -> None:
         """A newer state of what is chosen."""
-        self._tell(self.showing.show((row,)))
+        self._tell(self.showing.show(rows))
 
     def learn(self, deltas: Iterable[Delta]) -> None:
         """What changed in the store by whomever."""
@@ -79,8 +85,9 @@ class Choices:
     def _heed(self, row: Row) -> None:
         if row.deleted_at:
             self._on_leaving(row.uid)
-        elif self.mechanism.outdated(row):
-            self._on_outdated(row.uid)
+            return
+        for rule in self.mechanism.outdated(row):
+            self._on_outdated(rule, row.uid)
 
     def _tell(self, deltas: list[Delta]) -> None:
         if deltas:

@@ -27,6 +27,7 @@ from skoupa.runs.context import Failure, Scene, Surroundings
 from skoupa.runs.entries import Filled, Looking, Paths
 from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, shown, unclear
 from skoupa.runs.turns import Turns
+from skoupa.runs.untold import texts, trouble
 
 # Objects whose context is asked for side by side.
 _WIDTH: Final = 8
@@ -74,13 +75,20 @@ class Comparing:
         self._clock = clock
         self._now = now
         self._seed = f"{policy.uid or policy.called} {self._now:.0f}"
-        self._context = Surroundings(policy.clauses.context, calls=calls, now=self._now, seed=self._seed)
+        self._context = Surroundings(
+            policy.clauses.context,
+            calls=calls,
+            now=self._now,
+            seed=self._seed,
+            namespaced=bool(policy.namespace),
+        )
         self._all = self._read("all")
         self._any = self._read("any")
         every = [*self._all, *self._any]
         wanted = tuple({index for one in every for index in one.wanted})
         looking: list[Looking] = [*every, *self._context.reached_from(wanted)]
         self._paths: Paths = frozenset().union(*(one.paths for one in looking))
+        self._quotes_others = self._context.quotes_others(wanted)
         self._images = any(not path or path[0] == "images" for path in self._paths)
         self._random = any(one.random for one in looking)
         self._asks = self._context.asks_per_object(wanted)
@@ -146,7 +154,10 @@ class Comparing:
                 if one.holds(scene):
                     return CLAIMED
         except ExpressionError as error:
-            return self._unclear(resource, why=str(error), gist=f"{place} has no answer")
+            why = str(error)
+            if self._quotes_others:
+                why = f"{place}: {trouble(error, written=texts(self._policy.clauses.comparisons))}"
+            return self._unclear(resource, why=why, gist=f"{place} has no answer")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             gist = "the object can't be read"
             return self._unclear(resource, why=f"{gist}: {error}", gist=gist)

@@ -15,13 +15,14 @@ from typing import Any
 
 import msgspec
 
-from skoupa.errors import SkoupaError
+from skoupa.errors import ExpressionError, SkoupaError
 from skoupa.expr import jmespath
 from skoupa.kinds.policies.context import ContextEntry
 from skoupa.policy.variables import ROOTS
 from skoupa.runs.calls.protocol import Calls
 from skoupa.runs.entries import Entry, Paths
 from skoupa.runs.opinions import NOT_SHOWN
+from skoupa.runs.untold import texts, trouble
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -48,7 +49,18 @@ class Scene:
 class Surroundings:
     """All entries of one policy in one run."""
 
-    def __init__(self, written: Sequence[ContextEntry], *, calls: Calls, now: float, seed: str) -> None:
+    def __init__(
+        self,
+        written: Sequence[ContextEntry],
+        *,
+        calls: Calls,
+        now: float,
+        seed: str,
+        namespaced: bool = False,
+    ) -> None:
+        self._namespaced = namespaced
+        self._asking = tuple(bool(one.api_call or one.global_reference) for one in written)
+        self._texts = tuple(texts(msgspec.to_builtins(one)) for one in written)
         self._calls = calls
         self._now = now
         self._seed = seed
@@ -82,6 +94,13 @@ class Surroundings:
 
     def reached_from(self, wanted: Sequence[int]) -> tuple[Entry, ...]:
         """Those, and all that they want in turn."""
+        return tuple(self._entries[index] for index in self._reached(wanted))
+
+    def quotes_others(self, wanted: Sequence[int]) -> bool:
+        """Whether what they hold is of others than the object, as far as whoever reads an error of it may not see it."""
+        return self._namespaced or any(self._asking[index] for index in self._reached(wanted))
+
+    def _reached(self, wanted: Sequence[int]) -> list[int]:
         reached: set[int] = set()
         waiting = list(wanted)
         while waiting:
@@ -89,7 +108,7 @@ class Surroundings:
             if index not in reached:
                 reached.add(index)
                 waiting += self._wants[index]
-        return tuple(self._entries[index] for index in sorted(reached))
+        return sorted(reached)
 
     def asks_per_object(self, wanted: Sequence[int]) -> bool:
         return any(self._own[index] for index in wanted)
@@ -135,9 +154,18 @@ class Surroundings:
         try:
             return await entry.value(roots, context, self._calls)
         except SkoupaError as error:
-            # It may quote what it is about, which can be a part of a Secret.
-            said = f"it has no value {NOT_SHOWN}" if self._calls.saw_secrets else str(error)
-            return Failure(entry.name, said)
+            return Failure(entry.name, self._said(index, error))
+
+    def _said(self, index: int, error: SkoupaError) -> str:
+        """It may quote what it is about, which can be a part of a Secret, or of what its reader may not read."""
+        if self._calls.saw_secrets:
+            return f"it has no value {NOT_SHOWN}"
+        if isinstance(error, ExpressionError):
+            quotes = self.quotes_others([index])
+        else:
+            # About a question, which quotes nothing but what it was made of.
+            quotes = bool(self._entries[index].paths) and self.quotes_others(self._wants[index])
+        return trouble(error, written=self._texts[index]) if quotes else str(error)
 
 
 def looks_at_object(paths: Paths) -> bool:

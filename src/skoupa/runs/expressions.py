@@ -24,6 +24,7 @@ from skoupa.policy.exemptions import Exemption
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.runs.calls.protocol import Calls
 from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, clipped, shown, unclear
+from skoupa.runs.untold import trouble_of_condition
 
 # What is no Namespace there is a SkoupaError.
 NamespaceReader = Callable[[str], Awaitable[Any]]
@@ -130,7 +131,13 @@ class Expressions:
     async def _opinions(self, resource: Resource, items: Sequence[Item]) -> list[Opinion]:
         gist = "a condition has no answer"
         return [
-            unclear(self._policy, resource, why=result.error, gist=gist, secret=self._calls.saw_secrets)
+            unclear(
+                self._policy,
+                resource,
+                why=self._told(self._source, result.error),
+                gist=gist,
+                secret=self._calls.saw_secrets,
+            )
             if result.error
             else CLAIMED
             if result.matched
@@ -149,7 +156,11 @@ class Expressions:
         return [
             Opinion(
                 "unclear",
-                reason("exemption-unclear", why=self._shown(resource, result.error), **facts),
+                reason(
+                    "exemption-unclear",
+                    why=self._shown(resource, self._told(exempting.source, result.error)),
+                    **facts,
+                ),
             )
             if result.error
             else stays
@@ -157,6 +168,12 @@ class Expressions:
             else CLAIMED
             for result in await self._results(exempting.source, exempting.report, resource, items=items)
         ]
+
+    def _told(self, source: Source, said: str) -> str:
+        """Without what was read of others, where whoever reads it may not read those."""
+        if not self._policy.namespace and not self._calls.saw_others:
+            return said
+        return trouble_of_condition(said, source, asked=self._calls.troubles)
 
     def _shown(self, resource: Resource, why: str) -> str:
         gist = "one of its conditions has no answer"

@@ -72,7 +72,7 @@ class Leaving:
             choices.gone(uid)
         else:
             self._plan(uid, min(2 * wait, LONGEST_SECONDS))
-            choices.show(fresh)
+            choices.show((fresh,))
 
     async def _fresh(self, row: Row) -> Row | None:
         """As it is now; None: it is gone. By a list on its name: a run needs no other right."""

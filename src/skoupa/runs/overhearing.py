@@ -24,7 +24,7 @@ def _nobody(row: Row, claim: Claim, *heard: object) -> None:
 class Overhearing:
     """`on_refused` hears of failures that are news; `on_gone` of what is not there any more, by us or by others.
 
-    `on_leaving` hears of what finalizers keep for a while.
+    `on_leaving` hears of what finalizers keep for a while, `on_failed` of every delete that failed.
     """
 
     def __init__(self, report: Report) -> None:
@@ -33,6 +33,7 @@ class Overhearing:
         self.on_refused: Callable[[Row, Claim, float, SkoupaError], None] = _nobody
         self.on_gone: Callable[[Row, Claim], None] = _nobody
         self.on_leaving: Callable[[Row, Claim], None] = _nobody
+        self.on_failed: Callable[[Row, Claim], None] = _nobody
 
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:
         self._report.deleted(row, claim, at=at, terminating=terminating)
@@ -53,6 +54,7 @@ class Overhearing:
         self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float, news: bool
     ) -> None:
         self._report.failed(row, claim, at=at, error=error, retry_in=retry_in, news=news)
+        self.on_failed(row, claim)
         if news:
             self.on_refused(row, claim, at, error)
 
@@ -73,6 +75,9 @@ class Overhearing:
 
     def brake_released(self, name: str, uid: str, *, by: str, held: int, at: float) -> None:
         self._report.brake_released(name, uid, by=by, held=held, at=at)
+
+    def brake_ended(self, name: str, uid: str, *, held: int, at: float) -> None:
+        self._report.brake_ended(name, uid, held=held, at=at)
 
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
         self._report.policy_ran(ran, at=at)

@@ -7,7 +7,7 @@ and the run says what it could not read. Nothing is deleted here, and nothing is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -52,6 +52,16 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def complete(self) -> bool:
         return not self.gaps and not self.unclear and not self.troubles
+
+
+def about(findings: Findings, uids: Container[str]) -> Findings:
+    """What it says of these objects alone."""
+    return msgspec.structs.replace(
+        findings,
+        claimed=tuple(one for one in findings.claimed if one.metadata.uid in uids),
+        unclear=tuple(one for one in findings.unclear if one.metadata.uid in uids),
+        spared=tuple(one for one in findings.spared if one.metadata.uid in uids),
+    )
 
 
 async def find(

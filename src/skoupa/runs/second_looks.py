@@ -1,35 +1,75 @@
-"""Objects that changed after a policy looked at them: each is read and judged anew before it may go.
+"""Objects that a policy is asked about again before they may go: they changed, or they did not go within moments of its run.
 
-The evidence is gathered anew as well: context that was read for the run is old by now. An object that does not meet the policy any
-more is not chosen any more; one that is gone is forgotten. What can't be read is tried again and stays meanwhile.
+The evidence is gathered anew: context, labels of namespaces and the time are those of now. A few objects are read by name; for
+many the policy's own lists are read once more, with a pause after each, so that no number of objects costs more than that. What
+does not meet the policy any more is not chosen any more; what can't be read or judged stays, says why and is asked about again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+import math
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, Protocol
 
 import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import NotFound, SkoupaError
-from skoupa.facts.rows import Row, Uid, uid_text
+from skoupa.facts.rows import Row, Uid, pack_uid, uid_text
 from skoupa.facts.store import Store
+from skoupa.judge.policies import LateGuard, PolicyMechanism
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.objects import View
+from skoupa.model.reasons import render
 from skoupa.runs.choices import Choices
-from skoupa.runs.evaluation import Evaluation
+from skoupa.runs.evaluation import Evaluation, Found
+from skoupa.runs.run import Findings
+from skoupa.sweep.reporting import Report
+
+# The end of one Hold sets many free, one after the other: they are asked about together.
+GATHER_SECONDS: Final = 0.2
+# More than these are not read one by one.
+FEW: Final = 50
+# Between two readings of the lists of one policy: so many times as long as one takes, but no longer than that.
+_PAUSE: Final = 10
+_LONGEST_PAUSE_SECONDS: Final = 30.0
+_RULES_AT_ONCE: Final = 8
 
 _METADATA: Final[View[msgspec.Raw]] = View(type=msgspec.Raw, metadata_only=True)
 _WHOLE: Final[View[msgspec.Raw]] = View(type=msgspec.Raw)
 
 
-class SecondLooks:
-    """`evaluation` begins one for a policy by its name; None: it is not there any more. `look_at` has objects judged.
+class _Asking:
+    """What is to be asked of one policy, and when."""
 
-    `may_delete` asks for the rights of the account that the policy acts as.
+    __slots__ = ("backoff", "busy", "not_before", "troubles", "wanted")
+
+    def __init__(self, clock: Clock) -> None:
+        self.wanted: dict[Uid, None] = {}
+        self.not_before = 0.0
+        self.busy = False
+        self.backoff = Backoff(clock)
+        # Why the last try told nothing of it.
+        self.troubles: dict[Uid, str] = {}
+
+
+class Again(Protocol):
+    """Runs of policies, by their names. None: that one is not there any more."""
+
+    async def evaluation_of(self, rule: str) -> Evaluation | None: ...
+
+    async def findings_of(self, rule: str) -> Findings | None: ...
+
+    async def may_delete(self, rule: str, row: Row) -> bool:
+        """Whether the account may that the policy acts as."""
+
+
+class SecondLooks:
+    """`look_at` has objects judged; `on_left` hears of policies that do not choose something any more.
+
+    `report` hears of what is gone.
     """
 
     def __init__(
@@ -37,78 +77,185 @@ class SecondLooks:
         client: Client,
         *,
         store: Store,
-        evaluation: Callable[[str], Awaitable[Evaluation | None]],
-        may_delete: Callable[[str, Row], Awaitable[bool]],
+        again: Callable[[], Again],
+        report: Report,
         look_at: Callable[[Iterable[Uid]], None],
+        on_left: Callable[[str], None],
     ) -> None:
         self._client = client
         self._clock: Clock = client.clock
         self._store = store
-        self._evaluation = evaluation
-        self._may_delete = may_delete
+        self._again = again
+        self._report = report
         self._look_at = look_at
-        self._wanted: dict[Uid, None] = {}
+        self._on_left = on_left
+        self._asked: dict[str, _Asking] = {}
+        self._turns = asyncio.Semaphore(_RULES_AT_ONCE)
         self._news = asyncio.Event()
         self.error: SkoupaError | None = None
 
-    def want(self, uid: Uid) -> None:
-        self._wanted[uid] = None
-        self._news.set()
+    def guard(self, mechanism: PolicyMechanism, *, observing: bool) -> LateGuard:
+        """Holds what has to be asked about, and wants it."""
+        return LateGuard(mechanism, want=self.want, trouble=self.trouble, observing=observing)
+
+    def want(self, rule: str, uid: Uid) -> None:
+        asking = self._asked.get(rule)
+        if asking is None:
+            asking = self._asked[rule] = _Asking(self._clock)
+        if uid in asking.wanted:
+            return
+        if not asking.wanted:
+            asking.not_before = max(asking.not_before, self._clock.monotonic() + GATHER_SECONDS)
+            self._news.set()
+        asking.wanted[uid] = None
+
+    def trouble(self, rule: str, uid: Uid) -> str:
+        """Why it is not known what the policy says of it now; empty: nobody has failed to ask."""
+        asking = self._asked.get(rule)
+        return asking.troubles.get(uid, "") if asking is not None else ""
 
     async def follow(self, choices: Choices) -> None:
-        backoff = Backoff(self._clock)
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            wanted, self._wanted = self._wanted, {}
-            self.error = None
-            await self._look(wanted, choices)
-            if self.error is None:
-                backoff.reset()
-            else:
-                await self._clock.sleep(backoff.next())
-
-    async def _look(self, wanted: Iterable[Uid], choices: Choices) -> None:
-        by_rule: dict[str, list[Row]] = {}
-        for uid in wanted:
-            row = self._store.get(uid)
-            for rule in choices.mechanism.outdated(row) if row is not None else ():
-                by_rule.setdefault(rule, []).append(row) if row is not None else None
-        for rule, rows in by_rule.items():
-            try:
-                evaluation = await self._evaluation(rule)
-            except SkoupaError as error:
-                self._later(rows, error)
-                continue
-            if evaluation is None:
-                continue
-            for row in rows:
+        """For ever; one task for each policy that is asked."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                self._news.clear()
+                wait = self._begin(group, choices)
                 try:
-                    await self._look_at_one(rule, row, evaluation, choices)
-                except SkoupaError as error:
-                    self._later([row], error)
+                    async with self._clock.timeout(None if wait == math.inf else wait):
+                        await self._news.wait()
+                except TimeoutError:
+                    continue
 
-    def _later(self, rows: Iterable[Row], error: SkoupaError) -> None:
-        self.error = error
+    def _begin(self, group: asyncio.TaskGroup, choices: Choices) -> float:
+        """Begins with those that may be asked now; how long until another may."""
+        now, wait = self._clock.monotonic(), math.inf
+        for rule, asking in list(self._asked.items()):
+            if asking.busy:
+                continue
+            if asking.not_before > now:
+                wait = min(wait, asking.not_before - now)
+            elif asking.wanted:
+                asking.busy = True
+                group.create_task(self._ask(rule, asking, choices))
+            else:
+                del self._asked[rule]
+        return wait
+
+    async def _ask(self, rule: str, asking: _Asking, choices: Choices) -> None:
+        pause, error = 0.0, None
+        async with self._turns:
+            wanted, asking.wanted = asking.wanted, {}
+            rows = [row for uid in wanted if (row := self._store.get(uid)) is not None and not row.deleted_at]
+            asking.troubles = {}
+            try:
+                if len(rows) > FEW:
+                    began = self._clock.monotonic()
+                    await self._look_at_all(rule, rows, choices)
+                    pause = min(_LONGEST_PAUSE_SECONDS, _PAUSE * (self._clock.monotonic() - began))
+                else:
+                    await self._look_at_few(rule, rows, choices)
+            except SkoupaError as raised:
+                error = raised
+                for row in rows:
+                    self._failed(rule, row.uid, raised.message, choices)
+        self.error, asking.busy = error, False
+        if asking.troubles:
+            pause = max(pause, asking.backoff.next())
+        else:
+            asking.backoff.reset()
+        asking.not_before = self._clock.monotonic() + pause
+        self._news.set()
+        # They go, or are not claimed any more, or say why they stay; also where a run that came in between looked at them.
+        self._look_at(row.uid for row in rows)
+
+    def _failed(self, rule: str, uid: Uid, why: str, choices: Choices) -> None:
+        """It is not known what the policy says of it: it stays, and is asked about again."""
+        asking = self._asked[rule]
+        asking.troubles[uid] = why
+        asking.wanted[uid] = None
+        choices.mechanism.distrust(rule, uid)
+
+    async def _look_at_few(self, rule: str, rows: Iterable[Row], choices: Choices) -> None:
+        # A run that comes in between looks for itself.
+        before = choices.mechanism.of(rule)
+        evaluation = await self._again().evaluation_of(rule) if before is not None else None
         for row in rows:
-            self.want(row.uid)
+            if before is None or evaluation is None or choices.mechanism.of(rule) is not before:
+                return
+            try:
+                found = await self._read(row, evaluation)
+                permitted = await self._again().may_delete(rule, row)
+            except SkoupaError as error:
+                self._failed(rule, row.uid, error.message, choices)
+                continue
+            if choices.mechanism.of(rule) is not before:
+                return
+            if found is None:
+                self._gone(rule, row, choices)
+            elif permitted:
+                self._heed(rule, row, found, choices)
+            else:
+                self._leave(rule, row.uid, choices)
 
-    async def _look_at_one(self, rule: str, row: Row, evaluation: Evaluation, choices: Choices) -> None:
-        # By a list on its name: a run needs no other right.
+    async def _read(self, row: Row, evaluation: Evaluation) -> Found | None:
+        """As the policy finds it now; None: it is gone. By a list on its name: a run needs no other right."""
         view = _WHOLE if evaluation.needs_bodies else _METADATA
         try:
             raw = await self._client.find(row.resource, row.name, namespace=row.namespace, view=view)
         except NotFound:
-            choices.gone(row.uid)
-            return
+            return None
         found = await evaluation.one(row.resource, raw)
-        if found.metadata.uid != uid_text(row.uid):
-            choices.gone(row.uid)
+        return found if found.metadata.uid == uid_text(row.uid) else None
+
+    def _heed(self, rule: str, row: Row, found: Found, choices: Choices) -> None:
+        if found.outcome == "unclear":
+            why = render(found.why) if found.why is not None else "it could not be judged"
+            self._failed(rule, row.uid, why, choices)
+        elif found.outcome != "claimed":
+            self._leave(rule, row.uid, choices)
+        else:
+            fresh = choices.showing.row(row.resource, found.metadata)
+            choices.mechanism.looked_anew(rule, row.uid, fresh.version, at=self._clock.now())
+            choices.show((fresh,))
+
+    def _gone(self, rule: str, row: Row, choices: Choices) -> None:
+        """Somebody else deleted it; one that had changed before claimed nothing, so that nobody waits to hear of it."""
+        now = self._clock.now()
+        claims = choices.mechanism.answer(row, now).claims
+        claim = next((one for one in claims if one.rule == rule), None)
+        if claim is not None:
+            self._report.gone_already(row, claim, at=now)
+        choices.gone(row.uid)
+
+    def _leave(self, rule: str, uid: Uid, choices: Choices) -> None:
+        choices.leave(uid, (rule,))
+        self._on_left(rule)
+
+    async def _look_at_all(self, rule: str, rows: Collection[Row], choices: Choices) -> None:
+        before, began = choices.mechanism.of(rule), self._clock.now()
+        findings = await self._again().findings_of(rule) if before is not None else None
+        if before is None or findings is None or choices.mechanism.of(rule) is not before:
             return
-        if found.outcome != "claimed" or not await self._may_delete(rule, row):
-            choices.leave(row.uid, (rule,))
-            return
-        fresh = choices.showing.row(row.resource, found.metadata)
-        choices.mechanism.looked_anew(rule, row.uid, fresh.version)
+        chosen = set(choices.mechanism.chosen(before.run))
+        fresh = [
+            choices.showing.row(found.resource, found.metadata)
+            for found in findings.claimed
+            if pack_uid(found.metadata.uid) in chosen
+        ]
+        unclear = {pack_uid(found.metadata.uid): found for found in findings.unclear if found.metadata.uid}
+        now = self._clock.now()
+        anew = msgspec.structs.replace(
+            before, versions={row.uid: row.version for row in fresh}, looked=now, took=abs(now - began)
+        )
+        choices.mechanism.looked_over(anew, {row.uid for row in rows})
         choices.show(fresh)
-        self._look_at((row.uid,))
+        unread = {gap.query.resource.qualified: gap for gap in findings.gaps}
+        for row in rows:
+            if row.uid in anew.versions:
+                continue
+            if row.uid in unclear:
+                self._heed(rule, row, unclear[row.uid], choices)
+            elif row.resource.qualified in unread:
+                self._failed(rule, row.uid, str(unread[row.resource.qualified]), choices)
+            else:
+                self._leave(rule, row.uid, choices)

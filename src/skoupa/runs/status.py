@@ -6,6 +6,7 @@ and `message`. Where a cluster has Kyverno's own definitions the server drops wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -16,6 +17,7 @@ from skoupa.kinds.conditions import READY, Condition, updated
 from skoupa.kinds.policies.status import ConditionStatus, DeletingPolicyStatus, LastRun, PolicyStatus
 from skoupa.kube.events import Regarding
 from skoupa.kube.timestamps import whole_seconds
+from skoupa.model.reasons import Reason, render
 from skoupa.policy.problems import Problem
 from skoupa.runs.book import Entry
 from skoupa.runs.run import Findings
@@ -39,13 +41,17 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Went(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run went so far; `error` where it could not be evaluated at all, `broken` where no run can be."""
+    """How a run went so far; `error` where it could not be evaluated at all, `broken` where no run can be.
+
+    `held_for` is what holds how many of the objects that it chose, the most frequent first.
+    """
 
     at: float
     findings: Findings | None = None
     error: str = ""
     broken: bool = False
     counts: LastRun = LastRun()
+    held_for: tuple[tuple[Reason, int], ...] = ()
 
 
 def status_of(entry: Entry, *, outlook: Outlook, went: Went | None, now: float) -> dict[str, Any]:
@@ -93,7 +99,8 @@ def regarding(entry: Entry) -> Regarding:
 
 def told(entry: Entry, went: Went) -> PolicyRun:
     """The same for log, Event and metric."""
-    said = _succeeded(entry, went, datetime.fromtimestamp(int(went.at), UTC))
+    said = _said(went)
+    trouble = went.error if went.findings is None else "; ".join(words for _, words in said)
     return PolicyRun(
         policy=regarding(entry),
         called=entry.called,
@@ -101,7 +108,8 @@ def told(entry: Entry, went: Went) -> PolicyRun:
         deleted=went.counts.deleted,
         held=went.counts.held,
         failed=went.counts.failed,
-        trouble="" if said.status == "True" else said.message,
+        trouble=trouble[:_LONGEST],
+        stays=_stays(went)[:_LONGEST],
     )
 
 
@@ -133,8 +141,21 @@ def _ready(entry: Entry, outlook: Outlook, moment: datetime, *, broken: str) -> 
 def _succeeded(entry: Entry, went: Went, moment: datetime) -> Condition:
     if went.error or went.findings is None:
         return _condition(entry, LAST_RUN_SUCCEEDED, "NotEvaluated", went.error, moment, so=False)
-    found, counts = went.findings, went.counts
-    said: list[tuple[str, str]] = []
+    counts, said, stays = went.counts, _said(went), _stays(went)
+    missing = _some(
+        f"{one.what}: {one.instead}" if one.instead else one.what for one in went.findings.missing
+    )
+    tally = f"matched {counts.matched}, deleted {counts.deleted}, held {counts.held}, failed {counts.failed}"
+    message = "; ".join(filter(None, (tally, *(words for _, words in said), stays, missing)))
+    reason = said[0][0] if said else "KindsMissing" if missing else "Succeeded"
+    if reason == "Succeeded" and stays and not counts.deleted:
+        reason = "Held"
+    return _condition(entry, LAST_RUN_SUCCEEDED, reason, message, moment, so=not said)
+
+
+def _said(went: Went) -> list[tuple[str, str]]:
+    """What went wrong, each as a reason and in words."""
+    found, said = went.findings or Findings(), list[tuple[str, str]]()
     if found.gaps:
         names = _some(str(gap) for gap in found.gaps)
         said.append(("NotAllRead", f"what is in these lists stays, for they could not be read: {names}"))
@@ -143,16 +164,30 @@ def _succeeded(entry: Entry, went: Went, moment: datetime) -> Condition:
     if found.unclear:
         first = found.unclear[0]
         place = "/".join(filter(None, (first.metadata.namespace, first.metadata.name)))
-        words = f"{len(found.unclear)} objects stay, for they could not be judged; {place}: {first.why}"
-        said.append(("NotAllJudged", words))
-    failed = counts.failed - len(found.unclear)
+        stay = (
+            "1 object stays, for it"
+            if len(found.unclear) == 1
+            else f"{len(found.unclear)} objects stay, for they"
+        )
+        said.append(("NotAllJudged", f"{stay} could not be judged; {place}: {first.why}"))
+    failed = went.counts.failed - len(found.unclear)
     if failed > 0:
-        said.append(("NotAllDeleted", f"{failed} objects could not be deleted so far; they are tried again"))
-    missing = _some(f"{one.what}: {one.instead}" if one.instead else one.what for one in found.missing)
-    tally = f"matched {counts.matched}, deleted {counts.deleted}, held {counts.held}, failed {counts.failed}"
-    message = "; ".join(filter(None, (tally, *(words for _, words in said), missing)))
-    reason = said[0][0] if said else ("KindsMissing" if missing else "Succeeded")
-    return _condition(entry, LAST_RUN_SUCCEEDED, reason, message, moment, so=not said)
+        many = (
+            "1 object could not be deleted so far; it is"
+            if failed == 1
+            else f"{failed} objects could not be deleted so far; they are"
+        )
+        said.append(("NotAllDeleted", f"{many} tried again"))
+    return said
+
+
+def _stays(went: Went) -> str:
+    """Why something that matched stays: what the policy itself spares, and what holds what it chose."""
+    spared = went.findings.spared if went.findings is not None else ()
+    why = Counter(render(one.why) for one in spared if one.why is not None)
+    for held, number in went.held_for:
+        why[render(held)] += number
+    return _some(f"{number} held: {words}" for words, number in why.most_common())
 
 
 def _condition(

@@ -1,25 +1,31 @@
 """When policies run: one schedule each, and no tick of it lost.
 
-Ticks count from a moment that is remembered across restarts: the last run, or when the policy was first seen. So whatever was
-missed meanwhile is found by the clock alone, and is one run or none (`skoupa.dev/missed-runs`). A policy whose spec or schedule
-is new waits for its next tick. Two runs of one policy keep a distance; a run that is under way is never overtaken by the next.
+Ticks count from a moment that is remembered across restarts: the last run, or when the policy was first seen; one that was made
+while nobody led counts from then. So whatever was missed meanwhile is found by the clock alone, and is one run or none
+(`skoupa.dev/missed-runs`). A policy whose spec or schedule is new waits for its next tick. Two runs of one policy keep a distance;
+a run that is under way is never overtaken by the next. What failed of a run is run again by itself after a restart.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Container, Mapping
+import math
+from collections.abc import Container, Iterator, Mapping
+from typing import Final
 
 import msgspec
 
 from skoupa.policy.policies import Policy
+
+# Who did not lead for longer than that was turned off: what was made meanwhile waits for its next tick.
+LATELY_SECONDS: Final = 86_400.0
 
 
 class Known(msgspec.Struct, frozen=True, array_like=True):
     """What is remembered of a policy: from when its ticks count, and since when it is what it is.
 
     `ran`: it was run at the former, so that the next run keeps its distance. `observe` is for how long it wants to report only:
-    that counts from when the wish was seen.
+    that counts from when the wish was seen. `failing` are the uids of what the last run could not delete.
     """
 
     counts_from: int
@@ -27,13 +33,15 @@ class Known(msgspec.Struct, frozen=True, array_like=True):
     since: int
     ran: bool = False
     observe: int = 0
+    failing: tuple[str, ...] = ()
 
 
 class Tick(msgspec.Struct, frozen=True):
-    """A policy that is to run, for that moment of its schedule."""
+    """A policy that is to run, for that moment of its schedule; where `only` is not empty, for objects with these uids alone."""
 
     uid: str
     moment: float
+    only: frozenset[str] = frozenset()
 
 
 class Ticks:
@@ -47,13 +55,25 @@ class Ticks:
         self._order: list[tuple[float, str]] = []
         self._running: set[str] = set()
         self._broken: set[str] = set()
+        # Of which something failed before this process led.
+        self._unfinished: set[str] = set()
         self._led_since = 0.0
+        # By then all policies that there were had been seen.
+        self._all_seen = math.inf
 
-    def remember(self, known: Mapping[str, Known], now: float) -> None:
-        """This process acts from now on; `known` is what was written down."""
+    def remember(
+        self, known: Mapping[str, Known], now: float, *, all_seen: float | None = None, rests: bool = False
+    ) -> None:
+        """This process acts from now on; `known` is what was written down, and `all_seen` by when that was all there was.
+
+        `rests`: what failed before is due too. Who only looks when policies run next does not want that.
+        """
         self._led_since = now
+        lately = all_seen is not None and 0 <= now - all_seen <= LATELY_SECONDS
+        self._all_seen = all_seen if all_seen is not None and lately else now
         self._running.clear()
         self._known = dict(known)
+        self._unfinished = {uid for uid, one in known.items() if rests and one.failing}
         policies, self._policies = self._policies, {}
         for policy in policies.values():
             self.learn(policy, now)
@@ -75,7 +95,9 @@ class Ticks:
         known = self._known.get(policy.uid)
         self._policies[policy.uid] = policy
         observe, moment = policy.options.observe_seconds, int(now)
-        if known is None or known.generation != policy.generation:
+        if known is None:
+            known = Known(self._first(policy, moment), policy.generation, moment, observe=observe)
+        elif known.generation != policy.generation:
             known = Known(moment, policy.generation, moment, observe=observe)
         elif (
             policy.uid in self._broken
@@ -88,6 +110,16 @@ class Ticks:
         self._known[policy.uid] = known
         self._broken.discard(policy.uid)
         self._plan(policy)
+
+    def _first(self, policy: Policy, moment: int) -> int:
+        """From when the ticks of a policy count that nobody has seen before.
+
+        One that may be older than Skoupa's last lead waits for its next tick, or all would run at once at a first install. So
+        does one that was written again since: nobody knows when.
+        """
+        created, new = policy.created, policy.generation <= 1 and policy.uid not in self._broken
+        unseen = created is not None and created > self._all_seen
+        return min(int(created), moment) if created is not None and unseen and new else moment
 
     def broken(self, uid: str) -> None:
         """It can't be understood. When that changes it waits for its next tick."""
@@ -131,7 +163,16 @@ class Ticks:
                 continue
             self._running.add(uid)
             found.append(Tick(uid, tick))
-        return found
+        return [*found, *self._rests()]
+
+    def _rests(self) -> Iterator[Tick]:
+        """Runs before this process led of which something failed; the next run of a policy is about all of it."""
+        for uid in [uid for uid in self._unfinished if uid in self._policies]:
+            self._unfinished.discard(uid)
+            failing = self._known[uid].failing
+            if failing and uid not in self._running and not self._policies[uid].options.suspended:
+                self._running.add(uid)
+                yield Tick(uid, self._known[uid].counts_from, frozenset(failing))
 
     def ended(self, tick: Tick, *, ran: bool = True) -> None:
         """Its run is over, as well as it went, or did not take place; ticks that came meanwhile are one."""
@@ -139,10 +180,11 @@ class Ticks:
         policy, known = self._policies.get(tick.uid), self._known.get(tick.uid)
         if policy is None or known is None:
             return
-        if not ran or known.counts_from > tick.moment:
+        if not ran or tick.only or known.counts_from > tick.moment:
             # Its schedule or its spec changed while it ran.
             self._plan(policy)
         else:
+            self._known[tick.uid] = msgspec.structs.replace(known, failing=())
             self._count_from(policy, tick.moment, ran=True)
 
     def _count_from(self, policy: Policy, moment: float, *, ran: bool) -> None:

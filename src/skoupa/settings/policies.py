@@ -38,7 +38,8 @@ class PolicySettings(Section, frozen=True, kw_only=True):
     require_delete_right: Annotated[
         bool,
         about(
-            "The webhook refuses a policy whose writer may not delete what it matches; otherwise they are only warned."
+            "A policy whose writer may not delete what it means is refused, by the API server itself, so also while no Skoupa "
+            "runs; otherwise they are only warned."
         ),
     ] = False
     allowed_hosts: Annotated[

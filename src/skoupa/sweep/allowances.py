@@ -25,7 +25,10 @@ class Whose(NamedTuple):
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """So many were allowed `at` that time: what an allowance began with."""
+    """So many were allowed `at` that time: what an allowance began with.
+
+    `behind` are the Brakes that held some of it all the same: its time begins when they let go.
+    """
 
     span: Span
     name: str
@@ -35,6 +38,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     number: int
     at: float
     until: float
+    behind: tuple[str, ...] = ()
 
     @property
     def whose(self) -> Whose:
@@ -73,6 +77,12 @@ class Allowance:
         self.left(now)
         if self._parts:
             self._parts[0][0] += weight
+
+    def prolong(self, ending: float, *, until: float) -> None:
+        """What would be forgotten at that time is forgotten at another."""
+        self._parts = sorted(
+            ([number, until if end == ending else end] for number, end in self._parts), key=_until
+        )
 
     def lower(self, number: int, now: float) -> None:
         """To no more than so many."""

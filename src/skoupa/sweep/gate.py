@@ -20,10 +20,14 @@ from skoupa.sweep.ceilings import Ceilings, Going, Reservation, Trip
 _LABELLED: Final = frozenset({"ttl"})
 
 
+async def _nothing() -> None:
+    return
+
+
 class Gate:
     """`weigh` counts what is in a Namespace or definition.
 
-    `tripped` hears of a ceiling that is full, and says whether there is room after all.
+    `tripped` hears of a ceiling that is full; before that, `make_room` is asked whether more may go than was known.
     """
 
     def __init__(
@@ -31,17 +35,19 @@ class Gate:
         ceilings: Ceilings,
         *,
         weigh: Callable[[Row], Awaitable[int]],
-        tripped: Callable[[Trip], bool],
+        tripped: Callable[[Trip], None],
+        make_room: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
         self._ceilings = ceilings
         self._weigh = weigh
         self._tripped = tripped
+        self._make_room = make_room
         self._places: dict[Uid, Reservation] = {}
         # Deletes of which nobody knows whether they went.
         self._open: set[Uid] = set()
 
     async def enter(self, row: Row, claim: Claim, *, still_wanted: Callable[[], bool]) -> bool:
-        """Whether it may go now. Weighing takes a while, so `still_wanted` is asked after it."""
+        """Whether it may go now. Weighing and making room take a while, so `still_wanted` is asked after them."""
         if row.uid in self._open:
             return True
         weight = 1
@@ -51,9 +57,13 @@ class Gate:
                 return False
         wanted = going(row, claim, weight=weight)
         place = self._ceilings.reserve(wanted)
-        if isinstance(place, Trip) and self._tripped(place):
+        if isinstance(place, Trip):
+            await self._make_room()
+            if not still_wanted():
+                return False
             place = self._ceilings.reserve(wanted)
         if isinstance(place, Trip):
+            self._tripped(place)
             return False
         self._places[row.uid] = place
         return True

@@ -44,6 +44,10 @@ class Memory:
     def stays(self, uid: Uid, verdict: Verdict) -> None:
         """It is overdue and held."""
         assert verdict.due is not None
+        passing = all(REASONS[hold.reason.code].passing for hold in verdict.holds)
+        if passing and self.overdue.get(uid, (0.0, ""))[1] == FAILING:
+            # It is looked at in between two tries, and not known to go now.
+            return
         self.overdue[uid] = (verdict.due, verdict.holds[0].reason.code)
         self.found.pop(uid, None)
         brakes = tuple(name for hold in verdict.holds if (name := holding(hold)))

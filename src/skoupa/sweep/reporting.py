@@ -17,7 +17,10 @@ from skoupa.sweep.tripping import Tripped
 
 
 class PolicyRun(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run of a policy went, in numbers and in words; `trouble` is empty where nothing went wrong."""
+    """How a run of a policy went, in numbers and in words; `trouble` is empty where nothing went wrong.
+
+    `stays` says why something that matched stays, empty where all of it went.
+    """
 
     policy: Regarding
     called: str
@@ -26,6 +29,7 @@ class PolicyRun(msgspec.Struct, frozen=True, kw_only=True):
     held: int = 0
     failed: int = 0
     trouble: str = ""
+    stays: str = ""
 
 
 class Unclear(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +86,9 @@ class Report(Protocol):
 
     def brake_released(self, name: str, uid: str, *, by: str, held: int, at: float) -> None:
         """Somebody (`by` empty: nobody knows who) deleted a Brake, and what it held is judged anew."""
+
+    def brake_ended(self, name: str, uid: str, *, held: int, at: float) -> None:
+        """The time of a Brake is over, or that of its window; it held so many objects."""
 
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
         """All that a run of a policy chose went, is held, or fails for now; or it could not be run."""

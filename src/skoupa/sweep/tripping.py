@@ -21,6 +21,8 @@ _NO_NAME: Final = re.compile("[^a-z0-9-]+")
 _LONGEST_NAME: Final = 200
 _SPANS: Final = {MINUTE: "minute", HOUR: "hour"}
 _SETTINGS: Final = {"all": "", "namespace": "namespace", "rule": "rule"}
+# What is full where a ceiling trips, in one word: `namespace-minute`.
+CEILING_SPANS: Final = tuple(f"{span}-{length}" for span in _SETTINGS for length in _SPANS.values())
 
 
 class Tripped(msgspec.Struct, frozen=True, kw_only=True):

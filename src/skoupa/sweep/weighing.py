@@ -9,15 +9,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 
 from skoupa.facts.rows import Uid
 from skoupa.judge.mechanism import Run
 from skoupa.kinds.brake import BrakeSpec, Scope
+from skoupa.kinds.brake_reading import Brake
 from skoupa.settings import BrakeSettings
 from skoupa.sweep.ceilings import Ceilings, Going
-from skoupa.sweep.tripping import Tripped, brake_name, of_ceiling
+from skoupa.sweep.tripping import CEILING_SPANS, Tripped, brake_name, is_numbered, of_ceiling
+
+# What a run can be stopped by, as the names of its Brakes begin.
+_SPANS: Final = ("parents", "share", "max-per-run", "surge", *CEILING_SPANS)
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +140,19 @@ class Scales:
             yield _tripped(
                 load, "surge", f"{said} {self._brakes.surge_factor} times as many (brakes.surgeFactor)"
             )
+
+
+def stops_a_run(brake: Brake) -> bool:
+    """Whether a run was over a limit, and this Brake stands for the question whether it may go all the same."""
+    return _stops_a_run(brake.name, brake.scope)
+
+
+@lru_cache(maxsize=64)
+def _stops_a_run(name: str, scope: Scope) -> bool:
+    rule = scope.policy
+    if rule is None or scope != Scope(policy=rule):
+        return False
+    return any(is_numbered(brake_name(span, rule), name) for span in _SPANS)
 
 
 def _counted(parts: Iterable[Part]) -> Counter[str]:

@@ -116,8 +116,8 @@ class HistoryApi:
             try:
                 kept = await asyncio.to_thread(self._open, body, entry.uid)
             except (UsageError, LedgerUnusable) as error:
-                # Some lines may be on their way already: the last one says why there are no more.
-                yield Line(refusal=refusal(409, "Sealed", _at_the_controller(error)))
+                # Some lines of it may be on their way already: the last one says why there are no more.
+                yield Line(id=entry.id, refusal=refusal(409, "Sealed", _at_the_controller(error)))
                 return
             if not body.part:
                 told = await _told(rights, kept, entry)

@@ -149,8 +149,7 @@ class Desk:
         except web.HTTPRequestEntityTooLarge:
             return _refusing(Refused(413, "BadRequest", "that is too much at once").status)
         except ConnectionError:
-            # Whoever asked is gone.
-            raise
+            return _nobody_there(request)
         except Exception as error:  # noqa: BLE001 - the boundary
             return _refusing(self._status(request, error))
         finally:
@@ -235,6 +234,14 @@ class Desk:
 async def _without_date(_: web.Request, response: web.StreamResponse) -> None:
     """Times are read off the API server's answers; it puts its own in where there is none."""
     response.headers.pop("Date", None)
+
+
+def _nobody_there(request: web.Request) -> web.Response:
+    """Whoever asked is gone, or does not read: that is nothing to tell anybody, nor an error of ours."""
+    if request.transport is not None:
+        # What this returns must not end up behind half an answer.
+        request.transport.abort()
+    return web.Response(status=499)
 
 
 def _answer(document: Document) -> web.Response:

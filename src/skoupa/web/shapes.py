@@ -74,7 +74,7 @@ class One(Document, frozen=True, kw_only=True):
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One object of the trash, or why there are no more."""
+    """One object of the trash, or why there are no more: of that deletion, or without an id of any."""
 
     id: str = ""
     kept: Kept | None = None

@@ -2,34 +2,33 @@
 
 What its writer should know comes as warnings: doubts about what is matched, rights that Skoupa lacks, rights that the
 writer lacks. Where that can't be found out the policy is let in with a word about it: a policy that does wrong is told
-of again when it is read. A write that changes nothing that counts is not looked at.
+of again when it is read. Only with `policies.requireDeleteRight` is a lacking right of the writer, or one that could not be
+asked for, a refusal. A write that changes nothing that counts is not looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
+from skoupa import names
+from skoupa.admission.policy_right import RESTRAINTS
 from skoupa.errors import SkoupaError
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.resources import Resource
-from skoupa.kube.reviews import Ask, Caller
-from skoupa.policy.expansion import expand
-from skoupa.policy.policies import Clauses, Policy
+from skoupa.kube.reviews import Caller
+from skoupa.policy.policies import Clauses
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
 from skoupa.settings import Settings, seconds
+from skoupa.webhook.rights import May, known, lacking, named, unknown
 
-# So many kinds are asked about one by one.
-_MOST_KINDS: Final = 20
 # The server cuts warnings that are longer, all of them together at 4096.
 _LONGEST_WARNING: Final = 256
 _MOST_WARNINGS: Final = 12
 
 Check = Callable[[Clauses], Awaitable[Iterable[Problem]]]
-May = Callable[[Caller | None, Ask], Awaitable[bool]]
 
 
 class _User(msgspec.Struct):
@@ -114,45 +113,31 @@ class Reviewer:
     async def _let_in(
         self, reading: Reading, discovery: Discovery | None, asked: _Asked, doubts: list[str]
     ) -> Decision:
-        assert reading.policy is not None
+        policy = reading.policy
+        assert policy is not None
         warnings = [*doubts, *map(str, reading.warnings)]
-        if discovery is not None:
-            try:
-                ours = [found async for found in self._lacking(reading.policy, discovery, None)]
-                theirs = [
-                    found
-                    async for found in self._lacking(reading.policy, discovery, _caller(asked.user_info))
-                ]
-            except SkoupaError as error:
-                warnings.append(f"rights could not be asked for: {error.message}")
-            else:
+        strict = self._settings.policies.require_delete_right and _does_more(asked)
+        of_kinds = list(known(policy, discovery)) if discovery is not None else []
+        if strict:
+            of_kinds += unknown(policy, discovery)
+        try:
+            if discovery is not None:
+                ours = await lacking(self._may, None, known(policy, discovery, verbs=("list", "delete")))
                 if ours:
-                    what = f"Skoupa may not {', '.join(ours)}: those stay until a role of it says so"
-                    warnings.append(what)
-                if theirs:
-                    what = f"you may not {', '.join(theirs)}, and this policy would for you"
-                    if self._settings.policies.require_delete_right:
-                        advice = "ask for that right, or let somebody write it who has it"
-                        return Decision(refusal=f"{what}: {advice}")
-                    warnings.append(what)
+                    warnings.append(f"Skoupa may not {named(ours)}: those stay until a role of it says so")
+            theirs = await lacking(self._may, _caller(asked.user_info), of_kinds)
+        except SkoupaError as error:
+            what = f"rights could not be asked for: {error.message}"
+            if strict:
+                return Decision(refusal=f"{what}; who writes a policy must be allowed to delete: try again")
+            return Decision(warnings=tuple(_cut([*warnings, what])))
+        if theirs:
+            what = f"you may not {named(theirs)}, and this policy would for you"
+            if strict:
+                advice = "ask for that right, or let somebody write it who has it"
+                return Decision(refusal="; ".join([*doubts, f"{what}: {advice}"]))
+            warnings.append(what)
         return Decision(warnings=tuple(_cut(warnings)))
-
-    async def _lacking(
-        self, policy: Policy, discovery: Discovery, caller: Caller | None
-    ) -> AsyncIterator[str]:
-        """What is missing, in words."""
-        kinds = expand(policy.subject, discovery).resources
-        for resource in kinds[:_MOST_KINDS]:
-            place = policy.namespace if resource.namespaced else ""
-            for verb in ("delete",) if caller is not None else ("list", "delete"):
-                if not await self._may(caller, Ask(verb=verb, resource=resource.qualified, namespace=place)):
-                    yield f"{verb} {resource.qualified}{_where(resource, place)}"
-
-
-def _where(resource: Resource, place: str) -> str:
-    if place:
-        return f" in {place}"
-    return " in all namespaces" if resource.namespaced else ""
 
 
 def _caller(user: _User) -> Caller:
@@ -173,6 +158,19 @@ def _same(obj: dict[str, Any], old: dict[str, Any]) -> bool:
     """Nothing that a policy is read from has changed."""
     meta, before = obj.get("metadata") or {}, old.get("metadata") or {}
     return obj.get("spec") == old.get("spec") and meta.get("annotations") == before.get("annotations")
+
+
+def _does_more(asked: _Asked) -> bool:
+    """Whether the policy may do more than before: it is new, its spec has changed, or something restrains it less.
+
+    Whoever may write a policy may stop it.
+    """
+    obj, old = asked.object or {}, asked.old_object
+    if old is None or obj.get("spec") != old.get("spec"):
+        return True
+    now, before = (one.get("metadata", {}).get("annotations") or {} for one in (obj, old))
+    suspended = now.get(names.SUSPEND_ANNOTATION) == "true"
+    return not suspended and any(key in before and before[key] != now.get(key) for key in RESTRAINTS)
 
 
 def _cut(warnings: list[str]) -> Iterator[str]:

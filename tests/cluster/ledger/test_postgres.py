@@ -16,6 +16,7 @@ from harness.postgres import PostgresServer
 from skoupa.clock import SystemClock
 from skoupa.errors import LedgerUnavailable, LedgerUnusable
 from skoupa.ledger import reading, schema
+from skoupa.ledger.identity import Identity
 from skoupa.ledger.journal import Journal
 from skoupa.ledger.postgres import PostgresStore
 from skoupa.ledger.rows import Body
@@ -28,7 +29,10 @@ pytestmark = pytest.mark.cluster
 
 @pytest.fixture
 def new_store(dsn: str) -> NewStore:
-    return lambda cluster: PostgresStore(dsn, cluster=cluster)
+    def made(cluster: str, *, identity: Identity | None = None) -> PostgresStore:
+        return PostgresStore(dsn, cluster=cluster, identity=identity)
+
+    return made
 
 
 @pytest.fixture

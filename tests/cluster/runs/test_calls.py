@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from harness.controlplane import Access
 from harness.faultproxy import FaultProxy, Rule, Silence, Slow, kube_status
-from skoupa.errors import ApiError, BadReply, NotFound, SkoupaError, TimedOut, UsageError
+from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.expr.cel.messages import Circumstances, GetResource, ListResources, Named, Source
 from skoupa.expr.cel.pool import Pool
 from skoupa.kinds.policies.global_context import GlobalContextSpec, KubernetesResource
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
+from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.kube.transport import Request
 from skoupa.runs.calls.outside import Outside, PolicyCalls
@@ -23,7 +26,9 @@ from skoupa.runs.calls.paths import read_path
 from skoupa.runs.calls.server import Server
 from skoupa.runs.calls.shared_values import Fetcher
 from skoupa.settings import PolicySettings
-from tests.cluster.reaching import new_namespace
+from tests.cluster.granting import grant
+from tests.cluster.kubeconfigs import admin_of, cluster_of, write
+from tests.cluster.reaching import connected, new_namespace
 
 pytestmark = pytest.mark.cluster
 
@@ -173,7 +178,7 @@ async def test_an_answer_that_drips_is_given_up(
 ) -> None:
     await put(through_proxy, namespace, "long", text="x" * 100_000)
     calls = await run_of(through_proxy, call_timeout="1s")
-    proxy.script(Rule(Slow(bytes_per_second=1000), path=maps(namespace, "long"), times=None))
+    proxy.script(Rule(Slow(bytes_per_second=1000), method="GET", path=maps(namespace), times=None))
     with pytest.raises(TimedOut, match="callTimeout"):
         await calls.api("GET", maps(namespace, "long"))
 
@@ -183,8 +188,30 @@ async def test_a_server_that_is_busy_for_a_moment_is_asked_again(
 ) -> None:
     await put(through_proxy, namespace, "prices", pear="3")
     calls = await run_of(through_proxy)
-    proxy.script(Rule(kube_status(503), method="GET", path=maps(namespace, "prices"), times=2))
+    proxy.script(Rule(kube_status(503), method="GET", path=maps(namespace), times=2))
     assert (await calls.api("GET", maps(namespace, "prices")))["data"] == {"pear": "3"}
+
+
+async def test_who_may_only_list_reads_an_object_by_its_name(
+    control_plane: Access, admin: Client, namespace: str, tmp_path: Path
+) -> None:
+    await put(admin, namespace, "prices", pear="3")
+    await grant(admin, "lister", namespace=namespace, verbs=["list"], resources=["configmaps"])
+    path = write(
+        tmp_path / "config",
+        cluster=cluster_of(control_plane),
+        user={**admin_of(control_plane), "as": "lister"},
+    )
+    async with connected(path) as client:
+        with pytest.raises(Forbidden):
+            await client.get(CONFIG_MAPS, "prices", namespace=namespace, view=METADATA)
+        calls = await run_of(client, namespace)
+        found = await calls.api("GET", maps(namespace, "prices"))
+        assert (found["kind"], found["data"]) == ("ConfigMap", {"pear": "3"})
+        with pytest.raises(NotFound):
+            await calls.api("GET", maps(namespace, "other"))
+        with pytest.raises(Forbidden):
+            await calls.api("GET", f"/api/v1/namespaces/{namespace}")
 
 
 async def test_expressions_are_answered_by_the_server_and_confined(

@@ -6,12 +6,16 @@ from typing import Any
 
 import pytest
 
+from skoupa.admission.built_in import CLUSTER_WIDE, NAMESPACED, plurals
 from skoupa.admission.confinement import (
     CLEANUP_CONFINEMENT,
-    CLUSTER_WIDE,
     DELETING_CONFINEMENT,
     policy_admission,
 )
+from skoupa.admission.policy_right import CLEANUP_RIGHT, DELETING_RIGHT
+from skoupa.kube.kinds import Discovery
+from skoupa.policy.expansion import meant
+from skoupa.policy.kind_patterns import kind_pattern
 from skoupa.settings import decode
 from skoupa.sim.state.kinds import BUILT_IN
 
@@ -50,3 +54,29 @@ def test_every_built_in_kind_without_a_namespace_is_known() -> None:
     assert built_in <= known
     kinds = {(group, kind) for group, _, kind in CLUSTER_WIDE}
     assert not [one for one in BUILT_IN if one.namespaced and (one.group, one.kind) in kinds]
+
+
+def test_every_built_in_kind_in_namespaces_is_known() -> None:
+    built_in = {
+        (one.group, one.plural, one.kind) for one in BUILT_IN if one.namespaced and one.may("list", "delete")
+    }
+    assert built_in == set(NAMESPACED)
+
+
+def test_a_kind_without_a_group_is_the_one_that_a_run_takes() -> None:
+    known = dict(plurals())
+    discovery = Discovery(resources=BUILT_IN)
+    for written, found in known.items():
+        if "/" not in written:
+            (resource,) = meant(kind_pattern(written), discovery)
+            assert f"{resource.group}/{resource.plural}" == found
+    assert known["v1/Event"] == "/events"
+    assert known["events.k8s.io/Event"] == "events.k8s.io/events"
+
+
+def test_the_right_to_delete_is_asked_for_where_the_operator_wants_it() -> None:
+    wanted = {("ValidatingAdmissionPolicy", name) for name in (CLEANUP_RIGHT, DELETING_RIGHT)}
+    assert not wanted & made(mode="enforce").keys()
+    found = made(mode="enforce", policies={"requireDeleteRight": True})
+    assert wanted <= found.keys()
+    assert {found[one]["failurePolicy"] for one in wanted} == {"Fail"}

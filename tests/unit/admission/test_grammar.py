@@ -86,6 +86,7 @@ def test_leap_days_are_those_of_the_calendar(century: int) -> None:
 @example("1.h")
 @example("2027-08-04T003000.5Z")
 @example("0-5day")
+@example("-0")
 def test_what_kyverno_reads_is_never_called_not_understood_in_its_compat_mode(value: str) -> None:
     if not isinstance(kyverno_ttl(value), Problem):
         assert re.fullmatch(KYVERNO, value)

@@ -272,6 +272,18 @@ def test_release_deletes_the_brake(town: Town) -> None:
     assert not found(town)
 
 
+def test_release_names_other_brakes_that_go_on_holding_the_same(town: Town) -> None:
+    pulled(town, "share", policy="tidy")
+    pulled(town, "weekend", all=True)
+    pulled(town, "pause-tidy", policy="tidy")
+    pulled(town, "pause-shop", namespace="shop")
+    said = town("brakes", "release", "share", "--yes")
+    assert said.code == 0, said.err
+    assert "the Brake weekend (all) goes on holding it" in said.err
+    assert "the Brake pause-tidy (policy/tidy) goes on holding it" in said.err
+    assert "pause-shop" not in said.err
+
+
 def test_release_of_a_brake_that_nobody_lets_go_says_what_to_do(town: Town) -> None:
     pulled(town, "stop", all=True)
     patch = {"metadata": {"finalizers": ["skoupa.dev/brake"]}}

@@ -215,7 +215,7 @@ def remembering(town: Town, counts_from: float, **policy: Any) -> Town:
     known = {UID: [int(counts_from), 1, int(counts_from), True, 0]}
     state = config_map("skoupa-state", namespace="skoupa", data={"policies": json.dumps(known)})
     annotations = policy.pop("annotations", {})
-    written = cleaning(schedule=HOURLY, where={"names": ["a"]}, annotations=annotations)
+    written = {**cleaning(schedule=HOURLY, where={"names": ["a"]}, annotations=annotations), **policy}
     return town.holding(named(written, uid=UID, generation=1), state, config_map("a"))
 
 
@@ -228,6 +228,13 @@ def test_a_run_that_was_missed_and_is_skipped_waits_for_the_next(town: Town) -> 
     town.clock.moment = NOON + 1800
     remembering(town, NOON - 3 * 3600, annotations={"skoupa.dev/missed-runs": "Skip"})
     assert due(town.document("plan", "-A")) == {"a": "2026-05-01T13:00:00Z"}
+
+
+def test_a_run_that_began_and_waits_for_a_brake_is_not_what_comes_next(town: Town) -> None:
+    town.clock.moment = NOON + 1800
+    remembering(town, NOON - 1800, status={"lastExecutionTime": "2026-05-01T12:00:00Z"})
+    assert due(town.document("plan", "-A")) == {"a": "2026-05-01T13:00:00Z"}
+    assert "next Fri 2026-05-01 13:00 UTC" in town("explain", "cm/a", "-n", "shop").out
 
 
 def test_a_run_that_took_place_is_not_planned_again(town: Town) -> None:

@@ -6,17 +6,23 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skoupa.cli.looking import snapshot
 from skoupa.cli.options import Connecting
+from skoupa.cli.terminal import yaml_text
 from skoupa.kube.client import Client
 from skoupa.kube.login.connection import Connection
 from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.content.documents import documents
+from skoupa.sim.content.manifests import load
 from tests.unit.cli.saying import Said, Shell
 from tests.unit.cli.worlds import Standing, config_map, obj
 
@@ -99,3 +105,49 @@ def test_a_full_disk_is_told_with_the_file_and_leaves_nothing_behind(
     assert said.code == 1
     assert f"{path} can't be written: No space left on device: make room" in said.sentence
     assert list(tmp_path.iterdir()) == []
+
+
+# What YAML takes for yes and no, for numbers, for nothing, for a time or for a merge of keys.
+ODD = (
+    "y",
+    "N",
+    "yes",
+    "1e3",
+    "1E3",
+    "0o17",
+    "08",
+    "0x1f",
+    "1_000",
+    "12:30",
+    "~",
+    "",
+    ".5",
+    "=",
+    "<<",
+    "2026-11-16",
+)
+
+
+def test_texts_that_look_like_something_else_come_back_as_the_texts_they_were(
+    skoupa: Shell, tmp_path: Path, cluster: EmbeddedCluster
+) -> None:
+    path = tmp_path / "shop.yaml"
+    data = {text or "empty": text for text in ODD}
+    odd = obj("ConfigMap", "odd", namespace="shop", labels={"track": "1e3", "n": "n"}, data=data)
+    cluster.load([odd])
+    written(skoupa, path)
+    read = [one.body for one in load(path) if one.body["metadata"]["name"] == "odd"]
+    assert [one["data"] for one in read] == [data]
+    assert [one["metadata"]["labels"] for one in read] == [{"track": "1e3", "n": "n"}]
+
+
+@given(
+    st.recursive(
+        st.text() | st.sampled_from(ODD) | st.integers(-(2**63), 2**63) | st.booleans() | st.none(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(ODD), inner),
+    )
+)
+def test_whatever_is_written_is_read_back_the_same(tree: Any) -> None:
+    stream = StringIO()
+    yaml_text.write([tree], stream)
+    assert list(documents(stream.getvalue(), file="any")) == [(1, [tree])]

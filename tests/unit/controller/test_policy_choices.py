@@ -39,7 +39,7 @@ async def test_conditions_decide_and_what_is_unclear_stays_alone(stage: Stage) -
     assert stage.found() == {*many(3, "web-new"), "web-bare"}
     said = (await conditions(stage))["LastRunSucceeded"]
     assert (said["status"], said["reason"]) == ("False", "NotAllJudged")
-    assert "1 objects stay, for they could not be judged; shop/web-bare" in said["message"]
+    assert "1 object stays, for it could not be judged; shop/web-bare" in said["message"]
     assert status(await read(stage)) == {"matched": 4, "deleted": 3, "held": 0, "failed": 1}
 
 
@@ -117,6 +117,12 @@ async def test_a_policy_may_allow_itself_less(stage: Stage) -> None:
     assert len(stage.found()) == 5
     (name,) = await brakes(stage)
     assert status(await read(stage)) == {"matched": 5, "deleted": 0, "held": 5, "failed": 0}
+    said = (await conditions(stage))["LastRunSucceeded"]
+    assert said["reason"] == "Held"
+    assert f"5 held: brake {name}: " in said["message"]
+    (event,) = stage.events("SkoupaPolicyRan", "tidy")
+    assert event["type"] == "Warning"
+    assert f"matched 5, deleted 0, held 5, failed 0; 5 held: brake {name}: " in event["note"]
     await release(stage, name, by="kim")
     await stage.later(2 * MINUTE)
     assert not stage.found()

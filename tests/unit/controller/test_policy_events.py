@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from skoupa.controller.gauges import gauges_of
 from skoupa.controller.opinions import EngineOpinions
+from skoupa.kinds.policies.cleanup import CLEANUP_POLICIES
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
 from tests.unit.controller.braking import many
-from tests.unit.controller.policies import EVERY_MINUTE, bring_policies, cleanup, deleting, matching
+from tests.unit.controller.policies import EVERY_MINUTE, bring_policies, cleanup, deleting, matching, read
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Play, Stage, story
 from tests.unit.controller.test_refusals import Refusing
 
@@ -44,6 +46,40 @@ async def test_every_name_that_went_by_a_policy_is_in_events_on_the_policy(stage
     assert set(many(900, "web-more")) < set(named(stage, "SkoupaPolicyDeleted"))
     assert set(many(900, "web-more")) < set(named(stage, "SkoupaDeleted", ""))
     assert len(stage.events("SkoupaPolicyDeleted")) < 30
+
+
+@story()
+async def test_why_a_run_took_nothing_is_told_once_on_the_policy_and_counted(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.cluster.allow_only(f"system:serviceaccount:{SHOP}:robot", ())
+    stage.old(many(2))
+    play = await stage.play()
+    await cleanup(stage, schedule=EVERY_MINUTE, namespace=SHOP, annotations={"service-account": "robot"})
+    await stage.later(5 * MINUTE)
+    assert len(stage.found()) == 2
+    found = await read(stage, kind=CLEANUP_POLICIES, namespace=SHOP)
+    said = {one["type"]: one for one in found["status"]["conditions"]}["LastRunSucceeded"]
+    assert (said["status"], said["reason"]) == ("True", "Held")
+    assert "2 held: " in said["message"]
+    assert "robot" in said["message"]
+    (event,) = stage.events("SkoupaPolicyRan", "tidy")
+    assert event["type"] == "Warning"
+    assert "robot" in event["note"]
+    assert all("robot" in line["stays"] for line in play.told("policy ran"))
+    assert gauges_of(play.engine, stage.clock.now())["skoupa_holds"]["account-may-not",] == 2
+
+
+@story()
+async def test_a_run_that_failed_tells_its_numbers_once(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(1))
+    await stage.play()
+    unclear = {"all": [{"key": "{{ target.data.state }}", "operator": "Equals", "value": "old"}]}
+    await cleanup(stage, conditions=unclear)
+    await stage.later(10 * MINUTE)
+    note = stage.events("SkoupaPolicyFailed", "tidy")[0]["note"]
+    assert note.count("matched 1") == 1
+    assert "1 object stays, for it could not be judged" in note
 
 
 @story()
@@ -89,6 +125,9 @@ async def test_what_can_not_be_judged_is_told_as_held_with_expression_and_reason
     uid = (await stage.people.get(CONFIG_MAPS, "web-1", namespace=SHOP, view=METADATA)).metadata.uid
     (said,) = opinions.of(uid, resource="configmaps", namespace=SHOP).stays
     assert (said.code, said.text) == ("policy-unclear", why["web-1"])
+    # Whoever names another place than the object's own, where they may read, is told nothing.
+    assert opinions.of(uid, resource="configmaps", namespace="lab").stays == ()
+    assert opinions.of(uid, resource="pods", namespace=SHOP).stays == ()
     await stage.until(3 * HOUR + MINUTE)
     assert len(play.told("held")) == 3
     assert len(stage.found()) == 3

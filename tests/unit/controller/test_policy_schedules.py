@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from skoupa import names
+from skoupa.kinds.policies import policy_definitions
 from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.sim.faults import asking
-from tests.unit.controller.braking import many, pull, release
+from tests.unit.controller.braking import bring_kind, many, pull, release
 from tests.unit.controller.policies import (
     EVERY_MINUTE,
     HOURLY,
@@ -242,6 +245,53 @@ async def test_a_policy_runs_hour_after_hour(stage: Stage) -> None:
         assert stage.there(f"web-{hour}")
         await stage.until((hour + 0.5) * HOUR + 5)
         assert not stage.found()
+
+
+@story()
+async def test_where_the_status_has_no_room_the_next_run_is_in_an_annotation(stage: Stage) -> None:
+    await bring_without_room(stage)
+    await stage.play()
+    await cleanup(stage, schedule="30 * * * *")
+    for hour in range(2):
+        stage.old([f"web-{hour}"])
+        await stage.until((hour + 0.5) * HOUR + MINUTE)
+        assert not stage.found()
+        found = await read(stage)
+        assert "nextExecutionTime" not in found["status"]
+        written = found["metadata"]["annotations"][names.NEXT_EXECUTION_ANNOTATION]
+        assert written == stage.time(HOUR - MINUTE)
+        assert (await conditions(stage))["Ready"]["status"] == "True", "it is no annotation that nobody knows"
+
+
+@story()
+async def test_where_policies_may_not_be_patched_that_is_told_once_and_the_rest_is_written(
+    stage: Stage,
+) -> None:
+    await bring_without_room(stage)
+    kind = CLUSTER_CLEANUP_POLICIES.qualified
+    unmarked = asking(method="PATCH", kind=kind)
+    refusal = stage.cluster.faults.answer(
+        403, when=lambda one: unmarked(one) and not one.path.endswith("/status"), times=None
+    )
+    play = await stage.play()
+    await cleanup(stage, schedule="30 * * * *")
+    await stage.until(2 * HOUR)
+    assert (await conditions(stage))["LastRunSucceeded"]["status"] == "True"
+    (said,) = play.engine.outlook.degraded
+    assert f"no permission to patch {kind}, whose definition has no nextExecutionTime" in said
+    assert refusal.hits == 1, "and is not asked for again"
+
+
+async def bring_without_room(stage: Stage) -> None:
+    """The kinds of policies, with no more in the status than Kyverno's definitions have."""
+    await bring_kind(stage)
+    for definition in policy_definitions():
+        for version in definition["spec"]["versions"]:
+            properties = version["schema"]["openAPIV3Schema"]["properties"]
+            for field in ("nextExecutionTime", "lastRun", "observedGeneration"):
+                properties.get("status", {}).get("properties", {}).pop(field, None)
+        await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
+    await stage.later(10)
 
 
 @story()

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from skoupa.kinds.brake import BRAKES
+from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.sqlite import SqliteStore
+from skoupa.sim.faults import asking
 from skoupa.sweep.record import Record
-from tests.unit.controller.braking import brakes, bring_kind
+from tests.unit.controller.braking import brake, brakes, bring_kind, state
 from tests.unit.controller.stage import HOUR, MINUTE, Play, Stage, story
 from tests.unit.controller.test_trash import ledger
 
@@ -67,6 +70,61 @@ async def test_an_emptied_ledger_is_told_and_holds_everything_until_the_windows_
     # From then on this is the ledger.
     assert said(await swept(stage, path, name="fourth")) == []
     assert not stage.there("fourth")
+
+
+@pytest.mark.parametrize("later", [2 * HOUR, 30 * MINUTE])
+@story()
+async def test_a_second_change_holds_for_an_hour_from_then_on(
+    stage: Stage, tmp_path: Path, later: float
+) -> None:
+    """Be the Brake of the first one over, or holding still."""
+    await bring_kind(stage)
+    path = tmp_path / "l.db"
+    for name in ("first", "second"):
+        await swept(stage, path, name=name)
+        empty(tmp_path)
+    for play in stage.plays:
+        await play.kill()
+    await stage.later(later)
+    async with ledger(stage, path) as book:
+        begun = stage.clock.now()
+        play = await stage.play(record=book.record)
+        await stage.make("third", "1m")
+        await stage.later(50 * MINUTE)
+        assert stage.there("third")
+        until = (await brake(stage, "ledger-changed"))["spec"]["until"]
+        assert whole_seconds(begun + HOUR - 1) <= until <= whole_seconds(begun + HOUR + 10)
+        assert until in said(play)[0]
+        await stage.later(20 * MINUTE)
+        assert not stage.there("third")
+        assert await brakes(stage) == {"ledger-changed"}
+
+
+@story()
+async def test_a_crash_before_its_brake_is_made_does_not_lose_it(stage: Stage, tmp_path: Path) -> None:
+    await bring_kind(stage)
+    path = tmp_path / "l.db"
+    await swept(stage, path, name="first")
+    mark = state(stage)["ledger"]
+    empty(tmp_path)
+    stage.cluster.faults.answer(
+        500, when=asking(verb="create", kind=BRAKES.qualified), times=None, seconds=MINUTE
+    )
+    async with ledger(stage, path) as book:
+        play = await stage.play(record=book.record)
+        await stage.later(20)
+        assert said(play)
+        assert await brakes(stage) == set()
+        assert state(stage)["ledger"] == mark
+        await play.kill()
+        await stage.later(MINUTE)
+        again = await stage.play(record=book.record)
+        await stage.make("second", "1m")
+        await stage.later(5 * MINUTE)
+        assert await brakes(stage) == {"ledger-changed"}
+        assert stage.there("second")
+        assert said(again)
+        assert state(stage)["ledger"] != mark
 
 
 @story()

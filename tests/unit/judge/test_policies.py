@@ -6,11 +6,13 @@ import msgspec
 import pytest
 
 from skoupa import names
-from skoupa.facts.rows import Row
+from skoupa.facts.rows import Row, Uid
 from skoupa.judge.mechanism import Run
-from skoupa.judge.policies import NAME, Chosen, PolicyGuard, PolicyMechanism
+from skoupa.judge.policies import NAME, Chosen, LateGuard, PolicyGuard, PolicyMechanism
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Hold
 from skoupa.settings import Settings
 
 pytestmark = pytest.mark.unit
@@ -53,7 +55,7 @@ def test_what_was_chosen_is_claimed_in_the_state_that_was_looked_at_alone() -> N
     assert not mechanism.answer(row(version=8), NOW).claims
     assert mechanism.due(row(version=8), NOW) is None
     assert mechanism.outdated(row(version=8)) == [RULE]
-    mechanism.looked_anew(RULE, "a", 8)
+    mechanism.looked_anew(RULE, "a", 8, at=0.0)
     assert mechanism.answer(row(version=8), NOW).claims
     assert not mechanism.answer(row("b"), NOW).claims
 
@@ -114,3 +116,89 @@ def test_while_nobody_knows_whether_a_policy_stands_it_is_held() -> None:
     guard = PolicyGuard(None, doubt=lambda rule: "the watch is behind" if rule == RULE else "")
     (hold,) = guard.holds(row(), mechanism.answer(row(), NOW).claims[0], NOW)
     assert hold.reason.code == "feed-behind"
+
+
+class _Asked:
+    """Who hears that a policy has to be asked again, and may say why that fails."""
+
+    def __init__(self, mechanism: PolicyMechanism, *, observing: bool = False) -> None:
+        self.wanted: list[tuple[str, Uid]] = []
+        self.why = ""
+        self._mechanism = mechanism
+        self._guard = LateGuard(
+            mechanism,
+            want=lambda rule, uid: self.wanted.append((rule, uid)),
+            trouble=lambda _rule, _uid: self.why,
+            observing=observing,
+        )
+
+    def holds(self, one: Row, now: float, *others: Hold) -> list[str]:
+        (claim,) = self._mechanism.answer(one, now).claims
+        return [hold.reason.code for hold in self._guard.holds_last(one, claim, now, others=others)]
+
+
+KEPT = Hold(reason=reason("kept", value="true"))
+WEIGHED = Hold(reason=reason("being-weighed", rule=RULE))
+
+
+def looked(*rows: Row, took: float = 0.0) -> Chosen:
+    return msgspec.structs.replace(chosen(*rows), looked=NOW, took=took)
+
+
+def test_what_was_looked_at_is_good_for_a_minute_or_as_long_as_the_look_took() -> None:
+    mechanism = PolicyMechanism()
+    asked = _Asked(mechanism)
+    mechanism.put(looked(row()))
+    assert asked.holds(row(), NOW + 60) == []
+    assert asked.wanted == []
+    assert asked.holds(row(), NOW + 61) == ["asked-again"]
+    # A clock that was set back makes nothing young.
+    assert asked.holds(row(), NOW - 61) == ["asked-again"]
+    assert asked.wanted == [(RULE, "a")] * 2
+    asked.why = "the server is away"
+    assert asked.holds(row(), NOW + 61) == ["not-asked-again"]
+    mechanism.put(looked(row(), took=300.0))
+    assert asked.holds(row(), NOW + 299) == []
+
+
+def test_what_something_lasting_held_is_asked_about_when_that_ends_and_no_sooner() -> None:
+    mechanism = PolicyMechanism()
+    asked = _Asked(mechanism)
+    mechanism.put(looked(row("a"), row("b")))
+    assert asked.holds(row("a"), NOW + 1, KEPT) == []
+    assert asked.holds(row("b"), NOW + 1, WEIGHED) == []
+    assert asked.wanted == []
+    assert asked.holds(row("a"), NOW + 2) == ["asked-again"]
+    assert asked.holds(row("b"), NOW + 2) == []
+    mechanism.looked_anew(RULE, "a", 7, at=NOW + 3)
+    assert asked.holds(row("a"), NOW + 3) == []
+
+
+def test_who_looks_at_all_again_may_go_by_it_only_with_what_was_asked_about() -> None:
+    mechanism = PolicyMechanism()
+    asked = _Asked(mechanism)
+    rows = [row(uid) for uid in "abc"]
+    mechanism.put(looked(*rows))
+    for one in rows:
+        mechanism.distrust(RULE, one.uid)
+    again = msgspec.structs.replace(looked(row("a", 8), row("b")), looked=NOW + 100)
+    mechanism.looked_over(again, {"a", "c"})
+    assert asked.holds(row("a", 8), NOW + 101) == []
+    assert asked.holds(row("b"), NOW + 101) == ["asked-again"]
+    assert asked.holds(row("c"), NOW + 101) == ["asked-again"]
+
+
+def test_what_is_only_told_of_does_not_age() -> None:
+    mechanism = PolicyMechanism()
+    asked = _Asked(mechanism, observing=True)
+    mechanism.put(looked(row()))
+    assert asked.holds(row(), NOW + 1000) == []
+    mechanism.distrust(RULE, "a")
+    assert asked.holds(row(), NOW + 1000) == ["asked-again"]
+
+
+def test_a_run_that_is_still_to_come_is_not_asked_about() -> None:
+    mechanism = PolicyMechanism()
+    asked = _Asked(mechanism)
+    mechanism.put(msgspec.structs.replace(chosen(row()), foreseen=True))
+    assert asked.holds(row(), NOW + 1000) == []

@@ -4,19 +4,49 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from skoupa.errors import LedgerUnavailable, LedgerUnusable
+from skoupa.ledger.identity import Identity
 from skoupa.ledger.rows import FOUND_GONE, Body, Entry, Result
 from skoupa.ledger.store import Change, Intent, Note, Place, Restored, Store, Wish
 from tests.unit.ledger.entries import CLUSTER, entry, finish, intent, note, resolution, told
 
 OUTCOMES: tuple[Result, ...] = ("deleted", "terminating", "gone", "failed", "braked", "would-delete")
-NewStore = Callable[[str], Store]
+
+
+class NewStore(Protocol):
+    def __call__(self, cluster: str, *, identity: Identity | None = None) -> Store: ...
+
+
+def being(**uids: str) -> Identity:
+    """A cluster whose Namespaces have these uids."""
+
+    async def known() -> dict[str, str]:
+        return {name.replace("_", "-"): uid for name, uid in uids.items()}
+
+    return known
+
+
+async def unknown_yet() -> dict[str, str]:
+    raise LedgerUnavailable("the server does not say")
+
+
+async def opened(store: Store) -> str:
+    """How it went: "ok", or the error."""
+    try:
+        await store.open()
+        await store.write([])
+    except LedgerUnavailable as error:
+        return str(error)
+    finally:
+        await store.close()
+    return "ok"
 
 
 async def outcome_after(store: Store, *changes: Change) -> str:
@@ -299,6 +329,69 @@ class StoreRules:
         assert await other.mark("two") == "two"
         assert await store.mark("three") == "one"
         await other.close()
+
+    async def test_a_ledger_is_of_the_first_cluster_of_its_name_and_refuses_a_namesake_everything(
+        self, store: Store, new_store: NewStore
+    ) -> None:
+        await store.write([intent("a", bodies=(Body(form="json", data=b"x"),))])
+        # One that has no identity yet is of the first that comes.
+        assert await opened(new_store(CLUSTER, identity=being(kube_system="1"))) == "ok"
+        assert await opened(new_store(CLUSTER, identity=being(kube_system="1", skoupa="7"))) == "ok"
+        namesake = new_store(CLUSTER, identity=being(kube_system="2"))
+        for work in (
+            namesake.open,
+            namesake.find,
+            namesake.open_entries,
+            lambda: namesake.bodies(["a"]),
+            lambda: namesake.write([intent("b")]),
+            lambda: namesake.mark("m"),
+        ):
+            with pytest.raises(
+                LedgerUnusable, match=rf'another cluster with the name "{CLUSTER}".*clusterName'
+            ):
+                await work()
+        await namesake.close()
+        assert await opened(new_store("west", identity=being(kube_system="2"))) == "ok"
+        # Who reads the ledger itself is no cluster.
+        assert [row.uid for row in await store.find()] == ["a"]
+
+    async def test_where_kube_system_was_not_readable_another_namespace_counts_until_it_is(
+        self, new_store: NewStore
+    ) -> None:
+        assert await opened(new_store("x", identity=being())) == "ok"
+        assert await opened(new_store("x", identity=being(skoupa="7"))) == "ok"
+        assert "Namespace skoupa has the uid 7" in await opened(new_store("x", identity=being(skoupa="8")))
+        both = being(kube_system="1", skoupa="8")
+        assert "Namespace skoupa has the uid 7" in await opened(new_store("x", identity=both))
+        assert await opened(new_store("x", identity=being(kube_system="1", skoupa="7"))) == "ok"
+        assert "kube-system has the uid 1" in await opened(new_store("x", identity=being(kube_system="2")))
+        # What can't be compared any more is not refused, and changes nothing.
+        assert await opened(new_store("x", identity=being(skoupa="9"))) == "ok"
+        assert await opened(new_store("x", identity=being(kube_system="1"))) == "ok"
+
+    async def test_what_was_announced_is_known_until_its_time_and_to_its_cluster_only(
+        self, store: Store, new_store: NewStore
+    ) -> None:
+        await store.announce({"a": 100.0, "b": 200.0}, now=50.0)
+        await store.announce({"a": 100.0, "c": 300.0}, now=60.0)
+        assert set(await store.announced(["a", "b", "c", "d"])) == {"a", "b", "c"}
+        other = new_store("west")
+        await other.open()
+        assert set(await other.announced(["a"])) == set()
+        await other.announce({}, now=1000.0)
+        await other.close()
+        await store.announce({"e": 400.0}, now=150.0)
+        assert set(await store.announced(["a", "b", "c", "e"])) == {"b", "c", "e"}
+
+    async def test_before_it_is_known_which_cluster_this_is_nothing_is_read_or_written(
+        self, new_store: NewStore
+    ) -> None:
+        store = new_store(CLUSTER, identity=unknown_yet)
+        with pytest.raises(LedgerUnavailable, match="does not say"):
+            await store.find()
+        with pytest.raises(LedgerUnavailable, match="does not say"):
+            await store.write([intent("a")])
+        await store.close()
 
     async def test_what_was_purged_is_gone_and_the_row_says_so(self, store: Store) -> None:
         ids = await store.write([intent("a", bodies=(Body(form="json", data=b"secret"),))])

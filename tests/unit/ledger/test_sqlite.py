@@ -15,6 +15,7 @@ import pytest
 
 from skoupa.errors import LedgerUnavailable, LedgerUnusable
 from skoupa.ledger import reading, schema
+from skoupa.ledger.identity import Identity
 from skoupa.ledger.rows import Body
 from skoupa.ledger.sqlite import SqliteStore
 from skoupa.ledger.store import Place, Wish
@@ -31,7 +32,10 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def new_store(path: Path) -> NewStore:
-    return lambda cluster: SqliteStore(path, cluster=cluster, busy_seconds=0.2)
+    def made(cluster: str, *, identity: Identity | None = None) -> SqliteStore:
+        return SqliteStore(path, cluster=cluster, busy_seconds=0.2, identity=identity)
+
+    return made
 
 
 @pytest.fixture

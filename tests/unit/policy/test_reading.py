@@ -119,6 +119,10 @@ def test_no_conditions_are_no_conditions(conditions: Any) -> None:
             r'kinds\[0\]: "Pod/exec" names the subresource "exec", .* write "Pod"',
         ),
         (filtered(kinds=["apps/v1/Deployment.scale"]), 'write "apps/v1/Deployment"'),
+        (
+            filtered(kinds=["apps/Deployment"]),
+            r'"apps/Deployment" has no version; write "apps/\*/Deployment"',
+        ),
         (filtered(kinds=["v1/Pod/exec"]), 'write "v1/Pod"'),
         (filtered(kinds=["*/*"]), r'write "\*"'),
         (filtered(kinds=["a/b/c/d/e"]), '"a/b/c/d/e" is no kind; write a kind such as Pod'),

@@ -215,6 +215,16 @@ def test_brakes_are_told_with_their_numbers_and_how_to_release_them() -> None:
     assert last.note == "released by kim; the 7 objects that it held are judged anew"
 
 
+def test_a_brake_whose_time_is_over_is_told_with_what_it_held() -> None:
+    told = Told()
+    told.reporter.brake_ended("weekend", "u", held=7, at=1.0)
+    (line,) = told.lines
+    assert (line["event"], line["name"], line["held"]) == ("brake ended", "weekend", "7")
+    (event,) = told.desk.told
+    assert (event.reason, event.regarding.name) == ("SkoupaReleased", "weekend")
+    assert event.note == "its time is over; the 7 objects that it held are judged anew"
+
+
 async def test_every_thing_that_routes_may_hear_of_is_told_to_them() -> None:
     clock = SystemClock()
     inbox = Inbox(clock)

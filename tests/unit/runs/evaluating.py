@@ -52,6 +52,7 @@ class Table:
 
     sees_secrets = True
     saw_secrets = False
+    troubles: Mapping[str, str] = NOTHING
 
     def __init__(self, answers: Mapping[str, Any] | None = None, *, broker: Broker | None = None) -> None:
         self._answers = dict(answers or {})
@@ -59,6 +60,10 @@ class Table:
         self.bodies: list[Any] = []
         self.headers: list[Mapping[str, str]] = []
         self.broker: Broker = broker or Nobody()
+
+    @property
+    def saw_others(self) -> bool:
+        return bool(self.asked) or not isinstance(self.broker, Nobody)
 
     async def api(self, method: str, path: str, body: bytes | None = None) -> Any:
         return self._answer(f"{method} {path}", body)

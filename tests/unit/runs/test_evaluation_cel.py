@@ -177,7 +177,7 @@ async def test_a_question_without_an_answer_keeps_the_object(pool: Pool) -> None
     )
     found = await ask(asked, thing("a"), thing("b"), thing("c"))
     assert outcomes(found) == ["claimed", "unclear", "claimed"]
-    assert "no connection" in whys(found)[1]
+    assert "condition c0 has no answer" in whys(found)[1]
 
 
 async def test_what_an_exception_means_stays_with_its_name(pool: Pool) -> None:

@@ -20,7 +20,14 @@ HOUR = 3600.0
 START = 1_767_225_600.0
 
 
-def policy(schedule: str = "0 * * * *", *, generation: int = 1, uid: str = "u", **annotations: str) -> Policy:
+def policy(
+    schedule: str = "0 * * * *",
+    *,
+    generation: int = 1,
+    uid: str = "u",
+    created: str | None = None,
+    **annotations: str,
+) -> Policy:
     obj: dict[str, Any] = {
         "apiVersion": "kyverno.io/v2",
         "kind": "ClusterCleanupPolicy",
@@ -28,6 +35,7 @@ def policy(schedule: str = "0 * * * *", *, generation: int = 1, uid: str = "u", 
             "name": "tidy",
             "uid": uid,
             "generation": generation,
+            **({"creationTimestamp": created} if created is not None else {}),
             "annotations": {f"skoupa.dev/{key.replace('_', '-')}": text for key, text in annotations.items()},
         },
         "spec": {"schedule": schedule, "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}},
@@ -109,6 +117,68 @@ def test_runs_keep_their_distance_and_it_is_known_that_they_do() -> None:
     ticks.ended(tick)
     assert ticks.next("u") == START + 660
     assert ticks.spaced("u")
+
+
+def test_a_policy_that_was_made_while_nobody_led_counts_from_then() -> None:
+    ticks = Ticks()
+    ticks.remember({}, START + 2.5 * HOUR, all_seen=START + HOUR)
+    ticks.learn(policy(created="2026-01-01T01:30:00Z"), START + 2.5 * HOUR)
+    assert moments(ticks, START + 2.5 * HOUR) == [2 * HOUR]
+
+
+@pytest.mark.parametrize(
+    ("created", "generation", "all_seen"),
+    [
+        ("2026-01-02T00:30:00Z", 1, 25.0),
+        ("2026-01-02T01:30:00Z", 2, 25.0),
+        ("2026-01-02T01:30:00Z", 1, 0.0),
+        ("2026-01-02T01:30:00Z", 1, None),
+    ],
+    ids=["older than the last lead", "written again since", "nobody led for long", "nobody ever led"],
+)
+def test_a_policy_that_may_be_an_old_one_waits_for_its_next_tick(
+    created: str, generation: int, all_seen: float | None
+) -> None:
+    now, ticks = START + 26.5 * HOUR, Ticks()
+    ticks.remember({}, now, all_seen=None if all_seen is None else START + all_seen * HOUR)
+    ticks.learn(policy(created=created, generation=generation), now)
+    assert moments(ticks, now) == []
+    assert moments(ticks, START + 27 * HOUR) == [27 * HOUR]
+
+
+def test_what_a_run_could_not_delete_is_run_again_after_a_restart_and_nothing_else() -> None:
+    ticks = Ticks()
+    known = Known(int(START + HOUR), 1, int(START), True, failing=("a", "b"))
+    ticks.remember({"u": known}, START + 1.5 * HOUR, rests=True)
+    ticks.learn(policy(), START + 1.5 * HOUR)
+    (tick,) = ticks.due(START + 1.5 * HOUR)
+    assert (tick.moment, tick.only) == (START + HOUR, frozenset({"a", "b"}))
+    assert ticks.due(START + 1.6 * HOUR) == []
+    ticks.ended(tick)
+    (tick,) = ticks.due(START + 2 * HOUR)
+    assert (tick.moment, tick.only) == (START + 2 * HOUR, frozenset())
+    ticks.ended(tick)
+    assert ticks.remembered()["u"].failing == ()
+
+
+def test_what_a_run_could_not_delete_is_part_of_the_next_run_where_that_is_due() -> None:
+    ticks = Ticks()
+    known = Known(int(START + HOUR), 1, int(START), True, failing=("a",))
+    ticks.remember({"u": known}, START + 3 * HOUR, rests=True)
+    ticks.learn(policy(), START + 3 * HOUR)
+    (tick,) = ticks.due(START + 3 * HOUR)
+    assert (tick.moment, tick.only) == (START + 3 * HOUR, frozenset())
+    ticks.ended(tick)
+    assert ticks.due(START + 3.5 * HOUR) == []
+
+
+def test_who_only_looks_when_policies_run_next_sees_no_rest_of_a_run() -> None:
+    ticks = Ticks()
+    known = Known(int(START + HOUR), 1, int(START), True, failing=("a",))
+    ticks.remember({"u": known}, START + 1.5 * HOUR)
+    ticks.learn(policy(), START + 1.5 * HOUR)
+    assert ticks.due(START + 1.5 * HOUR) == []
+    assert ticks.next("u") == START + 2 * HOUR
 
 
 def test_a_clock_that_was_ahead_does_not_keep_a_policy_waiting() -> None:

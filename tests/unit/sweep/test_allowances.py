@@ -37,6 +37,12 @@ def test_more_than_one_part_may_pass_at_once() -> None:
     assert allowance.parts == [(2, 20.0)]
 
 
+def test_only_the_part_that_ends_then_is_prolonged() -> None:
+    allowance = Allowance([(3, 10.0), (5, 20.0)])
+    allowance.prolong(10.0, until=40.0)
+    assert (allowance.left(15.0), allowance.left(30.0), allowance.left(40.0)) == (8, 3, 0)
+
+
 def test_what_is_given_back_lasts_no_longer_than_before() -> None:
     allowance = Allowance([(1, 10.0), (1, 20.0)])
     assert allowance.take(1, 0.0)

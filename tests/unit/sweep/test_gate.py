@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+
 import pytest
 
 from skoupa.errors import Disconnected, Forbidden, LeaseLost, ServerFailure, SkoupaError, Status, Withdrawn
@@ -9,6 +12,7 @@ from skoupa.facts.rows import Row
 from skoupa.kube.resources import NAMESPACES
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim
+from skoupa.sweep.allowances import Grant
 from skoupa.sweep.ceilings import HOUR, MINUTE, Ceiling, Ceilings, Trip
 from skoupa.sweep.gate import Gate, going
 from skoupa.sweep.tripping import brake_name, of_ceiling
@@ -25,16 +29,23 @@ FAILED = ServerFailure("no", status=Status(code=500))
 class Way:
     """A gate with a ceiling of `most` within a minute."""
 
-    def __init__(self, most: int, *, inside: int = 0) -> None:
+    def __init__(self, most: int, *, inside: int = 0, more: int = 0) -> None:
         self.trips: list[Trip] = []
         self._inside = inside
+        self._more = more
         ceiling = Ceiling(span="all", seconds=MINUTE, most=most)
-        ceilings = Ceilings(Hands(), (ceiling,))  # type: ignore[arg-type]  # all that it needs of a clock
-        self.gate = Gate(ceilings, weigh=self._weigh, tripped=self._tripped)
+        self._ceilings = Ceilings(Hands(), (ceiling,))  # type: ignore[arg-type]  # all that it needs of a clock
+        self.gate = Gate(self._ceilings, weigh=self._weigh, tripped=self._tripped, make_room=self._make_room)
 
-    def _tripped(self, trip: Trip) -> bool:
+    def _tripped(self, trip: Trip) -> None:
         self.trips.append(trip)
-        return False
+
+    async def _make_room(self) -> None:
+        """Found out once, which takes a while."""
+        more, self._more = self._more, 0
+        await asyncio.sleep(0)
+        if more:
+            self._ceilings.grant(Grant(span="all", name="", number=more, at=0.0, until=math.inf))
 
     async def _weigh(self, row: Row) -> int:
         return self._inside
@@ -48,6 +59,22 @@ async def test_as_many_pass_as_there_are_places_and_the_next_one_trips() -> None
     assert [await way.passes(row(name)) for name in ("a", "b", "c")] == [True, True, False]
     (trip,) = way.trips
     assert (trip.gone, trip.weight) == (2, 1)
+
+
+async def test_nothing_trips_where_more_room_is_found_first() -> None:
+    way = Way(1, more=2)
+    assert [await way.passes(row(name)) for name in ("a", "b", "c")] == [True, True, True]
+    assert way.trips == []
+    assert not await way.passes(row("d"))
+    assert len(way.trips) == 1
+
+
+async def test_what_is_not_wanted_any_more_when_room_is_made_takes_no_place() -> None:
+    way = Way(1, more=1)
+    assert await way.passes(row("a"))
+    assert not await way.passes(row("b"), wanted=False)
+    assert way.trips == []
+    assert await way.passes(row("c"))
 
 
 @pytest.mark.parametrize("error", [REFUSED, Withdrawn("no"), LeaseLost("no")])

@@ -14,7 +14,7 @@ import pytest
 
 from skoupa.cli.looking import explain
 from skoupa.cli.options import Connecting
-from skoupa.cli.remembering.ledgers import LedgerSource
+from skoupa.cli.remembering.ledgers import LedgerSource, Sealed
 from skoupa.errors import UsageError
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
 from skoupa.ledger.rows import Entry
@@ -263,6 +263,31 @@ def test_with_a_key_values_come_back_and_with_another_nothing_does(memory: Memor
     assert found["data"] == {"password": VALUE}
 
 
+def test_what_is_sealed_with_a_lost_key_is_told_row_by_row_and_the_others_come_back(
+    memory: Memory, tmp_path: Path
+) -> None:
+    lost, new = Key(b"k" * 32), Key(b"n" * 32)
+    for name in ("s2", "s3", "s5"):
+        memory.holding(obj("Secret", name, namespace="shop", labels={TTL: "1h"}, data={"password": VALUE}))
+    memory.keys = (lost,)
+    shut = {name: memory.delete("secrets", name) for name in ("s2", "s3")}
+    memory.keys = (new,)
+    memory.delete("secrets", "s5")
+    file = tmp_path / "k2"
+    file.write_text(new.secret.hex())
+    asked = ("secrets", "-n", "shop", "--since", "1h", "--key-file", str(file))
+    found = restored(memory, *asked, code=LEFTOVERS)
+    assert outcomes(found) == {"s2": "not-kept", "s3": "not-kept", "s5": "restored"}
+    for item in found:
+        if item["name"] in shut:
+            assert item["id"] == shut[item["name"]]
+            assert f"{item['id']} can't be opened: " in item["outcome"]["text"]
+            assert f"encrypted with the key {lost.fingerprint}" in item["outcome"]["text"]
+    said = memory("restore", *asked, "--with-dependents", "--yes")
+    assert said.code == LEFTOVERS
+    assert "what went along with Secret shop/s2 can't be opened either" in said.err
+
+
 def test_purge_erases_what_is_kept_and_the_row_stays(memory: Memory) -> None:
     memory.holding(config_map("a", "1h", data={"k": "needle-in-it"}))
     entry_id = memory.delete("configmaps", "a")
@@ -491,12 +516,12 @@ def test_what_went_along_and_may_not_be_read_is_missing_and_that_is_said(
     whole = LedgerSource.kept
 
     async def as_the_controller_shows_it(
-        source: LedgerSource, entries: Sequence[Entry]
+        source: LedgerSource, entries: Sequence[Entry], *, sealed: Sealed | None = None
     ) -> Mapping[str, tuple[Kept, ...]]:
         hidden = "2 objects that went along, of kinds that you may not read"
         return {
             one: (msgspec.structs.replace(own, unseen=2, gaps=(hidden,)), *rest)
-            for one, (own, *rest) in (await whole(source, entries)).items()
+            for one, (own, *rest) in (await whole(source, entries, sealed=sealed)).items()
         }
 
     monkeypatch.setattr(LedgerSource, "kept", as_the_controller_shows_it)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import socket
+import struct
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from skoupa import names
 from skoupa.cli.remembering import asking
 from skoupa.cli.remembering.carried import carried_along
+from skoupa.cli.remembering.ledgers import Sealed
 from skoupa.cli.remembering.recalling import Filters
 from skoupa.errors import (
     Forbidden,
@@ -331,6 +333,21 @@ async def test_what_is_sealed_needs_the_key_of_the_controller(tmp_path: Path) ->
         assert (await office.asked_by(ADMIN).kept([made]))[made.id][0].name == "a"
 
 
+async def test_one_that_can_not_be_opened_keeps_no_other_from_being_given(tmp_path: Path) -> None:
+    key = Key(b"k" * 32)
+    async with open_office(tmp_path) as office:
+        made = [
+            await office.went(name="a"),
+            await office.went(name="b", keys=(key,)),
+            await office.went(name="c"),
+        ]
+        sealed: Sealed = {}
+        kept = await office.asked_by(ADMIN).kept(made, sealed=sealed)
+        assert {parts[0].name for parts in kept.values()} == {"a", "c"}
+        assert list(sealed) == [made[1].id]
+        assert f"encrypted with the key {key.fingerprint}" in str(sealed[made[1].id])
+
+
 async def test_what_a_new_key_closed_is_opened_without_a_restart(tmp_path: Path) -> None:
     old, new = Key(b"o" * 32), Key(b"n" * 32)
     file = tmp_path / "keys"
@@ -496,7 +513,7 @@ async def test_when_too_many_ask_the_rest_is_told_to_come_back(
 
 
 async def test_who_does_not_read_the_answer_holds_up_nobody_and_is_let_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(serving, "_WRITE_SECONDS", 0.2)
     async with open_office(tmp_path) as office:
@@ -511,3 +528,29 @@ async def test_who_does_not_read_the_answer_holds_up_nobody_and_is_let_go(
             await until(lambda: office.desk._under_way)
             assert len(await source.find(Wish(), limit=10)) == 1
             await until(lambda: not office.desk._under_way)
+        assert caplog.records == []
+
+
+async def test_who_breaks_off_leaves_nothing_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard = io.StringIO()
+    async with open_office(tmp_path, log=Log(Ticking(), stream=heard)) as office:
+        many = tuple(f"{number:04}" + "x" * 200 for number in range(5_000))
+        large = await office.went(name="large", along=many)
+        host, _, port = office.proxy.address.rpartition(":")
+        more = f"Host: x\r\n{names.CALLER_HEADER}: Bearer {ADMIN}\r\n"
+        for asked in (
+            f"GET /api/v1alpha1/bodies?id={large.id} HTTP/1.1\r\n{more}\r\n",
+            f"POST /api/v1alpha1/restored HTTP/1.1\r\n{more}Content-Length: 1000\r\n\r\nhalf",
+        ):
+            with socket.create_connection((host, int(port))) as going:
+                # Closed at once, without a farewell.
+                going.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                going.sendall(asked.encode())
+                await until(lambda: office.desk._under_way)
+            await until(lambda: not office.desk._under_way)
+        # Everybody else is answered as before.
+        assert len(await office.asked_by(ADMIN).find(Wish(), limit=10)) == 1
+    assert [record.getMessage() for record in caplog.records] == []
+    assert heard.getvalue() == ""

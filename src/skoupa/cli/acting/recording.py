@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from skoupa.cli.terminal.saying import say
-from skoupa.clock import Clock
+from skoupa.controller.own_ledger import ClusterIdentity
 from skoupa.controller.sighting import Sighting
 from skoupa.errors import LedgerUnavailable
 from skoupa.kube.client import Client
@@ -29,11 +29,12 @@ OPEN_SECONDS: Final = 15.0
 
 
 @asynccontextmanager
-async def recording(settings: Settings, clock: Clock, *, cluster: str) -> AsyncIterator[Record]:
+async def recording(settings: Settings, client: Client, *, cluster: str) -> AsyncIterator[Record]:
     """`cluster` is the server's address: rows carry it where the settings give no name."""
-    store = store_for(settings.ledger.dsn, cluster=settings.cluster_name or cluster)
+    identity = ClusterIdentity(client, home=settings.lease.namespace)
+    store = store_for(settings.ledger.dsn, cluster=settings.cluster_name or cluster, identity=identity)
     await store.open()
-    record = Record(store, clock, on_failure=settings.ledger.on_failure)
+    record = Record(store, client.clock, on_failure=settings.ledger.on_failure)
     writing = asyncio.create_task(record.journal.run())
     try:
         yield record
@@ -52,7 +53,7 @@ async def close_open_if_any(
     if not _is_there(settings.ledger.dsn):
         return
     with contextlib.suppress(LedgerUnavailable):
-        async with recording(settings, client.clock, cluster=cluster) as record:
+        async with recording(settings, client, cluster=cluster) as record:
             await close_open(record, settings, client=client, discovery=discovery)
 
 

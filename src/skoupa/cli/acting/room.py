@@ -88,6 +88,5 @@ class Room:
             ignore=self._settings.cascade.ignore_kinds,
         )
 
-    def _tripped(self, trip: Trip) -> bool:
+    def _tripped(self, trip: Trip) -> None:
         self.why = f"{of_ceiling(trip).by}; {ADVICE}"
-        return False

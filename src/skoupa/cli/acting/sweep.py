@@ -147,7 +147,7 @@ class Sweeping:
         )
 
     async def act(self, world: World, shown: list[Finding]) -> Swept:
-        async with recording(self._settings, world.client.clock, cluster=world.cluster) as record:
+        async with recording(self._settings, world.client, cluster=world.cluster) as record:
             return await self._act(world, shown, record)
 
     async def _act(self, world: World, shown: list[Finding], record: Record) -> Swept:

@@ -1,6 +1,7 @@
 """`skoupa brakes release`: deletes Brakes with the caller's rights, and leaves word of who did it.
 
-The controller counts what a Brake holds before it lets it go, so this waits a moment for that.
+The controller counts what a Brake holds before it lets it go, so this waits a moment for that. Other Brakes that go on holding the
+same are named, as far as that can be told from their scopes.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from skoupa.cli.options import Connecting
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import World, in_cluster
-from skoupa.controller.brake_list import explained
+from skoupa.controller.brake_list import every_brake, explained
 from skoupa.errors import Forbidden, NotFound, SkoupaError, TimedOut
 from skoupa.kinds.brake import BRAKES
-from skoupa.kinds.brake_effect import scope_text
-from skoupa.kinds.brake_reading import read_brake, read_status
+from skoupa.kinds.brake_effect import active, scope_text
+from skoupa.kinds.brake_reading import Brake, read_brake, read_status
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import Resource
 
@@ -52,8 +53,10 @@ def run(*, connecting: Connecting, names: tuple[str, ...], yes: bool) -> None:
 
 async def _release(world: World, wanted: tuple[str, ...]) -> None:
     who = await _myself(world)
+    released: list[Brake] = []
     for name in wanted:
         found = await _found(world, name)
+        released.append(read_brake(found))
         uid = str(found["metadata"]["uid"])
         try:
             if who:
@@ -72,6 +75,25 @@ async def _release(world: World, wanted: tuple[str, ...]) -> None:
     for name in wanted:
         await _until_gone(world, name)
         sys.stdout.write(f"released {name}\n")
+    sys.stdout.flush()
+    for brake in await _beside(world, released):
+        say(f"the Brake {brake.name} ({scope_text(brake.scope)}) goes on holding it")
+
+
+async def _beside(world: World, released: list[Brake]) -> list[Brake]:
+    """Others that hold all that some of these held."""
+    try:
+        found = [read_brake(one) for one in await every_brake(world.client)]
+    except SkoupaError:
+        # Who may delete a Brake by name need not be allowed to list them.
+        return []
+    now = world.client.clock.now()
+    scopes, uids = {brake.scope for brake in released}, {brake.uid for brake in released}
+    return [
+        brake
+        for brake in found
+        if brake.uid not in uids and active(brake, now) and (brake.scope.all or brake.scope in scopes)
+    ]
 
 
 async def _until_gone(world: World, name: str) -> None:

@@ -15,7 +15,8 @@ import msgspec
 import typer
 
 from skoupa import settings as configuration
-from skoupa.cli.checking.findings import CheckDocument, Finding, next_runs, told
+from skoupa.cli.checking.company import Companion, read_company
+from skoupa.cli.checking.findings import CheckDocument, Finding, next_runs, told, told_companion
 from skoupa.cli.checking.phases import unknown_phases
 from skoupa.cli.checking.reading import Read, judged, read_all
 from skoupa.cli.checking.rights import Right, asked, needed
@@ -55,17 +56,24 @@ def run(
     minimum = int(seconds(configuration.load(config).policies.minimum_interval))
     found = read_sources(files)
     many = read_all(found, minimum)
+    besides = read_company(found.company)
     now, findings = _look(many, connecting=connecting, sources=sources, offline=offline)
     if form in {"json", "yaml"}:
         document = CheckDocument(
-            now=whole_seconds(now), policies=tuple(told(finding, now) for finding in findings)
+            now=whole_seconds(now),
+            policies=tuple(told(finding, now) for finding in findings),
+            besides=tuple(map(told_companion, besides)),
         )
         output.write(msgspec.to_builtins(document), form)
     else:
         screen = screen_of(no_color=no_color)
-        sys.stdout.write("\n".join(_shown(finding, now, screen) for finding in findings))
+        shown = [_shown(finding, now, screen) for finding in findings]
+        sys.stdout.write("\n".join([*shown, *(_shown_beside(one, screen) for one in besides)]))
     _tell(found, findings, connecting)
-    if not all(finding.valid for finding in findings):
+    wrong = sum(not one.valid for one in besides)
+    if wrong:
+        say(f"{wrong} of {len(besides)} that stand beside policies would not count as they are meant")
+    if wrong or not all(finding.valid for finding in findings):
         raise typer.Exit(INVALID)
 
 
@@ -134,6 +142,17 @@ def _shown(finding: Finding, now: float, screen: Screen) -> str:
     else:
         table = render(_TITLES, [_line(right) for right in finding.rights], screen=screen)
         lines += (f"  {line}" for line in table.splitlines())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _shown_beside(one: Companion, screen: Screen) -> str:
+    manifest = one.manifest
+    called = "/".join(part for part in (one.namespace, one.name) if part)
+    verdict = screen.paint("valid", "green") if one.valid else screen.paint("invalid", "red")
+    lines = [
+        f"{manifest.kind} {printable(called)} ({manifest.file}, document {manifest.document}): {verdict}",
+        *(f"  problem: {printable(str(problem))}" for problem in one.problems),
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 

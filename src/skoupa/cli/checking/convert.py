@@ -16,8 +16,8 @@ import msgspec
 
 from skoupa.cli.checking.expressions import compile_all
 from skoupa.cli.checking.sources import everything
-from skoupa.cli.checking.yaml_text import written
 from skoupa.cli.terminal.saying import say
+from skoupa.cli.terminal.yaml_text import written
 from skoupa.cli.worlds import World, in_files
 from skoupa.errors import UsageError
 from skoupa.kube.discovery import discover

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from skoupa.cli.checking.company import Companion
 from skoupa.cli.checking.rights import Right
 from skoupa.cli.checking.schedule_words import in_words
 from skoupa.cli.terminal.items import API_VERSION
@@ -71,6 +72,18 @@ class ToldPolicy(_Shape, frozen=True, kw_only=True):
     asks: tuple[str, ...]
 
 
+class ToldCompanion(_Shape, frozen=True, kw_only=True):
+    """An exception or shared context that stands beside the policies, and what is wrong with it."""
+
+    file: str
+    document: int
+    kind: str
+    namespace: str
+    name: str
+    valid: bool
+    problems: tuple[ToldProblem, ...]
+
+
 class CheckDocument(_Shape, frozen=True, kw_only=True):
     """What `check` prints."""
 
@@ -78,6 +91,7 @@ class CheckDocument(_Shape, frozen=True, kw_only=True):
     kind: Literal["Check"] = "Check"
     now: str
     policies: tuple[ToldPolicy, ...]
+    besides: tuple[ToldCompanion, ...] = ()
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +157,18 @@ def told(finding: Finding, now: float) -> ToldPolicy:
         ),
         kinds=None if finding.rights is None else tuple(map(_kind, finding.rights)),
         asks=finding.asks,
+    )
+
+
+def told_companion(one: Companion) -> ToldCompanion:
+    return ToldCompanion(
+        file=one.manifest.file,
+        document=one.manifest.document,
+        kind=one.manifest.kind,
+        namespace=one.namespace,
+        name=one.name,
+        valid=one.valid,
+        problems=tuple(map(_problem, one.problems)),
     )
 
 

@@ -40,7 +40,7 @@ WORDS: Final[Mapping[Outcome, str]] = {"claimed": "goes", "left": "stays", "uncl
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """One expectation and what came of it; `why` is empty where it was met."""
+    """One expectation and what came of it; `why` is empty where it was met. `error`: the test could not be carried out."""
 
     trial: str
     policy: str
@@ -48,6 +48,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     expected: str
     why: str = ""
     seconds: float = 0.0
+    error: UsageError | None = None
 
 
 def prove(trials: list[Trial], *, settings: PolicySettings, allow_calls: bool = False) -> list[Case]:
@@ -59,12 +60,21 @@ async def _prove(trials: list[Trial], *, settings: PolicySettings, allow_calls: 
     async with Pool(clock=SystemClock()) as pool:
         for trial in trials:
             begun = time.monotonic()
-            found = [
-                case async for case in _Proof(trial, pool, settings=settings, allow_calls=allow_calls).cases()
-            ]
+            try:
+                proof = _Proof(trial, pool, settings=settings, allow_calls=allow_calls)
+                found = [case async for case in proof.cases()] if trial.expected or trial.rest_stays else []
+            except UsageError as error:
+                found = [broken(trial.name, error)]
             spent = (time.monotonic() - begun) / max(1, len(found))
             cases += (msgspec.structs.replace(case, seconds=spent) for case in found)
     return cases
+
+
+def broken(trial: str, error: UsageError) -> Case:
+    """A test that can't be carried out: the others still are."""
+    return Case(
+        trial=trial, policy="the test itself", target="it", expected="runs", why=str(error), error=error
+    )
 
 
 class _Proof:
@@ -78,7 +88,10 @@ class _Proof:
         self._objects = _load(trial.resources)
         self._clock = StandingClock(trial.now if trial.now is not None else time.time())
         self._cluster = EmbeddedCluster(clock=self._clock)
-        self._cluster.load(self._objects)
+        brought = named_in(manifest.body for manifest in self._objects)
+        around = [one for one in trial.around if not named_in((one.body,)) & brought]
+        self._cluster.load([*(one for one in around if one.kind == NAMESPACES.kind), *self._objects])
+        self._cluster.load([one for one in around if one.kind != NAMESPACES.kind])
         self._client = Client(self._cluster, self._clock)
 
     async def cases(self) -> AsyncIterator[Case]:

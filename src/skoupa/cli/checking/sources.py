@@ -1,4 +1,7 @@
-"""Policies from files, folders and standard input. What is no policy is passed over in a folder, and told; in a file it is a mistake."""
+"""Policies from files, folders and standard input, and what stands beside them and changes what they do.
+
+What is neither is passed over in a folder, and told; in a file it is a mistake.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from skoupa.cli.checking.company import is_company
 from skoupa.cli.checking.trials import KYVERNO_FILE, OWN_FILE
 from skoupa.errors import UsageError
 from skoupa.policy.headings import definition_of
@@ -21,10 +25,11 @@ _TESTS: Final = frozenset({KYVERNO_FILE, OWN_FILE})
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """`passed_over` counts by kind what was no policy."""
+    """`company` are exceptions and shared context; `passed_over` counts by kind what was neither that nor a policy."""
 
     manifests: tuple[Manifest, ...]
     passed_over: dict[str, int]
+    company: tuple[Manifest, ...] = ()
 
     @property
     def remark(self) -> str:
@@ -33,20 +38,23 @@ class Sources(msgspec.Struct, frozen=True):
 
 
 def read_sources(paths: tuple[str, ...]) -> Sources:
-    """Everything that may be a policy, in the order of the paths."""
+    """Everything that may be a policy, in the order of the paths; there may be none where there is company."""
     if not paths:
         raise UsageError("there is no file", advice="write -f FILE, -f DIR or -f - for standard input")
     found: list[Manifest] = []
+    company: list[Manifest] = []
     others: Counter[str] = Counter()
     for path in paths:
         for manifest in everything(path):
-            if path != STANDARD_INPUT and Path(path).is_dir() and not is_policy(manifest.body):
+            if is_company(manifest.body):
+                company.append(manifest)
+            elif path != STANDARD_INPUT and Path(path).is_dir() and not is_policy(manifest.body):
                 others[manifest.kind] += 1
             else:
                 found.append(manifest)
-    if not found:
+    if not found and not company:
         raise UsageError(f"there are no policies in {', '.join(paths)}", advice="check -f")
-    return Sources(tuple(found), dict(others))
+    return Sources(tuple(found), dict(others), tuple(company))
 
 
 def everything(path: str) -> Iterator[Manifest]:

@@ -10,8 +10,8 @@ import typer
 from skoupa import settings as configuration
 from skoupa.cli import exits
 from skoupa.cli.checking import junit
-from skoupa.cli.checking.proving import Case, prove
-from skoupa.cli.checking.trials import KYVERNO_FILE, OWN_FILE, find_trials
+from skoupa.cli.checking.proving import Case, broken, prove
+from skoupa.cli.checking.trials import KYVERNO_FILE, OWN_FILE, Trial, files_of, read_trials
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import Screen, printable, screen_of
 from skoupa.errors import UsageError
@@ -24,11 +24,14 @@ def run(
     missing = next((folder for folder in folders if not Path(folder).exists()), None)
     if missing is not None:
         raise UsageError(f"{missing} is not there", advice=f"name a folder with {OWN_FILE} or {KYVERNO_FILE}")
-    trials = [trial for folder in folders for trial in find_trials(Path(folder))]
-    if not any(trial.expected or trial.rest_stays for trial in trials):
+    trials, cases = _read(folders)
+    if not cases and not any(trial.expected or trial.rest_stays for trial in trials):
         advice = f"write a {OWN_FILE}, or results of policies that delete in a {KYVERNO_FILE}"
         raise UsageError(f"nothing is expected in {', '.join(folders)}", advice=advice)
-    cases = prove(trials, settings=settings, allow_calls=allow_calls)
+    cases += prove(trials, settings=settings, allow_calls=allow_calls)
+    errors = [case.error for case in cases if case.error is not None]
+    if errors and len(cases) == 1:
+        raise errors[0]
     screen = screen_of(no_color=no_color)
     sys.stdout.writelines(f"{_line(case, screen)}\n" for case in cases)
     for trial in trials:
@@ -38,8 +41,22 @@ def run(
         junit.write(cases, junit_file)
     failed = sum(bool(case.why) for case in cases)
     sys.stdout.write(f"\n{len(cases)} tests, {failed} failed.\n")
+    if errors:
+        raise typer.Exit(UsageError.exit_code)
     if failed:
         raise typer.Exit(exits.FAILED)
+
+
+def _read(folders: tuple[str, ...]) -> tuple[list[Trial], list[Case]]:
+    """The tests, and a failed case for each file that is none."""
+    trials: list[Trial] = []
+    cases: list[Case] = []
+    for file in dict.fromkeys(file for folder in folders for file in files_of(Path(folder))):
+        try:
+            trials += read_trials(file)
+        except UsageError as error:
+            cases.append(broken(str(file), error))
+    return trials, cases
 
 
 def _line(case: Case, screen: Screen) -> str:

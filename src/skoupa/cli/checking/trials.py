@@ -1,7 +1,7 @@
 """Test files: Kyverno's (`kyverno-test.yaml`) as they are, and a shorter form of ours (`skoupa-test.yaml`).
 
 Both become Trials: policies, objects, and what is expected of which object. Paths are relative to the file. What a file asks for and is not
-done here (values for variables, results of other sorts of policies) is a remark, never passed over silently.
+done here (values for variables, payloads that are no objects, results of other sorts of policies) is a remark, never passed over silently.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from skoupa.cli.checking.kyverno_values import Surroundings, read_context, read_values
 from skoupa.errors import ManifestError
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.expr.readings import Problem
 from skoupa.sim.content.documents import documents
+from skoupa.sim.content.manifests import Manifest
 
 KYVERNO_FILE: Final = "kyverno-test.yaml"
 OWN_FILE: Final = "skoupa-test.yaml"
@@ -59,13 +61,17 @@ class Expected(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """`rest_stays`: policies that are named here claim nothing but what is expected. `now` None: the time it is."""
+    """`rest_stays`: policies that are named here claim nothing but what is expected. `now` None: the time it is.
+
+    `around` is in the cluster too, for policies to ask for, and is not tried.
+    """
 
     file: str
     name: str
     policies: tuple[str, ...]
     resources: tuple[str, ...]
     exceptions: tuple[str, ...] = ()
+    around: tuple[Manifest, ...] = ()
     expected: tuple[Expected, ...] = ()
     rest_stays: frozenset[str] = frozenset()
     now: float | None = None
@@ -113,16 +119,21 @@ class _Kyverno(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     name: str = ""
     metadata: _Metadata = _Metadata()
     policies: tuple[str, ...]
-    resources: tuple[str, ...]
+    resources: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
     variables: str = ""
+    context: str = ""
+    json_payloads: tuple[str, ...] = ()
     results: tuple[dict[str, Any], ...] = ()
 
 
-def find_trials(folder: Path) -> list[Trial]:
-    """All test files in a folder and below it, in the order of their names."""
-    files = [folder] if folder.is_file() else sorted([*folder.rglob(KYVERNO_FILE), *folder.rglob(OWN_FILE)])
-    return [trial for file in files for trial in read_trials(file)]
+_KNOWN: Final = frozenset(field.encode_name for field in msgspec.structs.fields(_Kyverno))
+_HEAD: Final = frozenset({"apiVersion", "kind"})
+
+
+def files_of(folder: Path) -> list[Path]:
+    """All in a folder and below it, in the order of their names."""
+    return [folder] if folder.is_file() else sorted([*folder.rglob(KYVERNO_FILE), *folder.rglob(OWN_FILE)])
 
 
 def read_trials(file: Path) -> Iterator[Trial]:
@@ -175,16 +186,25 @@ def _of_kyverno(document: Any, file: Path) -> Trial:
     remarks = []
     if others:
         remarks.append(f"{len(others)} results are about policies that delete nothing, and were passed over")
-    if said.variables:
+    payloads = [result for result in results if not any(True for _ in _targets(result))]
+    if said.json_payloads:
         remarks.append(
-            f"the values of {said.variables} are not read: context is asked of the objects in the test"
+            f"jsonPayloads are no objects that a cluster could hold: {len(payloads)} results about them were passed over"
         )
+    elif payloads:
+        remarks.append(f"{len(payloads)} results name no object, and were passed over")
+    unread = sorted(document.keys() - _KNOWN - _HEAD)
+    if unread:
+        remarks.append(f"{', '.join(unread)}: not read")
+    around = list(_around(said, file))
+    remarks += (remark for each in around for remark in each.remarks)
     return Trial(
         file=str(file),
         name=said.metadata.name or said.name or file.parent.name,
         policies=_beside(said.policies, file),
         resources=_beside(said.resources, file),
         exceptions=_beside(said.exceptions, file),
+        around=tuple(manifest for each in around for manifest in each.manifests),
         expected=tuple(
             Expected(result.policy.rpartition("/")[2], target, _KYVERNO.get(result.result, "left"))
             for result in results
@@ -192,6 +212,13 @@ def _of_kyverno(document: Any, file: Path) -> Trial:
         ),
         remarks=tuple(remarks),
     )
+
+
+def _around(said: _Kyverno, file: Path) -> Iterator[Surroundings]:
+    if said.variables:
+        yield read_values(Path(*_beside((said.variables,), file)), said.variables)
+    if said.context:
+        yield read_context(Path(*_beside((said.context,), file)), said.context)
 
 
 def _targets(result: _Result) -> Iterator[Target]:

@@ -7,9 +7,11 @@ for is answered by it, and in manifests by these alone. What else holds an objec
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
+from skoupa.cli.looking.entries_ahead import EntriesAhead, with_entries
 from skoupa.cli.looking.files_alone import FilesAlone
 from skoupa.cli.worlds import World
 from skoupa.clock import SystemClock
@@ -42,7 +44,7 @@ def new_pool() -> Pool:
 class DryRuns:
     """For all policies of one look. `only` are the namespaces that are looked into; empty: all.
 
-    `labels` are those of namespaces, by name; None: they are not known, so what hangs on them is unclear.
+    `shared` are GlobalContextEntries that count before those of the cluster. `labels` are those of namespaces, by name; None: they are not known, so what hangs on them is unclear.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class DryRuns:
         exemptions: Iterable[Exemption],
         only: Sequence[str] = (),
         allow_calls: bool = False,
+        shared: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         client = world.client
         self._world = world
@@ -63,6 +66,8 @@ class DryRuns:
         self._exemptions = tuple(exemptions)
         self._only = tuple(only)
         asked = client if world.given is None else Client(FilesAlone(client.transport), client.clock)
+        asked = Client(EntriesAhead(asked.transport, shared), client.clock) if shared else asked
+        self._shared = bool(shared)
         self._outside = Outside(asked, settings=settings.policies, services=allow_calls)
         self._lists = Lists(client)
         self._accounts = Accounts(client)
@@ -99,6 +104,7 @@ class DryRuns:
     def evaluation(self, policy: Policy, *, at: float, filters: KyvernoFilters) -> Evaluation:
         """`at` is the moment that conditions take for the present."""
         client, discovery = self._world.client, self._survey.knowledge.discovery
+        discovery = with_entries(discovery) if self._shared else discovery
         return Evaluation(
             policy,
             pool=self._pool,

@@ -8,7 +8,8 @@ of the run; objects are as they are now.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -46,7 +47,10 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunsAhead:
-    """`only` are the namespaces that are looked into; empty: all. `allow_calls`: services outside may be asked too."""
+    """`only` are the namespaces that are looked into; empty: all. `allow_calls`: services outside may be asked too.
+
+    `shared` are GlobalContextEntries that would be applied with the policies.
+    """
 
     def __init__(
         self,
@@ -60,6 +64,7 @@ class RunsAhead:
         only: Sequence[str],
         allow_calls: bool,
         progress: Callable[[str], None],
+        shared: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self._world = world
         self._survey = survey
@@ -77,6 +82,7 @@ class RunsAhead:
             exemptions=exemptions,
             only=only,
             allow_calls=allow_calls,
+            shared=shared,
         )
         self._kyverno = KyvernoConfig(client)
         self._scales = ScalesAhead(client, survey, settings)

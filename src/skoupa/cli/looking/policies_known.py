@@ -5,11 +5,12 @@ Ticks are counted as the controller does, from what it wrote down. Nothing is as
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Final
 
 import msgspec
 
+from skoupa.cli.checking.company import Companion, read_company
 from skoupa.cli.checking.findings import Finding
 from skoupa.cli.checking.reading import Read, judged, read_all
 from skoupa.cli.checking.sources import read_sources
@@ -17,6 +18,7 @@ from skoupa.cli.looking.policies_told import InvalidPolicies
 from skoupa.controller.state import POLICIES, State
 from skoupa.controller.survey import Survey
 from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut, UsageError
+from skoupa.expr.instants import parse_rfc3339
 from skoupa.kinds.policies.exception import POLICY_EXCEPTION
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
@@ -50,13 +52,14 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """Policies in files. `namespace` is where those that name none would go."""
+    """Policies in files, and what stands beside them. `namespace` is where those that name none would go."""
 
     reads: tuple[Read, ...]
     remark: str
     needs_account: bool
     # Those that this installation looks after; none: all.
     namespaces: tuple[str, ...]
+    company: tuple[Companion, ...] = ()
     namespace: str = "default"
 
     def places(self) -> frozenset[str]:
@@ -67,8 +70,9 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     def check(self, discovery: Discovery | None = None) -> None:
         """An InvalidPolicies where one would not run; without the kinds of a cluster as far as can be told."""
         wrong = [finding for finding, _ in self._judged(discovery) if finding.problems]
-        if wrong:
-            raise InvalidPolicies(wrong)
+        besides = [one for one in self.company if one.problems]
+        if wrong or besides:
+            raise InvalidPolicies(wrong, besides)
         twice = [called for called, number in self._named() if number > 1]
         if twice:
             raise UsageError(
@@ -89,6 +93,21 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
         """Kinds of these policies that the server does not know, or not in a version that is known here."""
         kinds = {policy.kind for _, policy in self._judged(discovery) if policy is not None}
         return sorted(kind for kind in kinds if served(POLICY_KINDS[kind], discovery) is None)
+
+    def exempting(self, applied: Iterable[Exemption]) -> tuple[Exemption, ...]:
+        """What would be spared with these files applied; an installation reads exceptions in its own namespaces alone."""
+        known = {(one.namespace, one.name): one for one in applied}
+        for one in self.company:
+            if one.exemption is not None:
+                place = one.namespace or self.namespace
+                if not self.namespaces or place in self.namespaces:
+                    known[place, one.name] = msgspec.structs.replace(one.exemption, namespace=place)
+        return tuple(known.values())
+
+    @property
+    def shared(self) -> tuple[dict[str, Any], ...]:
+        """The GlobalContextEntries of the files."""
+        return tuple(one.manifest.body for one in self.company if one.exemption is None)
 
     def _planned(self, finding: Finding, policy: Policy, now: float) -> Planned:
         elsewhere = self.namespaces and policy.namespace not in self.namespaces
@@ -123,11 +142,14 @@ def written(files: tuple[str, ...], settings: Settings) -> Written:
     """Compiles, so outside of an event loop."""
     minimum = int(seconds(settings.policies.minimum_interval))
     found = read_sources(files)
+    if not found.manifests:
+        raise UsageError(f"there are no policies in {', '.join(files)}", advice="check -f")
     return Written(
         reads=tuple(read_all(found, minimum)),
         remark=found.remark,
         needs_account=settings.policies.require_service_account,
         namespaces=settings.namespaces,
+        company=tuple(read_company(found.company)),
     )
 
 
@@ -192,7 +214,7 @@ class Applied:
             self._planned(
                 entry,
                 ticks,
-                overdue.get(entry.uid, ticks.next(entry.uid)),
+                _upcoming(entry, overdue.get(entry.uid), now) or ticks.next(entry.uid),
                 until=until,
                 told=state is not None,
             )
@@ -232,6 +254,14 @@ class Applied:
         if not span or known is None:
             return None
         return float((known.since if told or policy.created is None else policy.created) + span)
+
+
+def _upcoming(entry: Entry, overdue: float | None, now: float) -> float | None:
+    """The tick that is due: one that began already and waits for a Brake is remembered, but is not what comes next."""
+    last = parse_rfc3339(str(entry.status.get("lastExecutionTime") or ""))
+    if overdue is None or entry.policy is None or not isinstance(last, int) or last < int(overdue):
+        return overdue
+    return entry.policy.schedule.following(now)
 
 
 def _short(error: SkoupaError) -> str:

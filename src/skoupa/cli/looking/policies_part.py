@@ -22,7 +22,8 @@ from skoupa.settings import Settings
 
 if TYPE_CHECKING:
     from skoupa.cli.looking.policies_ahead import Looked
-    from skoupa.cli.looking.policies_known import Written
+    from skoupa.cli.looking.policies_known import Applied, Written
+    from skoupa.policy.exemptions import Exemption
 
 
 _GROUPS: Final = frozenset({names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP})
@@ -86,9 +87,9 @@ class PolicyPart:
         groups = {resource.group for resource in survey.knowledge.discovery.resources}
         if self.written is None and not groups & _GROUPS:
             return
-        from skoupa.cli.looking.policies_known import Applied  # noqa: PLC0415 - see above
+        from skoupa.cli.looking import policies_known  # noqa: PLC0415 - see above
 
-        applied = Applied(world.client, survey, self._settings)
+        applied = policies_known.Applied(world.client, survey, self._settings)
         await applied.read(namespace=namespace, only_exemptions=self.written is not None)
         if self.written is not None:
             discovery = survey.knowledge.discovery
@@ -115,7 +116,8 @@ class PolicyPart:
             self._settings,
             mechanism=self.mechanism,
             foreseen=self._foreseen,
-            exemptions=applied.exemptions,
+            exemptions=self._exemptions(applied),
+            shared=self.written.shared if self.written is not None else (),
             only=only,
             allow_calls=self._allow_calls,
             progress=progress,
@@ -125,6 +127,9 @@ class PolicyPart:
         self.doubts += ahead.doubts
         if self.written is not None and ahead.refusal is not None:
             raise ahead.refusal
+
+    def _exemptions(self, applied: Applied) -> tuple[Exemption, ...]:
+        return applied.exemptions if self.written is None else self.written.exempting(applied.exemptions)
 
     def rows(self, kinds: Collection[str]) -> Iterator[Row]:
         """What they match, of these kinds (none: of all)."""

@@ -13,6 +13,7 @@ from skoupa.errors import UsageError
 from skoupa.expr.instants import parse_rfc3339
 
 if TYPE_CHECKING:
+    from skoupa.cli.checking.company import Companion
     from skoupa.cli.checking.findings import Finding
 
 _ANSWERS: Final = {"matches": "matches it", "spares": "spares it", "unclear": "may match it"}
@@ -22,12 +23,13 @@ _MOST_LEFT: Final = 10
 class InvalidPolicies(UsageError):
     """Policies in files that would not run: `told` has a sentence for everything that is wrong."""
 
-    def __init__(self, findings: Sequence[Finding]) -> None:
+    def __init__(self, findings: Sequence[Finding], besides: Sequence[Companion] = ()) -> None:
         self.told = [
-            f"{finding.manifest.kind} {_called(finding)} ({finding.manifest.file}, document "
-            f"{finding.manifest.document}) would not run: {problem}"
-            for finding in findings
-            for problem in finding.problems
+            f"{one.manifest.kind} {_called(one)} ({one.manifest.file}, document {one.manifest.document}) "
+            f"would not {verb}: {problem}"
+            for verb, many in (("run", findings), ("count as it is meant", besides))
+            for one in many
+            for problem in one.problems
         ]
         super().__init__("; ".join(self.told), advice="`skoupa check` tells more of them")
 
@@ -105,5 +107,5 @@ def _count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
-def _called(finding: Finding) -> str:
-    return "/".join(part for part in (finding.namespace, finding.name) if part)
+def _called(one: Finding | Companion) -> str:
+    return "/".join(part for part in (one.namespace, one.name) if part)

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Final, Self, TextIO
 
 import typer
-import yaml
 
 from skoupa.cli.connect import connected, run_async
 from skoupa.cli.exits import LEFTOVERS
 from skoupa.cli.options import Connecting
+from skoupa.cli.terminal import yaml_text
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.errors import ApiError, BadReply, SkoupaError, TimedOut, UsageError
 from skoupa.kube.client import Client
@@ -123,7 +123,6 @@ class _Output:
     def __init__(self, path: str) -> None:
         self._path = path
         self._stream: TextIO = sys.stdout
-        self._dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
         self.written = 0
 
     def __enter__(self) -> Self:
@@ -148,7 +147,7 @@ class _Output:
         with self._telling():
             if not self.written:
                 self._stream.write("\n")
-            yaml.dump([found], self._stream, Dumper=self._dumper, sort_keys=False, allow_unicode=True)
+            yaml_text.write([found], self._stream)
         self.written += 1
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

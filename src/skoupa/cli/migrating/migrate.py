@@ -31,6 +31,7 @@ from skoupa.cli.terminal.times import read_time, zone_of
 from skoupa.cli.worlds import World, in_cluster, in_files
 from skoupa.controller.survey import Gap, Survey
 from skoupa.errors import UsageError
+from skoupa.install.kinds import DEFAULT_KINDS
 from skoupa.model.differences import Difference, difference
 from skoupa.policy.kyverno_filters import KyvernoFilter
 from skoupa.settings import Settings
@@ -120,7 +121,7 @@ async def migration(world: World, *, settings: Settings, namespace: str, matches
         finally:
             await choosing.close()
     progress("")
-    needs = _needs(labels, kyverno, now)
+    needs = _needs(labels, policies, kyverno, now)
     return Migration(
         now=now,
         kyverno=kyverno,
@@ -133,6 +134,7 @@ async def migration(world: World, *, settings: Settings, namespace: str, matches
         warnings=(
             *kyverno.remarks(),
             *survey.doubts,
+            *choosing.doubts,
             *kyverno.filters.unread,
             *([_NO_POLICIES] if policies and not settings.features.policies else []),
         ),
@@ -170,7 +172,7 @@ def _is_twin(one: KyvernoFilter, other: KyvernoFilter) -> bool:
     return same and bool(other.kind.subresource) and other.kind.kind in {one.kind.kind, "*"}
 
 
-def _needs(labels: list[Labelled], kyverno: Kyverno, now: float) -> Needs:
+def _needs(labels: list[Labelled], policies: list[Compared], kyverno: Kyverno, now: float) -> Needs:
     odd = sum(any(each.code in _ODD for each in one.differences) for one in labels)
     taken = sum(
         one.kyverno.due is not None
@@ -178,7 +180,20 @@ def _needs(labels: list[Labelled], kyverno: Kyverno, now: float) -> Needs:
         and any(each.meaning.effect == "less" for each in one.differences)
         for one in labels
     )
-    return Needs(odd_values=odd, protects_its_own=kyverno.protects_its_own, taken_on_return=taken)
+    going = {one.row.resource.qualified for one in labels if _would_go(one)}
+    going.update(*(one.matches.kinds for one in policies if one.matches is not None))
+    return Needs(
+        odd_values=odd,
+        protects_its_own=kyverno.protects_its_own,
+        taken_on_return=taken,
+        kinds=tuple(sorted(going - {kind.qualified for kind in DEFAULT_KINDS})),
+    )
+
+
+def _would_go(one: Labelled) -> bool:
+    """If it may be deleted."""
+    holds = {hold.reason.code for hold in one.verdict.holds}
+    return one.verdict.goes is not None or holds == {"no-permission"}
 
 
 def _leave(found: Migration, *, detailed_exitcode: bool) -> None:

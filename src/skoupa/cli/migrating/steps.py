@@ -14,10 +14,12 @@ import msgspec
 from skoupa import names
 from skoupa.cli.migrating.kyverno import MANAGED_LABEL, Controller, Kyverno
 from skoupa.controller.beside_kyverno import BRAKE_NAME
+from skoupa.install.kinds import SHIPPED
 from skoupa.names import COMPONENT
 
 HOME: Final = "kyverno"
 _SETTINGS: Final = "skoupa.yaml"
+_KINDS: Final = "--kinds"
 _SELECTOR: Final = "app.kubernetes.io/component=cleanup-controller"
 _GITOPS: Final = "where Helm or GitOps manages Kyverno, set cleanupController.enabled: false there, or it is scaled up again"
 
@@ -30,11 +32,15 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found: labels that only Kyverno reads, what it protects, and how many objects it would take at once on its return."""
+    """What was found: labels that only Kyverno reads, what it protects, and how many objects it would take at once on its return.
+
+    `kinds` are to go and are not among those that an installation may delete by itself.
+    """
 
     odd_values: int = 0
     protects_its_own: bool = False
     taken_on_return: int = 0
+    kinds: tuple[str, ...] = ()
 
 
 def over(kyverno: Kyverno, needs: Needs) -> Iterator[Step]:
@@ -46,6 +52,11 @@ def over(kyverno: Kyverno, needs: Needs) -> Iterator[Step]:
     if needs.protects_its_own:
         yield Step(
             what=f"Kyverno leaves alone what it made: put protect: {{selectors: [{MANAGED_LABEL}]}} into {_SETTINGS}"
+        )
+    if needs.kinds:
+        yield Step(
+            what=f"an installation may not delete {', '.join(needs.kinds)} by itself, for they hold data or take much along: the commands "
+            f"below name them; leave out of {_KINDS} what is to stay"
         )
     yield Step(
         what="Skoupa observes beside Kyverno: it reports, and changes nothing",
@@ -94,7 +105,8 @@ def back(kyverno: Kyverno, needs: Needs) -> Iterator[Step]:
 
 def _install(mode: Literal["observe", "enforce"], needs: Needs) -> str:
     config = f" --config {_SETTINGS}" if needs.odd_values or needs.protects_its_own else ""
-    return f"skoupa install --mode {mode}{config} | kubectl apply -f -"
+    kinds = f" {_KINDS} {','.join((SHIPPED, *needs.kinds))}" if needs.kinds else ""
+    return f"skoupa install --mode {mode}{kinds}{config} | kubectl apply -f -"
 
 
 def _stopping(kyverno: Kyverno) -> Iterator[Step]:

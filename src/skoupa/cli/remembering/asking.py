@@ -15,7 +15,7 @@ from urllib.parse import quote
 import msgspec
 
 from skoupa import names
-from skoupa.cli.remembering.ledgers import LeftOut
+from skoupa.cli.remembering.ledgers import LeftOut, Sealed
 from skoupa.cli.remembering.misunderstandings import explained, speaks_no_tls
 from skoupa.errors import ApiError, BadReply, Status
 from skoupa.install.history import PORT_NAME
@@ -80,17 +80,23 @@ class ControllerSource:
             raise
         return found.item
 
-    async def kept(self, entries: Sequence[Entry]) -> Mapping[str, tuple[Kept, ...]]:
+    async def kept(
+        self, entries: Sequence[Entry], *, sealed: Sealed | None = None
+    ) -> Mapping[str, tuple[Kept, ...]]:
         found: dict[str, list[Kept]] = {}
         for start in range(0, len(entries), shapes.MOST_IDS):
             ids = [entry.id for entry in entries[start : start + shapes.MOST_IDS]]
             async with aclosing(self._lines(tuple(("id", one) for one in ids))) as lines:
                 async for line in lines:
                     if line.refusal is not None:
-                        raise explained(line.refusal, namespace=self._namespace)
+                        error = explained(line.refusal, namespace=self._namespace)
+                        # Without an id it is about the whole answer.
+                        if sealed is None or not line.id:
+                            raise error
+                        sealed[line.id] = error
                     if line.kept is not None:
                         found.setdefault(line.id, []).append(line.kept)
-        return {entry_id: tuple(parts) for entry_id, parts in found.items()}
+        return {entry_id: tuple(parts) for entry_id, parts in found.items() if entry_id not in (sealed or ())}
 
     async def restored(self, uids: Mapping[str, str]) -> None:
         pairs = list(uids.items())

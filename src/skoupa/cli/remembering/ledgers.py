@@ -16,7 +16,7 @@ import msgspec
 from skoupa import names
 from skoupa.cli.options import Connecting
 from skoupa.cli.worlds import World
-from skoupa.errors import UsageError
+from skoupa.errors import LedgerUnusable, SkoupaError, UsageError
 from skoupa.kube.login.secret import Secret
 from skoupa.ledger.opening import store_for
 from skoupa.ledger.rows import Entry
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from skoupa.kube.client import Client
 
 _BODIES_AT_ONCE: Final = 200
+
+# Rows whose trash can't be opened, by id: its key is not there, or it is damaged.
+Sealed = dict[str, SkoupaError]
 
 
 class LeftOut(msgspec.Struct, kw_only=True):
@@ -71,8 +74,13 @@ class HistorySource(Protocol):
 
     async def get(self, entry_id: str) -> Entry | None: ...
 
-    async def kept(self, entries: Sequence[Entry]) -> Mapping[str, tuple[Kept, ...]]:
-        """By id; the object itself first, then what went along. Absent: nothing is kept."""
+    async def kept(
+        self, entries: Sequence[Entry], *, sealed: Sealed | None = None
+    ) -> Mapping[str, tuple[Kept, ...]]:
+        """By id; the object itself first, then what went along. Absent: nothing is kept.
+
+        Raises where one can't be opened; with `sealed` that is put there instead, and the others are given.
+        """
 
     async def restored(self, uids: Mapping[str, str]) -> None:
         """Remembers what became of it: the old uid and the new one."""
@@ -111,14 +119,21 @@ class LedgerSource:
     async def get(self, entry_id: str) -> Entry | None:
         return await self._store.get(entry_id)
 
-    async def kept(self, entries: Sequence[Entry]) -> Mapping[str, tuple[Kept, ...]]:
+    async def kept(
+        self, entries: Sequence[Entry], *, sealed: Sealed | None = None
+    ) -> Mapping[str, tuple[Kept, ...]]:
         found: dict[str, tuple[Kept, ...]] = {}
         for start in range(0, len(entries), _BODIES_AT_ONCE):
             some = {entry.id: entry for entry in entries[start : start + _BODIES_AT_ONCE]}
             for entry_id, bodies in (await self._store.bodies(tuple(some))).items():
                 uid = some[entry_id].uid
                 ordered = sorted(bodies, key=lambda body: body.part)
-                found[entry_id] = tuple(self._seal.open(body, uid=uid) for body in ordered)
+                try:
+                    found[entry_id] = tuple(self._seal.open(body, uid=uid) for body in ordered)
+                except (UsageError, LedgerUnusable) as error:
+                    if sealed is None:
+                        raise
+                    sealed[entry_id] = error
         return found
 
     async def restored(self, uids: Mapping[str, str]) -> None:

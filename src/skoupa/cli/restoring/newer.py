@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from skoupa.cli.remembering.carried import Carried, in_pieces, quietly
-from skoupa.cli.remembering.ledgers import HistorySource
+from skoupa.cli.remembering.ledgers import HistorySource, Sealed
 from skoupa.cli.remembering.recalling import Filters, wishes_of
 from skoupa.kube.resources import Resource
 from skoupa.ledger.rows import COUNTED, Entry
@@ -44,6 +44,7 @@ class Newer:
             self._newest.setdefault((entry.resource, entry.namespace, entry.name), entry)
         self._uids = {entry.uid for entry in self._entries.values()}
         self._found: dict[Key, Carried] = {}
+        self.sealed: Sealed = {}
 
     async def look(self, filters: Filters, *, now: float, zone: tzinfo) -> list[Carried]:
         if filters.ids or any("/" in word for word in filters.words) or not self._entries:
@@ -51,7 +52,9 @@ class Newer:
         others = await quietly(self._source, self._others(filters, now=now, zone=zone))
         for some in in_pieces({**self._entries, **others}.values()):
             unread = [entry for entry in some if entry.id in others]
-            read = await quietly(self._source, self._source.kept(unread)) if unread else {}
+            read = (
+                await quietly(self._source, self._source.kept(unread, sealed=self.sealed)) if unread else {}
+            )
             for entry in some:
                 self._learn(entry, (self._trash.get(entry.id) or read.get(entry.id) or ())[1:])
         return list(self._found.values())

@@ -16,7 +16,7 @@ import typer
 from skoupa.cli import exits
 from skoupa.cli.options import Connecting, SweepForm
 from skoupa.cli.remembering.carried import Company, carried_along, is_meant
-from skoupa.cli.remembering.ledgers import HistorySource, LedgerChoice, opened
+from skoupa.cli.remembering.ledgers import HistorySource, LedgerChoice, Sealed, opened
 from skoupa.cli.remembering.recalling import Filters, namespace_of, recall, wishes_of
 from skoupa.cli.remembering.remembered import RestoreDocument
 from skoupa.cli.restoring.newer import Newer, newer_ones
@@ -133,9 +133,15 @@ class _Job:
         async with opened(self._ledger, connecting=self._connecting, world=world) as source:
             entries, more = await recall(source, self._filters, now=now, zone=self._zone)
             in_trash = [entry for entry in entries if entry.kept > 0]
-            trash = await source.kept(in_trash)
+            sealed: Sealed = {}
+            trash = await source.kept(in_trash, sealed=sealed)
+            if sealed and not trash:
+                # Not one that has lost its key among others, but the wrong keys.
+                raise next(iter(sealed.values()))
             company = await carried_along(source, self._filters, entries, now=now, zone=self._zone)
-            newer = await Newer(source, entries, trash).look(self._filters, now=now, zone=self._zone)
+            later = Newer(source, entries, trash)
+            newer = await later.look(self._filters, now=now, zone=self._zone)
+            company.sealed = company.sealed or bool(later.sealed)
             absent = self._absent(entries, company, now)
             left_out = source.left_out.remarks(absent=bool(absent))
         choice = Choice(
@@ -145,7 +151,9 @@ class _Job:
             now=now,
         )
         carried = (*company.carried, *newer)
-        found = Restored(now=now, selection=select(entries, trash, choice=choice, carried=carried))
+        found = Restored(
+            now=now, selection=select(entries, trash, choice=choice, carried=carried, sealed=sealed)
+        )
         found.selection.absent += absent
         whose = entries[0].cluster if entries else ""
         # Rows carry the server's address where the cluster has no name.

@@ -11,10 +11,11 @@ from typing import Final
 
 import msgspec
 
-from skoupa.cli.remembering.carried import Carried
+from skoupa.cli.remembering.carried import Carried, called
 from skoupa.cli.remembering.remembered import RestoreOutcome
 from skoupa.cli.remembering.unkept_company import lost, uncertain
 from skoupa.cli.restoring.pieces import Piece
+from skoupa.errors import SkoupaError
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import Entry, Result
 from skoupa.ledger.trash.contents import Kept
@@ -72,8 +73,12 @@ def select(
     *,
     choice: Choice,
     carried: Iterable[Carried] = (),
+    sealed: Mapping[str, SkoupaError] | None = None,
 ) -> Selection:
-    """`entries` are the newest first; `carried` went along with something else, later than rows of the same names."""
+    """`entries` are the newest first; `carried` went along with something else, later than rows of the same names.
+
+    `sealed` are those whose trash can't be opened.
+    """
     selection = Selection()
     later = {(one.kept.resource, one.kept.namespace, one.kept.name): one for one in carried}
     taken = set(later)
@@ -81,12 +86,15 @@ def select(
     for entry in mine:
         if entry.mechanism != _BY_LABEL and not choice.keep:
             selection.by_rule.add(f"{entry.mechanism} {entry.rule}")
-        own, *along = trash.get(entry.id, ()) or (_nothing(entry),)
+        shut = (sealed or {}).get(entry.id)
+        own, *along = trash.get(entry.id, ()) or (_nothing(entry, shut),)
         if choice.into and own.resource == NAMESPACES:
             selection.left_homes.append(own.name)
         else:
             selection.pieces.append(_piece(entry, own, choice=choice, went_along=False))
         if choice.with_dependents:
+            if shut is not None:
+                selection.uncertain.append(f"what went along with {called(entry)} can't be opened either")
             selection.unseen += own.unseen
             selection.uncertain += uncertain(own)
             along += (one.as_kept() for one in lost(own, entry))
@@ -135,7 +143,7 @@ def _piece(entry: Entry, kept: Kept, *, choice: Choice, went_along: bool) -> Pie
     return Piece(entry=entry, kept=kept, manifest=ready.manifest, went_along=went_along, differs=differs)
 
 
-def _nothing(entry: Entry) -> Kept:
+def _nothing(entry: Entry, shut: SkoupaError | None) -> Kept:
     return Kept(
         api_version=entry.api_version,
         kind=entry.kind,
@@ -144,7 +152,7 @@ def _nothing(entry: Entry) -> Kept:
         name=entry.name,
         namespace=entry.namespace,
         uid=entry.uid,
-        missing=_why_nothing(entry),
+        missing=f"{entry.id} can't be opened: {shut.message}" if shut is not None else _why_nothing(entry),
     )
 
 

@@ -13,11 +13,9 @@ from skoupa.cli.terminal.items import Document
 def write(document: Document | Mapping[str, object], form: str) -> None:
     """As `json` or `yaml`."""
     if form == "yaml":
-        import yaml  # noqa: PLC0415 - seldom wanted, and not quick to import
+        from skoupa.cli.terminal import yaml_text  # noqa: PLC0415 - seldom wanted, and not quick to import
 
-        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-        tree = msgspec.to_builtins(document)
-        yaml.dump(tree, sys.stdout, Dumper=dumper, sort_keys=False, allow_unicode=True)
+        yaml_text.write(msgspec.to_builtins(document), sys.stdout)
         return
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(document)).decode() + "\n")
 

@@ -60,6 +60,11 @@ _RUN_TIME: Final = (
         "write orValue(...)",
     ),
 )
+_NO_OPTIONAL: Final = "uses orValue on a value that is no optional: write it like object.?spec.?x.orValue(1)"
+# What `run_time` says without quoting anything.
+FIXED: Final = frozenset(
+    {NO_MEMORY, _NO_OPTIONAL, *(f"{reason}: {advice}" for _, reason, advice in _RUN_TIME)}
+)
 
 
 def problems(source: Named, *, where: str, said: str, known: Iterable[str]) -> tuple[Problem, ...]:
@@ -160,7 +165,7 @@ def run_time(said: str) -> str:
         return f"looks at {key[1]!r}, which is not there: ask has(...) first, or write .?{key[1]}"
     if overload := _NO_MATCH.search(text):
         if overload[1] == "orValue":
-            return "uses orValue on a value that is no optional: write it like object.?spec.?x.orValue(1)"
+            return _NO_OPTIONAL
         used = (overload[1] or "a function").replace("<jump_condition>", "?:").replace("_", "")
         return f"uses {used} on values that it does not take: convert them first"
     for pattern, reason, advice in _RUN_TIME:

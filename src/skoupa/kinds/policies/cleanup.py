@@ -6,7 +6,7 @@ One is about its own namespace, the other about the cluster; nothing else tells 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -18,7 +18,7 @@ from skoupa.kinds.policies.scheduling import PropagationPolicy, ScheduleText
 from skoupa.kinds.policies.status import CLEANUP_COLUMNS, PolicyStatus
 from skoupa.kinds.schema import about
 
-Operator = Literal[
+OPERATORS: Final = (
     "Equals",
     "NotEquals",
     "AnyIn",
@@ -33,9 +33,14 @@ Operator = Literal[
     "DurationGreaterThan",
     "DurationLessThanOrEquals",
     "DurationLessThan",
-]
+)
+# Whoever evaluates them takes them in any case, so an enum would refuse what works.
+_Operator = Annotated[str, msgspec.Meta(pattern=f"(?i)^({'|'.join(OPERATORS)})$")]
 
 _Entries = Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=MOST_ENTRIES)]
+_OPERATOR: Final = (
+    f"How key and value have to stand to each other: {', '.join(OPERATORS)}. In upper or lower case."
+)
 _MATCH: Final = "Which objects are meant: any or all of some filters."
 _EXCLUDE: Final = (
     "Which of those are not meant. Leave it out where there are none: an empty one excludes everything."
@@ -48,7 +53,7 @@ class Comparison(
     """A key, an operator and a value."""
 
     key: Annotated[Any, about('What is looked at, mostly a variable: "{{ target.status.phase }}".')] = None
-    operator: Annotated[Operator | None, about("How key and value have to stand to each other.")] = None
+    operator: Annotated[_Operator | None, about(_OPERATOR)] = None
     value: Annotated[Any, about("What it is compared with; {{ }} and wildcards may stand in it.")] = None
     message: Annotated[str | None, about("What it is for; for people.")] = None
 

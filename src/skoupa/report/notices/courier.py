@@ -16,6 +16,7 @@ import msgspec
 from skoupa.clock import Clock
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.login.secret import Secret
+from skoupa.report.notices.announced import Announced, is_ahead, key_of
 from skoupa.report.notices.digest import Batch
 from skoupa.report.notices.notice import Notice
 from skoupa.report.notices.posting import Outcome, Outgoing, Post
@@ -53,16 +54,34 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     body: bytes
     content_type: str
+    # What it tells of ahead of its time, and when that is.
+    announces: dict[str, float]
 
 
 class Courier:
-    def __init__(self, route: Route, clock: Clock, *, post: Post, timeout: float, cluster: str) -> None:
+    """`announced` knows what was told ahead of its time before; without it everything is new."""
+
+    def __init__(
+        self,
+        route: Route,
+        clock: Clock,
+        *,
+        post: Post,
+        timeout: float,
+        cluster: str,
+        announced: Announced | None = None,
+    ) -> None:
         self.route = route
         self._clock = clock
         self._post = post
         self._timeout = timeout
         self._cluster = cluster
         self._batch = Batch(route=route.name, cluster=cluster)
+        self._announced = announced
+        # Not compared yet with what was told before, and what of it is in the batch.
+        self._ahead: dict[str, tuple[Notice, str]] = {}
+        self._announces: dict[str, float] = {}
+        self._closing = asyncio.Lock()
         self._queue: deque[Ready] = deque()
         self._filled = asyncio.Event()
         self._done = asyncio.Event()
@@ -73,10 +92,19 @@ class Courier:
         self._last_error = ""
 
     def add(self, notice: Notice, *, remark: str = "") -> None:
-        self._batch.add(notice, remark=remark)
+        if self._announced is not None and is_ahead(notice):
+            self._ahead[key_of(notice, route=self.route.name)] = (notice, remark)
+        else:
+            self._batch.add(notice, remark=remark)
 
-    def close_batch(self) -> None:
-        """What was gathered becomes a message; nothing gathered, no message."""
+    async def close_batch(self) -> None:
+        """What was gathered and is news becomes a message; nothing gathered, no message."""
+        # Who ends the process must not pass by what another closing has in its hands.
+        async with self._closing:
+            await self._sift()
+            self._close()
+
+    def _close(self) -> None:
         if not self._batch:
             return
         digest = self._batch.close()
@@ -90,13 +118,26 @@ class Courier:
                 if slack
                 else webhook_body(digest, template=template),
                 content_type="application/json" if slack else content_type(template),
+                announces=self._announces,
             )
         )
+        self._announces = {}
         while len(self._queue) > QUEUE_SIZE:
             self._queue.popleft()
             self._dropped += 1
         self._done.clear()
         self._filled.set()
+
+    async def _sift(self) -> None:
+        """What a process before this one announced is no news, though it begins with all that is still to come."""
+        ahead, self._ahead = self._ahead, {}
+        if not ahead or self._announced is None:
+            return
+        known = await self._announced.among(ahead)
+        for key, (notice, remark) in ahead.items():
+            if key not in known and notice.due is not None:
+                self._batch.add(notice, remark=remark)
+                self._announces[key] = notice.due
 
     async def run(self) -> None:
         while True:
@@ -117,6 +158,8 @@ class Courier:
             self._last_error = outcome.said
             if outcome.sent:
                 self._sent += 1
+                if message.announces and self._announced is not None:
+                    await self._announced.remember(message.announces)
                 return
             too_late = self._hurry.is_set() or self._clock.monotonic() >= give_up_at
             if not outcome.again or too_late:

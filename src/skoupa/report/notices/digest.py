@@ -2,7 +2,8 @@
 
 However much happens, a message stays small: counts are exact, the first few objects of each namespace are named, and
 beyond a number of namespaces only counts remain. So a Batch is bounded while it grows, not when it is sent.
-A Digest's id follows from its content: every try, and every replica that tells the same, carries the same id.
+A Digest's id follows from its content: every try carries the same id, and so does every replica that announces the same
+ahead of its time, whenever it does. What has happened is told with when it did.
 """
 
 from __future__ import annotations
@@ -67,7 +68,12 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:32]
+        groups = tuple(
+            msgspec.structs.replace(group, items=tuple(sorted(map(_timeless, group.items), key=_place)))
+            for group in self.groups
+        )
+        content = msgspec.structs.replace(self, groups=groups, first=0.0, last=0.0)
+        return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:32]
 
 
 class Batch:
@@ -126,6 +132,17 @@ class Batch:
 
 def ordered(counts: Counter[What]) -> Counts:
     return tuple((what, counts[what]) for what in EVENTS if counts[what])
+
+
+def _timeless(notice: Notice) -> Notice:
+    """What is to come is the same whenever it is told."""
+    ahead = notice.what == "notice" and notice.due is not None
+    return msgspec.structs.replace(notice, at=0.0) if ahead else notice
+
+
+def _place(notice: Notice) -> tuple[str, str, str, str]:
+    """Nobody knows in which order another replica comes by them."""
+    return (notice.what, notice.kind, notice.name, notice.uid)
 
 
 def _presentable(notice: Notice) -> Notice:

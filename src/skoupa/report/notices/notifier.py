@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from skoupa.clock import Clock
+from skoupa.ledger.store import Store
+from skoupa.report.notices.announced import Announced
 from skoupa.report.notices.courier import Courier, Statistics
 from skoupa.report.notices.notice import Notice, plain
 from skoupa.report.notices.posting import HttpPost, Post
@@ -44,6 +46,7 @@ class Notifier:
         cluster: str = "",
         namespace_notify: Callable[[str], str | None] = _nothing_said,
         post: Post | None = None,
+        announced: Announced | None = None,
     ) -> None:
         self._clock = clock
         self._default = default
@@ -52,7 +55,12 @@ class Notifier:
         self._post: Post = post or HttpPost(clock.now)
         self._couriers = {
             route.name: Courier(
-                route, clock, post=self._post, timeout=timeout, cluster=plain(cluster, limit=_SHOWN_NAME)
+                route,
+                clock,
+                post=self._post,
+                timeout=timeout,
+                cluster=plain(cluster, limit=_SHOWN_NAME),
+                announced=announced,
             )
             for route in routes
         }
@@ -104,14 +112,16 @@ class Notifier:
             await self._clock.sleep(self._every)
             self._added.clear()
             for courier in self._couriers.values():
-                courier.close_batch()
+                await courier.close_batch()
 
     async def drain(self, limit: float = DRAIN_SECONDS) -> int:
         """A last flush while `run` still runs; gives the number of messages that nobody took within the limit."""
         couriers = self._couriers.values()
         failed = sum(courier.statistics().failed for courier in couriers)
+        async with asyncio.TaskGroup() as group:
+            for courier in couriers:
+                group.create_task(courier.close_batch())
         for courier in couriers:
-            courier.close_batch()
             courier.last_call(on=True)
         try:
             async with self._clock.timeout(limit):
@@ -160,10 +170,15 @@ def notifier_of(
     *,
     cluster: str = "",
     namespace_notify: Callable[[str], str | None] = _nothing_said,
+    store: Store | None = None,
+    post: Post | None = None,
     environ: Mapping[str, str] = os.environ,
     source: str = "the settings",
 ) -> Notifier:
-    """From the settings; raises a UsageError, which names the route, where they can't work."""
+    """From the settings; raises a UsageError, which names the route, where they can't work.
+
+    `store` remembers what was told ahead of its time, for the processes after this one.
+    """
     return Notifier(
         clock,
         open_routes(notices, environ=environ, source=source),
@@ -172,4 +187,6 @@ def notifier_of(
         timeout=float(seconds(notices.timeout)),
         cluster=cluster,
         namespace_notify=namespace_notify,
+        post=post,
+        announced=Announced(store, clock) if store is not None else None,
     )

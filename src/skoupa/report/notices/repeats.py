@@ -1,7 +1,7 @@
 """Which Notices say nothing new: a delete that fails is tried for hours, and people want to hear of it once.
 
 Remembers what was told for a while, a bounded number of things. What happens to an object only once (it goes, it is
-announced for a time) is not looked at, nor is a Brake, which is pulled once until somebody releases it.
+announced for a time: the ledger remembers that) is not looked at, nor is a Brake, which is pulled once until somebody releases it.
 """
 
 from __future__ import annotations

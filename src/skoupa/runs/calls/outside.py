@@ -23,6 +23,7 @@ from skoupa.runs.calls.server import Server
 from skoupa.runs.calls.services import Services, accepted
 from skoupa.runs.calls.shared import SharedContext
 from skoupa.runs.calls.shared_values import Fetcher
+from skoupa.runs.calls.single import ask_for
 from skoupa.settings import PolicySettings, seconds
 
 _API_SERVER = "the API server"
@@ -84,6 +85,14 @@ class PolicyCalls:
         return self._answers.made
 
     @property
+    def saw_others(self) -> bool:
+        return self._answers.made > 0
+
+    @property
+    def troubles(self) -> Mapping[str, str]:
+        return self._broker.troubles
+
+    @property
     def broker(self) -> Broker:
         return self._broker
 
@@ -129,6 +138,8 @@ class PolicyCalls:
             self._look_at_secrets()
 
         async def ask() -> Answer:
+            if method == "GET" and listed is None:
+                return await ask_for(self._outside.server, place, discovery=self._discovery)
             answer = await self._outside.server.ask(place, method=method, body=body)
             return answer if listed is None else identified(answer, listed)
 

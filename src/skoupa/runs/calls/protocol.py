@@ -66,6 +66,16 @@ class Calls(Protocol):
         """Whether something was answered with Secrets, so that no error may quote what it is about."""
         ...
 
+    @property
+    def saw_others(self) -> bool:
+        """Whether anything was answered, so that an error may quote what is of others than the object."""
+        ...
+
+    @property
+    def troubles(self) -> Mapping[str, str]:
+        """Of questions of CEL that got no answer: what may be told of it, by the words that it was told in."""
+        ...
+
 
 def secrets_refused() -> UsageError:
     return UsageError(
@@ -79,6 +89,8 @@ class NoCalls:
 
     sees_secrets = True
     saw_secrets = False
+    saw_others = False
+    troubles = NOTHING
 
     async def api(self, method: str, path: str, body: bytes | None = None) -> Any:  # noqa: ARG002 - as Calls has it
         raise UsageError(

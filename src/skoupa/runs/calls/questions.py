@@ -7,16 +7,18 @@ one name, is seen to here, because a path could not tell any more. A policy of a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 from urllib.parse import urlencode
 
 import msgspec
 
-from skoupa.errors import BadReply, UsageError
+from skoupa.errors import BadReply, SkoupaError, UsageError
 from skoupa.expr.cel.messages import (
     FindResource,
     GetResource,
     GlobalContext,
     HttpCall,
+    ImageMetadata,
     ListResources,
     PostResource,
     Question,
@@ -27,11 +29,24 @@ from skoupa.kube.selectors import label_key_faults, label_value_faults
 from skoupa.runs.calls.answers import Answer, Known
 from skoupa.runs.calls.kinds import by_kind, by_plural
 from skoupa.runs.calls.protocol import ServiceCall
+from skoupa.runs.untold import trouble
 
 # Method, path, body, and where it is a list, what it is a list of.
 AskServer = Callable[[str, str, bytes | None, Resource | None], Awaitable[Answer]]
 AskService = Callable[[ServiceCall, str, bytes | None, Mapping[str, str]], Awaitable[Answer]]
 AskShared = Callable[[str, str], Awaitable[Known]]
+
+# Kept by their words; a policy that fails for each object in another way is told more briefly after so many.
+_MOST_TROUBLES: Final = 1_000
+_FUNCTIONS: Final[Mapping[type, str]] = {
+    GetResource: "resource.Get",
+    ListResources: "resource.List",
+    PostResource: "resource.Post",
+    FindResource: "resource.toGVR",
+    HttpCall: "http",
+    GlobalContext: "globalContext.Get",
+    ImageMetadata: "image.GetMetadata",
+}
 
 
 class PolicyBroker:
@@ -51,8 +66,17 @@ class PolicyBroker:
         self._server = server
         self._service = service
         self._shared = shared
+        self.troubles: dict[str, str] = {}
 
     async def answer(self, question: Question) -> bytes:
+        try:
+            return await self._answer(question)
+        except SkoupaError as error:
+            if len(self.troubles) < _MOST_TROUBLES:
+                self.troubles[str(error)] = f"{_FUNCTIONS[type(question)]}: {trouble(error)}"
+            raise
+
+    async def _answer(self, question: Question) -> bytes:
         match question:
             case GetResource():
                 return await self._get(question)

@@ -24,6 +24,7 @@ from skoupa.runs.calls.paths import read_path
 from skoupa.runs.calls.protocol import ServiceCall, outside_refused
 from skoupa.runs.calls.server import Server
 from skoupa.runs.calls.services import Services, accepted
+from skoupa.runs.calls.single import ask_for
 
 # An entry may ask for many more; while a run waits for it, more help nobody.
 _MOST_RETRIES: Final = 5
@@ -43,7 +44,7 @@ class Fetcher:
         if spec.kubernetes_resource is not None:
             return await self._objects(spec.kubernetes_resource, discovery)
         if spec.api_call is not None:
-            return await self._patiently(spec.api_call)
+            return await self._patiently(spec.api_call, discovery)
         raise UsageError("it has neither kubernetesResource nor apiCall", advice="write exactly one of them")
 
     async def _objects(self, wanted: KubernetesResource, discovery: Discovery) -> list[Any]:
@@ -73,24 +74,26 @@ class Fetcher:
                     found.append({**identity, **decoded(bytes(raw), where=resource.qualified)})
         return found
 
-    async def _patiently(self, call: ExternalCall) -> Any:
+    async def _patiently(self, call: ExternalCall, discovery: Discovery) -> Any:
         backoff = Backoff(self._client.clock, first=0.2, cap=1.0)
         left = min(call.retry_limit, _MOST_RETRIES)
         while True:
             try:
-                return (await self._answer(call)).value()
+                return (await self._answer(call, discovery)).value()
             except SkoupaError as error:
                 if left <= 0 or not _may_help(error):
                     raise
             left -= 1
             await self._client.clock.sleep(backoff.next())
 
-    async def _answer(self, call: ExternalCall) -> Answer:
+    async def _answer(self, call: ExternalCall, discovery: Discovery) -> Answer:
         body = None
         if call.method == "POST":
             body = msgspec.json.encode({datum.key: datum.value for datum in call.data})
         if call.service is None:
             place = read_path(call.url_path or "", method=call.method)
+            if call.method == "GET":
+                return await ask_for(self._server, place, discovery=discovery)
             return await self._server.ask(place, method=call.method, body=body)
         if self._services is None:
             raise outside_refused("a service")

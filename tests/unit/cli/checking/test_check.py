@@ -232,6 +232,7 @@ def test_every_field_of_the_output_is_in_the_docs() -> None:
     shapes = (
         findings.CheckDocument,
         findings.ToldPolicy,
+        findings.ToldCompanion,
         findings.ToldSchedule,
         findings.ToldKind,
         findings.ToldProblem,

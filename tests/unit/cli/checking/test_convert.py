@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from skoupa.cli.checking.yaml_text import written
+from skoupa.cli.terminal.yaml_text import written
 from skoupa.sim.content.documents import documents
 from tests.unit.cli.saying import Shell
 

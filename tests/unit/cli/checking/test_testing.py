@@ -120,13 +120,82 @@ def test_a_result_that_differs_is_told_with_the_reason_and_the_exit_code_is_1(fo
 
 
 def test_results_of_other_policies_and_values_are_passed_over_and_told(folder: Folder) -> None:
+    folder.write("values.yaml", {"kind": "Value", "globalValues": {"request.operation": "UPDATE"}})
     folder.kyverno(
-        result("old", "pass", "a"), result("labels", "pass", "a", rule="check"), variables="values.yaml"
+        result("old", "pass", "a"),
+        result("labels", "pass", "a", rule="check"),
+        variables="values.yaml",
+        userinfo="user.yaml",
     )
     said = folder()
     assert said.code == 0
     assert "1 results are about policies that delete nothing" in said.err
-    assert "values.yaml are not read" in said.err
+    assert "globalValues of values.yaml are not read" in said.err
+    assert "userinfo: not read" in said.err
+
+
+def cel(expression: str) -> dict[str, Any]:
+    spec = {**DELETING["spec"], "variables": [], "conditions": [{"name": "a", "expression": expression}]}
+    return {**DELETING, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"namespaces": [{"kind": "namespace", "metadata": {"name": "shop", "labels": {"env": "test"}}}]},
+        {"namespaceSelector": [{"name": "shop", "labels": {"env": "test"}}]},
+    ],
+)
+def test_namespaces_of_a_value_file_are_those_that_policies_see(
+    folder: Folder, values: dict[str, Any]
+) -> None:
+    folder.write("policies.yaml", cel("namespaceObject.metadata.labels.env == 'test'"))
+    folder.write("values.yaml", {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Value", **values})
+    folder.kyverno(result("cel", "pass", "a", "b"), variables="values.yaml")
+    said = folder()
+    assert said.code == 0, said.out + said.err
+    assert "not read" not in said.err
+
+
+def test_objects_of_a_context_file_are_asked_for_and_not_tried(folder: Folder) -> None:
+    folder.write("policies.yaml", cel("resource.List('v1', 'pods', 'shop').items.size() == 4"))
+    context = {"kind": "Context", "spec": {"resources": [pod("beside")], "images": []}}
+    folder.write("context.yaml", context)
+    folder.kyverno(result("cel", "pass", "a"), result("cel", "pass", "beside"), context="context.yaml")
+    said = folder()
+    assert said.code == 1
+    assert "ok      deleting: cel: Pod/a goes" in said.out
+    assert "Pod/beside goes, but there is no such object in the test" in said.out
+    assert "images of context.yaml are not read" in said.err
+
+
+def test_payloads_that_are_no_objects_are_passed_over_and_told(folder: Folder) -> None:
+    (folder.path / "json").mkdir()
+    folder.write("json/policies.yaml", {**DELETING, "spec": {"schedule": "@daily"}})
+    payloads = {"jsonPayloads": ["a.json"], "policies": ["policies.yaml"]}
+    folder.write("json/kyverno-test.yaml", {**payloads, "results": [{"policy": "cel", "result": "pass"}]})
+    folder.kyverno(result("old", "pass", "a"))
+    said = folder()
+    assert said.code == 0, said.out + said.err
+    assert "1 tests, 0 failed" in said.out
+    assert "jsonPayloads are no objects that a cluster could hold: 1 results" in said.err
+
+
+def test_a_file_that_is_no_test_does_not_take_the_others_along(folder: Folder, tmp_path: Path) -> None:
+    (folder.path / "bad").mkdir()
+    folder.write("bad/skoupa-test.yaml", {"policies": 1})
+    (folder.path / "worse").mkdir()
+    folder.write(
+        "worse/skoupa-test.yaml", {"policies": ["none.yaml"], "resources": [], "expect": {"old": {}}}
+    )
+    folder.kyverno(result("old", "pass", "a"))
+    said = folder("--junit", str(tmp_path / "report.xml"))
+    assert said.code == 2
+    assert "ok      deleting: old: Pod/a goes" in said.out
+    assert "3 tests, 2 failed" in said.out
+    assert "is no test" in said.out
+    assert "none.yaml: can't be read" in said.out
+    assert ET.parse(tmp_path / "report.xml").getroot().attrib["failures"] == "2"
 
 
 def test_in_our_form_everything_stays_that_is_not_named(folder: Folder) -> None:

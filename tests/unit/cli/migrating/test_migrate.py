@@ -337,3 +337,50 @@ def test_every_field_of_the_output_is_in_the_guide() -> None:
     for shape in shapes:
         for name in every_field(shape):
             assert f"`{name}`" in page, f"docs/migrate.md does not describe {name} of {shape.__name__}"
+
+
+def test_what_a_policy_will_not_delete_is_not_told_as_going(town: Migrating) -> None:
+    town.cluster.allow_only("system:serviceaccount:shop:robot", ())
+    town.holding(
+        config_map("a"),
+        config_map("b"),
+        cleanup("acting", namespace="shop", annotations={"skoupa.dev/service-account": "robot"}),
+        cleanup("looking", namespace="shop", annotations={"skoupa.dev/observe": "48h"}),
+        cleanup("resting", namespace="shop", annotations={"skoupa.dev/suspend": "true"}),
+    )
+    policies = town.document()["policies"]
+    for name, why in (
+        ("acting", "robot"),
+        ("looking", "it only reports for the first 2d"),
+        ("resting", "it is suspended"),
+    ):
+        policy = named(policies, name)
+        assert (policy["matches"]["matched"], policy["matches"]["goes"]) == (2, 0), name
+        (held,) = (one for one in policy["differences"] if one["code"] == "held-matches")
+        assert why in held["skoupa"]
+
+
+def test_a_new_policy_that_reports_at_first_does_not_go_at_once(town: Migrating, tmp_path: Path) -> None:
+    config = tmp_path / "skoupa.yaml"
+    config.write_text("policies: {observeNew: 12h}\n", encoding="utf-8")
+    town.holding(config_map("a"), cleanup("tidy", namespace="shop"))
+    policy = named(town.document("--config", str(config))["policies"], "tidy")
+    assert policy["matches"]["goes"] == 0
+
+
+def test_the_steps_name_the_kinds_that_an_installation_may_not_delete_by_itself(town: Migrating) -> None:
+    town.holding(
+        config_map("a"),
+        obj("PersistentVolumeClaim", "disk", namespace="shop"),
+        obj("Secret", "key", namespace="shop", labels={"cleanup.kyverno.io/ttl": "4h"}),
+        obj("Secret", "other", namespace="shop"),
+        obj("ServiceAccount", "kept", namespace="shop", labels={"skoupa.dev/keep": "true"}),
+        cleanup("disks", "PersistentVolumeClaim", "ConfigMap", "ServiceAccount", namespace="shop"),
+    )
+    document = town.document()
+    told = "\n".join(one["what"] for one in document["over"])
+    assert "may not delete persistentvolumeclaims, secrets by itself" in told
+    commands = [one["command"] for one in (*document["over"], *document["back"])]
+    installs = [one for one in commands if one.startswith("skoupa install")]
+    assert len(installs) == 3
+    assert all("--kinds default,persistentvolumeclaims,secrets |" in one for one in installs)

@@ -78,6 +78,9 @@ def test_a_policy_is_served_in_its_versions_filled_in_and_refused_by_its_schema(
         assert await refused(client, schedule=5)
         assert await refused(client, deletionPropagationPolicy="background")
         assert await refused(client, match=None)
+        compared = {"key": "a", "value": "a"}
+        assert await refused(client, conditions={"all": [{**compared, "operator": "Equal"}]})
+        assert not await refused(client, conditions={"all": [{**compared, "operator": "equals"}]})
 
     on_cluster(work)
 

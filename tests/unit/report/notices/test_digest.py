@@ -104,6 +104,13 @@ def test_the_same_content_has_the_same_id_and_any_other_another() -> None:
     assert len({other.id for other in others}) == len(others)
 
 
+def test_what_is_announced_has_the_same_id_whoever_tells_it_and_when() -> None:
+    ahead = [notice(name, what="notice", uid=name, due=AT + 3600) for name in "ab"]
+    later = [msgspec.structs.replace(one, at=AT + 60) for one in reversed(ahead)]
+    assert digest(*ahead).id == digest(*later).id
+    assert digest(*ahead).id != digest(notice("a", what="notice", uid="a", due=AT + 7200), ahead[1]).id
+
+
 def test_times_span_what_happened() -> None:
     found = digest(notice(at=AT + 5), notice(at=AT), notice(at=AT + 9))
     assert (found.first, found.last) == (AT, AT + 9)

@@ -148,7 +148,7 @@ async def test_an_old_answer_is_never_given_for_a_new_one() -> None:
             apiCall={"urlPath": "/api/v1/namespaces/shop/configmaps/prices", "refreshInterval": "1h30m"},
         )
         assert (await value(stage, "maps"))["data"] == {"pear": "3"}
-        stage.cluster.deny(verbs=["get"], resources=["configmaps"])
+        stage.cluster.deny(verbs=["get", "list"], resources=["configmaps"])
         clock.pass_time(5399)
         assert (await value(stage, "maps"))["data"] == {"pear": "3"}
         clock.pass_time(1)

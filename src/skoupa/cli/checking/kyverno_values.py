@@ -1,0 +1,84 @@
+"""What Kyverno's test files bring beside policies and objects: Namespaces in a Value file, objects to ask for in a Context file.
+
+Both are part of the cluster that policies ask, and none of them is tried itself. What a file says besides is named, never passed over
+silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.errors import ManifestError
+from skoupa.sim.content.documents import documents
+from skoupa.sim.content.manifests import Manifest, parse
+
+_HEAD: Final = frozenset({"apiVersion", "kind", "metadata"})
+_NAMESPACES: Final = frozenset({"namespaces", "namespaceSelector"})
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    manifests: tuple[Manifest, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def read_values(path: Path, written: str) -> Surroundings:
+    """`written` is how the test file names it; the Namespaces of it, in either of Kyverno's two forms."""
+    found: list[Manifest] = []
+    others: set[str] = set()
+    for number, body in _bodies(path):
+        others |= body.keys() - _HEAD - _NAMESPACES
+        found += (Manifest(_namespace(one), str(path), number) for one in _list(body, "namespaces", path))
+        for one in _list(body, "namespaceSelector", path):
+            metadata = {"name": one.get("name"), "labels": one.get("labels")}
+            found.append(Manifest(_namespace({"metadata": metadata}), str(path), number))
+    remark = (
+        f"{', '.join(sorted(others))} of {written} are not read: context is asked of the objects in the test"
+    )
+    return Surroundings(tuple(found), (remark,) if others else ())
+
+
+def read_context(path: Path, written: str) -> Surroundings:
+    """The objects that policies may ask for."""
+    found: list[Manifest] = []
+    others: set[str] = set()
+    for _, body in _bodies(path):
+        spec = body.get("spec")
+        if not isinstance(spec, Mapping):
+            continue
+        others |= spec.keys() - {"resources"}
+        listing = {"apiVersion": "v1", "kind": "List", "items": _list(spec, "resources", path)}
+        found += parse(msgspec.json.encode(listing).decode(), file=str(path))
+    remark = f"{', '.join(sorted(others))} of {written} are not read"
+    return Surroundings(tuple(found), (remark,) if others else ())
+
+
+def _bodies(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ManifestError(
+            f"can't be read: {error}", file=str(path), advice="check path and rights"
+        ) from error
+    for number, document in documents(text, file=str(path)):
+        if isinstance(document, dict):
+            yield number, document
+
+
+def _list(body: Mapping[str, Any], field: str, path: Path) -> list[dict[str, Any]]:
+    found = body.get(field) or []
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise ManifestError(f"{field} is no list of objects", file=str(path), advice="write objects under it")
+    return found
+
+
+def _namespace(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Kyverno takes any spelling of its kind."""
+    found = body.get("metadata")
+    metadata = {key: value for key, value in found.items() if value} if isinstance(found, Mapping) else {}
+    if not isinstance(metadata.get("name"), str):
+        raise ManifestError("a namespace has no name", advice="write metadata.name")
+    return {**body, "apiVersion": "v1", "kind": "Namespace", "metadata": metadata}

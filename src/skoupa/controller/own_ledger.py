@@ -1,0 +1,95 @@
+"""The ledger of this cluster and no other: opened for it, and refused where its rows are those of a namesake.
+
+A name can be copied with a settings file; the uid of kube-system can't. Where that may not be read, the Namespace that
+Skoupa lives in stands for the cluster, and where that may not be read either, a namesake is not noticed, which is said.
+While the server does not say, the ledger counts as away: nothing is read there, nothing written, nothing deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+from skoupa.errors import Forbidden, LedgerUnavailable, LedgerUnusable, NotFound, SkoupaError
+from skoupa.kube.client import Client
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import NAMESPACES
+from skoupa.ledger.identity import MOST_SURE
+from skoupa.ledger.opening import is_shared, store_for
+from skoupa.ledger.store import Store
+from skoupa.report.log import Log
+from skoupa.settings import Settings
+
+ASK_SECONDS: Final = 5.0
+_UNSEEN: Final = (
+    "no permission to read the Namespace kube-system, by whose uid clusters of one clusterName are told apart"
+)
+
+
+class ClusterIdentity:
+    """Asked for until the server has answered once, and remembered from then on: it never changes."""
+
+    def __init__(self, client: Client, *, home: str) -> None:
+        self._client = client
+        self._home = home
+        self.known: Mapping[str, str] | None = None
+
+    async def __call__(self) -> Mapping[str, str]:
+        if self.known is None:
+            try:
+                async with self._client.clock.timeout(ASK_SECONDS):
+                    names = dict.fromkeys((MOST_SURE, self._home))
+                    found = {name: await self._uid(name) for name in names}
+            except (SkoupaError, TimeoutError) as error:
+                why = str(error) or "no answer in time"
+                raise LedgerUnavailable(
+                    f"whose rows the ledger has is not known before the server says which cluster this is ({why})",
+                    advice="it is asked again",
+                ) from error
+            self.known = {name: uid for name, uid in found.items() if uid}
+        return self.known
+
+    async def _uid(self, name: str) -> str:
+        """Empty: it may not be read, or is not there."""
+        try:
+            try:
+                found = await self._client.find(NAMESPACES, name, view=METADATA)
+            except Forbidden:
+                # A Role in a Namespace can grant to get that one, not to list.
+                found = await self._client.get(NAMESPACES, name, view=METADATA)
+        except (Forbidden, NotFound):
+            return ""
+        return found.metadata.uid
+
+
+@asynccontextmanager
+async def own_ledger(client: Client, settings: Settings, *, server: str, log: Log) -> AsyncIterator[Store]:
+    """For `skoupa run`. `server` is its address: rows carry it where the settings give no name."""
+    where = settings.ledger.dsn
+    identity = ClusterIdentity(client, home=settings.lease.namespace)
+    store = store_for(where, cluster=settings.cluster_name or server, identity=identity)
+    try:
+        await _open(store, identity, shared=is_shared(where), log=log)
+        if where == "none":
+            log(
+                "no ledger",
+                level="warning",
+                why="ledger.dsn is none: no history, no trash, nothing to restore",
+            )
+        elif is_shared(where) and identity.known is not None and MOST_SURE not in identity.known:
+            instead = f"that of {settings.lease.namespace} is used" if identity.known else "none is noticed"
+            log("degraded", level="warning", why=f"{_UNSEEN}: {instead}")
+        yield store
+    finally:
+        await store.close()
+
+
+async def _open(store: Store, identity: ClusterIdentity, *, shared: bool, log: Log) -> None:
+    try:
+        await store.open()
+    except LedgerUnavailable as error:
+        # A server comes back, and meanwhile everything due is held. A file that can't be opened needs somebody.
+        if isinstance(error, LedgerUnusable) or (identity.known is not None and not shared):
+            raise
+        log("trouble", level="warning", what="ledger", error=str(error))

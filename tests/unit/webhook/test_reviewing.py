@@ -1,0 +1,127 @@
+"""Who writes a policy is asked for the right to delete what it means, all of it; nothing can be slipped past the question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from skoupa.errors import Unreachable
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.reviews import Ask, Caller
+from skoupa.policy.policies import Clauses
+from skoupa.policy.problems import Problem
+from skoupa.settings import PolicySettings, Settings
+from skoupa.sim.state.kinds import BUILT_IN
+from skoupa.webhook.reviewing import Reviewer
+
+pytestmark = pytest.mark.unit
+
+JOBS = {"any": [{"resources": {"kinds": ["Job"]}}]}
+
+
+class Desk:
+    """A reviewer to whom the writer may delete `allowed`; Skoupa itself may do everything."""
+
+    def __init__(self, *allowed: str, strict: bool = True, kinds: bool = True, answers: bool = True) -> None:
+        self.asked: list[str] = []
+        self._allowed = allowed
+        self._kinds = kinds
+        self._answers = answers
+        settings = Settings(policies=PolicySettings(require_delete_right=strict))
+        self._reviewer = Reviewer(
+            settings=settings, discovery=self._discovery, check=self._check, may=self._may
+        )
+
+    async def _discovery(self) -> Discovery:
+        if not self._kinds:
+            raise Unreachable("no kinds today", advice="wait")
+        return Discovery(resources=BUILT_IN)
+
+    async def _check(self, _: Clauses) -> tuple[Problem, ...]:
+        return ()
+
+    async def _may(self, caller: Caller | None, ask: Ask) -> bool:
+        if not self._answers:
+            raise Unreachable("no reviews today", advice="wait")
+        if caller is None:
+            return True
+        self.asked.append(ask.resource)
+        return ask.verb == "delete" and ask.resource in self._allowed
+
+    async def says(self, match: Any, *, old: Any = None, **annotations: str) -> tuple[str, tuple[str, ...]]:
+        """The refusal and the warnings."""
+        body = {
+            "apiVersion": "kyverno.io/v2",
+            "kind": "ClusterCleanupPolicy",
+            "metadata": {"name": "tidy", "annotations": annotations},
+            "spec": {"schedule": "0 1 * * *", "match": match},
+        }
+        request = {
+            "uid": "1",
+            "operation": "CREATE",
+            "object": body,
+            "userInfo": {"username": "bob"},
+            "oldObject": old and {**body, "metadata": {"name": "tidy", **old}},
+        }
+        answer = msgspec.json.decode(await self._reviewer.answer(msgspec.json.encode({"request": request})))
+        response = answer["response"]
+        return response.get("status", {}).get("message", ""), tuple(response.get("warnings", ()))
+
+
+def kinds(*names: str, **more: Any) -> dict[str, Any]:
+    return {"any": [{"resources": {"kinds": list(names), **more}}]}
+
+
+async def test_every_kind_of_a_wildcard_is_asked_about_not_the_first_few() -> None:
+    deletable = [one for one in BUILT_IN if one.may("list", "delete")]
+    allowed = {one.qualified for one in deletable} - {"roles.rbac.authorization.k8s.io"}
+    refusal, _ = await Desk(*allowed).says(kinds("*", names=["zz-*"]))
+    assert "you may not delete roles.rbac.authorization.k8s.io in all namespaces" in refusal
+    _, warnings = await Desk(*allowed, strict=False).says(kinds("*", names=["zz-*"]))
+    assert any("roles.rbac.authorization.k8s.io" in one for one in warnings)
+
+
+async def test_a_wildcard_means_kinds_to_come_too() -> None:
+    allowed = {one.qualified for one in BUILT_IN}
+    refusal, _ = await Desk(*allowed).says(kinds("*"))
+    assert "you may not delete every kind in all namespaces" in refusal
+    assert (await Desk(*allowed, "*.*").says(kinds("*")))[0] == ""
+
+
+async def test_a_kind_that_does_not_exist_yet_is_asked_about() -> None:
+    assert "every kind" in (await Desk("jobs.batch").says(kinds("Wigdet")))[0]
+    assert "every kind of shop.io" in (await Desk("jobs.batch").says(kinds("shop.io/v1/Order")))[0]
+    assert (await Desk("*.shop.io").says(kinds("shop.io/v1/Order")))[0] == ""
+
+
+async def test_what_could_not_be_asked_is_refused_where_the_right_is_required() -> None:
+    silent = Desk("jobs.batch", answers=False)
+    assert "rights could not be asked for" in (await silent.says(JOBS))[0]
+    lenient = Desk("jobs.batch", answers=False, strict=False)
+    refusal, warnings = await lenient.says(JOBS)
+    assert (refusal, len(warnings)) == ("", 1)
+    blind = Desk("jobs.batch", kinds=False)
+    assert "you may not delete every kind" in (await blind.says(JOBS))[0]
+    assert (await Desk("*.*", kinds=False).says(JOBS))[0] == ""
+
+
+async def test_a_missing_right_is_a_warning_where_it_is_not_required() -> None:
+    refusal, (warning,) = await Desk(strict=False).says(JOBS)
+    assert refusal == ""
+    assert warning == "you may not delete jobs.batch in all namespaces, and this policy would for you"
+    assert (await Desk("jobs.batch").says(JOBS)) == ("", ())
+
+
+async def test_many_missing_rights_are_named_briefly() -> None:
+    refusal, _ = await Desk().says(kinds("*"))
+    assert refusal.count("delete ") < 8
+    assert " more, and this policy would for you" in refusal
+
+
+async def test_whoever_may_write_a_policy_may_stop_it_but_not_let_it_go_on() -> None:
+    running: dict[str, Any] = {"annotations": {}}
+    stopped = {"annotations": {"skoupa.dev/suspend": "true"}}
+    assert (await Desk().says(JOBS, old=running, **{"skoupa.dev/suspend": "true"}))[0] == ""
+    assert "may not delete jobs.batch" in (await Desk().says(JOBS, old=stopped))[0]
