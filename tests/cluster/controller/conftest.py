@@ -16,9 +16,9 @@ from skoupa.errors import Conflict, NotFound
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA, Metadata
-from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
+from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from tests.cluster.controller.braking import bring_kind, free_all, take_kind_away
-from tests.cluster.controller.objects import AuditLog, People
+from tests.cluster.controller.objects import SECRETS, AuditLog, People
 from tests.cluster.controller.running import Skoupa, Yard, opened_yard
 from tests.cluster.controller.shop import bring_kinds, take_kinds_away
 from tests.cluster.reaching import connected
@@ -66,19 +66,20 @@ async def people(boss: Client) -> AsyncIterator[People]:
     """In a namespace of their own, which stays: nobody waits for it to end. What is labelled goes with the test."""
     yield People(boss, await _namespace(boss, "shop"))
     # The next test's process would see it, announce it, count it.
-    left = await everything(boss, CONFIG_MAPS, METADATA, scope=Scope(labels=names.TTL_LABEL))
-    for found in left.items:
-        await _remove(boss, found.metadata)
+    for resource in (CONFIG_MAPS, SECRETS):
+        left = await everything(boss, resource, METADATA, scope=Scope(labels=names.TTL_LABEL))
+        for found in left.items:
+            await _remove(boss, resource, found.metadata)
 
 
-async def _remove(client: Client, found: Metadata) -> None:
+async def _remove(client: Client, resource: Resource, found: Metadata) -> None:
     namespace = found.namespace or ""
     with suppress(NotFound, Conflict):
         if found.finalizers:
             patch = {"metadata": {"finalizers": None}}
-            await client.merge_patch(CONFIG_MAPS, found.name, patch, namespace=namespace)
+            await client.merge_patch(resource, found.name, patch, namespace=namespace)
         await client.delete(
-            CONFIG_MAPS, found.name, namespace=namespace, uid=found.uid, propagation="Background"
+            resource, found.name, namespace=namespace, uid=found.uid, propagation="Background"
         )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from skoupa.cli.terminal.saying import say
-from skoupa.controller.own_ledger import ClusterIdentity
+from skoupa.controller.own_ledger import identity_for
 from skoupa.controller.sighting import Sighting
 from skoupa.errors import LedgerUnavailable
 from skoupa.kube.client import Client
@@ -31,7 +31,7 @@ OPEN_SECONDS: Final = 15.0
 @asynccontextmanager
 async def recording(settings: Settings, client: Client, *, cluster: str) -> AsyncIterator[Record]:
     """`cluster` is the server's address: rows carry it where the settings give no name."""
-    identity = ClusterIdentity(client, home=settings.lease.namespace)
+    identity = identity_for(client, settings)
     store = store_for(settings.ledger.dsn, cluster=settings.cluster_name or cluster, identity=identity)
     await store.open()
     record = Record(store, client.clock, on_failure=settings.ledger.on_failure)
