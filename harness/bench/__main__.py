@@ -15,7 +15,7 @@ from pathlib import Path
 
 import uvloop
 
-from harness.bench import figures, policies, trust
+from harness.bench import figures, policies, policy_run, trust
 from harness.bench.arena import HOME, Arena, arena
 from harness.bench.course import Course, Figure
 from harness.bench.subject import SKOUPA, Subject
@@ -35,7 +35,7 @@ FIGURES: dict[str, Callable[[Course], Awaitable[Result]]] = {
     "restore": trust.restore,
     "policies-together": policies.together,
     # The last ones: what they make stays there, and would be in the way of the others.
-    "policy-run": policies.one_run,
+    "policy-run": policy_run.one_run,
     "memory": figures.memory,
 }
 # What can be asked of a controller of which only the command is known.

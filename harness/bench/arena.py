@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from harness.controlplane import Access
 from skoupa import names
@@ -18,6 +18,8 @@ from skoupa.kube.lists import count
 from skoupa.kube.login import kubeconfig
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+
+T = TypeVar("T")
 
 IN_FLIGHT: Final = 64
 # Where controllers keep their Lease and their state.
@@ -65,25 +67,31 @@ class Arena:
         self, namespace: str, number: int, *, ttl: Callable[[int], str], data: str = "x" * 100
     ) -> None:
         """Creates that many labelled ConfigMaps as fast as the server takes them."""
-        numbers = iter(range(number))
 
-        async def work() -> None:
-            for index in numbers:
-                metadata = {
-                    "name": f"cm-{index:06d}",
-                    "labels": {names.TTL_LABEL: ttl(index), "app": "bench"},
-                }
-                await self.client.create(
-                    CONFIG_MAPS, {"metadata": metadata, "data": {"x": data}}, namespace=namespace
-                )
+        async def create(index: int) -> None:
+            metadata = {"name": f"cm-{index:06d}", "labels": {names.TTL_LABEL: ttl(index), "app": "bench"}}
+            await self.client.create(
+                CONFIG_MAPS, {"metadata": metadata, "data": {"x": data}}, namespace=namespace
+            )
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(IN_FLIGHT):
-                group.create_task(work())
+        await send_each(range(number), create)
 
     async def left(self, namespace: str) -> int:
         """How many ConfigMaps are there, but for the one that every namespace has."""
         return max(0, await count(self.client, CONFIG_MAPS, namespace=namespace) - 1)
+
+
+async def send_each(items: Iterable[T], send: Callable[[T], Awaitable[Any]]) -> None:
+    """As many at once as the client lets out."""
+    ahead = iter(items)
+
+    async def work() -> None:
+        for item in ahead:
+            await send(item)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(IN_FLIGHT):
+            group.create_task(work())
 
 
 def _definition(index: int) -> dict[str, Any]:

@@ -6,15 +6,14 @@ import asyncio
 import statistics
 import sys
 import time
-from contextlib import aclosing
 
-from harness.bench.arena import Arena
 from harness.bench.course import Course, Figure
 from harness.bench.cpu import python_cpu
+from harness.bench.lateness import until_gone
 from harness.bench.rates import best_in_flight, chosen, raw_rate, subject_rate, until_left
-from skoupa.kube import watch, watched
+from skoupa import names
 from skoupa.kube.lists import Scope, everything
-from skoupa.kube.objects import METADATA
+from skoupa.kube.objects import METADATA, Metadata
 from skoupa.kube.resources import CONFIG_MAPS
 
 
@@ -81,7 +80,8 @@ async def punctuality(course: Course, *, objects: int = 2000, spread: int = 60) 
     late: list[float] = []
     async with course.running() as subject:
         await subject.until_ready()
-        watcher = asyncio.create_task(_lateness(course.arena, namespace, objects, late))
+        scope = Scope(namespace=namespace, labels="app=bench")
+        watcher = asyncio.create_task(until_gone(course.arena, scope, objects, due=_due, late=late))
         await course.arena.fill(namespace, objects, ttl=lambda index: f"{15 + index % spread}s")
         async with asyncio.timeout(spread + 120):
             await watcher
@@ -95,27 +95,10 @@ async def punctuality(course: Course, *, objects: int = 2000, spread: int = 60) 
     )
 
 
-async def _lateness(arena: Arena, namespace: str, objects: int, late: list[float]) -> None:
-    due: dict[str, float] = {}
-    gone: set[str] = set()
-    async with aclosing(
-        watch.watch(arena.client, CONFIG_MAPS, METADATA, scope=Scope(namespace=namespace, labels="app=bench"))
-    ) as events:
-        async for event in events:
-            now = time.time()
-            if not isinstance(event, watched.Changed):
-                continue
-            for change in event.changes:
-                meta = change.object.metadata
-                assert meta.creation_timestamp is not None
-                assert meta.labels is not None
-                seconds = int(meta.labels["cleanup.kyverno.io/ttl"].rstrip("s"))
-                due[meta.uid] = meta.creation_timestamp.timestamp() + seconds
-                if (change.deleted or meta.deletion_timestamp) and meta.uid not in gone:
-                    gone.add(meta.uid)
-                    late.append(now - due[meta.uid])
-            if len(gone) == objects:
-                return
+def _due(meta: Metadata) -> float:
+    assert meta.creation_timestamp is not None
+    assert meta.labels is not None
+    return meta.creation_timestamp.timestamp() + int(meta.labels[names.TTL_LABEL].rstrip("s"))
 
 
 async def memory(course: Course, *, objects: int = 100_000) -> tuple[Figure, Figure, Figure]:

@@ -14,7 +14,7 @@ from skoupa import errors
 from skoupa.cli.installing.install import plan
 from skoupa.install.kinds import DEFAULT_KINDS
 from skoupa.install.policies import policy_rights
-from skoupa.install.rights import own_namespace, rights
+from skoupa.install.rights import home_namespace, own_namespace, rights
 from skoupa.install.roles import SWEEP_ROLE, SWEEP_VERBS
 from skoupa.kinds.brake import BRAKES
 from skoupa.model.reasons import REASONS
@@ -26,6 +26,11 @@ _SETTINGS: Final = """
 One YAML file (`skoupa run --config FILE`; in a cluster the ConfigMap `skoupa-config`), `SKOUPA_*` variables on top of it, and flags on
 top of those (`--set KEY=VALUE`). A dot is a level of YAML: `ttl.noticeBefore` is `ttl: {noticeBefore: 1h}`. Lists are given
 in a variable or a flag with commas. An unknown key is an error that names the nearest known one.
+
+`plan`, `explain`, `keep`, `extend`, `refresh`, `sweep`, `check` and `migrate` use the settings of the installation in the cluster, with your
+variables on top: the ConfigMap `skoupa-config` in `lease.namespace`, else of the only installation with another home. `--config FILE`
+names others (`/dev/null`: as shipped). Where that ConfigMap can't be read they say so, and `sweep` deletes nothing. A `skoupa run` outside of the
+cluster has its settings in a file that nobody else knows: name it. Ledger and keys of an installation are not used by `sweep`: it has its own.
 
 A duration is one or more of `<number><unit>`, largest first: `1d12h`; the units are `w d h m s`.
 """
@@ -63,7 +68,8 @@ _EXIT_MEANINGS: Final = {
 }
 _RIGHTS: Final = """
 What `skoupa install` grants to the controller, and why; the roles are written from this table. On objects of others there is list,
-watch and delete: no get, no create, no update. [install](install.md) says how to narrow and widen it.
+watch and delete: no get, no create, no update. On policies there is patch, for one annotation: the admission policy
+`skoupa-policy-marks` refuses the controller every other change of one. [install](install.md) says how to narrow and widen it.
 
 Reading is broad on purpose: an object of any kind may carry a label, and before a Namespace goes every kind in it is asked for objects
 that are kept. Skoupa asks for metadata only, and for the whole of what it is about to delete, so that it can be
@@ -135,9 +141,9 @@ def rights_page() -> str:
         )
         for right in granted
     ]
-    own = own_namespace("")
-    why = f"{own.why} (only in a namespaced installation)"
-    rows.append((code(own.role), ", ".join(own.verbs), code("namespaces"), "the one it lies in", why))
+    for own in (own_namespace(""), home_namespace("")):
+        why = f"{own.why} (only in a namespaced installation)"
+        rows.append((code(own.role), ", ".join(own.verbs), code("namespaces"), "the one it lies in", why))
     kinds = ", ".join(code(kind.qualified) for kind in DEFAULT_KINDS)
     rows.append((code("skoupa-delete"), "delete", kinds, "", "lets go what is due"))
     everybody = "Access and rules reviews of oneself, and discovery, are open to everybody who is logged in."

@@ -57,6 +57,11 @@ class SkoupaError(Exception):
     def __str__(self) -> str:
         return f"{self.message}: {self.advice}" if self.advice else self.message
 
+    @property
+    def brief(self) -> str:
+        """Only what is wrong, in the server's words where it has some."""
+        return self.message
+
 
 class UsageError(SkoupaError):
     exit_code = 2
@@ -167,6 +172,10 @@ class ApiError(SkoupaError):
     @property
     def code(self) -> int:
         return self.status.code
+
+    @property
+    def brief(self) -> str:
+        return self.status.message or self.message
 
 
 class BadRequest(ApiError):

@@ -84,6 +84,8 @@ COMPONENT: Final = "skoupa"
 # What Skoupa installs or makes for itself carries this label with the value of COMPONENT.
 PART_OF_LABEL: Final = "app.kubernetes.io/part-of"
 STATE_CONFIG_MAP: Final = "skoupa-state"
+SETTINGS_CONFIG_MAP: Final = "skoupa-config"
+SETTINGS_KEY: Final = "settings.yaml"
 
 # The Lease of Kyverno's cleanup controller, in whichever namespace it runs.
 KYVERNO_CLEANUP_LEASE: Final = "kyverno-cleanup-controller"

@@ -29,6 +29,8 @@ from skoupa.kube.transport import Transport
 T = TypeVar("T")
 
 POLL_SECONDS = 0.02
+# What stays as it is can be asked for less often the longer it takes; each question costs those who are waited for.
+PATIENT_SECONDS = 0.1
 SERVICE_ACCOUNTS = Resource(version="v1", plural="serviceaccounts", kind="ServiceAccount", namespaced=True)
 
 
@@ -85,25 +87,38 @@ async def remove_namespace(client: Client, name: str, *, uid: str) -> None:
         return
 
 
-async def until(condition: Callable[[], T], *, what: str | Callable[[], Any], seconds: float = 20.0) -> T:
+async def until(
+    condition: Callable[[], T],
+    *,
+    what: str | Callable[[], Any],
+    seconds: float = 20.0,
+    patiently: bool = False,
+) -> T:
     """The first true value of the condition; the deadline is generous, for a slow machine is no fault."""
 
     async def asked() -> T:
         return condition()
 
-    return await eventually(asked, what=what, seconds=seconds)
+    return await eventually(asked, what=what, seconds=seconds, patiently=patiently)
 
 
 async def eventually(
-    condition: Callable[[], Awaitable[T]], *, what: str | Callable[[], Any], seconds: float = 20.0
+    condition: Callable[[], Awaitable[T]],
+    *,
+    what: str | Callable[[], Any],
+    seconds: float = 20.0,
+    patiently: bool = False,
 ) -> T:
-    """As `until`, for what has to be asked of the server."""
+    """As `until`, for what has to be asked of the server. Patiently: for what stays true once it is."""
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
+    pause = POLL_SECONDS
     while not (value := await condition()):
         if loop.time() > end:
             raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
-        await asyncio.sleep(POLL_SECONDS)
+        await asyncio.sleep(pause)
+        if patiently:
+            pause = min(1.1 * pause, PATIENT_SECONDS)
     return value
 
 

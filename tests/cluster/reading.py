@@ -13,6 +13,7 @@ from contextlib import aclosing
 from skoupa.errors import SkoupaError
 from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
+from skoupa.kube.following import Patience
 from skoupa.kube.lists import Scope
 from skoupa.kube.objects import METADATA, Partial
 from skoupa.kube.resources import CONFIG_MAPS
@@ -40,7 +41,7 @@ class Reader:
         self.flaws: list[str] = []
         self._arriving: Picture | None = None
 
-    async def follow(self, client: Client, *, scope: Scope, patience: watch.Patience) -> None:
+    async def follow(self, client: Client, *, scope: Scope, patience: Patience) -> None:
         async with aclosing(
             watch.watch(client, CONFIG_MAPS, METADATA, scope=scope, patience=patience, page_size=50)
         ) as events:

@@ -202,6 +202,15 @@ class TestWarnings:
 
         wait_until(past_but_after_creation, "a second after the creation is past")
 
+    def test_zero_on_an_object_that_is_there_goes_at_once_and_no_other_time_is_proposed(
+        self, server: Writer
+    ) -> None:
+        create(server, CONFIG_MAPS, "zero", "1d", metadata=later_by_its_managers(timedelta(hours=1)))
+        for value in ("0", "0s", "0h0m"):
+            assert server.label(CONFIG_MAPS, "zero", value).warning.endswith("so the object goes at once"), (
+                value
+            )
+
     def test_a_duration_that_is_over_already_is_warned_about_with_a_time_to_write(
         self, server: Writer
     ) -> None:

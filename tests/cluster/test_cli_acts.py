@@ -123,7 +123,11 @@ async def test_sweep_goes_as_far_as_the_callers_rights(
     config = control_plane.kubeconfig_for(user=user)
     verbs = ["get", "list"]
     await grant(admin, user, namespace=namespace, verbs=verbs, resources=["configmaps"])
-    said = await skoupa("sweep", "cm", "-n", namespace, "--yes", kubeconfig=config)
+    asked = ("sweep", "cm", "-n", namespace, "--yes")
+    said = await skoupa(*asked, kubeconfig=config)
+    assert said.code == REFUSED
+    assert "--config /dev/null: as shipped" in said.err
+    said = await skoupa(*asked, "--config", "/dev/null", kubeconfig=config)
     assert said.code == DENIED
     assert f"no permission: delete configmaps in {namespace}" in said.out
     assert await metadata(admin, namespace, "a")
@@ -134,7 +138,7 @@ async def test_sweep_goes_as_far_as_the_callers_rights(
         return said.code == 10
 
     await eventually(may_delete, what="the second Role to count")
-    said = await skoupa("sweep", "cm", "-n", namespace, "--yes", kubeconfig=config)
+    said = await skoupa(*asked, "--config", "/dev/null", kubeconfig=config)
     assert said.code == DONE, said.err
     assert await metadata(admin, namespace, "a") is None
 

@@ -22,11 +22,11 @@ from harness.faultproxy import FaultProxy, Rule, kube_status
 from skoupa.clock import SystemClock
 from skoupa.errors import Forbidden, KubeconfigError, SkoupaError, Unauthorized, Unreachable
 from skoupa.kube.client import Client
+from skoupa.kube.following import Patience
 from skoupa.kube.lists import Scope
 from skoupa.kube.login.connection import Connection
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
-from skoupa.kube.watch import Patience
 from tests.cluster.connectproxy import connect_proxy
 from tests.cluster.kubeconfigs import admin_of, base64_of, cluster_of, load, write
 from tests.cluster.reaching import SERVICE_ACCOUNTS, connected, faulty, token_of, until

@@ -24,11 +24,11 @@ from skoupa.clock import SystemClock
 from skoupa.errors import Conflict, Disconnected, NotFound, ServerFailure, SkoupaError, TooManyRequests
 from skoupa.kube.client import Client
 from skoupa.kube.flow import Flow, Limits
+from skoupa.kube.following import Patience
 from skoupa.kube.lists import Scope
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.kube.transport import Request, Response, Stream, Transport
-from skoupa.kube.watch import Patience
 from tests.cluster.reaching import connected, exists, until
 from tests.cluster.reading import Reader
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,8 @@ CORE = "/api/v1/namespaces"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 USER = "system:serviceaccount:skoupa:skoupa"
 TTL = "cleanup.kyverno.io/ttl"
+NEXT = "skoupa.dev/next-execution-time"
+KYVERNO = {"apiVersion": "kyverno.io/v2", "kind": "ClusterCleanupPolicy"}
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +79,8 @@ def test_a_field_that_somebody_else_manages_is_a_conflict_until_forced(installed
     assert said.returncode == 1
     assert "somebody" in said.stderr
     assert "--force-conflicts" in said.stderr
+    assert "nothing was applied" in said.stderr
+    assert said.stdout == "", "it was found out before the first object"
     forced = outcomes(skoupa(installed, "install", "--mode", "enforce", "--apply", "--force-conflicts"))
     assert forced["deployments.apps/skoupa in skoupa"] == "changed"
     assert asked(installed.probe(), "GET", path)["spec"]["replicas"] == 1
@@ -110,6 +115,43 @@ def test_the_installed_rights_suffice_for_a_controller_and_nothing_was_denied(
     assert exists(installed, f"{CORE}/skoupa/configmaps/skoupa-state")
 
 
+def test_where_a_definition_has_no_room_for_it_a_policy_is_noted_when_it_runs_next(
+    installed: Access, tmp_path: Path
+) -> None:
+    kind = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clustercleanuppolicies.kyverno.io"
+    policy = "/apis/kyverno.io/v2/clustercleanuppolicies"
+    spec = {
+        "schedule": "0 0 1 1 *",
+        "match": {"any": [{"resources": {"kinds": ["Node"], "names": ["none"]}}]},
+    }
+    before = asked(installed.probe(), "GET", kind)
+    asked(installed.probe(), "PUT", kind, without_next_run(before))
+    asked(installed.probe(), "POST", policy, {"metadata": {"name": "yearly"}, "spec": spec, **KYVERNO})
+
+    def noted() -> Any:
+        return asked(installed.probe(), "GET", f"{policy}/yearly")
+
+    try:
+        with controller(installed, tmp_path, home="skoupa") as running:
+            running.says("leading")
+            eventually(lambda: NEXT in (noted()["metadata"].get("annotations") or {}), "the note")
+        assert noted()["metadata"]["annotations"][NEXT].endswith("-01-01T00:00:00Z")
+        assert noted()["metadata"]["generation"] == 1
+        assert "nextExecutionTime" not in noted()["status"]
+    finally:
+        asked(installed.probe(), "DELETE", f"{policy}/yearly")
+        now = asked(installed.probe(), "GET", kind)
+        asked(installed.probe(), "PUT", kind, {**now, "spec": before["spec"]})
+
+
+def without_next_run(definition: dict[str, Any]) -> dict[str, Any]:
+    """As Kyverno's."""
+    changed: dict[str, Any] = json.loads(json.dumps(definition))
+    for version in changed["spec"]["versions"]:
+        version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"].pop("nextExecutionTime")
+    return changed
+
+
 @pytest.mark.parametrize(
     ("verb", "resource", "namespace"),
     [
@@ -128,10 +170,27 @@ def test_the_installed_rights_suffice_for_a_controller_and_nothing_was_denied(
         ("update", "validatingadmissionpolicies.admissionregistration.k8s.io", ""),
         ("escalate", "clusterroles.rbac.authorization.k8s.io", ""),
         ("impersonate", "users", ""),
+        ("create", "clustercleanuppolicies.kyverno.io", ""),
+        ("update", "cleanuppolicies.kyverno.io", "default"),
+        ("patch", "policyexceptions.policies.kyverno.io", "default"),
+        ("patch", "globalcontextentries.kyverno.io", ""),
     ],
 )
 def test_the_controller_may_not(installed: Access, verb: str, resource: str, namespace: str) -> None:
     assert not may(installed, user=USER, verb=verb, resource=resource, namespace=namespace)
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "cleanuppolicies.kyverno.io",
+        "clustercleanuppolicies.kyverno.io",
+        "deletingpolicies.policies.kyverno.io",
+        "namespaceddeletingpolicies.policies.kyverno.io",
+    ],
+)
+def test_the_controller_may_note_on_policies_when_they_run_next(installed: Access, resource: str) -> None:
+    assert may(installed, user=USER, verb="patch", resource=resource, namespace="default")
 
 
 def test_a_labelled_cluster_role_adds_a_kind(installed: Access) -> None:
@@ -168,6 +227,12 @@ def test_a_namespaced_installation_needs_no_cluster_rights_to_apply_and_none_to_
     assert all(" in team-" in name for name in done)
     user = "system:serviceaccount:team-ops:skoupa"
     assert not may(installed, user=user, verb="list", resource="configmaps", namespace="default")
+    seen = [
+        name
+        for name in ("team-ops", "team-shop", "default")
+        if may(installed, user=user, verb="get", resource="namespaces", namespace=name, name=name)
+    ]
+    assert seen == ["team-ops", "team-shop"]
     with controller(installed, tmp_path, home="team-ops") as running:
         running.says("leading")
         elsewhere = labelled(installed, "elsewhere")

@@ -271,3 +271,27 @@ def grant(access: Access, user: str, *, verbs: list[str]) -> None:
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
     }
     asked(access.probe(), "POST", f"{RBAC}/clusterrolebindings", binding)
+
+
+def test_limits_that_were_changed_by_hand_are_a_conflict_that_leaves_everything_as_it_was(
+    server: Access, tmp_path: Path
+) -> None:
+    settings, other = tmp_path / "settings.yaml", tmp_path / "other.yaml"
+    settings.write_text("ttl: {minimum: 1h, maximum: 90d}\n")
+    other.write_text("ttl: {minimum: 2h, maximum: 60d}\nstuckAfter: 30m\n")
+    outcomes(skoupa(server, "install", "--apply", "--force-conflicts", "--config", str(settings)))
+    command = [str(ensure("kubectl")), f"--kubeconfig={server.kubeconfig}", "patch", "configmap"]
+    patch = ["skoupa-ttl-limits", "-n", "skoupa", "-p", '{"data":{"maximum":"30d"}}']
+    subprocess.run([*command, *patch], check=True, capture_output=True, timeout=60)
+    config = asked(server.probe(), "GET", "/api/v1/namespaces/skoupa/configmaps/skoupa-config")
+    said = skoupa(server, "install", "--apply", "--config", str(other))
+    assert (said.returncode, said.stdout) == (1, "")
+    assert "nothing was applied" in said.stderr
+    assert "skoupa-ttl-limits" in said.stderr
+    assert ".data.maximum" in said.stderr
+    assert "--force-conflicts" in said.stderr
+    after = asked(server.probe(), "GET", "/api/v1/namespaces/skoupa/configmaps/skoupa-config")
+    assert after["metadata"]["resourceVersion"] == config["metadata"]["resourceVersion"]
+    forced = outcomes(skoupa(server, "install", "--apply", "--force-conflicts", "--config", str(other)))
+    assert forced["configmaps/skoupa-ttl-limits in skoupa"] == "changed"
+    assert asked(server.probe(), "GET", LIMITS)["data"]["maximum"] == "60d"

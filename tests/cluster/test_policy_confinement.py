@@ -10,6 +10,8 @@ import pytest
 
 from harness.controlplane import ControlPlane, Options
 from skoupa.admission.confinement import policy_admission
+from skoupa.install.policies import policy_rights
+from skoupa.install.rights import REPORT
 from skoupa.kinds.policies import policy_definitions
 from skoupa.settings import decode
 from tests.cluster.admission_probe import DEFINITIONS, POLICIES, Said, Writer, collection_of, wait_until
@@ -21,6 +23,9 @@ WIDE = "/apis/kyverno.io/v2/clustercleanuppolicies"
 DELETING = "/apis/policies.kyverno.io/v1/namespaces/default/namespaceddeletingpolicies"
 
 OUT = "leads out of the namespace"
+SETTINGS = decode({"mode": "enforce", "policies": {"requireDeleteRight": True}}, source="the test")
+MERGE = "application/merge-patch+json"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +43,7 @@ def server() -> Iterator[Writer]:
         before = cleanup(path="/api/v1/nodes")
         before["metadata"]["name"] = "before"
         assert writer.ask("POST", CLEANUP, before).status == 201
-        for manifest in policy_admission(decode({"mode": "enforce"}, source="the test")):
+        for manifest in policy_admission(SETTINGS):
             assert writer.ask("POST", collection_of(manifest), manifest).status == 201
         wait_until(lambda: bool(cleanup_said(writer, path="/api/v1/nodes").refused), "the policy to count")
         wait_until(lambda: bool(deleting_said(writer, scope="Cluster").refused), "the other policy to count")
@@ -217,6 +222,78 @@ def test_what_was_there_before_is_left_alone_until_its_spec_changes(server: Writ
     assert not server.ask("PATCH", f"{CLEANUP}/before", patch, media_type=media).refused
     changed = {"spec": {"schedule": "1 0 * * *"}}
     assert OUT in server.ask("PATCH", f"{CLEANUP}/before", changed, media_type=media).refused
+
+
+@pytest.fixture(scope="module")
+def controller(server: Writer) -> Writer:
+    """With the rights on policies that an installation has; it may delete what `owned` matches, not what `marked` does."""
+    name, group = "system:serviceaccount:skoupa:skoupa", "rbac.authorization.k8s.io"
+    rules = [right.rule() for right in policy_rights(SETTINGS) if right.role == REPORT]
+    rules.append({"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["delete"]})
+    binding = {
+        "metadata": {"name": "marks"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "marks"},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": name}],
+    }
+    role = {"metadata": {"name": "marks"}, "rules": rules}
+    assert server.ask("POST", f"{RBAC}/clusterroles", role).status == 201
+    assert server.ask("POST", f"{RBAC}/clusterrolebindings", binding).status == 201
+    for named, kind in (("marked", "Node"), ("owned", "ConfigMap")):
+        body = cleanup(kinds=(kind,))
+        body["kind"] = "ClusterCleanupPolicy"
+        body["metadata"] = {"name": named, "annotations": {"skoupa.dev/observe": "1h"}, "labels": {"a": "b"}}
+        assert server.ask("POST", WIDE, body).status == 201
+    found = server.as_user(name)
+    wait_until(lambda: found.ask("PATCH", MARKED, {}, media_type=MERGE).status == 200, "its rights")
+    other = {"spec": {"schedule": "5 5 * * *"}}
+    wait_until(
+        lambda: MARKS_ALONE in found.ask("PATCH", f"{OWNED}?dryRun=All", other, media_type=MERGE).refused,
+        "the policy on its marks to count",
+    )
+    return found
+
+
+MARKS_ALONE = "changes nothing on a policy but the annotation"
+MARKED, OWNED = f"{WIDE}/marked", f"{WIDE}/owned"
+MARK = {"skoupa.dev/next-execution-time": "2026-01-01T01:00:00Z"}
+
+
+def test_the_controller_may_say_when_a_policy_runs_next_and_its_policy_stays_what_it_is(
+    server: Writer, controller: Writer
+) -> None:
+    for written in (MARK, dict.fromkeys(MARK)):
+        said = controller.ask("PATCH", MARKED, {"metadata": {"annotations": written}}, media_type=MERGE)
+        assert (said.status, said.warnings) == (200, ())
+        assert said.body["metadata"]["generation"] == 1
+    told = controller.ask("PATCH", f"{MARKED}/status", {"status": {"lastRun": {}}}, media_type=MERGE)
+    assert told.status == 200
+    assert server.ask("GET", MARKED).body["metadata"]["annotations"] == {"skoupa.dev/observe": "1h"}
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {"spec": {"schedule": "* * * * *"}},
+        {
+            "spec": {"match": {"any": [{"resources": {"kinds": ["Secret"]}}]}},
+            "metadata": {"annotations": MARK},
+        },
+        {"metadata": {"annotations": {"skoupa.dev/observe": None}}},
+        {"metadata": {"annotations": {"skoupa.dev/observe": "1m"}}},
+        {"metadata": {"annotations": {**MARK, "skoupa.dev/max-deletions": "9"}}},
+        {"metadata": {"annotations": None}},
+        {"metadata": {"labels": {"a": None}}},
+        {"metadata": {"labels": {"c": "d"}}},
+        {"metadata": {"finalizers": ["example.org/stays"]}},
+    ],
+)
+def test_whoever_has_the_controllers_token_changes_nothing_else_on_a_policy(
+    server: Writer, controller: Writer, patch: dict[str, Any]
+) -> None:
+    said = controller.ask("PATCH", OWNED, patch, media_type=MERGE)
+    assert MARKS_ALONE in said.refused
+    # Who is not the controller may.
+    assert not server.ask("PATCH", f"{OWNED}?dryRun=All", patch, media_type=MERGE).refused
 
 
 def test_the_server_finds_nothing_wrong_with_the_expressions(server: Writer) -> None:

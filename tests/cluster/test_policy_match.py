@@ -179,6 +179,18 @@ async def test_known_namespaces_make_a_selector_a_list_of_namespaces(
     assert await run(admin, about, discovery, places) == {("secrets", shops[0], "web-1")}
 
 
+async def test_a_namespace_selector_asks_the_server_for_namespaces_by_their_own_labels(
+    admin: Client, shops: tuple[str, str]
+) -> None:
+    discovery = await discover(admin)
+    places = await labels_of(admin, shops)
+    selector = {"matchLabels": {"place": places[shops[0]]["place"]}}
+    about = policy({"kinds": ["Namespace"], "namespaceSelector": selector}, discovery=discovery)
+    (query,) = queries(about.subject, expand(about.subject, discovery).resources, namespaces=places)
+    page = await everything(admin, query.resource, METADATA, scope=query.scope)
+    assert {item.metadata.name for item in page.items} == {shops[0]}
+
+
 async def test_a_name_that_no_object_can_have_is_asked_for_without_harm(
     admin: Client, shops: tuple[str, str]
 ) -> None:

@@ -52,11 +52,12 @@ from skoupa.facts.feeds import Feed
 from skoupa.facts.rows import Extraction, uid_text
 from skoupa.facts.store import Store
 from skoupa.kube.client import Client
+from skoupa.kube.following import Patience
 from skoupa.kube.lines import INITIAL_EVENTS_END
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
-from skoupa.kube.watch import Patience, watch
+from skoupa.kube.watch import watch
 from skoupa.kube.watched import Begun, Changed, Interrupted, Listed, Resumed, Synced
 from tests.cluster.reaching import Hasty, connected, eventually, faulty, new_namespace, until
 from tests.cluster.reading import Picture, Reader, picture_of

@@ -7,6 +7,7 @@ import io
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 
 import pytest
@@ -30,7 +31,8 @@ CLEANUP = "/apis/kyverno.io/v2/clustercleanuppolicies"
 NAMESPACED = "/apis/kyverno.io/v2/namespaces/default/cleanuppolicies"
 DELETING = "/apis/policies.kyverno.io/v1beta1/deletingpolicies"
 HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
-JOBS = {"any": [{"resources": {"kinds": ["Job"]}}]}
+MARK = {"skoupa.dev/next-execution-time": "2026-01-01T01:00:00Z"}
+JOBS = {"any": [{"resources": {"kinds": ["Job"], "names": ["old-*"]}}]}
 
 
 @pytest.fixture(scope="module")
@@ -161,12 +163,19 @@ async def test_the_writer_is_told_what_it_and_skoupa_may_not_delete(client: Clie
 async def test_doubts_about_what_is_matched_are_warnings(client: Client, writer: Writer) -> None:
     async with reviewing(client):
         await in_force(writer)
-        pods = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+        pods = {"any": [{"resources": {"kinds": ["Pod"], "names": ["old-*"]}}]}
         (warning,) = (await said(writer, CLEANUP, {"schedule": "0 1 * * *", "match": pods})).warnings
         assert "owners make them again" in warning
         gone = {"any": [{"resources": {"kinds": ["Wigdet"]}}]}
         (warning,) = (await said(writer, CLEANUP, {"schedule": "0 1 * * *", "match": gone})).warnings
         assert "Wigdet" in warning
+        whole = {"any": [{"resources": {"kinds": ["Secret", "Deployment"]}}]}
+        (warning,) = (await said(writer, CLEANUP, {"schedule": "0 1 * * *", "match": whole})).warnings
+        assert "every Secret and Deployment in the cluster goes" in warning
+        team = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
+        selected = {"any": [{"resources": {"kinds": ["Namespace"], **team}}]}
+        (warning,) = (await said(writer, CLEANUP, {"schedule": "0 1 * * *", "match": selected})).warnings
+        assert "here its own labels have to fit" in warning
 
 
 async def test_a_change_that_touches_nothing_of_the_policy_is_not_looked_at(
@@ -183,11 +192,42 @@ async def test_a_change_that_touches_nothing_of_the_policy_is_not_looked_at(
             writer.ask, "PATCH", path, {"metadata": {"labels": {"a": "b"}}}, media_type=media
         )
         assert labelled.status == 200
+        noted = await asyncio.to_thread(
+            writer.ask, "PATCH", path, {"metadata": {"annotations": MARK}}, media_type=media
+        )
+        assert noted.status == 200
+        both = await asyncio.to_thread(
+            writer.ask, "PATCH", path, {"metadata": {"annotations": {**MARK, "a": "b"}}}, media_type=media
+        )
+        assert both.status == 422
         again = await asyncio.to_thread(
             writer.ask, "PATCH", path, {"spec": {"schedule": "30 2 30 2 *"}}, media_type=media
         )
         assert again.status == 422
         assert (await asyncio.to_thread(writer.ask, "DELETE", path)).status == 200
+
+
+async def test_who_only_says_when_a_policy_runs_next_has_nobody_asked(client: Client, writer: Writer) -> None:
+    spec = {"schedule": "0 1 * * *", "match": JOBS}
+    assert (await said(writer, CLEANUP, spec, dry_run=False)).status == 201
+    async with reviewing(client):
+        await in_force(writer)
+    # Nobody is there any more, so whoever is asked about is refused.
+    strict = [{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"}]
+    await client.json_patch(CONFIGURATIONS, CONFIGURATION, strict)
+
+    async def noted(**annotations: str) -> int:
+        patch, media = {"metadata": {"annotations": annotations}}, "application/merge-patch+json"
+        path = f"{CLEANUP}/probe"
+        return (await asyncio.to_thread(writer.ask, "PATCH", path, patch, media_type=media)).status
+
+    async with asyncio.timeout(30):
+        for number in count():
+            if await noted(other=str(number)) == 500:
+                break
+            await asyncio.sleep(0.1)
+    assert await noted(**MARK) == 200
+    assert (await asyncio.to_thread(writer.ask, "DELETE", f"{CLEANUP}/probe")).status == 200
 
 
 async def test_when_nobody_answers_policies_are_taken(client: Client, writer: Writer) -> None:

@@ -13,6 +13,7 @@ from typing import Final
 from skoupa import names
 from skoupa.admission.built_in import CLUSTER_WIDE
 from skoupa.admission.cel import literal
+from skoupa.admission.own_marks import own_marks
 from skoupa.admission.policies import Manifest, Writes, policy, validation
 from skoupa.admission.policy_right import delete_right
 from skoupa.admission.readings import Variable, variable
@@ -37,7 +38,9 @@ def policy_admission(settings: Settings) -> tuple[Manifest, ...]:
         return ()
     denies = settings.mode == "enforce"
     asking = delete_right(denies=denies) if settings.policies.require_delete_right else ()
-    return (*confining(settings.policies, denies=denies), *asking)
+    # An observer may not patch a policy at all.
+    own = own_marks(settings.lease.namespace) if denies else ()
+    return (*confining(settings.policies, denies=denies), *asking, *own)
 
 
 def confining(settings: PolicySettings, *, denies: bool) -> Iterator[Manifest]:

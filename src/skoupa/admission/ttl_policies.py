@@ -101,7 +101,7 @@ def _label_validations(*, kyverno_readings: bool) -> list[Manifest]:
     gone = literal("that time is over, so the object goes at once; to keep it for a while write a later time")
     over = (
         f"'it counts from ' + string(timestamp(variables.since)) + ' and was over at ' + {due} + ', "
-        f"so the object goes at once; to let it go ' + {_VALUE} + ' from now write ' + {from_now}"
+        f"so the object goes at once' + (variables.seconds == 0 ? '' : '; to let it go ' + {_VALUE} + ' from now write ' + {from_now})"
     )
     length = "(variables.isTime ? variables.due - variables.now : variables.seconds)"
     short = f"({length} == 0 ? 'the object goes at once' : 'the object goes within a minute')"

@@ -42,7 +42,11 @@ Objects = Annotated[
     typer.Argument(metavar="KIND/NAME...", help="Objects: pod/web, or with their namespace pod/shop/web."),
 ]
 Config = Annotated[
-    str | None, typer.Option(metavar="FILE", help="The controller's settings: protect, compat and the like.")
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="The controller's settings: protect, compat and the like; those of the installation in the cluster if not given.",
+    ),
 ]
 Ledger = Annotated[
     str | None,
@@ -56,6 +60,7 @@ TimeZone = Annotated[
 ]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colours on a terminal either.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; needed without a terminal.")]
 TableForm = Literal["table", "wide", "json", "yaml", "name"]
 TextForm = Literal["text", "json", "yaml"]
 SweepForm = Literal["table", "json", "yaml"]

@@ -10,7 +10,6 @@ there then; labels that are written later are counted anew. `backlog_brakes` mak
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -18,7 +17,8 @@ from typing import Final
 import msgspec
 
 from skoupa import names
-from skoupa.facts.rows import NOBODY_KNOWS, Row, Uid
+from skoupa.controller.late_labels import LABELLING_SECONDS, LateLabels
+from skoupa.facts.rows import NOBODY_KNOWS, Row
 from skoupa.facts.store import Delta
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
@@ -26,13 +26,9 @@ from skoupa.model.verdicts import Hold
 OVERDUE_SECONDS: Final = 3600
 FIRST_START_LIMIT: Final = 100
 OLD_SECONDS: Final = 3600
-LABELLING_SECONDS: Final = 600
-RETROACTIVE_LIMIT: Final = 50
 SETTLE_SECONDS: Final = 10
 MOST_MASSES: Final = 10
 MOST_READINGS: Final = 300
-# Labels of objects that are gone count as long as they can be part of a labelling that still goes on.
-_FORGET_SECONDS: Final = 2 * LABELLING_SECONDS
 
 
 class Mass(msgspec.Struct, kw_only=True, rename="camel"):
@@ -76,12 +72,7 @@ class Backlog:
         self.masses: list[Mass] = []
         # Labels that were written within these times were accepted by themselves.
         self.accepted: list[tuple[int, int]] = []
-        # For each object that a late label made due: when that was written, and when it was seen here.
-        self._written: dict[Uid, tuple[int, float]] = {}
-        self._gone: dict[Uid, float] = {}
-        # All the times of writing, in order.
-        self._moments: list[int] = []
-        self._newest_seen = -math.inf
+        self._late = LateLabels()
 
     def accept(self, at: float) -> None:
         self._accepted_at = max(self._accepted_at, at)
@@ -180,21 +171,20 @@ class Backlog:
         for delta in deltas:
             row, before = delta.after, delta.before
             if row is None:
-                if before is not None and before.uid in self._written:
-                    self._gone[before.uid] = now
+                if before is not None and before.uid in self._late.written:
+                    self._late.gone[before.uid] = now
                     grown = self._end_masses() or grown
                 continue
             # A manager that owns the label and writes something else gives it a new time: the label itself counts.
             if before is not None and before.label(names.TTL_LABEL) == row.label(names.TTL_LABEL):
                 continue
-            self._take_out(row.uid)
+            self._late.take_out(row.uid)
             moment = self._moment(row, now)
             if moment and self._is_retroactive(row, moment, now):
-                self._newest_seen = now
-                self._written[row.uid] = (moment, now)
+                self._late.add(row.uid, moment, now)
                 grown = self._count(moment) or grown
-        if len(self._gone) > 1000:
-            self._forget_gone(now)
+        if len(self._late.gone) > 1000:
+            self._late.forget_gone(now)
         return grown
 
     def _moment(self, row: Row, now: float) -> int:
@@ -211,41 +201,33 @@ class Backlog:
         return due is not None and due <= moment + LABELLING_SECONDS and moment - row.created >= OLD_SECONDS
 
     def _count(self, moment: int) -> bool:
-        bisect.insort(self._moments, moment)
         if self._is_accepted(moment):
             return False
         for mass in self.masses:
             if mass.start - LABELLING_SECONDS <= moment <= mass.end + LABELLING_SECONDS:
                 mass.start, mass.end = min(mass.start, moment), max(mass.end, moment)
-                mass.count = max(mass.count, self._between(mass.start, mass.end))
+                mass.count = max(mass.count, self._late.between(mass.start, mass.end))
                 return True
         return self._found_mass(moment)
 
     def _found_mass(self, moment: int) -> bool:
         """Whether some ten minutes around this moment saw too many."""
-        moments = self._moments
         accepted = max((end for _, end in self.accepted if end < moment), default=-math.inf)
-        earliest = max(moment - LABELLING_SECONDS, self._accepted_at + 1, accepted + 1)
-        first = bisect.bisect_left(moments, earliest)
-        last = bisect.bisect_right(moments, moment + LABELLING_SECONDS)
-        for start in range(first, last - RETROACTIVE_LIMIT):
-            begin, end = moments[start], moments[start + RETROACTIVE_LIMIT]
-            if begin <= moment <= end and end - begin <= LABELLING_SECONDS:
-                count = self._between(begin, end)
-                self.masses.append(Mass(start=begin, end=end, count=count, brake=f"mass-labels-{begin}"))
-                return True
-        return False
+        crowd = self._late.crowd_at(moment, since=max(self._accepted_at, accepted) + 1)
+        if crowd is not None:
+            begin, end = crowd
+            count = self._late.between(begin, end)
+            self.masses.append(Mass(start=begin, end=end, count=count, brake=f"mass-labels-{begin}"))
+        return crowd is not None
 
     def _end_masses(self) -> bool:
         """One whose objects are all gone, or have lost the label again, is over: the next label is a wish again."""
-        newest = max((at for uid, (at, _) in self._written.items() if uid not in self._gone), default=0)
-        going_on = [mass for mass in self.masses if mass.start <= newest]
+        newest = self._late.newest()
         over = [mass for mass in self.masses if mass.start > newest]
-        self.masses = going_on
+        self.masses = [mass for mass in self.masses if mass.start <= newest]
         for mass in over:
             # They are no part of the next labelling either.
-            for uid in [uid for uid in self._gone if mass.start <= self._written[uid][0]]:
-                self._take_out(uid)
+            self._late.forget_gone_since(mass.start)
         return bool(over)
 
     def end_what_is_over(self) -> bool:
@@ -255,25 +237,12 @@ class Backlog:
     def _is_accepted(self, moment: int) -> bool:
         return moment <= self._accepted_at or any(start <= moment <= end for start, end in self.accepted)
 
-    def _between(self, start: int, end: int) -> int:
-        return bisect.bisect_right(self._moments, end) - bisect.bisect_left(self._moments, start)
-
-    def _take_out(self, uid: Uid) -> None:
-        known = self._written.pop(uid, None)
-        self._gone.pop(uid, None)
-        if known is not None:
-            del self._moments[bisect.bisect_left(self._moments, known[0])]
-
-    def _forget_gone(self, now: float) -> None:
-        for uid in [uid for uid, at in self._gone.items() if at < now - _FORGET_SECONDS]:
-            self._take_out(uid)
-
     def hold(self, row: Row, now: float) -> Hold | None:
-        moment, seen = self._written.get(row.uid, (0, 0.0))
+        moment, seen = self._late.written.get(row.uid, (0, 0.0))
         held = self._hold_as_found(row, now, moment=moment)
         if held is not None or not moment or self._is_accepted(moment):
             return held
-        settled = min(max(self._newest_seen, moment), seen + LABELLING_SECONDS) + SETTLE_SECONDS
+        settled = min(max(self._late.newest_seen, moment), seen + LABELLING_SECONDS) + SETTLE_SECONDS
         if settled > now:
             return Hold(reason=reason("just-labelled", seconds=SETTLE_SECONDS), until=settled)
         return None

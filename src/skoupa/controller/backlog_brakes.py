@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
 from skoupa.clock import Clock
-from skoupa.controller.backlog import RETROACTIVE_LIMIT, Backlog, Mass
+from skoupa.controller.backlog import Backlog, Mass
+from skoupa.controller.late_labels import RETROACTIVE_LIMIT
 from skoupa.controller.state import FIRST_SWEEP, MASS_LABELLINGS, MASSES_ACCEPTED, READINGS_HELD
 from skoupa.kinds.brake import BrakeSpec, Scope
 from skoupa.kinds.brake_reading import Brake

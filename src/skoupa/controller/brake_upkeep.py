@@ -233,7 +233,9 @@ class BrakeUpkeep:
     async def _tell(self, kind: Resource, found: Found, brake: Brake, *, now_active: bool) -> None:
         now, uid = self._clock.now(), brake.uid
         at, before = self._written.get(uid, (0.0, read_status(found)))
-        held = list(self._held(brake.name))
+        # What it held is judged anew within moments of its end, one by one.
+        holds = now_active or self._handles.code(brake.name)
+        held = list(self._held(brake.name)) if holds else []
         status = status_of(
             brake,
             before,

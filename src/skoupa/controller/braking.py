@@ -207,9 +207,9 @@ class Braking:
         if self.upkeep is not None:
             await self.upkeep.ends.note(rule)
 
-    def _standing(self) -> list[str]:
-        now = self._client.clock.now()
-        return [brake.name for brake in self._knowledge.brakes.brakes if active(brake, now)]
+    def _standing(self) -> list[str] | None:
+        pulled, now = self._knowledge.brakes, self._client.clock.now()
+        return None if pulled.unknown else [brake.name for brake in pulled.brakes if active(brake, now)]
 
     async def _weigh(self, row: Row) -> int:
         return await weigh_whole(

@@ -9,49 +9,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
 
 from skoupa.clock import Clock
-from skoupa.controller.agreeing import Agreeing
 from skoupa.controller.announcing import Announcing
-from skoupa.controller.backlog import Backlog
-from skoupa.controller.braking import Braking
+from skoupa.controller.beginning import Beginning
 from skoupa.controller.chains import Chains
 from skoupa.controller.ever_read import EverRead
 from skoupa.controller.feeds import Feeds
-from skoupa.controller.first_look import FirstLook
-from skoupa.controller.first_readings import FirstReadings
 from skoupa.controller.history import History
-from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.holding import Holding
 from skoupa.controller.outlook import Outlook
 from skoupa.controller.policies import Policies
-from skoupa.controller.recreation import Recreations
-from skoupa.controller.rights import Rights, place_of
-from skoupa.controller.same_ledger import SameLedger
-from skoupa.controller.state import State
+from skoupa.controller.rights import place_of
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.sweeping import sweeper_of
 from skoupa.controller.trash import use_trash
-from skoupa.controller.weighing import Weighing
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid, pack_uid
 from skoupa.facts.store import Delta
 from skoupa.judge.mechanism import Ruling
 from skoupa.judge.policies import PolicyMechanism
-from skoupa.kube.access import Access
 from skoupa.kube.client import Client
-from skoupa.kube.resources import NAMESPACES
 from skoupa.ledger.nowhere import NoStore
-from skoupa.ledger.rows import Entry, Tally
+from skoupa.ledger.rows import Entry
 from skoupa.model.verdicts import Hold
 from skoupa.runs.overhearing import Overhearing
 from skoupa.settings import Settings
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
-from skoupa.sweep.sweeper import STANDBY_SECONDS
-
-SHORT_SECONDS: Final = 0.02
-FIRST_LOOK_SECONDS: Final = 300.0
 
 
 class Engine:
@@ -71,71 +56,29 @@ class Engine:
         standing_by: Callable[[], bool] = lambda: False,
         skew: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        self._client = client
         self._clock: Clock = client.clock
         self._settings = settings
-        self._standing_by = standing_by
         mechanism = PolicyMechanism() if settings.features.policies else None
         report = overhearing = Overhearing(report)
-        self._agreeing = Agreeing(client.clock, skew=skew, look_again=self._look_again)
-        self.rights = Rights(
-            Access(client, clock=client.clock), namespaces=settings.namespaces, clock=client.clock
-        )
-        self.recreations = Recreations()
-        self.backlog = Backlog(due=self._due, may_go=self._may_go, starting=lambda: not self.ready.is_set())
         self.record = record or Record(NoStore(cluster=""), client.clock)
-        self.state = State(client, namespace=settings.lease.namespace)
-        self.knowledge = Knowledge(
-            settings,
-            rulings=(*rulings, mechanism) if mechanism is not None else rulings,
-            skew=self._agreeing.judged,
-            extra=(
-                self.rights.hold,
-                self.backlog.hold,
-                self._uncounted,
-                self.recreations.hold,
-                self.record.hold,
-            ),
-        )
-        self.braking = Braking(
+        self._holding = holding = Holding(
             client,
             settings=settings,
-            knowledge=self.knowledge,
-            rights=self.rights,
-            backlog=self.backlog,
-            state=self.state,
             report=report,
-            acting=self._acting,
-            look_again=self._look_again,
-            told=self._tell_poorer,
-        )
-        self.weighing = Weighing(
-            client,
-            settings=settings,
-            knowledge=self.knowledge,
-            ceilings=self.braking.ceilings,
-            state=self.state,
-            trip=self.braking.trip,
-            may_go=self._may_go,
-            look_at=self._look_in_turn,
+            record=self.record,
+            rulings=rulings,
+            policies=mechanism,
             standing_by=standing_by,
+            skew=skew,
+            starting=lambda: not self.ready.is_set(),
+            uncounted=self._uncounted,
             behind=self._behind,
-            outdate=self.braking.releases.outdate,
-            lift=self.braking.brakes.lift,
-            note_ends=self.braking.note_ends,
-            polls=bool(rulings),
-        )
-        self.knowledge.judge.join(self.weighing)
-        self.record.weight = self.braking.gate.weight
-        self._same_ledger = SameLedger(
-            self.record,
-            self.state,
-            clock=client.clock,
-            acting=self._acting,
-            trip=self.braking.trip,
-            pulling=self.braking.brakes.is_pulling,
+            look_again=self._look_again,
+            look_at=self._look_in_turn,
             told=self._tell_poorer,
         )
+        self.knowledge, self.rights, self.backlog = holding.knowledge, holding.rights, holding.backlog
+        self.braking = holding.braking
         self._announcing = Announcing(
             client.clock, settings=settings, knowledge=self.knowledge, replan=self._replan
         )
@@ -149,7 +92,7 @@ class Engine:
             record=self.record,
             report=report,
             on_fresh=self._learn_fresh,
-            on_deleted=self.recreations.deleted,
+            on_deleted=holding.recreations.deleted,
             on_lead=self._take_over,
             refused=self._refused,
             standing_by=standing_by,
@@ -174,14 +117,14 @@ class Engine:
                 mechanism,
                 settings=settings,
                 knowledge=self.knowledge,
-                state=self.state,
+                state=holding.state,
                 overhearing=overhearing,
                 memory=lambda: self.sweeper.memory,
                 standing_by=standing_by,
                 learn=self._learn,
                 look_at=self._look_in_turn,
                 look_again=self._look_again,
-                begun=self.weighing.wake,
+                begun=holding.weighing.wake,
                 namespaces_known=self._namespaces_known,
                 told=self._tell_poorer,
             )
@@ -197,37 +140,25 @@ class Engine:
             adopt=self._adopt,
             on_return=self.sweeper.look_again,
         )
-        self.first_look = FirstLook(
-            self.backlog,
-            self.state,
-            clock=client.clock,
+        self._beginning = Beginning(
+            client,
+            holding,
             settings=settings,
-            store=self.knowledge.store,
-            acting=self._acting,
-            stopping=lambda: self.sweeper.stopping,
-            failing=lambda: self.outlook.feeds.failing() if self.outlook.feeds is not None else (),
-            accept=self.braking.accept_backlog,
-            first_readings=lambda: self.first_readings,
-        )
-        self.first_readings = FirstReadings(
-            self.state,
-            self.backlog,
-            clock=client.clock,
-            knowledge=self.knowledge,
+            outlook=self.outlook,
+            sweeper=self.sweeper,
+            history=self.history,
             ever=ever,
-            feeds=lambda: self.outlook.feeds,
-            acting=self._acting,
             standing_by=standing_by,
-            on_held=self.braking.brakes.changed.set,
-            look_again=self.sweeper.look_again,
+            told=self._tell_poorer,
         )
+        self.first_look, self.first_readings = self._beginning.first_look, self._beginning.first_readings
         self.ready = self.outlook.ready
         self._chains = Chains(
             client,
             knowledge=self.knowledge,
             backlog=self.backlog,
             first_look=self.first_look,
-            acting=self._acting,
+            acting=holding.acting,
             look_again=self.sweeper.look_again,
         )
 
@@ -243,8 +174,8 @@ class Engine:
             or self.outlook.last_error
             or self.history.error
             or self.braking.error
-            or self.weighing.error
-            or self._same_ledger.error
+            or self._holding.weighing.error
+            or self._beginning.same_ledger.error
             or (self.policies.error if self.policies is not None else None)
         )
 
@@ -258,21 +189,19 @@ class Engine:
             work = (
                 *self.outlook.follow(),
                 self._chains.follow(),
-                self._agreeing.follow(),
+                self._holding.agreeing.follow(),
                 self._announcing.follow(),
                 self.first_readings.follow(),
                 self.history.follow(),
-                self._same_ledger.follow(),
+                self._beginning.same_ledger.follow(),
                 self.sweeper.unanswered.follow(),
-                self.weighing.follow(),
+                self._holding.weighing.follow(),
+                self._holding.recreation_memory.follow(),
                 *self.braking.work(self.sweeper.memory),
                 *(self.policies.work() if self.policies is not None else ()),
             )
             tasks = [group.create_task(task) for task in work]
-            await self._until_leading()
-            if await self._read_state():
-                await self.first_look.assess()
-            self.braking.brakes.changed.set()
+            await self._beginning.first_lead()
             await self.sweeper.run()
             for task in tasks:
                 task.cancel()
@@ -282,15 +211,7 @@ class Engine:
                 self.policies.close()
 
     async def _take_over(self) -> None:
-        tallies: list[Tally] = []
-        if self._settings.mode == "enforce":
-            await self.history.take_over()
-            # Another replica may have led meanwhile.
-            await self._read_state()
-            tallies = await self.braking.rebuild(self.record.store)
-            await self._same_ledger.check()
-            await self.braking.beside_kyverno.before_acting()
-        self.weighing.take_over(tallies)
+        await self._beginning.take_over()
         if self.policies is not None:
             self.policies.take_over()
 
@@ -300,27 +221,7 @@ class Engine:
             self.policies.arrange()
 
     def _namespaces_known(self) -> bool:
-        """Whether the store has every Namespace that is looked into, with its labels."""
-        feeds, knowledge = self.outlook.feeds, self.knowledge
-        if feeds is None or knowledge.namespaces_unseen:
-            return False
-        if knowledge.namespace_doubt is None:
-            return feeds.saw_namespaces and not feeds.denied(NAMESPACES)
-        return not any(map(knowledge.namespace_doubt, self._settings.namespaces))
-
-    async def _read_state(self) -> bool:
-        async with self.first_readings.writing:
-            if not await self.first_look.read_state():
-                return False
-            self.braking.remember()
-            self.first_readings.remember()
-        return True
-
-    async def _until_leading(self) -> None:
-        while not (self.ready.is_set() and self.braking.brakes.settled) and not self.sweeper.stopping:
-            await self._clock.sleep(SHORT_SECONDS)
-        while self._standing_by() and not self.sweeper.stopping:
-            await self._clock.sleep(STANDBY_SECONDS)
+        return self.feeds is not None and self.feeds.knows_namespaces()
 
     def stop(self) -> None:
         self.sweeper.stop()
@@ -359,15 +260,6 @@ class Engine:
     def _uncounted(self, row: Row, now: float) -> Hold | None:
         return self.first_readings.hold(row, now)
 
-    def _due(self, row: Row, now: float) -> float | None:
-        """By what is written on it: what rules choose is weighed instead."""
-        dues = (mechanism.due(row, now) for mechanism in self.knowledge.labelled)
-        return min((due for due in dues if due is not None), default=None)
-
-    def _may_go(self, row: Row, now: float) -> bool:
-        """Neither kept nor protected; a right or a clock that is missing now may be there tomorrow."""
-        return next(self.knowledge.protection.reasons(row, now), None) is None
-
     def _learn(self, deltas: Sequence[Delta]) -> None:
         # In this order: what the sweeper plans is judged with the newest holds.
         others = self.knowledge.learn(deltas)
@@ -390,10 +282,7 @@ class Engine:
 
     @property
     def acting(self) -> bool:
-        return self._acting()
-
-    def _acting(self) -> bool:
-        return self._settings.mode == "enforce" and not self._standing_by()
+        return self._holding.acting()
 
     async def _refused(self, row: Row) -> bool:
         try:

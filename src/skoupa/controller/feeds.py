@@ -1,17 +1,14 @@
 """Which feeds are open: the smallest set that covers what the mechanisms are interested in.
 
-For every kind that can be listed and watched there is one feed per label selector and granted scope. Kinds come and go
-(a new CRD, a lost right); `arrange` opens and closes until the open set is the wanted one. A feed that another takes over
-from (a new version of the kind) stays open until that one has read its list. A kind that can't be read is remembered as
-blind with the reason, because what is not seen must be able to hold.
+Kinds come and go (a new CRD, a lost right); `arrange` opens and closes until the open set is the wanted one
+(`wanted_feeds`). A feed that another takes over from (a new version of the kind) stays open until that one has read its
+list. A kind that can't be read is remembered as blind with the reason, because what is not seen must be able to hold.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-
-import msgspec
 
 from skoupa import names
 from skoupa.controller.blind_kinds import (
@@ -28,7 +25,7 @@ from skoupa.controller.knowledge import KEPT, Knowledge
 from skoupa.controller.retained import Verification
 from skoupa.controller.rights import Rights
 from skoupa.controller.unseen import Unseen
-from skoupa.controller.watchable import told_by, untold, watchable
+from skoupa.controller.wanted_feeds import Key, Wanted
 from skoupa.errors import Forbidden, NotFound
 from skoupa.facts.feeds import Feed
 from skoupa.facts.store import Delta
@@ -37,23 +34,6 @@ from skoupa.judge.mechanism import Interest
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope
 from skoupa.kube.resources import NAMESPACES, Resource
-
-
-class Key(msgspec.Struct, frozen=True):
-    resource: Resource
-    namespace: str
-    labels: str
-
-    @property
-    def sees_kept(self) -> bool:
-        return self.labels in {"", KEPT.labels}
-
-    def takes_over_from(self, other: Key) -> bool:
-        return (
-            self.resource.qualified == other.resource.qualified
-            and self.namespace in {"", other.namespace}
-            and self.labels in {"", other.labels}
-        )
 
 
 class Feeds:
@@ -77,7 +57,6 @@ class Feeds:
     ) -> None:
         self._client = client
         self._knowledge = knowledge
-        self._rights = rights
         self._group = group
         self._on_change = on_change
         self._on_health = on_health
@@ -90,11 +69,8 @@ class Feeds:
         # Open although nobody wants them: until another feed has taken over.
         self._leaving: set[Key] = set()
         self._verification = Verification(client, knowledge=knowledge, rights=rights)
-        self._denied: dict[str, Resource] = {}
-        # Where a right is missing, also where a kind can be read in other namespaces.
-        self._closed: set[Place] = set()
-        # Versions of groups whose kinds were told; and groups whose were not, which hold.
-        self._told: set[tuple[str, str]] = set()
+        self._wanted = Wanted(knowledge, rights)
+        # Groups whose kinds were not told, which hold.
         self.untold: dict[str, Blind] = {}
         self.unseen = Unseen(knowledge, ever=ever)
         self._saw_namespaces = False
@@ -107,7 +83,7 @@ class Feeds:
 
     async def arrange(self) -> None:
         """Opens what is wanted and not open, closes what is open and not wanted."""
-        wanted = await self._wanted()
+        wanted = await self._wanted.look(self._open)
         self.unseen.note_read(self)
         # Before anything is closed, and before anything new is believed in: what is lost must not be taken for gone.
         self._hold_where_unseen()
@@ -166,7 +142,7 @@ class Feeds:
         self._knowledge.namespaces_unseen = self._namespaces_unseen() or self._knowledge.namespaces_unseen
 
     def _remember_lost(self) -> None:
-        self.unseen.remember(list(self), closed=self._closed, now=self._client.clock.now())
+        self.unseen.remember(list(self), closed=self._wanted.closed, now=self._client.clock.now())
 
     def remember(self) -> None:
         """It is known now what was ever read."""
@@ -181,40 +157,6 @@ class Feeds:
         for _, task in self._open.values():
             task.cancel()
 
-    async def _wanted(self) -> list[Key]:
-        interests = (*self._knowledge.interests, KEPT)
-        discovery, settings = self._knowledge.discovery, self._knowledge.settings
-        gaps = {gap.group for gap in discovery.gaps}
-        wanted = [key for key in self._open if key.resource.group in gaps]
-        # What nobody may read of them holds on, too.
-        told = {kind.qualified for kind in discovery.resources}
-        closed = {
-            place
-            for place in self._closed
-            if place.resource.group in gaps and place.resource.qualified not in told
-        }
-        denied = {
-            name: kind for name, kind in self._denied.items() if kind.group in gaps and name not in told
-        }
-        for resource in watchable(discovery, also=settings.watch_also):
-            if settings.namespaces and not resource.namespaced and resource.qualified != NAMESPACES.qualified:
-                continue
-            scopes = await self._rights.scopes(resource, verbs=("list", "watch"))
-            if not scopes:
-                denied[resource.qualified] = resource
-            places = settings.namespaces if settings.namespaces and resource.namespaced else ("",)
-            closed |= {Place(resource, place) for place in places if place not in scopes}
-            selectors = {interest.labels for interest in interests if interest.has(resource)}
-            # A feed without a selector sees what the narrower ones would. What a Namespace wishes for those in it may
-            # be written in annotations, which no selector finds.
-            all_of_them = "" in selectors or resource.qualified == NAMESPACES.qualified
-            for labels in {""} if all_of_them else selectors:
-                wanted += (Key(resource, namespace, labels) for namespace in scopes)
-        self._denied, self._closed = denied, closed
-        left = {(gap.group, version) for gap in discovery.gaps for version in ("", gap.version)}
-        self._told = told_by(discovery) | (self._told & left)
-        return wanted
-
     def review(self) -> bool:
         """Brings the list of blind kinds up to date; whether kinds and rights have to be asked for anew."""
         self.unseen.note_read(self)
@@ -222,9 +164,11 @@ class Feeds:
         self._release()
         feeds = self._staying()
         blind = blind_kinds(
-            feeds, denied=self._denied.values(), lost=self.unseen.lost_before(feeds, closed=self._closed)
+            feeds,
+            denied=self._wanted.denied.values(),
+            lost=self.unseen.lost_before(feeds, closed=self._wanted.closed),
         )
-        self.untold = untold(self._knowledge.discovery, but=self._told)
+        self.untold = self._wanted.untold()
         self._knowledge.blind = blind | self.untold
         self._knowledge.namespaces_unseen = self._namespaces_unseen()
         return any(map(refused, feeds))
@@ -240,6 +184,15 @@ class Feeds:
     def saw_namespaces(self) -> bool:
         """Whether Namespaces could be listed at some time, by this process or one before."""
         return self._saw_namespaces or self._ever.has(NAMESPACES.qualified, "")
+
+    def knows_namespaces(self) -> bool:
+        """Whether the store has every Namespace that is looked into, with its labels."""
+        knowledge = self._knowledge
+        if knowledge.namespaces_unseen:
+            return False
+        if knowledge.namespace_doubt is None:
+            return self.saw_namespaces and not self.denied(NAMESPACES)
+        return not any(map(knowledge.namespace_doubt, knowledge.settings.namespaces))
 
     def _namespaces_unseen(self) -> str:
         """Why keep labels of Namespaces may be out of date. A right that was never there is told instead."""
@@ -290,18 +243,18 @@ class Feeds:
             wanted = any(one.has(key.resource) and key.labels in {"", one.labels} for one in interests)
             if wanted and (feed.health.synced_at is None or feed.health.unreadable):
                 return f"{key.resource.qualified}: {why_blind(feed)}"
-        for place in self._closed:
+        for place in self._wanted.closed:
             if any(one.kinds and one.has(place.resource) for one in interests):
                 return f"{place}: {NO_RIGHT}"
         return ""
 
     def denied(self, resource: Resource) -> bool:
-        return resource.qualified in self._denied
+        return resource.qualified in self._wanted.denied
 
     def unreadable_kinds(self) -> dict[str, bool]:
         """Kinds of which something can't be read, by whether it could be read once; a group that is not told is one."""
         found = dict.fromkeys(self.untold, False) | {
-            place.resource.qualified: False for place in self._closed
+            place.resource.qualified: False for place in self._wanted.closed
         }
         for kind in self._asked_one_by_one():
             found.pop(kind, None)

@@ -9,6 +9,7 @@ from collections import Counter
 
 from skoupa.controller.engine import Engine
 from skoupa.controller.feeds import Feeds
+from skoupa.kube.resources import NAMESPACES
 
 Samples = dict[tuple[str, ...], float]
 
@@ -19,12 +20,13 @@ def gauges_of(engine: Engine, now: float) -> dict[str, Samples]:
     return {
         "skoupa_holds": holds,
         "skoupa_oldest_overdue_seconds": oldest,
+        "skoupa_stuck": {(): len(engine.sweeper.memory.stuck)},
         "skoupa_policy_objects": _policy_objects(engine),
         "skoupa_objects": {(): len(engine.knowledge.store)},
         "skoupa_agenda": {(): sweeper.pop("agenda")},
         "skoupa_queue": {(name,): value for name, value in sweeper.items()},
         "skoupa_watches": _watches(engine.feeds),
-        "skoupa_blind_kinds": _blind_kinds(engine.feeds),
+        "skoupa_blind_kinds": _blind_kinds(engine),
         "skoupa_brakes": {(state,): count for state, count in engine.braking.brakes.statistics().items()},
         "skoupa_kyverno": {
             (state,): count for state, count in engine.braking.beside_kyverno.statistics().items()
@@ -58,8 +60,10 @@ def _policy_objects(engine: Engine) -> Samples:
     return found
 
 
-def _blind_kinds(feeds: Feeds | None) -> Samples:
-    kinds = feeds.unreadable_kinds() if feeds is not None else {}
+def _blind_kinds(engine: Engine) -> Samples:
+    kinds = engine.feeds.unreadable_kinds() if engine.feeds is not None else {}
+    if engine.outlook.namespaces_lost:
+        kinds[NAMESPACES.qualified] = True
     lost = sum(kinds.values())
     return {("lost",): lost, ("never-read",): len(kinds) - lost}
 

@@ -20,9 +20,11 @@ from skoupa.judge.brakes import concerns, holding
 from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.judge.judge import Judge
 from skoupa.kinds.brake import Scope
+from skoupa.kinds.brake_effect import covers
 from skoupa.kinds.brake_reading import Brake
+from skoupa.kube.resources import NAMESPACES
 from skoupa.model.reasons import REASONS
-from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.model.verdicts import Claim, Hold
 from skoupa.sweep.allowances import Whose
 from skoupa.sweep.ceilings import Ceilings, Going, is_for
 from skoupa.sweep.gate import going, rule_of
@@ -93,33 +95,42 @@ class HeldCounting:
         def own(hold: Hold) -> bool:
             return hold.reason.code == code if code else holding(hold) == brake.name
 
-        async for row, verdict in self._due(list(self._store)):
-            claim = verdict.claims[0]
-            if not verdict.holds:
-                free[going(row, claim)] += 1
-            elif any(map(own, verdict.holds)):
-                others = [hold for hold in _lasting(verdict) if not own(hold) and holding(hold) not in over]
-                await self._add(found, row, claim, brake=brake, others=others)
+        async for row, claims in self._due(list(self._store)):
+            free_by = next((claim for claim, holds in claims if not holds), None)
+            if free_by is not None:
+                free[going(row, free_by)] += 1
+                continue
+            for claim, holds in claims:
+                if not _is_of(brake, claim, stands_for=code) or not any(map(own, holds)):
+                    continue
+                others = [hold for hold in _lasting(holds) if not own(hold) and holding(hold) not in over]
+                if await self._add(found, row, claim, brake=brake, others=others):
+                    break
         for whose in found.weights:
             others_free = sum(number for one, number in free.items() if is_for(whose, one))
             found.weights[whose] += min(others_free, self._ceilings.allowed(whose))
         return found
 
     async def let_go_by(self, ends: Iterable[Ended]) -> Counted:
-        """What waits for none of these any more, whose time is over; what two of them held counts once."""
+        """What waits for none of these any more, whose time is over; what two of them held counts once.
+
+        Those of runs are different: each run is weighed by itself.
+        """
         found = Counted(editions=self._editions())
-        counted: set[Uid] = set()
+        counted: defaultdict[str, set[Uid]] = defaultdict(set)
         for end in ends:
-            before = found.held
-            async for row, verdict in self._due(self._candidates(end, counted)):
-                claim = verdict.claims[0]
-                if end.held is None and (
-                    not _would_have_held(end, row, claim)
-                    or (stops_a_run(end.brake) and found.held - before >= end.number)
-                ):
-                    continue
-                if await self._add(found, row, claim, brake=end.brake, others=_lasting(verdict)):
-                    counted.add(row.uid)
+            before, of_run = found.held, stops_a_run(end.brake)
+            run = (end.brake.scope.policy or "") if of_run else ""
+            done = counted[""] | counted[run] if of_run else set().union(*counted.values())
+            async for row, claims in self._due(self._candidates(end, done)):
+                if end.held is None and of_run and found.held - before >= end.number:
+                    break
+                for claim, holds in claims:
+                    if not _is_of(end.brake, claim) or not _held_then(end, row, claim):
+                        continue
+                    if await self._add(found, row, claim, brake=end.brake, others=_lasting(holds)):
+                        counted[run].add(row.uid)
+                        break
         return found
 
     def _candidates(self, end: Ended, counted: set[Uid]) -> list[Row]:
@@ -128,7 +139,8 @@ class HeldCounting:
         rows = (self._store.get(uid) for uid in end.held - counted)
         return [row for row in rows if row is not None]
 
-    async def _due(self, rows: Collection[Row]) -> AsyncIterator[tuple[Row, Verdict]]:
+    async def _due(self, rows: Collection[Row]) -> AsyncIterator[tuple[Row, list[tuple[Claim, list[Hold]]]]]:
+        """Those that some rule would delete now, with all Claims by which they would go."""
         for number, row in enumerate(rows):
             if number % _ROWS_AT_ONCE == _ROWS_AT_ONCE - 1:
                 await self._clock.sleep(0)
@@ -136,9 +148,8 @@ class HeldCounting:
             due = self._judge.due(row, now)
             if due is None or due > now or row.deleted_at:
                 continue
-            verdict = self._judge.verdict(row, now)
-            if verdict.claims and verdict.claims[0].due <= now and not verdict.claims[0].observed:
-                yield row, verdict
+            if claims := self._judge.each(row, now):
+                yield row, claims
 
     async def _add(
         self, found: Counted, row: Row, claim: Claim, *, brake: Brake, others: Collection[Hold]
@@ -186,11 +197,22 @@ def _allowed_for(scope: Scope, row: Row, claim: Claim, *, edition: str) -> Whose
     return Whose("all", "", kind, mechanism)
 
 
-def _lasting(verdict: Verdict) -> list[Hold]:
+def _lasting(holds: Iterable[Hold]) -> list[Hold]:
     """But for what passes within moments."""
-    return [hold for hold in verdict.holds if not REASONS[hold.reason.code].passing]
+    return [hold for hold in holds if not REASONS[hold.reason.code].passing]
 
 
-def _would_have_held(end: Ended, row: Row, claim: Claim) -> bool:
+def _is_of(brake: Brake, claim: Claim, *, stands_for: str = "") -> bool:
+    """Whether letting it go lets go what is claimed so, wherever that is; one that `stands_for` other Holds names no rule."""
+    scope = brake.scope
+    meant = Scope(all=scope.all, mechanism=scope.mechanism, policy=None if stands_for else scope.policy)
+    return covers(
+        meant, resource=NAMESPACES, namespace="", name="", mechanism=claim.mechanism, rule=claim.rule
+    )
+
+
+def _held_then(end: Ended, row: Row, claim: Claim) -> bool:
     """A run is done again at a start, and its Claims are of then."""
+    if end.held is not None:
+        return True
     return concerns(end.brake, row, claim) and (claim.due < end.at or stops_a_run(end.brake))

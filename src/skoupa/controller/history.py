@@ -1,7 +1,8 @@
 """The ledger in a running controller: opened, taken over, kept from growing, and heard of when it comes back.
 
 Before a leader sweeps, what its predecessor left open is closed by a look at the cluster, and deletions whose Events
-were never written are told again. What can't be decided then is told and looked at again later: nothing waits for it.
+were never written are told again, those that were in flight among them. What can't be decided then is told and looked at
+again later: nothing waits for it.
 """
 
 from __future__ import annotations
@@ -113,6 +114,7 @@ class History:
             self._left_at = self._clock.monotonic() + LEFT_SECONDS
             return
         self._left = rest
+        self._retell(resolved.went)
         self._later += self._not_adopted(resolved.left)
         self._silent.update(resolved.silent)
         if rest:

@@ -20,7 +20,7 @@ from skoupa.judge.protection import Protection, kept_until
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.kinds import Discovery
 from skoupa.model.reasons import reason
-from skoupa.model.verdicts import Hold, Verdict
+from skoupa.model.verdicts import Hold, Question, Verdict
 from skoupa.settings import Settings
 
 KEPT = Interest(labels=names.KEEP_LABEL)
@@ -78,6 +78,7 @@ class Knowledge:
         self.namespace_doubt: Callable[[str], str] | None = None
         # Before something in one of them goes: makes sure that what is known of it is fresh, or says what holds.
         self.freshen_namespace: Callable[[str], Awaitable[Hold | None]] | None = None
+        self.on_questions: Callable[[Row, Sequence[Question]], None] = lambda _row, _questions: None
         # How often something that others hang on changed: who judged can tell whether that still counts.
         self.keep_changes = 0
         self.brakes: Pulled = NO_BRAKES
@@ -97,6 +98,20 @@ class Knowledge:
 
     def verdict(self, row: Row, now: float) -> Verdict:
         return self.judge.verdict(row, now)
+
+    def heed(self, row: Row, questions: Sequence[Question]) -> None:
+        """Who acts on a Verdict says here what it asks."""
+        if questions:
+            self.on_questions(row, questions)
+
+    def labelled_due(self, row: Row, now: float) -> float | None:
+        """By what is written on it, as backlogs are counted: what rules choose is weighed instead."""
+        first: float | None = None
+        for mechanism in self.labelled:
+            due = mechanism.due(row, now)
+            if due is not None and (first is None or due < first):
+                first = due
+        return first
 
     def learn(self, deltas: Iterable[Delta]) -> bool:
         """Whether something changed that others hang on: kept objects, keep labels of Namespaces."""

@@ -1,7 +1,7 @@
 """The largest run of each rule so far, kept across restarts, so that a surge is seen.
 
-Counted anew for each generation of the rule, and for a rule that was made anew. Written once for all runs that were weighed together: a thousand policies may be
-due in one minute.
+Counted anew for each generation of the rule, and for a rule that was made anew. Written once for all runs that were weighed
+together: a thousand policies may be due in one minute.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class LargestRuns:
         self._state = state
         self._writes = writes
         self._known: dict[str, _Largest] = {}
-        self._unwritten = False
+        self.unwritten = False
 
     def read(self) -> None:
         """As the one wrote it who led before."""
         self._known = self._state.get(LARGEST_RUNS, dict[str, _Largest]) or {}
-        self._unwritten = False
+        self.unwritten = False
 
     def of(self, run: Run) -> int | None:
         """What the largest weighed; None: there was none of this rule in this generation."""
@@ -55,19 +55,19 @@ class LargestRuns:
         self._known[run.rule] = _Largest(run.generation, weight, run.uid)
         for rule in list(self._known)[: max(0, len(self._known) - _MOST_RULES)]:
             del self._known[rule]
-        self._unwritten = self._writes
+        self.unwritten = self._writes
 
     async def write(self) -> SkoupaError | None:
         """What kept it from being written; it is tried again with the next."""
-        if not self._unwritten:
+        if not self.unwritten:
             return None
-        self._unwritten = False
+        self.unwritten = False
         try:
             await self._state.put(LARGEST_RUNS, self._known)
         except Forbidden:
             # Who may write no state has none after a restart either.
             return None
         except SkoupaError as error:
-            self._unwritten = True
+            self.unwritten = True
             return error
         return None

@@ -86,6 +86,11 @@ class NamespacePoll:
             name in self._read_at or name in self._failures for name in self._names
         )
 
+    @property
+    def lost(self) -> bool:
+        """Whether one of them could be read before and may not be any more."""
+        return any(why == _NO_RIGHT and self._was_read(name) for name, why in self._failures.items())
+
     def switch(self, *, on: bool, listed_before: bool) -> None:
         """Takes effect at once: what was known through a list counts no more, and holds until it is read anew."""
         if on == self.on:
@@ -180,11 +185,13 @@ class NamespacePoll:
 
     def _refused(self, name: str) -> None:
         self._failures[name] = _NO_RIGHT
-        known = self._listed_before or name in self._read_at or self._read_before(name)
-        held = f", so what is in {name} is held until a right is back" if known else ""
+        held = f", so what is in {name} is held until a right is back" if self._was_read(name) else ""
         self._told(
             f"no permission to list namespaces, nor to get {name}: keep labels on Namespaces are not seen{held}"
         )
+
+    def _was_read(self, name: str) -> bool:
+        return self._listed_before or name in self._read_at or self._read_before(name)
 
     def _learn(self, name: str, row: Row | None) -> None:
         if self._view is None:

@@ -108,6 +108,11 @@ class Outlook:
     def last_error(self) -> SkoupaError | None:
         return self._kinds_error or self._rights_error
 
+    @property
+    def namespaces_lost(self) -> bool:
+        """Whether one that is asked for by itself could be read before and may not be any more."""
+        return self._namespaces.on and self._namespaces.lost
+
     async def open(self, group: asyncio.TaskGroup) -> None:
         """The first look; feeds become tasks of the group. Raises what stands in the way."""
         self.feeds = Feeds(

@@ -47,9 +47,8 @@ LONGEST_NAP_SECONDS: Final = 10.0
 class Policies:
     """`learn` plans what changed in the store; `look_at` has objects judged anew, `look_again` all that are held.
 
-    `begun` hears that runs are to be weighed.
-
-    `namespaces_known`: the store has all Namespaces; `told` hears in words what is done in a poorer way for lack of rights.
+    `begun` hears that runs are to be weighed. `namespaces_known`: the store has all Namespaces.
+    `told` hears in words what is done in a poorer way for lack of rights.
     """
 
     def __init__(
@@ -93,7 +92,6 @@ class Policies:
             again=lambda: self.runs,
             report=overhearing,
             look_at=look_at,
-            on_left=lambda rule: self.runs.settling.touch((rule,)),
         )
         self.choices = Choices(
             mechanism,
@@ -154,10 +152,10 @@ class Policies:
         ttl = TtlMechanism(settings) if settings.policies.respect_ttl else None
         knowledge.judge.join(PolicyGuard(ttl, doubt=self._doubt))
         knowledge.judge.join_last(self._second_looks.guard(mechanism, observing=settings.mode != "enforce"))
+        knowledge.on_questions = self.choices.heed
         overhearing.on_deleted = self.runs.settling.deleted
         overhearing.on_refused = self.runs.settling.refused
-        overhearing.on_gone = self._gone
-        overhearing.on_leaving = self._leaves
+        overhearing.on_gone, overhearing.on_leaving = self._gone, self._leaves
         overhearing.on_failed = self.choices.failed
         self._following = PolicyFollowing(
             self.book, discovery=lambda: knowledge.discovery, namespaces=settings.namespaces
@@ -280,7 +278,10 @@ class Policies:
         while True:
             self._woken.clear()
             if self._leads and not self._standing_by():
-                self.runs.start(self.ticks.due(self._clock.now()))
+                due = self.ticks.due(self._clock.now())
+                self.statuses.give_way(len(due))
+                self.statuses.heed_long_runs()
+                self.runs.start(due)
             await self._nap()
 
     async def _nap(self) -> None:

@@ -17,7 +17,7 @@ from skoupa.controller.policy_evaluations import PolicyEvaluations
 from skoupa.controller.policy_settling import Ran, Settling
 from skoupa.controller.policy_unclear import UnclearObjects
 from skoupa.errors import ServerFailure, SkoupaError, TimedOut, TooManyRequests, Unreachable, UsageError
-from skoupa.facts.rows import Row, pack_uid
+from skoupa.facts.rows import Row, Uid, pack_uid
 from skoupa.judge.mechanism import Run
 from skoupa.judge.policies import NAME, Chosen
 from skoupa.kube.backoff import Backoff
@@ -143,6 +143,10 @@ class PolicyRuns:
         ran = self.settling.of(rule)
         return ran is not None and await self.accounts.may_delete(ran.policy, row.resource, row.namespace)
 
+    def left(self, rule: str, uid: Uid) -> None:
+        """Asked again, it does not mean what it has chosen."""
+        self.settling.left(rule, uid)
+
     async def _launch(self, group: asyncio.TaskGroup) -> None:
         late: list[Tick] = []
         waiting, self.waiting = self.waiting, []
@@ -170,7 +174,7 @@ class PolicyRuns:
         try:
             async with self._turns:
                 again = await self._read(tick, entry, policy, era=era)
-            next_tick = policy.schedule.following(tick.moment)
+            next_tick = policy.schedule.following(tick.moment) if again else None
             while again:
                 wait = backoff.next()
                 if next_tick is not None and self._clock.now() + wait >= next_tick:

@@ -35,6 +35,8 @@ from skoupa.sweep.reporting import Report
 
 LOOK_SECONDS: Final = 1.0
 LONGEST_LOOK_SECONDS: Final = 60.0
+# A thousand runs may wait for a look, each at a moment of its own.
+_BETWEEN_LOOKS_SECONDS: Final = 0.2
 MOST_REASONS: Final = 10
 
 
@@ -46,6 +48,8 @@ class Ran(msgspec.Struct, kw_only=True):
     run: Run
     went: Went
     deleted: set[Uid] = msgspec.field(default_factory=set)
+    # What it was asked about again and does not mean any more.
+    left: set[Uid] = msgspec.field(default_factory=set)
     settled: bool = False
     # Something became of its objects since somebody looked.
     touched: bool = False
@@ -117,6 +121,12 @@ class Settling:
             ran.deleted.add(row.uid)
             self.touch((claim.rule,))
 
+    def left(self, rule: str, uid: Uid) -> None:
+        ran = self.of(rule)
+        if ran is not None:
+            ran.left.add(uid)
+            self.touch((rule,))
+
     def refused(self, row: Row, claim: Claim, at: float, error: SkoupaError) -> None:
         ran = self.of(claim.rule) if claim.mechanism == NAME else None
         if ran is not None:
@@ -145,6 +155,7 @@ class Settling:
                 self.count(ran)
             else:
                 self.next_look = min(self.next_look, ran.look_at)
+        self.next_look = max(self.next_look, now + _BETWEEN_LOOKS_SECONDS)
 
     def count(self, ran: Ran) -> None:
         """How it stands now."""
@@ -157,6 +168,9 @@ class Settling:
         def verdict(row: Row) -> Verdict:
             nonlocal braked
             said = self._knowledge.verdict(row, now)
+            self._knowledge.heed(row, said.questions)
+            # Whatever becomes of it by others: this is about what its own run would do.
+            said = said.of(ran.run.rule)
             braked = braked or _waits_for_a_brake(said)
             held.update(_lasting(said)[:1])
             return said
@@ -172,8 +186,8 @@ class Settling:
         settled = not stands.waiting
         held_for = tuple(held.most_common(MOST_REASONS))
         other = gist(why for why, _ in held_for) != gist(why for why, _ in ran.went.held_for)
-        if counts != ran.went.counts or settled != ran.settled or other:
-            ran.went = msgspec.structs.replace(ran.went, counts=counts, held_for=held_for)
+        if counts != ran.went.counts or settled != ran.settled or other or len(ran.left) != ran.went.left:
+            ran.went = msgspec.structs.replace(ran.went, counts=counts, held_for=held_for, left=len(ran.left))
             ran.settled, ran.wait = settled, LOOK_SECONDS
             if settled:
                 self._tell(ran)

@@ -1,8 +1,8 @@
 """Writes the status of policies, where it changed: whether each is understood, when it runs, and how its last run went.
 
 What is to be said is worked out anew each time and written only where it differs from what was written last; so a server that drops
-what its schema does not know is not written to again and again. Kyverno's own definitions have no room for the next run: there it
-stands in an annotation, where policies may be patched. While observing, and while another leads, nothing is written.
+what its schema does not know is not written to again and again. Where it dropped when a policy runs next, that is left to
+`policy_marks`. While observing, and while another leads, nothing is written.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from skoupa import names
 from skoupa.clock import Clock
+from skoupa.controller.policy_marks import NextRunMarks
 from skoupa.controller.policy_runs import PolicyRuns
 from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
 from skoupa.expr.durations import render_duration
@@ -24,6 +25,7 @@ from skoupa.runs.ticks import Ticks
 
 # What changes within a moment is written once.
 GATHER_SECONDS: Final = 1.0
+LONG_RUN_SECONDS: Final = 20.0
 _NEXT: Final = "nextExecutionTime"
 _FRESH_FIELDS: Final = frozenset({"lastTransitionTime"})
 
@@ -51,10 +53,13 @@ class PolicyStatuses:
         self._wanted: dict[str, None] = {}
         self._written: dict[str, Any] = {}
         self._denied: set[str] = set()
-        # Kinds that may not be annotated.
-        self._unmarked: set[str] = set()
         self._news = asyncio.Event()
-        self.error: SkoupaError | None = None
+        self._marks = NextRunMarks(client, book=book, acting=acting, told=told)
+        self._error: SkoupaError | None = None
+
+    @property
+    def error(self) -> SkoupaError | None:
+        return self._error or self._marks.error
 
     def want(self, uid: str) -> None:
         self._wanted[uid] = None
@@ -64,11 +69,25 @@ class PolicyStatuses:
         """Another may have written meanwhile."""
         self._written.clear()
         self._denied.clear()
-        self._unmarked.clear()
+        self._marks.doubt()
         for entry in self._book:
             self.want(entry.uid)
 
+    def heed_long_runs(self) -> None:
+        """Of those that take long it is told that they run, and what comes after; of others only how they ended."""
+        for uid in self._ticks.longer_than(LONG_RUN_SECONDS, self._clock.now()):
+            self.want(uid)
+
+    def give_way(self, runs: int) -> None:
+        """So many begin."""
+        self._marks.give_way(runs)
+
     async def follow(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._marks.follow())
+            await self._follow()
+
+    async def _follow(self) -> None:
         backoff = Backoff(self._clock)
         while True:
             await self._news.wait()
@@ -80,9 +99,10 @@ class PolicyStatuses:
                 entry = self._book.get(uid)
                 if entry is None:
                     self._written.pop(uid, None)
+                    self._marks.forget(uid)
                 elif self._acting():
                     error = await self._write(entry) or error
-            self.error = error
+            self._error = error
             if error is None:
                 backoff.reset()
             else:
@@ -100,7 +120,6 @@ class PolicyStatuses:
                 namespace=entry.namespace,
                 subresource="status",
             )
-            await self._annotate(entry, status, found)
         except (NotFound, Conflict):
             # It is gone, or another of its name came.
             return None
@@ -113,29 +132,15 @@ class PolicyStatuses:
         except SkoupaError as error:
             self.want(entry.uid)
             return error
+        self._mark(entry, status, found)
         self._written[entry.uid] = _gist(status)
         return None
 
-    async def _annotate(self, entry: Entry, status: dict[str, Any], found: dict[str, Any]) -> None:
-        """Metadata is not taken along with a status, so this is a patch of the policy itself."""
-        wanted = status.get(_NEXT) if not (found.get("status") or {}).get(_NEXT) else None
+    def _mark(self, entry: Entry, status: dict[str, Any], found: dict[str, Any]) -> None:
+        """Metadata is not taken along with a status, so that is a patch of the policy itself."""
+        dropped = not (found.get("status") or {}).get(_NEXT)
         there = (found["metadata"].get("annotations") or {}).get(names.NEXT_EXECUTION_ANNOTATION)
-        if wanted == there or entry.kind.kind in self._unmarked:
-            return
-        annotations = {names.NEXT_EXECUTION_ANNOTATION: wanted}
-        try:
-            await self._client.merge_patch(
-                entry.kind,
-                entry.name,
-                {"metadata": {"uid": entry.uid, "annotations": annotations}},
-                namespace=entry.namespace,
-            )
-        except Forbidden:
-            self._unmarked.add(entry.kind.kind)
-            self._told(
-                f"no permission to patch {entry.kind.qualified}, whose definition has no {_NEXT}: when policies run next "
-                "stands in the words of their condition Ready alone"
-            )
+        self._marks.want(entry, status.get(_NEXT) if dropped else None, there=there)
 
     def _status(self, entry: Entry) -> dict[str, Any]:
         ran, now = self._runs.settling.last.get(entry.uid), self._clock.now()
@@ -149,7 +154,8 @@ class PolicyStatuses:
             )
         outlook = Outlook(
             doubt=self._book.doubt(entry.kind.kind),
-            next_run=self._ticks.next(entry.uid),
+            runs_since=self._ticks.under_way(entry.uid),
+            next_run=self._ticks.after_this(entry.uid, now),
             spaced=spaced,
             observed_until=until if until > now else None,
         )

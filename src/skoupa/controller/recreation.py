@@ -3,18 +3,20 @@
 A label that is copied from a template can start a loop of deleting and re-creating. After a few rounds the next try
 waits, each time twice as long up to an hour, and the wait is shown as a Hold. An object comes back under its name, or
 as another of the same controller that was made after one was deleted: siblings that go together are one round. A
-controller is known by its name, since one that goes with them comes back as well.
+controller is known by its name, since one that goes with them comes back as well. Rounds are remembered here for as long
+as the process lives; what is backed off can be taken out and put in again.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
-from skoupa.facts.rows import Owner, Row, Uid
+from skoupa.facts.rows import Owner, Row, Uid, pack_uid, uid_text
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
@@ -38,7 +40,7 @@ _REPLACING: Final = frozenset(
 )
 
 # Kind, namespace and name of the object, or kind and namespace of the object with kind and name of its controller.
-_Key = tuple[str, str, str] | tuple[str, str, str, str]
+_Key = tuple[str, ...]
 
 
 class _Rounds(msgspec.Struct):
@@ -51,9 +53,23 @@ class _Rounds(msgspec.Struct):
     uid: Uid
 
 
+class BackedOff(msgspec.Struct, frozen=True, kw_only=True):
+    """One loop whose next try waits; the times are seconds since the epoch."""
+
+    of: _Key
+    count: int
+    began: float
+    made: int
+    deleted: float
+    uid: str
+
+
 class Recreations:
+    """`news`: a loop that is backed off has come round again."""
+
     def __init__(self) -> None:
         self._rounds: OrderedDict[_Key, _Rounds] = OrderedDict()
+        self.news = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._rounds)
@@ -68,8 +84,34 @@ class Recreations:
             else:
                 rounds = _Rounds(known.count, known.began_at, known.made_at, now, row.uid)
             self._rounds[key] = rounds
+            if rounds.count >= FREE_ROUNDS:
+                self.news.set()
         while len(self._rounds) > REMEMBERED:
             self._rounds.popitem(last=False)
+
+    def backed_off(self, now: float, *, most: int) -> list[BackedOff]:
+        """The last ones, the oldest first."""
+        found = [
+            BackedOff(
+                of=key,
+                count=known.count,
+                began=known.began_at,
+                made=known.made_at,
+                deleted=known.deleted_at,
+                uid=uid_text(known.uid),
+            )
+            for key, known in self._rounds.items()
+            if known.count >= FREE_ROUNDS and now - known.deleted_at < _ROUND_SECONDS
+        ]
+        return found[-most:]
+
+    def recall(self, kept: Iterable[BackedOff], now: float) -> None:
+        """What others have seen; what was seen here later stays."""
+        for one in kept:
+            known = self._rounds.get(one.of)
+            if now - one.deleted < _ROUND_SECONDS and (known is None or known.deleted_at < one.deleted):
+                uid = pack_uid(one.uid)
+                self._rounds[one.of] = _Rounds(one.count, one.began, one.made, one.deleted, uid)
 
     def hold(self, row: Row, now: float) -> Hold | None:
         holds = [hold for key in _keys(row) if (hold := self._hold(row, key, now)) is not None]

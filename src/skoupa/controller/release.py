@@ -71,7 +71,8 @@ class Allowances(msgspec.Struct, kw_only=True):
 class Releases:
     """`weigh` counts what is in a Namespace or definition; `accept` ends the Holds that a Brake stands for.
 
-    `editions` gives by name the rules that have chosen something, as they are now; `standing` the names of Brakes that hold now.
+    `editions` gives by name the rules that have chosen something, as they are now; `standing` the names of Brakes that hold now,
+    None while nobody knows them.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Releases:
         accept: Callable[[str], Awaitable[None]],
         per_second: float,
         editions: Callable[[], Mapping[str, str]] = dict,
-        standing: Callable[[], Collection[str]] = tuple,
+        standing: Callable[[], Collection[str] | None] = tuple,
     ) -> None:
         self._clock = clock
         self._state = state
@@ -220,18 +221,19 @@ class Releases:
         return ALLOWED_SECONDS + 2 * number / self._per_second
 
     def _prolong(self) -> None:
-        """What other Brakes hold still can't go: its time begins anew for as long as they do."""
+        """What other Brakes hold still can't go: its time begins when they let go for the first time, and then it runs."""
         if not any(grant.behind for grant in self._grants):
             return
-        standing = set(self._standing())
+        standing = self._standing()
         now = self._clock.now()
         for number, grant in enumerate(self._grants):
-            until = now + self._seconds(grant.number)
-            found = self._ceilings.allowances.get(grant.whose)
-            if found is None or standing.isdisjoint(grant.behind) or until < grant.until + _PROLONG_SECONDS:
-                continue
-            self._grants[number] = msgspec.structs.replace(grant, until=until)
-            found.prolong(grant.until, until=until)
+            behind = tuple(name for name in grant.behind if standing is None or name in standing)
+            until, found = grant.until, self._ceilings.allowances.get(grant.whose)
+            if behind and found is not None:
+                later = now + self._seconds(grant.number)
+                until = later if later >= until + _PROLONG_SECONDS else until
+                found.prolong(grant.until, until=until)
+            self._grants[number] = msgspec.structs.replace(grant, until=until, behind=behind)
 
     def _allow(self, grants: Iterable[Grant]) -> None:
         for grant in grants:

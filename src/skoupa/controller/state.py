@@ -32,6 +32,7 @@ LARGEST_RUNS: Final = "largestRuns"
 POLICIES: Final = "policies"
 POLICIES_SEEN: Final = "policiesSeen"
 LEDGER: Final = "ledger"
+RECREATIONS: Final = "recreations"
 
 
 class State:

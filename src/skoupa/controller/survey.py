@@ -191,9 +191,7 @@ class Survey:
         self._backlogs.learn(self.looked, self._client.clock.now())
 
     def _due(self, row: Row, now: float) -> float | None:
-        """By what is written on it, as backlogs are counted."""
-        dues = (mechanism.due(row, now) for mechanism in self.knowledge.labelled)
-        return min((due for due in dues if due is not None), default=None)
+        return self.knowledge.labelled_due(row, now)
 
     async def read_again(self) -> None:
         """Kinds, kept objects and Namespaces as they are now, for who acts over a while; raises what failed.

@@ -72,4 +72,5 @@ def sweeper_of(
         look_closer=surroundings.look_closer,
         on_lead=on_lead,
         notice_before=notice_before,
+        heed=knowledge.heed,
     )

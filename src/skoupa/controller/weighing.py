@@ -8,6 +8,7 @@ An observer makes no Brakes, so nobody could release one: there a rule is stoppe
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Final
 
@@ -34,6 +35,8 @@ from skoupa.sweep.tripping import Tripped
 from skoupa.sweep.weighing import Load, Scales
 
 LOOK_SECONDS: Final = 1.0
+# Of a thousand runs that begin in the same minute many are weighed together.
+_GATHER_SECONDS: Final = 0.05
 _ROWS_AT_ONCE: Final = 500
 # One whose counting takes long keeps no others waiting.
 _WEIGHED_AT_ONCE: Final = 16
@@ -87,6 +90,7 @@ class Weighing:
         self._begun = False
         self._woken = asyncio.Event()
         self._largest = LargestRuns(state, writes=settings.mode == "enforce")
+        self._write_at = -math.inf
         self.error: SkoupaError | None = None
 
     def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:
@@ -132,10 +136,11 @@ class Weighing:
                 continue
             backoff.reset()
             await self._nap(LOOK_SECONDS if self._polls or self._unfinished() else None)
+            await self._clock.sleep(_GATHER_SECONDS)
 
     def _unfinished(self) -> bool:
-        """Whether something is to be weighed, or a Brake may be released that nobody tells of here."""
-        return bool(self._wanted) or self._runs.any_stopped
+        """Whether something is to be weighed or written, or a Brake may be released that nobody tells of here."""
+        return bool(self._wanted) or self._runs.any_stopped or self._largest.unwritten
 
     async def _nap(self, wait: float | None) -> None:
         try:
@@ -164,9 +169,16 @@ class Weighing:
         async with asyncio.TaskGroup() as group:
             for _ in range(_WEIGHED_AT_ONCE):
                 group.create_task(work())
-        if (error := await self._largest.write()) is not None:
+        if (error := await self._write()) is not None:
             errors.append(error)
         return errors[-1] if errors else None
+
+    async def _write(self) -> SkoupaError | None:
+        """Not each time: it is long where there are many rules, and a run is not remembered sooner as having been either."""
+        if self._clock.monotonic() < self._write_at:
+            return None
+        self._write_at = self._clock.monotonic() + LOOK_SECONDS
+        return await self._largest.write()
 
     def _is_due(self, run: Run, wanted: set[Key]) -> bool:
         key = (run.rule, run.name)

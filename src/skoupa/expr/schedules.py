@@ -7,6 +7,7 @@ closer than they may when clocks change is for who runs them.
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, tzinfo
 from functools import lru_cache
 from itertools import pairwise, takewhile
@@ -37,11 +38,11 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
     def following(self, moment: float) -> float | None:
         """The first run after that moment, in seconds since the epoch; None: not within fifty years."""
-        return following(self.cron, moment, zone=self.zone)
+        return _following(self.cron, math.floor(moment), self.zone)
 
     def latest(self, moment: float) -> float | None:
         """The last run at or before that moment."""
-        return latest(self.cron, moment, zone=self.zone)
+        return _latest(self.cron, math.floor(moment), self.zone)
 
 
 def parse_schedule(text: str, *, zone_name: str = "", minimum_seconds: int = 60) -> Schedule | Problem:
@@ -73,6 +74,17 @@ def parse_schedule(text: str, *, zone_name: str = "", minimum_seconds: int = 60)
             instead="write a longer interval, or lower policies.minimumInterval",
         )
     return Schedule(text=text, cron=cron, zone=zone, zone_name=named)
+
+
+# Policies that are due together have few schedules, and count from the same moments.
+@lru_cache(maxsize=1024)
+def _following(cron: Cron, moment: int, zone: tzinfo) -> float | None:
+    return following(cron, moment, zone=zone)
+
+
+@lru_cache(maxsize=1024)
+def _latest(cron: Cron, moment: int, zone: tzinfo) -> float | None:
+    return latest(cron, moment, zone=zone)
 
 
 @lru_cache(maxsize=1024)

@@ -20,6 +20,7 @@ from skoupa.facts.store import Delta, FeedView, Store
 from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
 from skoupa.kube.decoding import Undecodable
+from skoupa.kube.following import PATIENCE, Patience
 from skoupa.kube.lines import Change
 from skoupa.kube.lists import EVERYWHERE, Scope
 from skoupa.kube.objects import METADATA, Partial
@@ -55,7 +56,7 @@ class Feed:
         scope: Scope = EVERYWHERE,
         on_change: Callable[[Sequence[Delta]], None] = lambda _: None,
         on_health: Callable[[], None] = lambda: None,
-        patience: watch.Patience = watch.PATIENCE,
+        patience: Patience = PATIENCE,
     ) -> None:
         self._client = client
         self._patience = patience

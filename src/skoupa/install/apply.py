@@ -1,7 +1,8 @@
 """Applies manifests with the caller's rights: server-side apply, one after the other, and says what each did.
 
-Applying twice changes nothing. A field that somebody else manages with another value is a conflict and stops it, unless
-forced; what was applied before it stays, and the next run goes on from there. Nothing is deleted.
+Applying twice changes nothing. A field that somebody else manages with another value is a conflict, unless forced:
+`refuse_conflicts` finds all of them before anything is written. What fails in the middle leaves what was applied before it,
+and the next run goes on from there. Nothing is deleted.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from skoupa.errors import Conflict, Forbidden, KindUnreadable, NotFound, UsageError
+from skoupa.errors import ApiError, Conflict, Forbidden, KindUnreadable, NotFound, UsageError
 from skoupa.install.labelling import Manifest
 from skoupa.kube.client import Client, describe
 from skoupa.kube.kinds import Discovery
@@ -32,6 +33,31 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         return describe(self.resource, self.name, self.namespace)
+
+
+async def refuse_conflicts(client: Client, manifests: Iterable[Manifest], *, discovery: Discovery) -> None:
+    """Tries all of them and keeps nothing; raises a Conflict that tells every one there would be."""
+    found: list[Conflict] = []
+    for body in manifests:
+        try:
+            await client.apply(
+                _resource(body, discovery),
+                body,
+                namespace=str(body["metadata"].get("namespace", "")),
+                dry_run=True,
+            )
+        except Conflict as error:
+            found.append(error)
+        except ApiError:
+            # Its Namespace is yet to be made, or a webhook takes no dry run: what is wrong shows when it is applied.
+            continue
+    if found:
+        told = "; ".join(error.message for error in found)
+        raise Conflict(
+            f"nothing was applied, since somebody else manages some of it ({told})",
+            status=found[0].status,
+            advice="change it there, or take it over with --force-conflicts",
+        )
 
 
 async def apply(
@@ -74,7 +100,8 @@ async def _apply(
         raise Conflict(
             error.message,
             status=error.status,
-            advice="somebody else manages that field: change it there, or take it over with --force-conflicts",
+            advice="somebody else manages that field: change it there, or take it over with --force-conflicts; what comes "
+            "after it was not applied",
         ) from error
     if before is not None and _content(before) == _content(after):
         return "unchanged"

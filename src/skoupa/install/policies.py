@@ -35,10 +35,14 @@ CONFIGURATIONS: Final = Resource(
     namespaced=False,
 )
 _NOWHERE: Final = ("", "none")
-_TELLING: Final = dict.fromkeys(
-    ("CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy", "NamespacedDeletingPolicy"),
-    "what a policy did is told in its status",
-) | {names.GLOBAL_CONTEXT_ENTRY_KIND: "whether there is a value is told in its status"}
+_POLICIES: Final = ("CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy", "NamespacedDeletingPolicy")
+_TELLING: Final = dict.fromkeys(_POLICIES, "what a policy did is told in its status") | {
+    names.GLOBAL_CONTEXT_ENTRY_KIND: "whether there is a value is told in its status"
+}
+_MARKING: Final = (
+    f"when it runs next is told in {names.NEXT_EXECUTION_ANNOTATION}, where its status has no room for that; "
+    "while observing it is not granted"
+)
 
 
 def placed(settings: Settings) -> Settings:
@@ -71,6 +75,8 @@ def policy_rights(settings: Settings) -> Iterator[Right]:
         yield _right(definition, READ, ("list", "watch"), "policies are read and followed")
         if definition.kind in _TELLING:
             yield _right(definition, REPORT, ("patch", "update"), _TELLING[definition.kind], "/status")
+        if definition.kind in _POLICIES and settings.mode == "enforce":
+            yield _right(definition, REPORT, ("patch",), _MARKING)
     if is_reviewed(settings):
         yield from _reviewing()
 

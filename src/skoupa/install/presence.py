@@ -18,7 +18,6 @@ from skoupa import names
 from skoupa.errors import ApiError, BadReply, NotFound, SkoupaError, TimedOut
 from skoupa.install.labelling import INSTANCE_LABEL
 from skoupa.install.roles import AGGREGATE_LABEL, CLUSTER_ROLES
-from skoupa.install.workload import CONFIG_KEY, CONFIG_MAP
 from skoupa.kinds.brake import BRAKES
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
@@ -174,7 +173,7 @@ async def _leases(
 
 def _homes(found: Iterable[Found]) -> set[str]:
     """Namespaces in which Skoupa lives or lived."""
-    marks = {CONFIG_MAP, names.STATE_CONFIG_MAP}
+    marks = {names.SETTINGS_CONFIG_MAP, names.STATE_CONFIG_MAP}
     homes = {one.namespace for one in found if one.resource == CONFIG_MAPS.qualified and one.name in marks}
     return homes | {one.name for one in found if one.resource == NAMESPACES.qualified}
 
@@ -182,8 +181,8 @@ def _homes(found: Iterable[Found]) -> set[str]:
 async def _lease_name(client: Client, namespace: str) -> str:
     """As the settings in the cluster name it; as shipped where they don't, or can't be read."""
     try:
-        config = await client.get(CONFIG_MAPS, CONFIG_MAP, namespace=namespace, view=WHOLE)
-        tree = yaml.safe_load(config["data"][CONFIG_KEY])
+        config = await client.get(CONFIG_MAPS, names.SETTINGS_CONFIG_MAP, namespace=namespace, view=WHOLE)
+        tree = yaml.safe_load(config["data"][names.SETTINGS_KEY])
         return str(tree["lease"]["name"])
     except (SkoupaError, KeyError, TypeError, yaml.YAMLError):
         return LeaseSettings().name

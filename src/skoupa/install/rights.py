@@ -1,7 +1,7 @@
 """Every right that the controller needs, in one table: from the mechanisms' Interests, and its own housekeeping.
 
 Reading is broad and deleting is narrow. The rights on a kind of others are list, watch and delete: no get, no update,
-nothing that changes an object; Brakes are Skoupa's own. What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
+nothing that changes an object; Brakes are Skoupa's own, and of policies one annotation is written (`install.policies`). What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
 though Skoupa asks for metadata only, and for the whole of what it is about to delete. The roles of `skoupa install` and `docs/rights.md` are written from this table.
 """
 
@@ -102,8 +102,14 @@ def rights(
 
 def own_namespace(namespace: str) -> Right:
     """A Role can't grant to list Namespaces, but it can grant to get the one that it lies in."""
-    why = "its keep label counts for all that is in it"
+    why = "its keep label counts for all that is in it; history there is shown to those with rights in it since it was made"
     return Right(role=READ, resources=(NAMESPACES.plural,), names=(namespace,), verbs=("get",), why=why)
+
+
+def home_namespace(home: str) -> Right:
+    """Where it may list none, the Namespace that it lives in stands for the cluster in a ledger of many."""
+    why = "its uid tells clusters of one clusterName apart"
+    return Right(role=HOME, resources=(NAMESPACES.plural,), names=(home,), verbs=("get",), why=why)
 
 
 def _reading(interests: Sequence[Interest]) -> Iterator[Right]:

@@ -12,8 +12,19 @@ from typing import Any, Final
 
 from skoupa import names
 from skoupa.install.labelling import SERVICE_ACCOUNT, Manifest, manifest
-from skoupa.install.rights import ASK, DELETE, HOME, READ, REPORT, Right, RoleName, own_namespace
+from skoupa.install.rights import (
+    ASK,
+    DELETE,
+    HOME,
+    READ,
+    REPORT,
+    Right,
+    RoleName,
+    home_namespace,
+    own_namespace,
+)
 from skoupa.kinds.brake import BRAKES
+from skoupa.kube.resources import CONFIG_MAPS
 
 AGGREGATE_LABEL: Final = f"{names.SKOUPA_GROUP}/aggregate-to-delete"
 SHIPPED_DELETE_ROLE: Final = "skoupa-delete-shipped"
@@ -30,6 +41,7 @@ def roles(rights: Sequence[Right], *, home: str, namespaces: Sequence[str]) -> I
     if namespaces:
         for namespace in namespaces:
             yield from _namespaced(rights, namespace=namespace, home=home)
+        rights = (*rights, home_namespace(home))
     else:
         yield from _cluster_wide(rights, home=home)
     yield _role(HOME, rules(right for right in rights if right.role == HOME), namespace=home)
@@ -68,8 +80,15 @@ def _cluster_wide(rights: Sequence[Right], *, home: str) -> Iterator[Manifest]:
 
 def sweep_role() -> Manifest:
     """For people with rights in some namespaces who sweep by hand. Nobody is bound to it: an operator does that."""
-    rule = {"apiGroups": [BRAKES.group], "resources": [BRAKES.plural], "verbs": list(SWEEP_VERBS)}
-    return manifest(_VERSION, "ClusterRole", SWEEP_ROLE, rules=[rule])
+    brakes = {"apiGroups": [BRAKES.group], "resources": [BRAKES.plural], "verbs": list(SWEEP_VERBS)}
+    settings = {
+        "apiGroups": [CONFIG_MAPS.group],
+        "resources": [CONFIG_MAPS.plural],
+        "resourceNames": [names.SETTINGS_CONFIG_MAP],
+        # A list on this name finds an installation with another home.
+        "verbs": ["get", "list"],
+    }
+    return manifest(_VERSION, "ClusterRole", SWEEP_ROLE, rules=[brakes, settings])
 
 
 def _namespaced(rights: Sequence[Right], *, namespace: str, home: str) -> Iterator[Manifest]:

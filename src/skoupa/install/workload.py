@@ -20,15 +20,14 @@ from skoupa.install import history, ledger, policies
 from skoupa.install.labelling import PART_OF, SELECTOR, SERVICE_ACCOUNT, Manifest, manifest
 from skoupa.settings import Settings
 
-CONFIG_MAP: Final = "skoupa-config"
-CONFIG_KEY: Final = "settings.yaml"
 _CONFIG_DIRECTORY: Final = "/etc/skoupa"
 _SETTINGS_DIGEST: Final = f"{names.SKOUPA_GROUP}/settings-digest"
 _PORT_NAME: Final = "http"
 # Anybody but root; 65532 is what images without a shell call nonroot.
 _USER: Final = 65532
-# Idle it takes 71 MB, with 100,000 labelled objects 119 MB (docs/benchmarks.md). No limit on CPU: it would make deletions late.
-_RESOURCES: Final = {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "512Mi"}}
+# Idle it takes 71 MB, with 100,000 labelled objects 119 MB (docs/benchmarks.md). The limit has room for two processes that evaluate
+# CEL up to their own limits: over it the kernel would end all of them. No limit on CPU: it would make deletions late.
+_RESOURCES: Final = {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "2Gi"}}
 # What is under way, ten seconds for the last Events, five for handing over the Lease, and a few to spare.
 _GRACE_SECONDS: Final = 30
 
@@ -49,7 +48,8 @@ def service_account(namespace: str) -> Manifest:
 
 def workload(settings: Settings, *, namespace: str, image: str, replicas: int) -> list[Manifest]:
     text = settings_text(settings)
-    manifests = [manifest("v1", "ConfigMap", CONFIG_MAP, namespace=namespace, data={CONFIG_KEY: text})]
+    data = {names.SETTINGS_KEY: text}
+    manifests = [manifest("v1", "ConfigMap", names.SETTINGS_CONFIG_MAP, namespace=namespace, data=data)]
     manifests += ledger.claims(settings, namespace=namespace)
     ports = _ports(settings)
     if ports:
@@ -104,7 +104,7 @@ def _pod(*, image: str, ports: Mapping[str, int]) -> dict[str, Any]:
         },
         "topologySpreadConstraints": [apart],
         "containers": [_container(image=image, ports=ports)],
-        "volumes": [{"name": "config", "configMap": {"name": CONFIG_MAP}}],
+        "volumes": [{"name": "config", "configMap": {"name": names.SETTINGS_CONFIG_MAP}}],
     }
 
 
@@ -115,7 +115,7 @@ def _container(*, image: str, ports: Mapping[str, int]) -> dict[str, Any]:
         "name": names.COMPONENT,
         "image": image,
         "command": ["skoupa"],
-        "args": ["run", "--config", f"{_CONFIG_DIRECTORY}/{CONFIG_KEY}"],
+        "args": ["run", "--config", f"{_CONFIG_DIRECTORY}/{names.SETTINGS_KEY}"],
         "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": field}}],
         "resources": _RESOURCES,
         "securityContext": {

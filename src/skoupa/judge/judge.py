@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from skoupa.facts.rows import Row
 from skoupa.judge.mechanism import Guard, LastGuard, Mechanism
 from skoupa.model.reasons import Reason
-from skoupa.model.verdicts import NOTHING, Claim, Hold, Verdict
+from skoupa.model.verdicts import NOTHING, Beside, Claim, Hold, Question, Verdict
+
+_Against = tuple[list[Hold], tuple[Question, ...]]
 
 
 class Judge:
@@ -31,38 +33,52 @@ class Judge:
         if not claims:
             return Verdict(notes=notes) if notes else NOTHING
         shared = [hold for answer in answers for hold in answer.holds]
-        holds = self._against(row, claims[0], now, shared)
+        holds, questions = self._against(row, claims[0], now, shared)
         if len(claims) > 1 and (holds or claims[0].observed or claims[0].due > now):
             return self._of_several(row, now, claims, shared, notes)
-        return Verdict(claims=tuple(claims), holds=tuple(holds), notes=notes)
+        return Verdict(claims=tuple(claims), holds=tuple(holds), notes=notes, questions=questions)
 
     def _of_several(
         self, row: Row, now: float, claims: list[Claim], shared: list[Hold], notes: tuple[Reason, ...]
     ) -> Verdict:
         """What holds one rule does not hold another: the first Claim that is due and free decides.
 
-        One that only reports decides where no other may act; where none is free, the earliest that would act.
+        One that only reports decides where no other is due: what another would take and may not is held, whatever this one says.
         """
-        ordered = sorted(claims, key=lambda claim: claim.observed)
-        held = {}
-        for claim in ordered:
-            if claim.due <= now:
-                held[claim] = self._against(row, claim, now, shared)
-                if not held[claim]:
-                    return _deciding(claim, claims, [], notes)
-        first = ordered[0]
-        holds = held[first] if first in held else self._against(row, first, now, shared)
-        return _deciding(first, claims, holds, notes)
+        due = [claim for claim in claims if claim.due <= now]
+        acting = [claim for claim in due if not claim.observed]
+        held: dict[Claim, _Against] = {}
+        for claim in (*acting, *(claim for claim in due if claim.observed)):
+            held[claim] = self._against(row, claim, now, shared)
+            if not held[claim][0] and not (claim.observed and acting):
+                return _deciding(claim, claims, held, notes)
+        first = min(claims, key=lambda claim: claim.observed)
+        if first not in held:
+            held[first] = self._against(row, first, now, shared)
+        return _deciding(first, claims, held, notes)
+
+    def each(self, row: Row, now: float) -> list[tuple[Claim, list[Hold]]]:
+        """All Claims by which it would go now, each with what stands against it."""
+        answers = [mechanism.answer(row, now) for mechanism in self.mechanisms]
+        shared = [hold for answer in answers for hold in answer.holds]
+        found = (claim for answer in answers for claim in answer.claims)
+        acting = sorted(
+            (claim for claim in found if claim.due <= now and not claim.observed), key=lambda claim: claim.due
+        )
+        return [(claim, self._against(row, claim, now, shared)[0]) for claim in acting]
 
     def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:
         """What the guards say against a Claim, be it made or only supposed."""
-        return self._against(row, claim, now, [])
+        return self._against(row, claim, now, [])[0]
 
-    def _against(self, row: Row, claim: Claim, now: float, shared: list[Hold]) -> list[Hold]:
+    def _against(self, row: Row, claim: Claim, now: float, shared: list[Hold]) -> _Against:
         found = [*shared, *(hold for guard in self._guards for hold in guard.holds(row, claim, now))]
+        questions: tuple[Question, ...] = ()
         for guard in self._last:
-            found += guard.holds_last(row, claim, now, others=found)
-        return found
+            word = guard.last_word(row, claim, now, others=found)
+            found += word.holds
+            questions += word.questions
+        return found, questions
 
     def due(self, row: Row, now: float) -> float | None:
         """When the first Claim is due; cheap, for planning when to look."""
@@ -70,6 +86,16 @@ class Judge:
         return min((due for due in dues if due is not None), default=None)
 
 
-def _deciding(claim: Claim, claims: list[Claim], holds: Sequence[Hold], notes: tuple[Reason, ...]) -> Verdict:
-    others = (other for other in claims if other is not claim)
-    return Verdict(claims=(claim, *others), holds=tuple(holds), notes=notes)
+def _deciding(
+    claim: Claim, claims: list[Claim], held: Mapping[Claim, _Against], notes: tuple[Reason, ...]
+) -> Verdict:
+    """What has to be asked is so for each Claim, whichever decides."""
+    holds = tuple(held[claim][0])
+    beside = (Beside(claim=one, holds=tuple(found)) for one, (found, _) in held.items() if one is not claim)
+    return Verdict(
+        claims=(claim, *(other for other in claims if other is not claim)),
+        holds=holds,
+        notes=notes,
+        questions=tuple(question for _, asked in held.values() for question in asked),
+        beside=tuple(beside) if holds else (),
+    )

@@ -14,7 +14,7 @@ import msgspec
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.resources import Resource
 from skoupa.model.reasons import Reason
-from skoupa.model.verdicts import Claim, Hold
+from skoupa.model.verdicts import Claim, Hold, Question
 
 
 class Interest(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,9 +91,17 @@ class Guard(Protocol):
     def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]: ...
 
 
+class LastWord(msgspec.Struct, frozen=True, gc=False):
+    """What is left to say against a Claim, and what has to be asked before there is more to say."""
+
+    holds: tuple[Hold, ...] = ()
+    questions: tuple[Question, ...] = ()
+
+
+NO_WORD = LastWord()
+
+
 class LastGuard(Protocol):
     """One that has to know what all the others said."""
 
-    def holds_last(
-        self, row: Row, claim: Claim, now: float, *, others: Collection[Hold]
-    ) -> Iterator[Hold]: ...
+    def last_word(self, row: Row, claim: Claim, now: float, *, others: Collection[Hold]) -> LastWord: ...

@@ -14,11 +14,11 @@ from typing import Final
 import msgspec
 
 from skoupa.facts.rows import Row, Uid
-from skoupa.judge.mechanism import NO_ANSWER, Answer, Interest, Run
+from skoupa.judge.mechanism import NO_ANSWER, NO_WORD, Answer, Interest, LastWord, Run
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import REASONS, reason
-from skoupa.model.verdicts import Claim, Hold, Propagation
+from skoupa.model.verdicts import Claim, Hold, Propagation, Question
 
 NAME: Final = "policies"
 # So old may be what a policy looked at when something goes by it.
@@ -212,41 +212,36 @@ class PolicyGuard:
 class LateGuard:
     """What a policy chose and what did not go within moments stays until the policy was asked again.
 
-    `want` hears of each that waits for nothing else, and `trouble` says why asking fails. What something lasting holds is asked
+    Each that waits for nothing else is a Question, and `trouble` says why asking fails. What something lasting holds is asked
     about when that ends, and no sooner. An `observing` process tells what would go, and that is asked again only after a Hold.
     """
 
     def __init__(
-        self,
-        mechanism: PolicyMechanism,
-        *,
-        want: Callable[[str, Uid], None],
-        trouble: Callable[[str, Uid], str],
-        observing: bool,
+        self, mechanism: PolicyMechanism, *, trouble: Callable[[str, Uid], str], observing: bool
     ) -> None:
         self._mechanism = mechanism
-        self._want = want
         self._trouble = trouble
         self._observing = observing
 
-    def holds_last(self, row: Row, claim: Claim, now: float, *, others: Collection[Hold]) -> Iterator[Hold]:
+    def last_word(self, row: Row, claim: Claim, now: float, *, others: Collection[Hold]) -> LastWord:
         if claim.mechanism != NAME or row.deleted_at:
-            return
+            return NO_WORD
         if others:
             chosen = self._mechanism.of(claim.rule)
             lasting = any(not REASONS[hold.reason.code].passing for hold in others)
             if lasting and chosen is not None and chosen.run.name == claim.run:
-                self._mechanism.distrust(claim.rule, row.uid)
-            return
+                return LastWord(questions=(Question(rule=claim.rule, now=False),))
+            return NO_WORD
         ages = not self._observing and not claim.observed
         if not self._mechanism.late(claim, row.uid, now, ages=ages):
-            return
-        self._want(claim.rule, row.uid)
+            return NO_WORD
         why = self._trouble(claim.rule, row.uid)
-        if why:
-            yield Hold(reason=reason("not-asked-again", rule=claim.rule, why=why))
-        else:
-            yield Hold(reason=reason("asked-again", rule=claim.rule))
+        told = (
+            reason("not-asked-again", rule=claim.rule, why=why)
+            if why
+            else reason("asked-again", rule=claim.rule)
+        )
+        return LastWord((Hold(reason=told),), (Question(rule=claim.rule, now=True),))
 
 
 def _claim(chosen: Chosen) -> Claim:

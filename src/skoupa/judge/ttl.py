@@ -112,6 +112,14 @@ class TtlMechanism:
             if found.refresh_key and isinstance(found.reading, After)
         )
 
+    def fixed_keys(self, row: Row) -> tuple[str, ...]:
+        """Where durations are written on it that nothing makes count anew: the tools whose they are know of no such thing."""
+        return tuple(
+            found.key
+            for found in self._written(row)
+            if not found.refresh_key and isinstance(found.reading, After)
+        )
+
     def _beside(self, row: Row) -> Iterator[Reason]:
         """What is to be said of it whether or not it has a time."""
         if not row.annotations and row.label(names.KEEP_LABEL) is None:

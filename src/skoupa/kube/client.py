@@ -17,6 +17,7 @@ from skoupa import __version__, names
 from skoupa.clock import Clock
 from skoupa.errors import ApiError, BadReply, NotFound, Status, api_error
 from skoupa.kube.decoding import decode, decode_list, excerpt
+from skoupa.kube.deleted import Deleted, DeleteReply
 from skoupa.kube.objects import METADATA, Partial, View
 from skoupa.kube.resources import Resource
 from skoupa.kube.transport import Request, Response, Transport
@@ -27,17 +28,6 @@ Body = Mapping[str, Any]
 
 # A webhook may take 30 s, and there may be several; the server itself gives up after 60 s.
 DELETE_TIMEOUT_SECONDS: Final = 65.0
-
-
-class Deleted(msgspec.Struct, frozen=True, kw_only=True):
-    """What a delete left: nothing, or an object that is terminating until its finalizers are done.
-
-    Not `answered`: no answer came to it, and then the object was not there any more.
-    """
-
-    gone: bool
-    remaining: Partial | None = None
-    answered: bool = True
 
 
 class Client:
@@ -253,31 +243,10 @@ class Client:
             if error.after_silence:
                 return Deleted(gone=True, answered=False)
             raise
-        found = decode(response.body, _DeleteReply, doing=doing)
+        found = decode(response.body, DeleteReply, doing=doing)
         if found.gone:
             return Deleted(gone=True)
         return Deleted(gone=False, remaining=decode(response.body, Partial, doing=doing))
-
-
-class _DeletedMetadata(msgspec.Struct, frozen=True, rename="camel"):
-    finalizers: list[str] | None = None
-    deletion_timestamp: str | None = None
-    deletion_grace_period_seconds: int | None = None
-
-
-class _DeleteReply(msgspec.Struct):
-    """The server answers with a Status or with the object; a removed object and a waiting one look alike but for this."""
-
-    kind: str = ""
-    metadata: _DeletedMetadata = _DeletedMetadata()
-
-    @property
-    def gone(self) -> bool:
-        if self.kind == "Status":
-            return True
-        if self.metadata.finalizers:
-            return False
-        return not self.metadata.deletion_timestamp or self.metadata.deletion_grace_period_seconds == 0
 
 
 _JSON = ("Content-Type", "application/json")

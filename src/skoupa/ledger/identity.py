@@ -26,7 +26,8 @@ def settled(recorded: str, known: Mapping[str, str], *, cluster: str, where: str
             f'the ledger {where} has rows of another cluster with the name "{cluster}": its Namespace {name} has the '
             f"uid {uid}, the one here {known[name]}",
             advice="give this cluster a clusterName that no other has, or a ledger of its own; if it is the same one, "
-            f"built anew, its earlier rows are shown and restored by --ledger with --cluster {cluster}",
+            f"built anew, its earlier rows are shown by --ledger with --cluster {cluster}, and restored with "
+            "--into-other-cluster besides",
         )
     if not known or (recorded and name not in known):
         # Nobody can say whether it is the same; what was said then stays, to be compared again.

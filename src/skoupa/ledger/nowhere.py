@@ -66,8 +66,8 @@ class NoStore:
     async def purge(self, entry_id: str) -> bool:  # noqa: ARG002 - of the Protocol
         return False
 
-    async def clusters(self) -> list[str]:
-        return []
+    async def clusters(self) -> Mapping[str, str]:
+        return {}
 
     async def announced(self, keys: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - of the Protocol
         return ()

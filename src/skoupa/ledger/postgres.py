@@ -158,11 +158,10 @@ class PostgresStore:
         async with self._connection() as (connection, number):
             return await postgres_bodies.purge(connection, number, entry_id)
 
-    async def clusters(self) -> list[str]:
+    async def clusters(self) -> Mapping[str, str]:
+        query = "SELECT name, identity FROM skoupa_clusters ORDER BY name"
         async with self._connection() as (connection, _):
-            return [
-                row[0] for row in await connection.fetch("SELECT name FROM skoupa_clusters ORDER BY name")
-            ]
+            return dict(await connection.fetch(query))
 
     async def announced(self, keys: Sequence[str]) -> Collection[str]:
         async with self._connection() as (connection, number):

@@ -17,7 +17,7 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import SkoupaError, TimedOut
-from skoupa.ledger.rows import Entry, Result
+from skoupa.ledger.rows import DELETIONS, Entry, Result
 from skoupa.ledger.store import Resolution, Store
 
 # Times of deletions are whole seconds, and clocks differ a little.
@@ -27,6 +27,8 @@ _LOOKING_AT_ONCE: Final = 8
 LOOK_SECONDS: Final = 5.0
 ALL_LOOKS_SECONDS: Final = 30.0
 _WRITTEN_AT_ONCE: Final = 500
+# What the server took, or must have taken, as far as anybody can know.
+_WENT: Final = (*DELETIONS, "gone-by-unknown")
 
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,10 +43,14 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True):
-    """How many rows got which outcome, and those that are open still; `silent` are kinds that did not answer."""
+    """How many rows got which outcome, and those that are open still; `silent` are kinds that did not answer.
+
+    `went` are those that were in flight and, as is known now, went or are on their way: nobody was told of them.
+    """
 
     outcomes: dict[Result, int]
     left: tuple[Entry, ...]
+    went: tuple[Entry, ...] = ()
     silent: tuple[str, ...] = ()
 
 
@@ -80,6 +86,7 @@ async def resolve(
     """
     outcomes: Counter[Result] = Counter()
     left: list[Entry] = []
+    went: list[Entry] = []
     entries = await store.open_entries() if among is None else among
     looks = _Looks(look, clock, until=clock.monotonic() + within)
     for begin in range(0, len(entries), _WRITTEN_AT_ONCE):
@@ -91,17 +98,25 @@ async def resolve(
             if outcome is None:
                 left.append(entry)
                 continue
-            taken = entry.epoch if epoch is None else epoch
+            taken, now = entry.epoch if epoch is None else epoch, clock.now()
             outcomes[outcome] += 1
             resolutions.append(
-                Resolution(uid=entry.uid, seen=entry.epoch, epoch=taken, outcome=outcome, at=clock.now())
+                Resolution(uid=entry.uid, seen=entry.epoch, epoch=taken, outcome=outcome, at=now)
             )
+            resolved = msgspec.structs.replace(entry, outcome=outcome, epoch=taken)
             if outcome == "terminating":
                 # Its end is still to come.
-                left.append(msgspec.structs.replace(entry, outcome=outcome, epoch=taken))
+                left.append(resolved)
+            if entry.outcome == "intended" and outcome in _WENT:
+                went.append(msgspec.structs.replace(resolved, finished_at=now))
         if resolutions:
             await store.write(resolutions)
-    return Resolved(outcomes=dict(outcomes), left=tuple(left), silent=tuple(sorted(looks.silent)))
+    return Resolved(
+        outcomes=dict(outcomes),
+        left=tuple(left),
+        went=tuple(went),
+        silent=tuple(sorted(looks.silent)),
+    )
 
 
 class _Looks:

@@ -130,12 +130,22 @@ MIGRATIONS: Final = (
             )""",
         ),
     ),
+    Migration(
+        version=8,
+        statements=(
+            # What an interruption took along is told too, but not what did so long ago.
+            "UPDATE skoupa_entries SET told = 1 WHERE outcome = 'gone-by-unknown'",
+            "DROP INDEX skoupa_entries_untold",
+            """CREATE INDEX skoupa_entries_untold ON skoupa_entries (cluster, at)
+                WHERE told = 0 AND outcome IN ('deleted', 'terminating', 'gone-by-unknown')""",
+        ),
+    ),
 )
 
 # The partial indexes above are used only by a query that says the same words.
 IS_RARE: Final = "outcome NOT IN ('deleted', 'terminating')"
 IS_KEPT: Final = "kept > 0"
-IS_UNTOLD: Final = "told = 0 AND outcome IN ('deleted', 'terminating')"
+IS_UNTOLD: Final = "told = 0 AND outcome IN ('deleted', 'terminating', 'gone-by-unknown')"
 
 NEWEST: Final = MIGRATIONS[-1].version
 

@@ -135,12 +135,9 @@ class SqliteStore:
     async def purge(self, entry_id: str) -> bool:
         return await self._write(lambda connection: sqlite_bodies.purge(connection, entry_id))
 
-    async def clusters(self) -> list[str]:
-        return await self._read(
-            lambda connection: [
-                name for (name,) in connection.raw.execute("SELECT name FROM skoupa_clusters ORDER BY name")
-            ]
-        )
+    async def clusters(self) -> Mapping[str, str]:
+        query = "SELECT name, identity FROM skoupa_clusters ORDER BY name"
+        return await self._read(lambda connection: dict(connection.raw.execute(query)))
 
     async def announced(self, keys: Sequence[str]) -> Collection[str]:
         return await self._read(lambda connection: sqlite_announced.known(connection, keys))

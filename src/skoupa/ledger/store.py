@@ -175,8 +175,8 @@ class Store(Protocol):
     async def purge(self, entry_id: str) -> bool:
         """Erases its bodies; whether there were any."""
 
-    async def clusters(self) -> list[str]:
-        """The clusters that this database has rows of."""
+    async def clusters(self) -> Mapping[str, str]:
+        """The clusters that this database has rows of, each with what it is told from others by (`identity`), or nothing."""
 
     async def announced(self, keys: Sequence[str]) -> Collection[str]:
         """Which of these notices ahead of a deletion were given, by whatever replica."""

@@ -155,6 +155,11 @@ DIFFERENCES: Final[dict[str, Meaning]] = {
     "any-group": _policy(
         "more", "reads {kind} as a subresource, and finds none", "reads group, version and kind"
     ),
+    "namespace-labels": _policy(
+        "less",
+        "does not ask a Namespace for namespaceSelector, so that every Namespace goes which fits the rest of the filter",
+        "only those whose own labels fit it",
+    ),
     "exclusion-operations": _policy(
         "less", "skips excluded rules with operations", "ignores their operations, so they exclude"
     ),

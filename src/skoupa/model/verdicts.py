@@ -6,11 +6,12 @@ system decides. A Verdict has no opinion of its own: it is the sum of the answer
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
-from skoupa.model.reasons import Reason
+from skoupa.model.reasons import REASONS, Reason
 
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
@@ -41,15 +42,32 @@ class Hold(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     until: float | None = None
 
 
+class Question(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """The rule has to be asked again before the object goes by it: `now`, or only once nothing else holds it."""
+
+    rule: str
+    now: bool
+
+
+class Beside(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A Claim that is due as well and does not decide, with what stands against it."""
+
+    claim: Claim
+    holds: tuple[Hold, ...] = ()
+
+
 class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """All answers about one object. The first of `claims` is the one that decides, and `holds` stand against it.
 
-    The others follow by time. `notes` change nothing but are told.
+    The others follow by time. `notes` change nothing but are told; `questions` are for who acts on the Verdict to have answered.
+    `beside` are the others that are due, where the one that decides is held.
     """
 
     claims: tuple[Claim, ...] = ()
     holds: tuple[Hold, ...] = ()
     notes: tuple[Reason, ...] = ()
+    questions: tuple[Question, ...] = ()
+    beside: tuple[Beside, ...] = ()
 
     @property
     def due(self) -> float | None:
@@ -79,11 +97,35 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
             return None
         return self.claims[0]
 
+    def told_beside(self) -> Iterator[Claim]:
+        """Those that only report and that nothing stands against, where the one that decides is held for long."""
+        if any(not REASONS[hold.reason.code].passing for hold in self.holds):
+            yield from (one.claim for one in self.beside if one.claim.observed and not one.holds)
+
+    def held(self) -> Iterator[Verdict]:
+        """What it says of each Claim by which the object would go and does not, the one that decides first."""
+        if self.holds and not self.claims[0].observed:
+            yield self
+        for one in self.beside:
+            if one.holds and not one.claim.observed:
+                yield self._by(one)
+
+    def of(self, rule: str) -> Verdict:
+        """What it says of the Claim of this rule, as far as that was judged."""
+        if not self.claims or self.claims[0].rule == rule:
+            return self
+        return next((self._by(one) for one in self.beside if one.claim.rule == rule), self)
+
+    def _by(self, chosen: Beside) -> Verdict:
+        others = (claim for claim in self.claims if claim is not chosen.claim)
+        return Verdict(claims=(chosen.claim, *others), holds=chosen.holds, notes=self.notes)
+
     def look_again(self, now: float) -> float | None:
         """When time alone may change the answer; None: only a change of the object or its surroundings does."""
         moments = [claim.due for claim in self.claims if claim.due > now]
         if self.claims:
-            moments += [hold.until for hold in self.holds if hold.until is not None and hold.until > now]
+            holds = [*self.holds, *(hold for one in self.beside for hold in one.holds)]
+            moments += [hold.until for hold in holds if hold.until is not None and hold.until > now]
         return min(moments, default=None)
 
 

@@ -11,36 +11,40 @@ import msgspec
 from skoupa.expr.readings import quoted
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import PODS
-from skoupa.policy.constraints import ALL, Constraints
 from skoupa.policy.expansion import also_called, expand
 from skoupa.policy.filters import Filters
 from skoupa.policy.match import Subject, names_kind
+from skoupa.policy.narrowing import whole_kinds
 from skoupa.policy.policies import Clauses
 from skoupa.policy.problems import Problem
+from skoupa.policy.selector_cautions import selector_cautions
 
 _MATCH: Final = "spec.match"
 _CONSTRAINTS: Final = "spec.matchConstraints"
+_NARROW: Final = "if this is not meant, narrow it by names, a selector or conditions"
 _SECRETS: Final = re.compile(r"/api/v1/namespaces/[^/]+/secrets([/?]|$)")
 
 
 def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) -> Iterator[Problem]:
     path = _MATCH if isinstance(subject.match, Filters) else _CONSTRAINTS
+    missing = expand(subject, discovery).missing if discovery is not None else ()
     if subject.exclude is not None and not subject.exclude.filters:
         what = "it is empty, which excludes everything, so that nothing goes"
         yield Problem(path="spec.exclude", what=what, instead="leave it out")
-    if clauses.empty and subject.exclude is None and _is_everything(subject.match):
-        where = f"in {subject.namespace}" if subject.namespace else "in the cluster"
-        what = f"nothing narrows it, so that everything {where} goes which a wildcard reaches"
-        yield Problem(
-            path=path, what=what, instead="if this is not meant, name kinds, namespaces or conditions"
-        )
+    if clauses.empty and subject.exclude is None:
+        whole = whole_kinds(subject, missing={one.text for one in missing})
+        if whole:
+            yield Problem(path=path, what=f"nothing narrows it, so that {whole}", instead=_NARROW)
+    yield from selector_cautions(subject, discovery)
     if names_kind(subject.match, PODS) and not _looks_at_owners(clauses):
         what = "Pods match whether something owns them or not, and their owners make them again"
         instead = "delete the owners, or let a condition look at metadata.ownerReferences"
         yield Problem(path=path, what=what, instead=instead)
     yield from _hidden(clauses)
-    if discovery is not None:
-        yield from _unknown_kinds(subject, discovery, path)
+    for one in missing:
+        yield Problem(path=path, what=one.what, instead=one.instead)
+    if discovery is not None and isinstance(subject.match, Filters):
+        yield from _of_the_same_name(subject.match, discovery, path)
 
 
 def _hidden(clauses: Clauses) -> Iterator[Problem]:
@@ -55,37 +59,13 @@ def _hidden(clauses: Clauses) -> Iterator[Problem]:
             )
 
 
-def _unknown_kinds(subject: Subject, discovery: Discovery, path: str) -> Iterator[Problem]:
-    for missing in expand(subject, discovery).missing:
-        yield Problem(path=path, what=missing.what, instead=missing.instead)
-    if isinstance(subject.match, Constraints):
-        return
-    for pattern in subject.match.patterns:
+def _of_the_same_name(match: Filters, discovery: Discovery, path: str) -> Iterator[Problem]:
+    for pattern in match.patterns:
         others = also_called(pattern, discovery)
         if others:
             names = ", ".join(f"{row.api_version}/{row.kind}" for row in others)
             what = f"{quoted(pattern.text)} means one kind, and there are others of that name"
             yield Problem(path=path, what=what, instead=f"write {names} as well if those are meant")
-
-
-def _is_everything(match: Filters | Constraints) -> bool:
-    if isinstance(match, Constraints):
-        return (
-            match.labels.empty
-            and match.namespace_labels.empty
-            and not match.excluded
-            and any(ALL in rule.groups and ALL in rule.plurals and not rule.names for rule in match.rules)
-        )
-    unnarrowed = [
-        any(pattern.kind == ALL and pattern.group == ALL for pattern in one.kinds)
-        and one.names is None
-        and one.namespaces is None
-        and not one.annotations
-        and one.labels is None
-        and one.namespace_labels is None
-        for one in match.filters
-    ]
-    return bool(unnarrowed) and (any(unnarrowed) if match.mode == "any" else all(unnarrowed))
 
 
 def _looks_at_owners(clauses: Clauses) -> bool:

@@ -2,7 +2,8 @@
 
 A filter is all of its demands together; one without any demand is about nothing, as in Kyverno. Filters stand under `any` or
 `all`; none at all is everything (so an empty `exclude` excludes everything, as in Kyverno). What is not known of a namespace
-counts against deletion: it does not match, and it is excluded.
+counts against deletion: it does not match, and it is excluded. So does a namespaceSelector for a Namespace, which Kyverno passes
+over: in `match` it is asked of the Namespace's own labels, in `exclude` every Namespace meets it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from skoupa.policy.texts import Texts, texts
 
 _NO_LABELS: Final[Mapping[str, str]] = {}
 _NAMESPACE_KIND: Final = "Namespace"
+_NOT_ITS_OWN: Final = (
+    "its own labels do not fit namespaceSelector (Kyverno would not ask a Namespace for them)"
+)
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -162,13 +166,21 @@ def _unmet(one: Filter, candidate: Candidate, *, known: bool) -> str:
             return "its annotations do not fit"
     if one.labels is not None and not one.labels.fit(metadata.labels or _NO_LABELS):
         return "its labels do not fit selector"
-    if one.namespace_labels is not None and resource.kind != _NAMESPACE_KIND:
+    if one.namespace_labels is not None:
         return _in_other_namespaces(one.namespace_labels, candidate, known=known)
     return "the filter is empty" if one.empty else ""
 
 
 def _in_other_namespaces(wanted: Labels, candidate: Candidate, *, known: bool) -> str:
-    labels = candidate.namespace_labels if candidate.metadata.namespace else _NO_LABELS
+    resource, metadata = candidate.resource, candidate.metadata
+    if resource.kind == _NAMESPACE_KIND:
+        if known:
+            # Kyverno takes it for met, so that exclude spares every Namespace: nothing goes here that stays there.
+            return ""
+        if not resource.group:
+            # In match that would mean every Namespace, whatever its labels.
+            return "" if wanted.fit(metadata.labels or _NO_LABELS) else _NOT_ITS_OWN
+    labels = candidate.namespace_labels if metadata.namespace else _NO_LABELS
     if labels is None:
         return "" if known else "the labels of its namespace are not known"
     return "" if wanted.fit(labels) else "the labels of its namespace do not fit namespaceSelector"

@@ -26,7 +26,7 @@ _OPERATORS: Final[dict[str, Operator]] = {
 _NEGATED: Final[dict[str, Operator]] = {"in": "notin", "notin": "in", "exists": "absent", "absent": "exists"}
 _ANY_VALUE: Final = "*"
 # Longer ones do not fit into the address of a request everywhere.
-_LONGEST_REQUIREMENT: Final = 1000
+LONGEST_REQUIREMENT: Final = 1000
 
 
 class Labels(msgspec.Struct, frozen=True):
@@ -134,7 +134,7 @@ def _can_be_asked(requirement: Requirement) -> bool:
         return False
     if requirement.operator in {"in", "notin"} and not requirement.values:
         return False
-    return len(written(requirement)) <= _LONGEST_REQUIREMENT
+    return len(written(requirement)) <= LONGEST_REQUIREMENT
 
 
 def _told(path: str, what: str, faults: list[str]) -> Iterator[Problem]:

@@ -39,6 +39,13 @@ def place(key: str) -> str:
     return f"metadata.annotations[{key}]"
 
 
+def as_written(annotations: Any) -> Any:
+    """But for what Skoupa itself writes there: nothing is read from that."""
+    if not isinstance(annotations, Mapping) or names.NEXT_EXECUTION_ANNOTATION not in annotations:
+        return annotations or None
+    return {key: it for key, it in annotations.items() if key != names.NEXT_EXECUTION_ANNOTATION} or None
+
+
 class OptionsReading:
     """The annotations of one policy, each by itself, and what was wrong with them."""
 

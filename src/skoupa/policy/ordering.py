@@ -33,7 +33,7 @@ def equal(key: Any, value: Any) -> bool | None:
     if isinstance(key, bool):
         return isinstance(value, bool) and key == value
     if isinstance(key, int | float):
-        other = _number(value) if isinstance(value, str) else value
+        other = number_of(value) if isinstance(value, str) else value
         return _is_number(other) and key == other
     if isinstance(key, str):
         return _text_equal(key, value)
@@ -55,7 +55,7 @@ def order(key: Any, value: Any) -> int | None:
         amounts = quantity_of(key), quantity_of(value)
         if amounts[0] is not None and amounts[1] is not None:
             return _sign(*amounts)
-    number = _number(key)
+    number = number_of(key)
     if number is not None:
         return _number_order(number, value)
     return _version_order(key, value)
@@ -82,7 +82,7 @@ def _number_order(key: float, value: Any) -> int | None:
         lengths = _durations(key, value)
         if lengths is not None:
             return _sign(*lengths)
-        value = _number(value)
+        value = number_of(value)
     return _sign(key, value) if _is_number(value) else None
 
 
@@ -130,7 +130,7 @@ def _quantity(text: str) -> Quantity | None:
         return None
 
 
-def _number(text: str) -> float | None:
+def number_of(text: str) -> float | None:
     if len(text) > _LONGEST or not _NUMBER.fullmatch(text):
         return None
     if _WHOLE.fullmatch(text):

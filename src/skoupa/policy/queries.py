@@ -85,6 +85,8 @@ def _of_filter(one: Filter, resource: Resource, namespaces: Namespaces | None) -
     )
     places = one.namespaces
     if resource.kind == NAMESPACES.kind:
+        if one.namespace_labels is not None and resource.group == NAMESPACES.group:
+            part = _both(part, Part(labels=requests(one.namespace_labels)))
         # Kyverno asks anything of this name for its own name, and not for its namespace.
         return part if places is None or places.wild else _both(part, Part(names=places.plain))
     if not resource.namespaced:

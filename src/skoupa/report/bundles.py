@@ -68,9 +68,9 @@ class Bundles:
         self._policies.add(told, name, at)
         self._added.set()
 
-    def add_notices(self, notices: Sequence[Event]) -> None:
-        """Events of what is to go, ready-made; they wait for room behind what went."""
-        self._unsent += notices
+    def add_made(self, events: Sequence[Event]) -> None:
+        """Ready-made ones, of what is to go or went long ago; they wait for room behind what went just now."""
+        self._unsent += events
         self._added.set()
 
     async def run(self) -> None:

@@ -54,7 +54,12 @@ METRICS: Final[dict[str, Described]] = {
         "counter", "Labels that were not understood.", ("kind", "reason")
     ),
     "skoupa_notices_total": Described("counter", "Notices given ahead of a deletion.", ("kind",)),
-    "skoupa_stuck_total": Described("counter", "Objects still terminating after stuckAfter.", ("kind",)),
+    "skoupa_stuck_total": Described(
+        "counter",
+        "Objects still terminating after stuckAfter: each once, and again when its finalizers are others.",
+        ("kind",),
+    ),
+    "skoupa_stuck": Described("gauge", "Objects that are still terminating after stuckAfter at this moment."),
     "skoupa_trips_total": Described(
         "counter",
         "Brakes that Skoupa pulled itself, by why: a ceiling that was full, as `namespace-minute`, a limit on runs of rules, as `share`, a `backlog`, "

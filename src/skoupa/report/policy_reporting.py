@@ -140,7 +140,7 @@ class PolicyReporting:
         for row in announced.rows:
             alike.setdefault((row.namespace, row.resource.qualified), []).append(row)
         for rows in alike.values():
-            self._bundles.add_notices(_notices(rows, announced.claim, at=at))
+            self._bundles.add_made(_notices(rows, announced.claim, at=at))
 
 
 def _notices(rows: Sequence[Row], claim: Claim, *, at: float) -> list[Event]:

@@ -20,12 +20,13 @@ from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason, render
 from skoupa.model.verdicts import Claim, Hold, Verdict
-from skoupa.report.bundles import Bundles, deletion, regarding
+from skoupa.report.bundles import Bundles, regarding
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
 from skoupa.report.notices.notice import Notice, about
 from skoupa.report.notices.notifier import Notifier
 from skoupa.report.policy_reporting import PolicyReporting
+from skoupa.report.retold import retold
 from skoupa.settings.notices import What
 from skoupa.sweep.failures import refused, server_words, shared_words
 from skoupa.sweep.reporting import Announced, PolicyRun, Unclear
@@ -33,7 +34,8 @@ from skoupa.sweep.tripping import Tripped
 
 # Event reasons, all of them; docs/events.md is written from this table.
 EVENT_REASONS: Final[dict[str, str]] = {
-    "SkoupaDeleted": "The object, or the objects named in the note, were deleted.",
+    "SkoupaDeleted": "The object, or the objects named in the note, were deleted; or they were to be when Skoupa was interrupted, "
+    "and are gone since.",
     "SkoupaNotice": "The object will be deleted at the time in the note, which says how to keep it.",
     "SkoupaLabelProblem": "A label on the object is not understood or does not do what its writer meant.",
     "SkoupaFailed": "The object, or those named in the note, are due, but a webhook, a policy or the server refuses the "
@@ -160,19 +162,8 @@ class Reporter:
             )
 
     def retell(self, entries: Sequence[Entry]) -> None:
-        if self._events is None:
-            return
-        for entry in entries:
-            why = render(entry.claims[0].reason) if entry.claims else entry.rule
-            about = Regarding(
-                api_version=entry.api_version,
-                kind=entry.kind,
-                name=entry.name,
-                namespace=entry.namespace,
-                uid=entry.uid,
-            )
-            at = entry.finished_at or entry.at
-            self._events.tell(deletion(about, at, f"deleted: {why}", uids=(entry.uid,)))
+        if self.bundles is not None:
+            self.bundles.add_made(retold(entries))
 
     def tripped(self, tripped: Tripped, *, at: float) -> None:
         release = "" if tripped.supposed else f"skoupa brakes release {tripped.name}"
@@ -238,6 +229,9 @@ class Reporter:
     def policy_unclear(self, ran: PolicyRun, unclear: Sequence[Unclear], *, run: str, at: float) -> None:
         self._of_policies.unclear(ran, unclear, run=run, at=at)
 
+    def policy_left(self, row: Row, rule: str, *, why: str, at: float) -> None:  # noqa: ARG002 - it is told as it comes
+        self._say("stays", row, policy=rule, why=f"asked again: {why}")
+
     def policy_notice(self, announced: Announced, *, at: float) -> None:
         claim = announced.claim
         for row in announced.rows:
@@ -248,11 +242,12 @@ class Reporter:
             )
         self._of_policies.announced(announced, at=at)
 
-    def stuck(self, row: Row, *, at: float) -> None:
-        self._metrics.count("skoupa_stuck_total", row.resource.qualified)
+    def stuck(self, row: Row, *, at: float, news: bool) -> None:
         blockers = ", ".join(row.finalizers) or "no finalizer of its own"
+        if news:
+            self._metrics.count("skoupa_stuck_total", row.resource.qualified)
+            self._notify(row, "stuck", why=f"waiting for {blockers}", at=at)
         self._log("stuck", level="warning", **_called(row), finalizers=blockers)
-        self._notify(row, "stuck", why=f"waiting for {blockers}", at=at)
         note = f"deleted at {whole_seconds(row.deleted_at)} and still there; waiting for {blockers}"
         self._tell(row, "SkoupaStuck", "Delete", note, at=float(row.deleted_at), warning=True, now=at)
 

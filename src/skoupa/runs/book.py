@@ -2,7 +2,7 @@
 
 Each object is read for itself; what can't be understood is in the book with its problems, and is read anew when it changes or the
 kinds of the cluster do. Exceptions stand beside. What the server has not told yet, or could not, is a doubt that holds runs, never
-an empty book. Whose status we write ourselves does not change by that.
+an empty book. Whose status or mark we write ourselves does not change by that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from skoupa.kube.resources import Resource
 from skoupa.policy.exemptions import Exemption, read_exemption
 from skoupa.policy.expression_checks import jmespath_problems
 from skoupa.policy.headings import POLICY_KINDS
-from skoupa.policy.options import place
+from skoupa.policy.options import as_written, place
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
@@ -274,8 +274,11 @@ def _broken(reading: Reading, *problems: Problem) -> Reading:
 
 def _same(before: Object, found: Object) -> bool:
     """Whether all that counts is as it was; a spec that changed has another generation, an old server aside."""
-    return before.get("spec") == found.get("spec") and all(
-        before["metadata"].get(key) == found["metadata"].get(key) for key in ("annotations", "generation")
+    was, now = before["metadata"], found["metadata"]
+    return (
+        before.get("spec") == found.get("spec")
+        and was.get("generation") == now.get("generation")
+        and as_written(was.get("annotations")) == as_written(now.get("annotations"))
     )
 
 

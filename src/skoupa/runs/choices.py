@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta, Store
 from skoupa.judge.policies import Chosen, PolicyMechanism
-from skoupa.model.verdicts import Claim
+from skoupa.model.verdicts import Claim, Question
 from skoupa.runs.showing import Showing
 
 
 class Choices:
-    """`learn` plans what changed in the store; `on_outdated` hears which rule looked at an object in another state.
+    """`learn` plans what changed in the store; `on_outdated` hears which rule has to look at an object anew.
 
     `on_leaving` hears of those that are being deleted.
     """
@@ -64,6 +64,14 @@ class Choices:
         """It is tried again some time later, and much may be different by then."""
         for rule in self.mechanism.rules_of(row.uid):
             self.mechanism.distrust(rule, row.uid)
+
+    def heed(self, row: Row, questions: Iterable[Question]) -> None:
+        """A judgement of it needs an answer of these rules."""
+        for question in questions:
+            if question.now:
+                self._on_outdated(question.rule, row.uid)
+            else:
+                self.mechanism.distrust(question.rule, row.uid)
 
     def show(self, rows: Iterable[Row]) -> None:
         """A newer state of what is chosen."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.errors import BadExpression, SkoupaError
+from skoupa.expr.cel.accounts import Account
 from skoupa.expr.cel.messages import Circumstances, Report, Result, Source
 from skoupa.expr.cel.pool import Pool
 from skoupa.kube.client import Client
@@ -58,6 +59,7 @@ class Expressions:
     ) -> None:
         self._policy = policy
         self._pool = pool
+        self._account = Account()
         self._calls = calls
         self._now = now
         self._waiting = [one for one in exemptions if one.concerns(policy, now=now)]
@@ -78,12 +80,13 @@ class Expressions:
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        return tuple(
+        exempting = tuple(
             f"PolicyException {one.called} may let more stay than it means: {problem}"
             for one in self._exempting
             for problem in (*one.problems, one.broken)
             if problem
         )
+        return (self._account.closed, *exempting) if self._account.closed else exempting
 
     async def begin(self) -> None:
         """A BadExpression where a condition does not compile."""
@@ -200,7 +203,11 @@ class Expressions:
             )
             try:
                 results = await self._pool.judge(
-                    source, _page(batch), circumstances=circumstances, broker=self._calls.broker
+                    source,
+                    _page(batch),
+                    circumstances=circumstances,
+                    broker=self._calls.broker,
+                    account=self._account,
                 )
             except SkoupaError as error:
                 results = [Result(False, str(error))] * len(batch)

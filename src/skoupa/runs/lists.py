@@ -1,4 +1,4 @@
-"""Lists that runs read, each once for all who want the same at the same time, and few at once.
+"""Lists that runs read, each once for all who want the same or alike at the same time, and few at once.
 
 Policies that are due together mostly ask alike. Whoever asks first waits a moment for company; then every page goes to all of
 them before the next is read, so memory stays at one page. Who is slow is left behind and reads alone afterwards: nobody's long
@@ -8,7 +8,8 @@ run delays another's. A reader that fails has failed for itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from typing import Final
 
@@ -20,14 +21,15 @@ from skoupa.kube.client import Client
 from skoupa.kube.lists import pages
 from skoupa.kube.objects import View
 from skoupa.policy.queries import Query
+from skoupa.runs.companies import Companies, Company, Items, alone
 
-Items = Sequence[msgspec.Raw]
 # Is told whether the list begins (anew): what came before is void then.
 Take = Callable[[Items, bool], Awaitable[None]]
 
 # Few, so that watches and what goes by a label always find a way to the server.
 AT_ONCE: Final = 8
 COMPANY_SECONDS: Final = 0.05
+LONGEST_COMPANY_SECONDS: Final = 0.5
 PATIENCE_SECONDS: Final = 1.0
 READERS_AT_ONCE: Final = 8
 
@@ -44,19 +46,18 @@ class _Reader:
         self.error: SkoupaError | None = None
 
     async def take(self, items: Items, *, first: bool) -> None:
-        if self.error is not None:
-            return
         try:
             await self._take(items, first)
         except SkoupaError as error:
             self.error = error
 
 
-class _Shared:
-    def __init__(self) -> None:
-        self.readers: list[_Reader] = []
-        self.bodies = False
-        self.read = asyncio.Event()
+class _Reading:
+    """Of the list of a company."""
+
+    def __init__(self, company: Company[_Reader]) -> None:
+        self.company = company
+        self.ended = asyncio.Event()
         # Until it is read to its end: half a list must not pass for a whole one.
         self.error: SkoupaError | None = Unreachable("the list was not read to its end")
 
@@ -66,8 +67,9 @@ class Lists:
         self._client = client
         self._clock: Clock = client.clock
         self._turns = asyncio.Semaphore(at_once)
-        # Those that nobody has begun to read.
-        self._waiting: dict[Query, _Shared] = {}
+        self._companies: Companies[_Reader] = Companies()
+        # Of those companies whose list nobody has read to its end.
+        self._readings: dict[Company[_Reader], _Reading] = {}
         # How many were read, for whom.
         self.lists = 0
         self.readers = 0
@@ -76,65 +78,69 @@ class Lists:
         """Hands the whole list to `take`, page by page; raises what kept it from being read to its end."""
         reader = _Reader(take)
         self.readers += 1
-        shared = self._waiting.get(query)
-        if shared is not None:
-            shared.readers.append(reader)
-            shared.bodies = shared.bodies or bodies
-            await shared.read.wait()
+        company, new = self._companies.join(reader, query, bodies=bodies)
+        if new:
+            reading = self._readings[company] = _Reading(company)
+            await self._lead(reading)
         else:
-            shared = self._waiting[query] = _Shared()
-            shared.readers.append(reader)
-            shared.bodies = bodies
-            await self._lead(query, shared)
+            reading = self._readings[company]
+            await reading.ended.wait()
         if reader.left_behind:
-            alone = _Shared()
             reader = _Reader(take)
-            alone.readers.append(reader)
-            alone.bodies = bodies
+            reading = _Reading(alone(reader, query, bodies=bodies))
             async with self._turns:
-                await self._hand_round(query, alone)
-            shared = alone
-        if (error := reader.error or shared.error) is not None:
+                await self._hand_round(reading)
+        if (error := reader.error or reading.error) is not None:
             raise error
 
-    async def _lead(self, query: Query, shared: _Shared) -> None:
+    async def _lead(self, reading: _Reading) -> None:
         try:
-            await self._clock.sleep(COMPANY_SECONDS)
+            await self._company()
             async with self._turns:
-                self._begin(query, shared)
-                await self._hand_round(query, shared)
+                self._companies.close(reading.company)
+                await self._hand_round(reading)
         finally:
-            self._begin(query, shared)
-            shared.read.set()
+            self._companies.close(reading.company)
+            del self._readings[reading.company]
+            reading.ended.set()
 
-    def _begin(self, query: Query, shared: _Shared) -> None:
-        """Nobody joins any more. Others may wait for the same list by now: those are another company."""
-        if self._waiting.get(query) is shared:
-            del self._waiting[query]
+    async def _company(self) -> None:
+        """A moment, and longer while others come: a thousand policies that are due together come one after the other."""
+        until = self._clock.monotonic() + LONGEST_COMPANY_SECONDS
+        came = -1
+        while came != self.readers and self._clock.monotonic() < until:
+            came = self.readers
+            await self._clock.sleep(COMPANY_SECONDS)
 
-    async def _hand_round(self, query: Query, shared: _Shared) -> None:
+    async def _hand_round(self, reading: _Reading) -> None:
         self.lists += 1
-        view = _WHOLE if shared.bodies else _METADATA
+        query, view = reading.company.query, _WHOLE if reading.company.bodies else _METADATA
         # Nothing is kept of what it brings, so it is the way here that costs.
         listing = pages(self._client, query.resource, view, scope=query.scope, compressed=True)
         try:
             async with aclosing(listing), asyncio.TaskGroup() as group:
                 async for page in listing:
-                    await self._give(shared, page.items, first=page.first, group=group)
-                shared.error = None
+                    await self._give(reading.company.shares(page.items), first=page.first, group=group)
+                reading.error = None
         except* SkoupaError as errors:
-            shared.error = _first(errors)
+            reading.error = _first(errors)
 
-    async def _give(self, shared: _Shared, items: Items, *, first: bool, group: asyncio.TaskGroup) -> None:
+    async def _give(
+        self, shares: Iterable[tuple[_Reader, Items]], *, first: bool, group: asyncio.TaskGroup
+    ) -> None:
         """To all, a few at a time: judging takes the processor, and others need a turn in between."""
-        left = [reader for reader in shared.readers if not reader.left_behind and reader.error is None]
+        left = deque(
+            (reader, items)
+            for reader, items in shares
+            if (items or first) and not reader.left_behind and reader.error is None
+        )
         if len(left) == 1:
-            await left[0].take(items, first=first)
+            await left[0][0].take(left[0][1], first=first)
             return
         busy: dict[asyncio.Task[None], _Reader] = {}
         while left or busy:
             while left and len(busy) < READERS_AT_ONCE:
-                reader = left.pop(0)
+                reader, items = left.popleft()
                 busy[group.create_task(reader.take(items, first=first))] = reader
             if not await self._one_done(busy):
                 for task, reader in busy.items():

@@ -96,8 +96,11 @@ class Overhearing:
     def policy_unclear(self, ran: PolicyRun, unclear: Sequence[Unclear], *, run: str, at: float) -> None:
         self._report.policy_unclear(ran, unclear, run=run, at=at)
 
+    def policy_left(self, row: Row, rule: str, *, why: str, at: float) -> None:
+        self._report.policy_left(row, rule, why=why, at=at)
+
     def policy_notice(self, announced: Announced, *, at: float) -> None:
         self._report.policy_notice(announced, at=at)
 
-    def stuck(self, row: Row, *, at: float) -> None:
-        self._report.stuck(row, at=at)
+    def stuck(self, row: Row, *, at: float, news: bool) -> None:
+        self._report.stuck(row, at=at, news=news)

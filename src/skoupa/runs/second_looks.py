@@ -65,12 +65,12 @@ class Again(Protocol):
     async def may_delete(self, rule: str, row: Row) -> bool:
         """Whether the account may that the policy acts as."""
 
+    def left(self, rule: str, uid: Uid) -> None:
+        """It does not mean that any more."""
+
 
 class SecondLooks:
-    """`look_at` has objects judged; `on_left` hears of policies that do not choose something any more.
-
-    `report` hears of what is gone.
-    """
+    """`look_at` has objects judged; `report` hears of what policies do not choose any more, and of what is gone."""
 
     def __init__(
         self,
@@ -80,7 +80,6 @@ class SecondLooks:
         again: Callable[[], Again],
         report: Report,
         look_at: Callable[[Iterable[Uid]], None],
-        on_left: Callable[[str], None],
     ) -> None:
         self._client = client
         self._clock: Clock = client.clock
@@ -88,15 +87,14 @@ class SecondLooks:
         self._again = again
         self._report = report
         self._look_at = look_at
-        self._on_left = on_left
         self._asked: dict[str, _Asking] = {}
         self._turns = asyncio.Semaphore(_RULES_AT_ONCE)
         self._news = asyncio.Event()
         self.error: SkoupaError | None = None
 
     def guard(self, mechanism: PolicyMechanism, *, observing: bool) -> LateGuard:
-        """Holds what has to be asked about, and wants it."""
-        return LateGuard(mechanism, want=self.want, trouble=self.trouble, observing=observing)
+        """Holds what has to be asked about."""
+        return LateGuard(mechanism, trouble=self.trouble, observing=observing)
 
     def want(self, rule: str, uid: Uid) -> None:
         asking = self._asked.get(rule)
@@ -195,7 +193,7 @@ class SecondLooks:
             elif permitted:
                 self._heed(rule, row, found, choices)
             else:
-                self._leave(rule, row.uid, choices)
+                self._leave(rule, row, choices, why=f"the account that {rule} acts as may not delete it")
 
     async def _read(self, row: Row, evaluation: Evaluation) -> Found | None:
         """As the policy finds it now; None: it is gone. By a list on its name: a run needs no other right."""
@@ -212,7 +210,7 @@ class SecondLooks:
             why = render(found.why) if found.why is not None else "it could not be judged"
             self._failed(rule, row.uid, why, choices)
         elif found.outcome != "claimed":
-            self._leave(rule, row.uid, choices)
+            self._leave(rule, row, choices, why=render(found.why) if found.why is not None else "")
         else:
             fresh = choices.showing.row(row.resource, found.metadata)
             choices.mechanism.looked_anew(rule, row.uid, fresh.version, at=self._clock.now())
@@ -227,9 +225,12 @@ class SecondLooks:
             self._report.gone_already(row, claim, at=now)
         choices.gone(row.uid)
 
-    def _leave(self, rule: str, uid: Uid, choices: Choices) -> None:
-        choices.leave(uid, (rule,))
-        self._on_left(rule)
+    def _leave(self, rule: str, row: Row, choices: Choices, *, why: str = "") -> None:
+        choices.leave(row.uid, (rule,))
+        self._report.policy_left(
+            row, rule, why=why or f"it does not match {rule} any more", at=self._clock.now()
+        )
+        self._again().left(rule, row.uid)
 
     async def _look_at_all(self, rule: str, rows: Collection[Row], choices: Choices) -> None:
         before, began = choices.mechanism.of(rule), self._clock.now()
@@ -249,6 +250,7 @@ class SecondLooks:
         )
         choices.mechanism.looked_over(anew, {row.uid for row in rows})
         choices.show(fresh)
+        spared = {pack_uid(found.metadata.uid): found for found in findings.spared if found.metadata.uid}
         unread = {gap.query.resource.qualified: gap for gap in findings.gaps}
         for row in rows:
             if row.uid in anew.versions:
@@ -257,5 +259,8 @@ class SecondLooks:
                 self._heed(rule, row, unclear[row.uid], choices)
             elif row.resource.qualified in unread:
                 self._failed(rule, row.uid, str(unread[row.resource.qualified]), choices)
+            elif row.uid in spared:
+                self._heed(rule, row, spared[row.uid], choices)
             else:
-                self._leave(rule, row.uid, choices)
+                # Nobody reads it by itself: it may be gone as well.
+                self._leave(rule, row, choices, why=f"{rule} does not find it any more")

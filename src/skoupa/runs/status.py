@@ -31,10 +31,11 @@ _LONGEST: Final = 4000
 class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     """What is to come: `next_run` None where it does not run; `spaced` says that some ticks are left out.
 
-    `doubt` is why what is known of policies may be old, so that it waits.
+    `runs_since` is for a run that is under way; `next_run` is the one after it then. `doubt` is why what is known of policies may be old, so that it waits.
     """
 
     doubt: str = ""
+    runs_since: float | None = None
     next_run: float | None = None
     spaced: str = ""
     observed_until: float | None = None
@@ -43,7 +44,8 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
 class Went(msgspec.Struct, frozen=True, kw_only=True):
     """How a run went so far; `error` where it could not be evaluated at all, `broken` where no run can be.
 
-    `held_for` is what holds how many of the objects that it chose, the most frequent first.
+    `held_for` is what holds how many of the objects that it chose, the most frequent first. `left` of them were asked about again
+    and are not meant any more.
     """
 
     at: float
@@ -52,6 +54,7 @@ class Went(msgspec.Struct, frozen=True, kw_only=True):
     broken: bool = False
     counts: LastRun = LastRun()
     held_for: tuple[tuple[Reason, int], ...] = ()
+    left: int = 0
 
 
 def status_of(entry: Entry, *, outlook: Outlook, went: Went | None, now: float) -> dict[str, Any]:
@@ -109,7 +112,7 @@ def told(entry: Entry, went: Went) -> PolicyRun:
         held=went.counts.held,
         failed=went.counts.failed,
         trouble=trouble[:_LONGEST],
-        stays=_stays(went)[:_LONGEST],
+        stays="; ".join(filter(None, (_stays(went), _left(went))))[:_LONGEST],
     )
 
 
@@ -123,9 +126,13 @@ def _ready(entry: Entry, outlook: Outlook, moment: datetime, *, broken: str) -> 
     if outlook.doubt:
         why = f"it waits, for what is known of policies may be old: {outlook.doubt}"
         return _condition(entry, READY, "Waiting", why, moment, so=False)
-    if outlook.next_run is None:
+    if outlook.next_run is None and outlook.runs_since is None:
         return _condition(entry, READY, "NeverRuns", "its schedule has no time to come", moment, so=False)
-    words = [f"it runs next at {whole_seconds(outlook.next_run)}"]
+    words = []
+    if outlook.runs_since is not None:
+        words.append(f"it runs since {whole_seconds(outlook.runs_since)}")
+    if outlook.next_run is not None:
+        words.append(f"it runs next at {whole_seconds(outlook.next_run)}")
     if outlook.observed_until is not None:
         words.append(f"it only reports until {whole_seconds(outlook.observed_until)}")
     if outlook.spaced:
@@ -133,7 +140,13 @@ def _ready(entry: Entry, outlook: Outlook, moment: datetime, *, broken: str) -> 
     if entry.reading.warnings:
         words.append(in_words(entry.reading.warnings))
     reason = (
-        "Spaced" if outlook.spaced else "Observing" if outlook.observed_until is not None else "Scheduled"
+        "Spaced"
+        if outlook.spaced
+        else "Observing"
+        if outlook.observed_until is not None
+        else "Running"
+        if outlook.runs_since is not None
+        else "Scheduled"
     )
     return _condition(entry, READY, reason, "; ".join(words), moment, so=True)
 
@@ -146,7 +159,7 @@ def _succeeded(entry: Entry, went: Went, moment: datetime) -> Condition:
         f"{one.what}: {one.instead}" if one.instead else one.what for one in went.findings.missing
     )
     tally = f"matched {counts.matched}, deleted {counts.deleted}, held {counts.held}, failed {counts.failed}"
-    message = "; ".join(filter(None, (tally, *(words for _, words in said), stays, missing)))
+    message = "; ".join(filter(None, (tally, *(words for _, words in said), stays, _left(went), missing)))
     reason = said[0][0] if said else "KindsMissing" if missing else "Succeeded"
     if reason == "Succeeded" and stays and not counts.deleted:
         reason = "Held"
@@ -188,6 +201,12 @@ def _stays(went: Went) -> str:
     for held, number in went.held_for:
         why[render(held)] += number
     return _some(f"{number} held: {words}" for words, number in why.most_common())
+
+
+def _left(went: Went) -> str:
+    if not went.left:
+        return ""
+    return f"asked again: {went.left} {'does' if went.left == 1 else 'do'} not match any more"
 
 
 def _condition(

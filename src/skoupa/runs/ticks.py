@@ -44,6 +44,11 @@ class Tick(msgspec.Struct, frozen=True):
     only: frozenset[str] = frozenset()
 
 
+class _UnderWay(msgspec.Struct, frozen=True):
+    since: float
+    moment: float
+
+
 class Ticks:
     """`minimum` is the shortest time between two runs. Policies are known by their uid."""
 
@@ -53,7 +58,7 @@ class Ticks:
         self._known: dict[str, Known] = {}
         self._next: dict[str, float | None] = {}
         self._order: list[tuple[float, str]] = []
-        self._running: set[str] = set()
+        self._running: dict[str, _UnderWay] = {}
         self._broken: set[str] = set()
         # Of which something failed before this process led.
         self._unfinished: set[str] = set()
@@ -137,6 +142,22 @@ class Ticks:
         policy = self._policies.get(uid)
         return None if policy is None or policy.options.suspended else self._next.get(uid)
 
+    def under_way(self, uid: str) -> float | None:
+        """Since when it runs; None: it does not now."""
+        running = self._running.get(uid)
+        return running.since if running is not None else None
+
+    def longer_than(self, seconds: float, now: float) -> list[str]:
+        """Those that run for so long already."""
+        return [uid for uid, running in self._running.items() if now - running.since >= seconds]
+
+    def after_this(self, uid: str, now: float) -> float | None:
+        """The same as `next` but for what is under way: that is what comes after it."""
+        policy, running, known = self._policies.get(uid), self._running.get(uid), self.next(uid)
+        if policy is None or running is None or known is None:
+            return known
+        return policy.schedule.following(max(now, running.moment + self._minimum - 1))
+
     def spaced(self, uid: str) -> bool:
         """Whether a tick is left out because it comes too soon after the last run."""
         policy, known = self._policies.get(uid), self._known.get(uid)
@@ -161,22 +182,23 @@ class Ticks:
             if policy.options.suspended or missed:
                 self._count_from(policy, tick, ran=self._known[uid].ran)
                 continue
-            self._running.add(uid)
+            self._running[uid] = _UnderWay(now, tick)
             found.append(Tick(uid, tick))
-        return [*found, *self._rests()]
+        return [*found, *self._rests(now)]
 
-    def _rests(self) -> Iterator[Tick]:
+    def _rests(self, now: float) -> Iterator[Tick]:
         """Runs before this process led of which something failed; the next run of a policy is about all of it."""
         for uid in [uid for uid in self._unfinished if uid in self._policies]:
             self._unfinished.discard(uid)
             failing = self._known[uid].failing
             if failing and uid not in self._running and not self._policies[uid].options.suspended:
-                self._running.add(uid)
-                yield Tick(uid, self._known[uid].counts_from, frozenset(failing))
+                moment = self._known[uid].counts_from
+                self._running[uid] = _UnderWay(now, moment)
+                yield Tick(uid, moment, frozenset(failing))
 
     def ended(self, tick: Tick, *, ran: bool = True) -> None:
         """Its run is over, as well as it went, or did not take place; ticks that came meanwhile are one."""
-        self._running.discard(tick.uid)
+        self._running.pop(tick.uid, None)
         policy, known = self._policies.get(tick.uid), self._known.get(tick.uid)
         if policy is None or known is None:
             return

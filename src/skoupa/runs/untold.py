@@ -68,6 +68,8 @@ _QUOTING: Final = ("fails", "looks at")
 _OF_THE_BATCH: Final = ("the batch ", "evaluating ", "the object ", "the page ", "namespace ")
 _HOST: Final = re.compile(r"the operator can add \S+ to")
 _SILENCE: Final = re.compile(r"got no answer within [0-9.]+ s$")
+_NO_ENTRY: Final = re.compile(r"there is no (GlobalContextEntry [-a-z0-9.]+)")
+_NO_SUCH_ENTRY: Final = "such GlobalContextEntry"
 
 
 def trouble(error: SkoupaError, *, written: str = "") -> str:
@@ -77,6 +79,8 @@ def trouble(error: SkoupaError, *, written: str = "") -> str:
         # Advice names settings and never what was found, but for the host that a policy may have made of it.
         advice = _HOST.sub("the operator can add its host to", error.advice)
         said = error.message if error.message in _PLAIN else what
+        if entry := _NO_ENTRY.fullmatch(error.message):
+            said = f"there is no {entry[1] if _is_written(entry[1], written) else _NO_SUCH_ENTRY}"
         return f"{said}: {advice}" if advice else said
     where = f"{error.expression}: " if error.expression and error.expression in written else ""
     absent = _ABSENT.fullmatch(error.reason) if isinstance(error, Unresolved) else None
@@ -105,9 +109,17 @@ def trouble_of_condition(said: str, source: Source, *, asked: Mapping[str, str])
     if not quotes or (key is not None and key[1] in written):
         return f"{called} {rest}"
     known = next((gist for words, gist in asked.items() if words in rest), "")
+    if (entry := _NO_ENTRY.search(rest)) and _is_written(entry[1], written):
+        known = known.replace(_NO_SUCH_ENTRY, entry[1])
     if not known and _SILENCE.search(rest):
         known = "a question got no answer in time"
     return f"{called} has no answer{f': {known}' if known else ''} {UNTOLD}"
+
+
+def _is_written(entry: str, written: str) -> bool:
+    """Whether the policy names the entry itself, alone on a line or in quotes; else it may be made of what was read."""
+    name = entry.rpartition(" ")[2]
+    return name in written.split("\n") or any(f"{quote}{name}{quote}" in written for quote in "'\"")
 
 
 def texts(value: Any) -> str:

@@ -55,11 +55,16 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 def load(
     file: str | None = None,
     *,
+    text: str = "",
     environ: Mapping[str, str] = os.environ,
     flags: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """File, then environment, then flags; `flags` maps keys like `ttl.noticeBefore` to values or texts."""
-    tree = _read(file) if file else {}
+    """File, then environment, then flags; `flags` maps keys like `ttl.noticeBefore` to values or texts.
+
+    `text` is what the file says, where somebody has read it already.
+    """
+    source = file or "the settings"
+    tree = _parsed(text or (_read(file) if file else ""), source)
     known = {setting.key: setting for setting in every_setting()}
     variables = {setting.variable: setting for setting in known.values()}
     for name in sorted(environ):
@@ -73,7 +78,7 @@ def load(
         if key not in known:
             raise UsageError(f"there is no setting {key}", advice=_nearest(key, known))
         _put(tree, key, _from_text(value, known[key]) if isinstance(value, str) else value)
-    return decode(tree, source=file or "the settings")
+    return decode(tree, source=source)
 
 
 def decode(tree: dict[str, Any], *, source: str) -> Settings:
@@ -107,23 +112,28 @@ def seconds(duration: str) -> int:
     return parsed
 
 
-def _read(file: str) -> dict[str, Any]:
+def _read(file: str) -> str:
     try:
-        text = Path(file).read_text(encoding="utf-8")
+        return Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise UsageError(f"{file} can't be read: {why}", advice="check --config") from error
+
+
+def _parsed(text: str, source: str) -> dict[str, Any]:
     try:
         tree = yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a safe one
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         line = f" at line {where.line + 1}" if where else ""
-        raise UsageError(f"{file} is no YAML{line}", advice=str(getattr(error, "problem", error))) from error
+        raise UsageError(
+            f"{source} is no YAML{line}", advice=str(getattr(error, "problem", error))
+        ) from error
     if tree is None:
         return {}
     if not isinstance(tree, dict):
         raise UsageError(
-            f"{file} is a {type(tree).__name__}, not settings", advice="write `mode: observe` for a start"
+            f"{source} is a {type(tree).__name__}, not settings", advice="write `mode: observe` for a start"
         )
     return tree
 

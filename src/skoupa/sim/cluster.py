@@ -174,7 +174,7 @@ class EmbeddedCluster:
         acting = _impersonated(headers, user)
         if acting != user:
             self.plane.access.check(user, Ask(verb="impersonate", plural="users", name=acting.name))
-        self.plane.access.check(acting, ask_of(place, verb))
+        self.plane.access.check(acting, ask_of(place, verb, query))
         if self.discovery.unwell(place.group):
             raise unavailable()
         return understand(

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from skoupa.facts.rows import Row
-from skoupa.kube.client import Deleted
+from skoupa.kube.deleted import Deleted
 from skoupa.model.verdicts import Claim, Verdict
 
 

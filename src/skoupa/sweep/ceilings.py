@@ -21,6 +21,7 @@ from skoupa.sweep.allowances import Allowance, Grant, Span, Whose
 Key = tuple[Span, str]
 MINUTE: Final = 60
 HOUR: Final = 3600
+_SPANS: Final[tuple[Span, ...]] = ("rule", "namespace", "all")
 
 
 class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,7 +170,8 @@ class Ceilings:
         return window.within(second, ceiling.seconds) if window is not None else 0
 
     def _take_allowance(self, going: Going, now: float) -> Whose | None:
-        for whose, found in list(self.allowances.items()):
+        """From the narrowest: what was released of one rule must not be left over because others were allowed as well."""
+        for whose, found in sorted(self.allowances.items(), key=_width):
             if not found.left(now):
                 del self.allowances[whose]
             elif is_for(whose, going) and found.take(going.weight, now):
@@ -189,6 +191,11 @@ class Ceilings:
         if len(self._windows) % 1000 == 999:
             before = second - self._longest
             self._windows = {key: window for key, window in self._windows.items() if window.newest >= before}
+
+
+def _width(one: tuple[Whose, Allowance]) -> tuple[int, bool, bool]:
+    whose = one[0]
+    return _SPANS.index(whose.span), not whose.kind, not whose.mechanism
 
 
 def is_for(whose: Whose, going: Going) -> bool:

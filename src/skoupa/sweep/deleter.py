@@ -29,7 +29,8 @@ from skoupa.errors import (
 from skoupa.facts.rows import Extraction, Row, Uid, pack_uid, uid_text
 from skoupa.judge.brakes import is_brake
 from skoupa.judge.cascade import is_definition, is_namespace
-from skoupa.kube.client import Client, Deleted
+from skoupa.kube.client import Client
+from skoupa.kube.deleted import Deleted
 from skoupa.kube.objects import METADATA, Partial
 from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.sweep.attempts import Attempt, Outcome

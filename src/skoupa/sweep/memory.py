@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from skoupa.facts.rows import Uid
 from skoupa.judge.brakes import holding
 from skoupa.model.reasons import REASONS, Reason
-from skoupa.model.verdicts import Hold, Verdict
+from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.sweep.failures import Failures
 
 # In the place of a reason's code: nothing holds it, but its deletes fail.
@@ -20,6 +22,14 @@ FAILING: Final = "failing"
 HANGING: Final = "hanging"
 # Holds that a Brake in the cluster stands for.
 BACKLOGS: Final = frozenset({"first-start-backlog", "retroactive-label"})
+
+
+class Stuck(msgspec.Struct, frozen=True):
+    """What was told to keep an object that was deleted, and when that is told again, the time after twice as long."""
+
+    finalizers: tuple[str, ...]
+    again: float
+    distance: float
 
 
 class Memory:
@@ -37,7 +47,11 @@ class Memory:
         # It was time to announce it, but something held it.
         self.unnoticed: set[Uid] = set()
         self.remarked: dict[Uid, tuple[Reason, ...]] = {}
+        # Claims that only report and were told of, where another decides.
+        self.beside: dict[Uid, tuple[Claim, ...]] = {}
         self.reconsidering: set[Uid] = set()
+        # Those that finalizers keep for long after their delete.
+        self.stuck: dict[Uid, Stuck] = {}
         self.failures = Failures()
         self._told: dict[Uid, object] = {}
 
@@ -50,8 +64,9 @@ class Memory:
             return
         self.overdue[uid] = (verdict.due, verdict.holds[0].reason.code)
         self.found.pop(uid, None)
-        brakes = tuple(name for hold in verdict.holds if (name := holding(hold)))
-        if brakes and all(map(_ends_with_a_brake, verdict.holds)):
+        names = (holding(hold) for one in verdict.held() if waits_for_a_brake(one) for hold in one.holds)
+        brakes = tuple(dict.fromkeys(name for name in names if name))
+        if brakes:
             self.braked[uid] = brakes
         else:
             self.braked.pop(uid, None)
@@ -96,6 +111,11 @@ class Memory:
     def last_told(self, uid: Uid) -> object:
         return self._told.get(uid)
 
+    def tell_beside(self, uid: Uid, claim: Claim) -> None:
+        """This is said of it too, though another Claim decides."""
+        others = (one for one in self.beside.get(uid, ()) if one.rule != claim.rule)
+        self.beside[uid] = (*others, claim)
+
     def remark(self, uid: Uid, said: tuple[Reason, ...]) -> bool:
         news = bool(said) and self.remarked.get(uid) != said
         if said:
@@ -115,6 +135,7 @@ class Memory:
     def not_overdue(self, uid: Uid) -> None:
         self.leaves(uid)
         self._told.pop(uid, None)
+        self.beside.pop(uid, None)
 
     def forget(self, uid: Uid) -> None:
         self.not_overdue(uid)
@@ -123,6 +144,12 @@ class Memory:
         self.tried_since.discard(uid)
         self.remarked.pop(uid, None)
         self.reconsidering.discard(uid)
+        self.stuck.pop(uid, None)
+
+
+def waits_for_a_brake(verdict: Verdict) -> bool:
+    """Whether the Claim that decides waits for one, and for nothing that is no Brake."""
+    return any(map(holding, verdict.holds)) and all(map(_ends_with_a_brake, verdict.holds))
 
 
 def _ends_with_a_brake(hold: Hold) -> bool:

@@ -76,3 +76,21 @@ class Observing:
             self._memory.tell(row.uid, claim)
             self._report.would_delete(newest, claim, at=now)
             self._record.would_delete(newest, claim)
+
+    async def tell_beside(self, row: Row, claim: Claim) -> None:
+        """Tells of a rule that only reports what it would do, where the object is held for another one.
+
+        There is one row for each object, and it says that it is held. What could not be looked at is told at the next look.
+        """
+        if claim in self._memory.beside.get(row.uid, ()):
+            return
+        try:
+            around = await self._deleter.around(row, claim)
+        except SkoupaError:
+            return
+        now, newest = self._clock.now(), self._store.get(row.uid)
+        if newest is None or around is not None:
+            return
+        if claim in self._judge.verdict(newest, now).told_beside():
+            self._memory.tell_beside(row.uid, claim)
+            self._report.would_delete(newest, claim, at=now)

@@ -107,8 +107,11 @@ class Report(Protocol):
     def policy_unclear(self, ran: PolicyRun, unclear: Sequence[Unclear], *, run: str, at: float) -> None:
         """These stay, for their conditions have no answer; each is news."""
 
+    def policy_left(self, row: Row, rule: str, *, why: str, at: float) -> None:
+        """A policy chose it, was asked about it again, and does not mean it any more: it stays."""
+
     def policy_notice(self, announced: Announced, *, at: float) -> None:
         """These will go at the next run of a policy; told ahead, so that somebody can keep them."""
 
-    def stuck(self, row: Row, *, at: float) -> None:
-        """Deleted a good while ago and still there; `row.finalizers` block it."""
+    def stuck(self, row: Row, *, at: float, news: bool) -> None:
+        """Deleted a good while ago and still there; `row.finalizers` block it. `news`: others than when it was last told."""

@@ -6,7 +6,8 @@ announced by nobody when it ends: it is tried again. After a delete somebody loo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.errors import Forbidden, LedgerUnavailable, SkoupaError
@@ -14,17 +15,22 @@ from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.model.reasons import REASONS, gist, problems
-from skoupa.model.verdicts import Claim, Verdict
+from skoupa.model.verdicts import Claim, Hold, Question, Verdict
+from skoupa.sweep.memory import Stuck, waits_for_a_brake
 from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
 from skoupa.sweep.unanswered import Unanswered
 
+# How seldom an object that is stuck is told of at last.
+STUCK_SECONDS_AT_LAST: Final = 86400.0
+_EARLY_SECONDS: Final = 1.0
+
 
 class Staying:
     """`put_back` says that another replica leads by now, and then has it on the agenda.
 
-    `refused` learns of a 403 and says whether it is a missing right.
+    `refused` learns of a 403 and says whether it is a missing right; `heed` hears what a Verdict asks.
     """
 
     def __init__(
@@ -43,6 +49,7 @@ class Staying:
         refused: Callable[[Row], Awaitable[bool]],
         look_closer: Callable[[Row], Awaitable[Row]],
         notice_before: Callable[[Row], float],
+        heed: Callable[[Row, Sequence[Question]], None],
     ) -> None:
         self._plan = plan
         self._unanswered = unanswered
@@ -58,23 +65,26 @@ class Staying:
         self._refused = refused
         self._look_closer = look_closer
         self._notice_before = notice_before
+        self._heed = heed
 
     def stays(self, row: Row, verdict: Verdict, now: float) -> None:
         if self._put_back(row.uid):
             return
+        self._heed(row, verdict.questions)
         if verdict.due is None or verdict.due > now:
             self._memory.not_overdue(row.uid)
             self._notice(row, verdict, now)
         elif verdict.holds:
             self._memory.stays(row.uid, verdict)
-            told = gist(hold.reason for hold in verdict.holds)
+            holds = _all_holds(verdict)
+            told = gist(hold.reason for hold in holds)
             news = bool(told) and self._memory.tell(row.uid, told)
             if news:
-                lasting = [hold for hold in verdict.holds if not REASONS[hold.reason.code].passing]
+                lasting = [hold for hold in holds if not REASONS[hold.reason.code].passing]
                 self._report.held(row, verdict, at=now, holds=lasting)
             if row.uid in self._memory.braked and (news or row.uid in self._memory.tried_since):
                 self._memory.tried_since.discard(row.uid)
-                self._record.braked(row, verdict)
+                self._record.braked(row, next(filter(waits_for_a_brake, verdict.held())))
         self._plan.after_stay(row, verdict, now)
 
     def not_sent(self, row: Row, why: str) -> None:
@@ -108,14 +118,31 @@ class Staying:
         self._memory.overdue[row.uid] = (verdict.due, "terminating")
         wait = row.deleted_at + self._stuck_after - now
         if wait <= 0:
-            closer = await self._look_closer(row)
-            if self._put_back(row.uid):
+            if not await self._tell_stuck(row, now):
                 return
-            self._report.stuck(closer, at=now)
             wait = self._stuck_after
         self._plan.postpone(row.uid, wait)
 
+    async def _tell_stuck(self, row: Row, now: float) -> bool:
+        """Told once for the same finalizers, and again ever less often. False: another replica leads by now."""
+        before = self._memory.stuck.get(row.uid)
+        news = before is None or before.finalizers != row.finalizers
+        if not news and before is not None and now < before.again:
+            return True
+        closer = await self._look_closer(row)
+        if self._put_back(row.uid):
+            return False
+        distance = self._stuck_after
+        if before is not None and not news:
+            distance = min(2 * before.distance, max(STUCK_SECONDS_AT_LAST, self._stuck_after))
+        # A look may come a moment early.
+        self._memory.stuck[row.uid] = Stuck(row.finalizers, now + distance - _EARLY_SECONDS, distance)
+        self._report.stuck(closer, at=now, news=news)
+        return True
+
     def remark(self, row: Row, verdict: Verdict, now: float) -> None:
+        """What is said of it and what has to be asked, whether it stays or not."""
+        self._heed(row, verdict.questions)
         said = problems(verdict.notes)
         if self._memory.remark(row.uid, said):
             self._report.remark(row, said, at=now)
@@ -152,3 +179,11 @@ class Staying:
             self._memory.failed(row.uid, claim.due)
             news = self._memory.failures.note(row, error)
         self._report.failed(row, claim, at=self._clock.now(), error=error, retry_in=wait, news=news)
+
+
+def _all_holds(verdict: Verdict) -> Sequence[Hold]:
+    """Against whatever it would go by."""
+    if not verdict.beside:
+        return verdict.holds
+    every = (hold for one in verdict.held() for hold in one.holds)
+    return list(dict.fromkeys((*verdict.holds, *every)))

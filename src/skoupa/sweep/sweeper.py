@@ -13,14 +13,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from skoupa.clock import Clock
-from skoupa.errors import LeaseLost, SkoupaError, Withdrawn
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta, Store
 from skoupa.judge.judge import Judge
 from skoupa.kube.flow import RateCeiling
-from skoupa.model.reasons import render
-from skoupa.model.verdicts import Claim
-from skoupa.sweep.attempts import Outcome
+from skoupa.model.verdicts import Question
 from skoupa.sweep.deleter import Deleter
 from skoupa.sweep.gate import Gate
 from skoupa.sweep.hanging import WAIT_SECONDS, Hanging
@@ -28,14 +25,11 @@ from skoupa.sweep.observing import Observing
 from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
+from skoupa.sweep.sending import Sending
 from skoupa.sweep.staying import Staying
 from skoupa.sweep.unanswered import Unanswered
 
 STANDBY_SECONDS: Final = 0.2
-# A feed shows within this time that an object which the server does not find is gone.
-BELIEF_SECONDS: Final = 60.0
-FINISH_SECONDS: Final = 20.0
-AT_ONCE_SECONDS: Final = 0.001
 
 
 class Sweeper:
@@ -43,7 +37,7 @@ class Sweeper:
 
     `refused` learns of a 403 and says whether it is a missing right; `on_deleted` hears of every delete that was taken;
     `look_closer` gives a row that is stuck with everything in its `finalizers` that it waits for; `on_lead` is what has
-    to be done each time before anything is swept.
+    to be done each time before anything is swept; `heed` hears what a Verdict asks.
     """
 
     def __init__(
@@ -67,20 +61,16 @@ class Sweeper:
         look_closer: Callable[[Row], Awaitable[Row]],
         on_lead: Callable[[], Awaitable[None]],
         notice_before: Callable[[Row], float] = lambda _: 0.0,
+        heed: Callable[[Row, Sequence[Question]], None] = lambda _row, _questions: None,
     ) -> None:
         self._clock = clock
         self._store = store
         self._judge = judge
-        self._deleter = deleter
-        self._gate = gate
         self.hanging = hanging
         self._record = record
-        self._report = report
-        self._rate = rate
         self._workers = workers
         self._observing = observing
         self._standing_by = standing_by
-        self._on_deleted = on_deleted
         self._on_lead = on_lead
         self._plan = Plan(
             clock=clock,
@@ -118,6 +108,7 @@ class Sweeper:
             refused=refused,
             look_closer=look_closer,
             notice_before=notice_before,
+            heed=heed,
         )
         self._observer = Observing(
             self._plan,
@@ -129,10 +120,24 @@ class Sweeper:
             record=record,
             report=report,
         )
+        self._sending = Sending(
+            self._plan,
+            self._staying,
+            unanswered=self.unanswered,
+            clock=clock,
+            store=store,
+            judge=judge,
+            deleter=deleter,
+            gate=gate,
+            record=record,
+            report=report,
+            rate=rate,
+            put_back=self._put_back,
+            on_deleted=on_deleted,
+        )
         self._queue: asyncio.Queue[Uid] = asyncio.Queue(4 * workers)
         self._stopped = asyncio.Event()
         self._under_way: set[Uid] = set()
-        self._sending: set[asyncio.Task[None]] = set()
 
     def learn(self, deltas: Sequence[Delta]) -> None:
         self._plan.learn(deltas)
@@ -151,20 +156,9 @@ class Sweeper:
             await self._stopped.wait()
             planner.cancel()
             for worker in workers:
-                if worker not in self._sending:
+                if worker not in self._sending.tasks:
                     worker.cancel()
-            await self._finish()
-
-    async def _finish(self) -> None:
-        """Waits for requests that are out; what a server never answers is not waited for."""
-        sending = set(self._sending)
-        try:
-            async with self._clock.timeout(FINISH_SECONDS):
-                while sending:
-                    _, sending = await asyncio.wait(sending)
-        except TimeoutError:
-            for worker in sending:
-                worker.cancel()
+            await self._sending.finish()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -214,6 +208,8 @@ class Sweeper:
         claim, told = verdict.claim(now), verdict.reported(now)
         if told is None:
             self._staying.stays(row, verdict, now)
+            for beside in verdict.told_beside():
+                await self._observer.tell_beside(row, beside)
         elif claim is None or self._observing:
             self.memory.braked.pop(row.uid, None)
             await self._observer.tell(row, told)
@@ -223,22 +219,9 @@ class Sweeper:
             self._plan.postpone(row.uid, self._clock.jitter(WAIT_SECONDS))
         else:
             try:
-                await self._send_in_turn(row, claim)
+                await self._sending.in_turn(row, claim)
             finally:
                 self.hanging.leave(row)
-
-    async def _send_in_turn(self, row: Row, claim: Claim) -> None:
-        if await self._wait_for_turn():
-            await self._send(row, claim)
-        else:
-            # It had to wait, and knowledge goes on meanwhile.
-            await self._send_if_due(row.uid)
-
-    async def _wait_for_turn(self) -> bool:
-        """Whether the rate let it pass at once."""
-        asked = self._clock.monotonic()
-        await self._rate.pass_one()
-        return self._clock.monotonic() - asked < AT_ONCE_SECONDS
 
     def _put_back(self, uid: Uid) -> bool:
         """Whether another replica leads by now: it tells and deletes; here the object waits on the agenda."""
@@ -246,80 +229,6 @@ class Sweeper:
             return False
         self._plan.add(self._clock.now(), uid)
         return True
-
-    async def _send_if_due(self, uid: Uid) -> None:
-        row, now = self._store.get(uid), self._clock.now()
-        if row is None or self._put_back(uid):
-            return
-        verdict = self._judge.verdict(row, now)
-        claim = verdict.claim(now)
-        if claim is None:
-            self._staying.stays(row, verdict, now)
-        else:
-            await self._send(row, claim)
-
-    async def _send(self, row: Row, claim: Claim) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._sending.add(task)
-        try:
-            if not await self._gate.enter(row, claim, still_wanted=lambda: self._is_due(row.uid)):
-                self._staying.look_once_more(row.uid)
-                return
-            outcome = await self._deleter.delete(row, claim)
-        except LeaseLost as error:
-            self._gate.failed(row, error)
-            self._staying.not_sent(row, error.message)
-            self._plan.postpone(row.uid, self._clock.jitter(1.0))
-        except Withdrawn as error:
-            self._gate.failed(row, error)
-            self._staying.not_sent(row, error.message)
-            self._staying.look_once_more(row.uid)
-        except SkoupaError as error:
-            self._gate.failed(row, error)
-            if self._store.get(row.uid) is None:
-                self._gate.forget(row.uid)
-            await self._staying.failed(row, claim, error)
-        else:
-            self._gate.left(row, outcome.what if outcome.answered else "deleted")
-            self._done(outcome)
-        finally:
-            self._sending.discard(task)
-
-    def _done(self, outcome: Outcome) -> None:
-        now = self._clock.now()
-        row, claim = outcome.row, outcome.claim
-        if outcome.what == "stays":
-            assert outcome.verdict is not None
-            why = "; ".join(render(hold.reason) for hold in outcome.verdict.holds)
-            self._staying.not_sent(row, f"it stays: {why}")
-            self._staying.stays(row, outcome.verdict, now)
-            self.memory.tried(row.uid, outcome.verdict)
-            self._staying.look_once_more(row.uid)
-            return
-        self._plan.succeeded(row.uid)
-        self.memory.leaves(row.uid)
-        known = self._store.get(row.uid) is not None
-        if outcome.what == "gone":
-            if known:
-                self._plan.postpone(row.uid, BELIEF_SECONDS)
-            if not outcome.answered or row.uid in self.unanswered:
-                self.unanswered.gone(row, claim)
-                return
-            self._record.finished(row, outcome.what)
-            if not known or self.memory.tell(row.uid, outcome.what):
-                self._report.gone_already(row, claim, at=now)
-            return
-        self._record.finished(row, outcome.what)
-        self.unanswered.answered(row, terminating=outcome.what == "terminating", known=known)
-        if known:
-            self._plan.sent(row.uid)
-        self._on_deleted(row, now)
-        self._report.deleted(row, claim, at=now, terminating=outcome.what == "terminating")
-
-    def _is_due(self, uid: Uid) -> bool:
-        now, row = self._clock.now(), self._store.get(uid)
-        return row is not None and self._judge.verdict(row, now).claim(now) is not None
 
     def statistics(self) -> dict[str, int]:
         return {

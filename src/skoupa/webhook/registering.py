@@ -11,6 +11,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from skoupa import names
+from skoupa.admission.own_marks import SAYS_SOMETHING
 from skoupa.errors import AlreadyExists, NotFound, UsageError
 from skoupa.install.policies import CONFIGURATION, CONFIGURATIONS
 from skoupa.kube.client import Client
@@ -63,6 +64,7 @@ def configuration(config: dict[str, Any]) -> dict[str, Any]:
         "name": WEBHOOK,
         "clientConfig": config,
         "rules": rules,
+        "matchConditions": [{"name": "says-something", "expression": SAYS_SOMETHING}],
         "failurePolicy": "Ignore",
         "matchPolicy": "Equivalent",
         "sideEffects": "None",

@@ -18,6 +18,7 @@ from skoupa.admission.policy_right import RESTRAINTS
 from skoupa.errors import SkoupaError
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.reviews import Caller
+from skoupa.policy.options import as_written
 from skoupa.policy.policies import Clauses
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
@@ -157,7 +158,8 @@ def _is_going(obj: dict[str, Any]) -> bool:
 def _same(obj: dict[str, Any], old: dict[str, Any]) -> bool:
     """Nothing that a policy is read from has changed."""
     meta, before = obj.get("metadata") or {}, old.get("metadata") or {}
-    return obj.get("spec") == old.get("spec") and meta.get("annotations") == before.get("annotations")
+    written, was = as_written(meta.get("annotations")), as_written(before.get("annotations"))
+    return obj.get("spec") == old.get("spec") and written == was
 
 
 def _does_more(asked: _Asked) -> bool:

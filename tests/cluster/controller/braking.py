@@ -95,11 +95,11 @@ async def held(process: Skoupa, reason: str, number: int, *, seconds: float = 30
     async def all_held() -> bool:
         return await process.metric(f'skoupa_holds{{reason="{reason}"}}') == number
 
-    await eventually(all_held, what=f"{number} to be held by {reason}", seconds=seconds)
+    await eventually(all_held, what=f"{number} to be held by {reason}", seconds=seconds, patiently=True)
 
 
 async def all_gone(people: People, *, seconds: float = 30.0) -> None:
     async def nothing_left() -> bool:
         return await left(people) == 0
 
-    await eventually(nothing_left, what="all to go", seconds=seconds)
+    await eventually(nothing_left, what="all to go", seconds=seconds, patiently=True)

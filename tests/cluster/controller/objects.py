@@ -72,7 +72,7 @@ class People:
         async def is_gone() -> bool:
             return not await self.there(name, resource=resource)
 
-        await eventually(is_gone, what=f"{resource.qualified}/{name} to go", seconds=seconds)
+        await eventually(is_gone, what=f"{resource.qualified}/{name} to go", seconds=seconds, patiently=True)
 
     async def events(
         self, name: str, *, kind: str = "ConfigMap", namespace: str = ""
@@ -92,7 +92,7 @@ class People:
             events = await self.events(name, kind=kind, namespace=namespace)
             return [event for event in events if event["reason"] == reason]
 
-        return (await eventually(found, what=f"an Event {reason} about {name}"))[0]
+        return (await eventually(found, what=f"an Event {reason} about {name}", patiently=True))[0]
 
     def _where(self, resource: Resource) -> str:
         return self.namespace if resource.namespaced else ""
@@ -158,17 +158,20 @@ class AuditLog:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._start = path.stat().st_size if path.exists() else 0
+        self._read = path.stat().st_size if path.exists() else 0
+        self._entries: list[dict[str, Any]] = []
 
     def entries(self, *, agent: str = "skoupa/") -> Iterator[dict[str, Any]]:
+        # Who waits for an entry asks fifty times a second, and there may be thousands. A line that is being written waits.
         with self._path.open("rb") as file:
-            file.seek(self._start)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return
-                entry = msgspec.json.decode(line)
-                if str(entry.get("userAgent", "")).startswith(agent) and entry["stage"] != "ResponseStarted":
-                    yield entry
+            file.seek(self._read)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read += len(whole)
+        self._entries += [msgspec.json.decode(line) for line in whole.splitlines()]
+        for entry in self._entries:
+            if str(entry.get("userAgent", "")).startswith(agent) and entry["stage"] != "ResponseStarted":
+                yield entry
 
     def deletes(self, namespace: str) -> list[dict[str, Any]]:
         return [

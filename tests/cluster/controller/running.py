@@ -67,6 +67,7 @@ class Skoupa:
             heard,
             what=lambda: f"{self.name} to say {event} {facts}; its last words: {self.lines[-5:]}",
             seconds=seconds,
+            patiently=True,
         )
         return found[0]
 

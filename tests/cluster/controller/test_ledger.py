@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 
 from harness.postgres import PostgresServer
 from skoupa import names
-from skoupa.kube.lists import count
-from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
+from skoupa.kube.lists import Scope, count, pages
+from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import CONFIG_MAPS, EVENTS, NAMESPACES
 from skoupa.ledger.opening import store_for
 from skoupa.ledger.rows import Entry
 from skoupa.ledger.store import Wish
@@ -133,6 +135,13 @@ async def test_killed_again_and_again_every_deletion_has_exactly_one_completed_r
     assert set(outcomes) <= {"deleted", "gone-by-unknown"}
     assert outcomes["gone-by-unknown"] <= 3 * 64
     assert all(entry.finished_at for entry in found)
+    assert all(entry.told for entry in found)
+    named: set[str] = set()
+    async for page in pages(people.client, EVENTS, WHOLE, scope=Scope(namespace=people.namespace)):
+        for event in page.items:
+            # A note of one object alone does not repeat its name.
+            named |= {event["regarding"]["name"], *re.findall(r"web-\d+", event["note"])}
+    assert named == {f"web-{number}" for number in range(MANY)}, "no name is lost"
 
 
 async def test_without_its_database_nothing_goes_and_with_it_everything_does(

@@ -10,6 +10,7 @@ from harness.controlplane import ControlPlane
 from tests.cluster.controller.objects import People
 from tests.cluster.controller.policy_stories import outage, restarts, thousands
 from tests.cluster.controller.policy_stories.at_the_tick import (
+    a_costly_policy_holds_up_no_other_and_ends,
     a_policy_deletes_what_the_account_that_it_acts_as_may_delete,
     all_kinds_of_policies_run_at_the_tick,
     what_is_wrong_and_what_will_go_is_told_before_the_run,
@@ -17,6 +18,7 @@ from tests.cluster.controller.policy_stories.at_the_tick import (
 from tests.cluster.controller.policy_stories.braked import (
     TIGHT,
     a_release_is_not_for_another_spec_of_the_policy,
+    what_a_brake_holds_is_held_though_another_policy_observes_it,
 )
 from tests.cluster.controller.policy_stories.explained import (
     Explained,
@@ -43,7 +45,7 @@ def stage(policies: None, running: Yard, people: People, plane: ControlPlane, tm
 
 
 async def test_policies_do_at_their_tick_what_was_foretold(stage: Stage) -> None:
-    shops = [await stage.shop() for _ in range(8)]
+    shops = [await stage.shop() for _ in range(9)]
     planned, entitled, invalid = (Planning(shop, stage.plane, stage.folder) for shop in shops[:3])
     what, why = Planned(planned), Explained(shops[3], stage.plane)
     await together(what.what_will_go_is_planned(), why.what_will_be_done_is_explained())
@@ -57,14 +59,16 @@ async def test_policies_do_at_their_tick_what_was_foretold(stage: Stage) -> None
         rights_of_one_namespace_are_enough_for_its_policies(entitled),
         an_invalid_policy_is_refused_with_the_kinds_of_the_server(invalid),
         who_may_only_list_in_a_namespace_is_told_that_policies_are_not_read(shops[7], stage.plane),
+        a_costly_policy_holds_up_no_other_and_ends(shops[8]),
     )
 
 
 async def with_tight_brakes(stage: Stage) -> None:
-    edited, much = await stage.shop(), await stage.shop()
+    edited, much, watched = await stage.shop(), await stage.shop(), await stage.shop()
     await stage.yard.started(**TIGHT)
     await together(
         a_release_is_not_for_another_spec_of_the_policy(edited),
+        what_a_brake_holds_is_held_though_another_policy_observes_it(watched),
         a_run_that_a_brake_would_stop_is_stopped_by_one(Planning(much, stage.plane, stage.folder)),
     )
 

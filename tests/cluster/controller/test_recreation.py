@@ -18,8 +18,8 @@ from harness.controlplane import ControlPlane
 from harness.faultproxy import FaultProxy, OtherClock, Rule
 from skoupa import names
 from skoupa.kube.lists import Scope, everything
-from skoupa.kube.objects import METADATA
-from skoupa.kube.resources import Resource
+from skoupa.kube.objects import METADATA, WHOLE
+from skoupa.kube.resources import CONFIG_MAPS, Resource
 from tests.cluster.commands import skoupa
 from tests.cluster.controller.objects import AuditLog, People
 from tests.cluster.controller.other_time import OtherTime
@@ -117,6 +117,26 @@ async def test_a_pod_of_a_living_deployment_goes_is_said_to_come_back_and_the_lo
     await people.gone(held["name"], resource=PODS, seconds=60)
 
 
+@pytest.mark.parametrize("dsn", ["", "none"], ids=["with a ledger", "without a ledger"])
+@pytest.mark.usefixtures("deployment")
+async def test_a_loop_is_still_backed_off_after_a_kill(people: People, yard: Yard, dsn: str) -> None:
+    settings = {"lease__seconds": "3", **({"ledger__dsn": dsn} if dsn else {})}
+    process = await yard.started(**settings)
+    held = await _held(process, people, why=f"made another one {FREE_ROUNDS} times")
+
+    async def written() -> bool:
+        state = await people.client.get(CONFIG_MAPS, "skoupa-state", namespace=yard.home, view=WHOLE)
+        return people.namespace in state["data"].get("recreations", "")
+
+    await eventually(written, what="the loop to be remembered")
+    process.kill()
+    process = await yard.started(**settings)
+    again = await process.says("held", name=held["name"], namespace=people.namespace, seconds=60)
+    assert again["why"] == held["why"]
+    assert not process.said("deleted", namespace=people.namespace)
+    assert await people.there(held["name"], resource=PODS)
+
+
 async def test_an_object_that_is_made_again_under_its_name_waits_longer_each_time_and_goes_each_time(
     people: People, process: Skoupa, proxy: FaultProxy, clock: OtherTime, audit: AuditLog
 ) -> None:
@@ -151,7 +171,7 @@ async def _held(process: Skoupa, people: People, *, why: str) -> dict[str, Any]:
 
     def said() -> list[dict[str, Any]]:
         held = process.said("held", namespace=people.namespace)
-        return [line for line in held if line["why"].startswith(f"{why} after ")]
+        return [line for line in held if f"{why} after " in line["why"]]
 
     return (await until(said, what=f"something to be held, since {why}", seconds=60))[0]
 

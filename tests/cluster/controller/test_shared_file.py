@@ -22,15 +22,15 @@ from tests.cluster.controller.objects import AuditLog, People
 from tests.cluster.controller.running import Yard
 from tests.cluster.controller.test_ledger import NAME, rows
 from tests.cluster.controller.test_standing_still import (
-    LEASE_SECONDS,
     Replicas,
     all_gone,
     another_place,
     in_the_audit_log,
     left,
     make_all,
+    two_replicas,
 )
-from tests.cluster.reaching import eventually, until
+from tests.cluster.reaching import eventually
 
 pytestmark = pytest.mark.cluster
 
@@ -47,27 +47,10 @@ BEGIN INSERT INTO notes VALUES (NEW.uid, OLD.outcome, NEW.outcome); END;
 
 @pytest.fixture
 async def replicas(plane: ControlPlane, yard: Yard) -> AsyncIterator[Replicas]:
-    users = {
-        plane.kubeconfig_for(user=user, groups=["system:masters"]): user
-        for user in ("replica-a", "replica-b")
-    }
-    both = [
-        yard.start(
-            kubeconfig=kubeconfig,
-            clusterName=NAME,
-            lease__seconds=str(LEASE_SECONDS),
-            rate__deletionsPerSecond="100000",
-        )
-        for kubeconfig in users
-    ]
-    for process in both:
-        await process.says("ready", seconds=60)
-    await until(lambda: any(process.said("leading") for process in both), what="one of them to lead")
-    with closing(sqlite3.connect(yard.ledger, timeout=30)) as connection:
-        connection.executescript(NOTES)
-    found = Replicas(users, both)
-    yield found
-    found.wake_up()
+    async with two_replicas(plane, yard, clusterName=NAME) as found:
+        with closing(sqlite3.connect(yard.ledger, timeout=30)) as connection:
+            connection.executescript(NOTES)
+        yield found
 
 
 def noted(ledger: Path) -> list[tuple[str, str, str]]:

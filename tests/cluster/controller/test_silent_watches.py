@@ -3,11 +3,14 @@
 The fault proxy silences every watch of the process, so that all that it can learn is what it asks for. What a delete names
 of the object makes the server refuse; a Namespace, and what is inside one that is to go, are read right before. That a
 dependent in the same namespace is kept since then nobody hears, which docs/ttl.md says under "What is not seen".
+
+Stories in namespaces of their own share one process and one silence: each is about what was known when it fell.
 """
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -21,7 +24,8 @@ from skoupa import names
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.cluster.controller.objects import SECRETS, AuditLog, People
 from tests.cluster.controller.running import Skoupa, Yard
-from tests.cluster.reaching import eventually, faulty
+from tests.cluster.controller.together import together
+from tests.cluster.reaching import POLL_SECONDS, eventually, faulty
 from tests.unit.controller.stage import owned_by
 
 pytestmark = pytest.mark.cluster
@@ -43,155 +47,207 @@ async def process(proxy: FaultProxy, yard: Yard, tmp_path: Path) -> Skoupa:
     return await yard.started(kubeconfig=proxy.write_kubeconfig(tmp_path / "proxy"))
 
 
-@asynccontextmanager
-async def known(process: Skoupa, proxy: FaultProxy, objects: int) -> AsyncIterator[None]:
-    """What is made inside becomes known, and then there is silence."""
-    before = await process.metric("skoupa_objects")
-    yield
+class Story:
+    """`prepare` says how many objects become known by it; then there is silence, and `while_silent` is told."""
 
-    async def all_known() -> bool:
-        return await process.metric("skoupa_objects") == before + objects
+    def __init__(self, process: Skoupa, proxy: FaultProxy, people: People, audit: AuditLog) -> None:
+        self.process = process
+        self.proxy = proxy
+        self.people = people
+        self.audit = audit
 
-    await eventually(all_known, what="the objects to be known")
-    assert await proxy.silence_open()
+    async def prepare(self) -> int:
+        raise NotImplementedError
+
+    async def while_silent(self) -> None:
+        raise NotImplementedError
+
+    def answers(self, name: str) -> list[int]:
+        """What the server said to the deletes of that name."""
+        return [
+            entry["responseStatus"]["code"]
+            for entry in self.audit.deletes(self.people.namespace)
+            if entry["objectRef"]["name"] == name
+        ]
+
+    async def held(self, name: str, *, seconds: float = 30.0) -> str:
+        """Why."""
+        line = await self.process.says("held", namespace=self.people.namespace, name=name, seconds=seconds)
+        return str(line["why"])
 
 
-def answers(audit: AuditLog, people: People, name: str) -> list[int]:
-    """What the server said to the deletes of that name."""
-    return [
-        entry["responseStatus"]["code"]
-        for entry in audit.deletes(people.namespace)
-        if entry["objectRef"]["name"] == name
-    ]
+class Changed(Story):
+    """An object that was changed is refused by its version, and judged as it is now."""
 
-
-async def test_an_object_that_was_changed_is_refused_by_its_version_and_judged_as_it_is_now(
-    process: Skoupa, proxy: FaultProxy, people: People, audit: AuditLog
-) -> None:
-    changed = ("cancelled", "kept", "put-off", "hastened")
-    async with known(process, proxy, len(changed) + 1):
+    async def prepare(self) -> int:
+        changed = ("cancelled", "kept", "put-off", "hastened")
         for name in changed:
-            await people.make(name, SOON)
-        made = await people.make("moved", SOON)
-    await people.label("cancelled", ttl=None)
-    await people.label("kept", keep="true")
-    await people.label("put-off", ttl="1h")
-    await people.label("moved", ttl="15s")
-    # Nobody hears of it, so it goes at the time that was known.
-    await people.label("hastened", ttl="1s")
-    held = await process.says("held", namespace=people.namespace, name="kept")
-    assert held["why"] == "kept by its label skoupa.dev/keep=true"
-    await people.gone("hastened")
-    await people.gone("moved")
-    for name in ("cancelled", "kept", "put-off"):
-        assert await people.there(name)
-        assert answers(audit, people, name) == [409]
-    assert answers(audit, people, "hastened") == [409, 200]
-    assert answers(audit, people, "moved") == [409, 200]
-    went = await process.says("deleted", namespace=people.namespace, name="moved")
-    assert went["why"].startswith("cleanup.kyverno.io/ttl=15s")
-    assert _seconds(went["time"]) >= _seconds(made["metadata"]["creationTimestamp"]) + 15
+            await self.people.make(name, SOON)
+        self._moved = await self.people.make("moved", SOON)
+        return len(changed) + 1
+
+    async def while_silent(self) -> None:
+        people = self.people
+        await people.label("cancelled", ttl=None)
+        await people.label("kept", keep="true")
+        await people.label("put-off", ttl="1h")
+        await people.label("moved", ttl="15s")
+        # Nobody hears of it, so it goes at the time that was known.
+        await people.label("hastened", ttl="1s")
+        assert await self.held("kept") == "kept by its label skoupa.dev/keep=true"
+        await people.gone("hastened")
+        await people.gone("moved")
+        for name in ("cancelled", "kept", "put-off"):
+            assert await people.there(name)
+            assert self.answers(name) == [409]
+        assert self.answers("hastened") == [409, 200]
+        assert self.answers("moved") == [409, 200]
+        went = await self.process.says("deleted", namespace=people.namespace, name="moved")
+        assert went["why"].startswith("cleanup.kyverno.io/ttl=15s")
+        assert _seconds(went["time"]) >= _seconds(self._moved["metadata"]["creationTimestamp"]) + 15
 
 
-async def test_a_keep_label_on_the_namespace_is_read_before_anything_in_it_goes(
-    process: Skoupa, proxy: FaultProxy, people: People, audit: AuditLog
-) -> None:
-    async with known(process, proxy, 2):
-        await people.make("web", SOON)
-        await people.make("app", SOON)
-    await people.label(people.namespace, resource=NAMESPACES, keep="true")
-    for name in ("web", "app"):
-        held = await process.says("held", namespace=people.namespace, name=name)
-        assert held["why"] == "kept: its Namespace has the label skoupa.dev/keep=true"
-    assert not audit.deletes(people.namespace)
-    await people.label(people.namespace, resource=NAMESPACES, keep=None)
-    # It hears of that when its watches speak again.
-    assert proxy.cut_open_connections(watch_only=False)
-    await people.gone("web", seconds=40)
-    await people.gone("app", seconds=40)
+class KeptNamespace(Story):
+    """A keep label on the Namespace is read before anything in it goes."""
+
+    async def prepare(self) -> int:
+        await self.people.make("web", SOON)
+        await self.people.make("app", SOON)
+        return 2
+
+    async def while_silent(self) -> None:
+        people = self.people
+        await people.label(people.namespace, resource=NAMESPACES, keep="true")
+        for name in ("web", "app"):
+            assert await self.held(name) == "kept: its Namespace has the label skoupa.dev/keep=true"
+        assert not self.audit.deletes(people.namespace)
+
+    async def before_the_cut(self) -> None:
+        await self.people.label(self.people.namespace, resource=NAMESPACES, keep=None)
+
+    async def after_the_cut(self) -> None:
+        """It hears of that when its watches speak again."""
+        await self.people.gone("web", seconds=40)
+        await self.people.gone("app", seconds=40)
 
 
-async def test_what_is_kept_inside_a_namespace_is_asked_for_before_the_namespace_goes(
-    process: Skoupa, proxy: FaultProxy, people: People, audit: AuditLog
-) -> None:
-    async with known(process, proxy, 1):
-        name = f"{people.namespace}-inside"
-        labels = {names.TTL_LABEL: SOON}
-        await people.client.create(NAMESPACES, {"metadata": {"name": name, "labels": labels}})
-    inside = People(people.client, name)
-    await inside.make("deed", resource=SECRETS, labels={names.KEEP_LABEL: "true"})
-    held = await process.says("held", name=name)
-    assert f"{name}/deed" in held["why"]
-    assert await people.there(name, resource=NAMESPACES)
-    assert not [entry for entry in audit.entries() if entry["verb"] == "delete"]
-    # The next test's process would see it.
-    await people.label(name, resource=NAMESPACES, ttl=None)
+class KeptInside(Story):
+    """What is kept inside a Namespace is asked for before the Namespace goes."""
+
+    async def prepare(self) -> int:
+        self._inside = People(self.people.client, f"{self.people.namespace}-inside")
+        metadata = {"name": self._inside.namespace, "labels": {names.TTL_LABEL: SOON}}
+        await self.people.client.create(NAMESPACES, {"metadata": metadata})
+        return 1
+
+    async def while_silent(self) -> None:
+        name = self._inside.namespace
+        await self._inside.make("deed", resource=SECRETS, labels={names.KEEP_LABEL: "true"})
+        held = await self.process.says("held", name=name)
+        assert f"{name}/deed" in held["why"]
+        assert await self.people.there(name, resource=NAMESPACES)
+        deleted = [entry["objectRef"] for entry in self.audit.entries() if entry["verb"] == "delete"]
+        assert not [one for one in deleted if name in {one["name"], one.get("namespace")}]
+        # The next test's process would see it.
+        await self.people.label(name, resource=NAMESPACES, ttl=None)
 
 
-async def test_a_dependent_that_is_kept_meanwhile_is_not_seen_while_its_watch_is_silent_but_is_when_it_is_cut(
-    process: Skoupa, proxy: FaultProxy, people: People
-) -> None:
-    """The limit that the docs name, and where it ends: whoever is cut off knows it, and reads anew."""
-    owners = {name: await people.make(name) for name in ("believed", "behind")}
-    for name, owner in owners.items():
-        await people.make(f"{name}-deed", resource=SECRETS, ownerReferences=[owned_by(owner)])
-    async with known(process, proxy, 1):
+class KeptDependent(Story):
+    """A dependent that is kept meanwhile is not seen while its watch is silent, but is when it is cut.
+
+    That is the limit that the docs name, and where it ends: whoever is cut off knows it, and reads anew.
+    """
+
+    async def prepare(self) -> int:
+        people = self.people
+        owners = {name: await people.make(name) for name in ("believed", "behind")}
+        for name, owner in owners.items():
+            await people.make(f"{name}-deed", resource=SECRETS, ownerReferences=[owned_by(owner)])
         await people.label("believed", ttl=SOON)
-    await people.label("believed-deed", resource=SECRETS, keep="true")
-    await people.gone("believed")
-    await people.gone("believed-deed", resource=SECRETS)
+        return 1
 
-    # Silent ones are cut from the outside, and come back.
-    await people.label("behind-deed", resource=SECRETS, keep="true")
-    await people.label("behind", ttl="1s")
-    assert proxy.cut_open_connections(watch_only=False)
-    held = await process.says("held", namespace=people.namespace, name="behind", seconds=40)
-    assert "behind-deed" in held["why"]
-    assert await people.there("behind")
-    await people.label("behind-deed", resource=SECRETS, keep=None)
-    await people.gone("behind", seconds=40)
+    async def while_silent(self) -> None:
+        await self.people.label("believed-deed", resource=SECRETS, keep="true")
+        await self.people.gone("believed")
+        await self.people.gone("believed-deed", resource=SECRETS)
+
+    async def before_the_cut(self) -> None:
+        """Silent ones are cut from the outside, and come back."""
+        await self.people.label("behind-deed", resource=SECRETS, keep="true")
+        await self.people.label("behind", ttl="1s")
+
+    async def after_the_cut(self) -> None:
+        assert "behind-deed" in await self.held("behind", seconds=40)
+        assert await self.people.there("behind")
+        await self.people.label("behind-deed", resource=SECRETS, keep=None)
+        await self.people.gone("behind", seconds=40)
 
 
-class Restless:
-    """Somebody who writes to an object all the time, so that no delete names its state in time."""
+class Restless(Story):
+    """A keep label that comes before the last reading keeps what never rests."""
 
-    def __init__(self, people: People, name: str) -> None:
-        self._people = people
-        self._name = name
-        self._beat = 0
+    async def prepare(self) -> int:
+        self._path = CONFIG_MAPS.path(namespace=self.people.namespace, name="web")
+        self.proxy.script(Rule(Slow(before=2.0), method="DELETE", path=self._path, times=None))
+        await self.people.make("web", SOON)
+        return 1
 
-    async def write(self) -> None:
-        while True:
-            self._beat += 1
-            patch = {"metadata": {"annotations": {"beat": str(self._beat)}}}
-            await self._people.client.merge_patch(
-                CONFIG_MAPS, self._name, patch, namespace=self._people.namespace
+    async def while_silent(self) -> None:
+        async with self._never_resting("web"):
+            await self.proxy.wait_for(
+                lambda seen: seen.method == "DELETE" and seen.path == self._path, 30, count=2
             )
+            await self.people.label("web", keep="true")
+            assert await self.held("web") == "kept by its label skoupa.dev/keep=true"
+        assert self.answers("web") == [409, 409]
+        assert await self.people.there("web")
 
     @asynccontextmanager
-    async def at_it(self) -> AsyncIterator[None]:
-        writer = asyncio.create_task(self.write())
+    async def _never_resting(self, name: str) -> AsyncIterator[None]:
+        """Somebody writes to it all the time, so that no delete names its state in time."""
+        writer = asyncio.create_task(self._write(name))
         try:
             yield
         finally:
             writer.cancel()
             await asyncio.gather(writer, return_exceptions=True)
 
+    async def _write(self, name: str) -> None:
+        beat = 0
+        while True:
+            beat += 1
+            patch = {"metadata": {"annotations": {"beat": str(beat)}}}
+            await self.people.client.merge_patch(CONFIG_MAPS, name, patch, namespace=self.people.namespace)
+            # Often enough for a delete that is two seconds on its way.
+            await asyncio.sleep(POLL_SECONDS)
 
-async def test_a_keep_label_that_comes_before_the_last_reading_keeps_what_never_rests(
+
+async def test_what_people_change_while_all_watches_are_silent_and_when_they_speak_again(
     process: Skoupa, proxy: FaultProxy, people: People, audit: AuditLog
 ) -> None:
-    path = CONFIG_MAPS.path(namespace=people.namespace, name="web")
-    proxy.script(Rule(Slow(before=2.0), method="DELETE", path=path, times=None))
-    async with known(process, proxy, 1):
-        await people.make("web", SOON)
-    async with Restless(people, "web").at_it():
-        await proxy.wait_for(lambda seen: seen.method == "DELETE" and seen.path == path, 30, count=2)
-        await people.label("web", keep="true")
-        held = await process.says("held", namespace=people.namespace, name="web")
-        assert held["why"] == "kept by its label skoupa.dev/keep=true"
-    assert answers(audit, people, "web") == [409, 409]
-    assert await people.there("web")
+    async def place() -> People:
+        name = f"silent-{secrets.token_hex(4)}"
+        await people.client.create(NAMESPACES, {"metadata": {"name": name}})
+        return People(people.client, name)
+
+    changed = Changed(process, proxy, await place(), audit)
+    namespace = KeptNamespace(process, proxy, await place(), audit)
+    inside = KeptInside(process, proxy, await place(), audit)
+    dependent = KeptDependent(process, proxy, await place(), audit)
+    restless = Restless(process, proxy, await place(), audit)
+    stories = (changed, namespace, inside, dependent, restless)
+    before = await process.metric("skoupa_objects")
+    new = sum(await asyncio.gather(*(story.prepare() for story in stories)))
+
+    async def all_known() -> bool:
+        return await process.metric("skoupa_objects") == before + new
+
+    await eventually(all_known, what="the objects to be known")
+    assert await proxy.silence_open()
+    await together(*(story.while_silent() for story in stories))
+    await together(namespace.before_the_cut(), dependent.before_the_cut())
+    assert proxy.cut_open_connections(watch_only=False)
+    await together(namespace.after_the_cut(), dependent.after_the_cut())
 
 
 def _seconds(text: str) -> float:

@@ -13,6 +13,7 @@ import secrets
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,9 @@ class Replicas:
         await eventually(idle, what="nothing to be under way")
 
 
-@pytest.fixture
-async def replicas(plane: ControlPlane, yard: Yard) -> AsyncIterator[Replicas]:
+@asynccontextmanager
+async def two_replicas(plane: ControlPlane, yard: Yard, **settings: Any) -> AsyncIterator[Replicas]:
+    """Both are ready, and one of them leads."""
     users = {
         plane.kubeconfig_for(user=user, groups=["system:masters"]): user
         for user in ("replica-a", "replica-b")
@@ -91,9 +93,7 @@ async def replicas(plane: ControlPlane, yard: Yard) -> AsyncIterator[Replicas]:
             kubeconfig=kubeconfig,
             lease__seconds=str(LEASE_SECONDS),
             rate__deletionsPerSecond="100000",
-            # Who stands still in the middle of a write to a file that both have would stop the other, too, and with a file
-            # each nobody knows how much went. `test_shared_file` has one for both.
-            ledger__dsn="none",
+            **settings,
         )
         for kubeconfig in users
     ]
@@ -104,6 +104,14 @@ async def replicas(plane: ControlPlane, yard: Yard) -> AsyncIterator[Replicas]:
     yield found
     # A process that stands still hears no other signal.
     found.wake_up()
+
+
+@pytest.fixture
+async def replicas(plane: ControlPlane, yard: Yard) -> AsyncIterator[Replicas]:
+    # Who stands still in the middle of a write to a file that both have would stop the other, too, and with a file each
+    # nobody knows how much went. `test_shared_file` has one for both.
+    async with two_replicas(plane, yard, ledger__dsn="none") as found:
+        yield found
 
 
 async def left(people: People) -> set[str]:

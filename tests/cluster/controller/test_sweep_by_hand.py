@@ -118,6 +118,10 @@ async def test_with_rights_in_one_namespace_the_role_that_install_brings_is_enou
     asked = ("sweep", "cm", "-n", people.namespace, "--yes")
     said = await skoupa(*asked, kubeconfig=config)
     assert said.code == 5
+    assert "nothing was deleted: whether an installation has settings of its own can't be seen" in said.err
+    assert "let somebody grant you that: kubectl create" in said.err
+    said = await skoupa(*asked, "--config", "/dev/null", kubeconfig=config)
+    assert said.code == 5
     assert "no permission: list brakes.skoupa.dev; let somebody grant you that: kubectl create" in said.err
     role = await people.client.create(CLUSTER_ROLES, sweep_role())
     binding = {

@@ -11,7 +11,7 @@ from typing import Any
 
 
 async def together(*stories: Coroutine[Any, Any, object]) -> None:
-    names = [str(getattr(story, "__name__", story)) for story in stories]
+    names = [str(getattr(story, "__qualname__", story)) for story in stories]
     ends = await asyncio.gather(*stories, return_exceptions=True)
     failed = {name: end for name, end in zip(names, ends, strict=True) if isinstance(end, BaseException)}
     for name, error in failed.items():

@@ -198,7 +198,7 @@ async def test_a_reader_writes_nothing(store: PostgresStore, dsn: str) -> None:
     stranger = PostgresStore(dsn, cluster="unknown", writable=False)
     assert len(await reader.find()) == 1
     assert await stranger.find() == []
-    assert await reader.clusters() == [CLUSTER]
+    assert list(await reader.clusters()) == [CLUSTER]
     await reader.close()
     await stranger.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skoupa.kube.client import Deleted
+from skoupa.kube.deleted import Deleted
 from skoupa.kube.discovery import discover
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from tests.contract.arena import Arena, Object

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skoupa.errors import NotFound
-from skoupa.kube.client import Deleted
+from skoupa.kube.deleted import Deleted
 from skoupa.kube.resources import CONFIG_MAPS, PODS
 from skoupa.sim.writing.deletion import Options
 from tests.contract.arena import Arena, Object

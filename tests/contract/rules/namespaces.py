@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skoupa.kube.client import Deleted
+from skoupa.kube.deleted import Deleted
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
 from tests.contract.arena import Arena, Object
 from tests.contract.expecting import causes_of, document, refused, status_of

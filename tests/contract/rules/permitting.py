@@ -78,6 +78,21 @@ async def a_right_can_be_for_one_name(arena: Arena) -> None:
     await refused(call, code=403, reason="Forbidden")
 
 
+@rule(broken_by=wrap("server.calls._name_asked_for", lambda _: lambda place, _query: place.name))
+async def a_right_for_one_name_lists_that_name(arena: Arena) -> None:
+    """Who may list one name may do so with a field selector on it, and nothing beyond."""
+    user = await arena.as_user(Grant(verbs=("list",), resources=("configmaps",), names=("mine",)))
+    await arena.config_map("mine")
+
+    async def code(**query: str) -> int:
+        path = CONFIG_MAPS.path(namespace=arena.namespace)
+        return (await arena.ask("GET", path, transport=user.transport, query=query)).status
+
+    assert await code(fieldSelector="metadata.name=mine") == 200
+    assert await code(fieldSelector="metadata.name=other") == 403
+    assert await code() == 403
+
+
 @rule(
     broken_by=wrap(
         "state.access._covers", lambda covers: lambda right, ask: covers(but(right, namespaces=()), ask)

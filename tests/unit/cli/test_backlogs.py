@@ -52,7 +52,11 @@ async def planned(stage: Stage, user: str = "") -> Plan:
 
 async def to_sweep(stage: Stage, user: str = "") -> set[str]:
     """What a sweep of everything in the namespace would let go."""
-    plan, _ = await Sweeping(SETTINGS, kinds=(), all_namespaces=False).look(world(stage, user))
+
+    async def guards(_: World) -> Settings:
+        return SETTINGS
+
+    plan, _ = await Sweeping(guards, kinds=(), all_namespaces=False).look(world(stage, user))
     return {found.row.name for found in plan.going()}
 
 

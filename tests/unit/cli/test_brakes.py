@@ -19,7 +19,7 @@ from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.sim.state.access import Rule
 from tests.unit.cli.policies import cleaning
 from tests.unit.cli.saying import Shell
-from tests.unit.cli.worlds import Town, config_map, granting, obj
+from tests.unit.cli.worlds import Town, config_map, granting, installed, obj
 
 pytestmark = pytest.mark.unit
 
@@ -332,8 +332,13 @@ def test_who_sweeps_by_hand_and_may_not_read_brakes_is_told_what_to_grant(town: 
     """As a Role in the namespace grants the rest; Brakes are in none."""
     town.holding(config_map("a", "1h"))
     own = Rule(verbs=("get", "list", "delete"), resources=("configmaps", "namespaces"), namespaces=("shop",))
+    town.holding(installed())
     some = tuple(verb for verb in ("get", "list", "watch") if verb != missing)
-    granting(own, Rule(verbs=some, resources=("brakes.skoupa.dev",)))(town.cluster)
+    brakes, settings = sweep_role()["rules"]
+    reading = Rule(
+        verbs=tuple(settings["verbs"]), resources=("configmaps",), names=tuple(settings["resourceNames"])
+    )
+    granting(own, reading, Rule(verbs=some, resources=("brakes.skoupa.dev",)))(town.cluster)
     town.user = "bob"
     said = town("sweep", "configmaps", "-n", "shop", "--yes")
     assert said.code == 5
@@ -342,8 +347,7 @@ def test_who_sweeps_by_hand_and_may_not_read_brakes_is_told_what_to_grant(town: 
         "kubectl create clusterrolebinding skoupa-sweep-YOU --clusterrole=skoupa-sweep --user=YOU" in said.err
     )
     assert town.find(CONFIG_MAPS, "a") is not None
-    (rule,) = sweep_role()["rules"]
-    granting(own, Rule(verbs=tuple(rule["verbs"]), resources=("brakes.skoupa.dev",)))(town.cluster)
+    granting(own, reading, Rule(verbs=tuple(brakes["verbs"]), resources=("brakes.skoupa.dev",)))(town.cluster)
     assert town("sweep", "configmaps", "-n", "shop", "--yes").code == 0
     assert town.find(CONFIG_MAPS, "a") is None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 
 import pytest
 
@@ -163,6 +164,24 @@ def test_refresh_of_what_counts_from_nothing_is_refused(town: Town, ttl: str | N
     assert said.code == 2
     assert "`skoupa extend`" in said.sentence
     assert town.metadata("a")["annotations"] == {}
+
+
+def test_refresh_of_what_another_tools_annotation_lets_go_says_what_does_work(
+    town: Town, tmp_path: Path
+) -> None:
+    config = tmp_path / "config" / "settings.txt"
+    config.parent.mkdir()
+    config.write_text("compat: {janitor: true}\n")
+    with_it = ("cm/a", "-n", "shop", "--config", str(config))
+    town.holding(config_map("a", annotations={"janitor/ttl": "4h"}))
+    said = town("refresh", *with_it)
+    assert said.code == 2
+    assert "janitor/ttl can't be refreshed" in said.sentence
+    assert "`skoupa extend` gives it more time, `skoupa keep` keeps it" in said.sentence
+    assert "no ttl" not in said.sentence
+    assert town("extend", *with_it, "--by", "7d").code == 0
+    assert town("keep", *with_it).code == 0
+    assert town.metadata("a")["labels"] == {"skoupa.dev/keep": "true"}
 
 
 @pytest.mark.parametrize(

@@ -242,6 +242,30 @@ def test_a_run_that_took_place_is_not_planned_again(town: Town) -> None:
     assert due(town.document("plan", "-A")) == {"a": "2026-05-01T13:00:00Z"}
 
 
+@pytest.mark.parametrize(
+    ("seen", "metadata", "runs"),
+    [
+        (NOON - 1800, {}, "2026-05-01T12:00:00Z"),
+        (NOON - 1800, {"annotations": {"skoupa.dev/missed-runs": "Skip"}}, "2026-05-01T13:00:00Z"),
+        (NOON - 300, {}, "2026-05-01T13:00:00Z"),
+        (NOON - 2 * 86400, {}, "2026-05-01T13:00:00Z"),
+        (NOON - 1800, {"generation": 2}, "2026-05-01T13:00:00Z"),
+    ],
+    ids=["made-since", "skips", "seen", "long-off", "written-again"],
+)
+def test_a_policy_that_was_made_while_nobody_led_is_caught_up_with(
+    town: Town, seen: float, metadata: dict[str, Any], runs: str
+) -> None:
+    town.clock.moment = NOON + 300
+    data = {"policies": "{}", "policiesSeen": json.dumps(int(seen))}
+    written = cleaning(schedule=HOURLY, where={"names": ["a"]})
+    made = {"uid": UID, "generation": 1, "creationTimestamp": "2026-05-01T11:50:00Z", **metadata}
+    town.holding(
+        named(written, **made), config_map("skoupa-state", namespace="skoupa", data=data), config_map("a")
+    )
+    assert due(town.document("plan", "-A")) == {"a": runs}
+
+
 def test_a_policy_that_only_reports_holds_until_the_tick_at_which_it_acts(town: Town) -> None:
     town.holding(
         cleaning(schedule=HOURLY, where={"names": ["a"]}, annotations={"skoupa.dev/observe": "90m"}),

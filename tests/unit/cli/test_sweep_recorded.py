@@ -9,7 +9,7 @@ import pytest
 
 from skoupa.kube.transport import Request
 from tests.unit.cli.saying import Shell
-from tests.unit.cli.worlds import Town, config_map
+from tests.unit.cli.worlds import Town, config_map, installed, obj
 
 pytestmark = pytest.mark.unit
 
@@ -84,6 +84,7 @@ def test_what_cannot_be_looked_at_stays_open_and_is_told(
 ) -> None:
     ledger = tmp_path / "l.db"
     town.holding(config_map("old", "1h"))
+    town.holding(obj("Namespace", "skoupa"), installed())
     killed_after_its_deletes(town, ledger, monkeypatch)
     town.cluster.faults.answer(500, when=looks_for_one, times=None)
     said = town("sweep", "-A", "--yes", "--ledger", str(ledger))

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from skoupa.cli import installed as installed_settings
 from skoupa.cli.acting import changing, sweep
 from skoupa.cli.looking import explain, plan
 from skoupa.cli.options import Connecting
@@ -86,6 +87,13 @@ def config_map(name: str, ttl: str | None = None, *, namespace: str = "shop", **
     return obj("ConfigMap", name, namespace=namespace, labels=labels, **rest)
 
 
+def installed(settings: str = "mode: enforce\n", *, namespace: str = "skoupa") -> dict[str, Any]:
+    """The settings of an installation."""
+    labels = {"app.kubernetes.io/part-of": "skoupa"}
+    data = {"settings.yaml": settings}
+    return obj("ConfigMap", "skoupa-config", namespace=namespace, labels=labels, data=data)
+
+
 def granting(*rules: Rule, user: str = "bob") -> Callable[[EmbeddedCluster], None]:
     """The user may do this and nothing else, but for asking what that is."""
 
@@ -131,7 +139,7 @@ class Town:
         self.skew = 0.0
         self.wrap: Callable[[Transport], Transport] = lambda transport: transport
         self._skoupa = skoupa
-        for module in (plan, explain, changing, sweep):
+        for module in (plan, explain, changing, sweep, installed_settings):
             monkeypatch.setattr(module, "in_cluster", self._in_cluster)
 
     def holding(self, *objects: Mapping[str, Any]) -> Town:

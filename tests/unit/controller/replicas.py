@@ -19,6 +19,8 @@ from skoupa.settings import decode
 from tests.unit.controller.stage import Stage
 
 QUICK = {"mode": "enforce", "address": "", "lease": {"seconds": 15, "retrySeconds": 2}}
+# For who is alone for hours: nobody waits for this Lease, and thousands of renewals would be most of the work.
+ALONE = {"seconds": 3600, "retrySeconds": 600}
 
 
 class Cable:

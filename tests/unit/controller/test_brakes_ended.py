@@ -294,3 +294,40 @@ async def test_an_end_of_the_brake_of_a_run_allows_namespaces_with_what_is_in_th
     await stage.later(3 * MINUTE)
     assert not stage.found(NAMESPACES) & {"web-0", "web-1", "web-2"}
     assert (await brake(stage, name))["status"]["active"] is False
+
+
+@story()
+async def test_what_was_approved_behind_a_freeze_is_forgotten_after_its_first_end(stage: Stage) -> None:
+    await bring_kind(stage)
+    stage.old(many(50))
+    minutes = {"from": "0,40 * * * *", "to": "30,50 * * * *", "timeZone": "UTC"}
+    await pull(stage, "freeze", all=True, schedule=minutes)
+    play = await ruled(stage)
+    await stage.later(5 * MINUTE)
+    await release(stage, await braked_run(stage))
+    await stage.later(MINUTE)
+    for name in many(50):
+        await stage.label(name, keep="true")
+    assert sum(allowed(play).values()) == 50
+    await stage.later(HOUR)
+    assert sum(allowed(play).values()) == 50
+    await stage.later(2 * HOUR)
+    assert allowed(play) == {}, "windows that come again and again do not keep it"
+    assert stage.found() == set(many(50))
+
+
+@story(brakes=TIGHT)
+async def test_the_status_of_a_brake_whose_time_is_over_says_at_once_that_it_holds_nothing(
+    stage: Stage,
+) -> None:
+    await bring_kind(stage)
+    await pull(stage, "freeze", all=True, until=stage.time(10 * MINUTE))
+    await make_all(stage, many(60))
+    await stage.play()
+    await stage.later(9 * MINUTE)
+    assert (await brake(stage, "freeze"))["status"]["held"] == 60
+    while (await brake(stage, "freeze"))["status"]["active"]:
+        await stage.later(0.1)
+        assert stage.now < 11 * MINUTE
+    told = (await brake(stage, "freeze"))["status"]
+    assert (told["held"], told.get("sample") or []) == (0, [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skoupa.sim.faults import asking
-from tests.unit.controller.replicas import Replica, replicas
+from tests.unit.controller.replicas import ALONE, Replica, replicas
 from tests.unit.controller.stage import HOUR, MINUTE, Stage, story
 from tests.unit.controller.test_refusals import Refusing
 
@@ -100,7 +100,7 @@ async def test_many_that_are_refused_make_a_line_each_few_events_and_a_summary_a
 @story()
 async def test_one_that_fails_for_hours_is_summed_up_once_an_hour(stage: Stage) -> None:
     stage.cluster.faults.answer(422, when=DELETES, times=None, message="ask first")
-    async with replicas(stage, 1) as (replica,):
+    async with replicas(stage, 1, lease=ALONE) as (replica,):
         await stage.make("web", "1m")
         await stage.until(2.5 * HOUR)
         lines = said(replica, "still failing")

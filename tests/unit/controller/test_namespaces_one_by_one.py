@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skoupa import names
+from skoupa.controller.gauges import gauges_of
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from skoupa.sim.faults import asking
 from skoupa.sim.state.access import Rule
@@ -118,6 +119,11 @@ async def test_a_keep_label_that_can_not_be_read_any_more_counts(stage: Stage, h
     assert stage.there("web")
     assert play.why_held("web").startswith("what is known of namespaces may be old: ")
     assert asked(play) <= 100, "it is not asked for all the time"
+    blind = gauges_of(play.engine, stage.clock.now())["skoupa_blind_kinds"]
+    assert blind == {("lost",): how == "the right is lost", ("never-read",): 0}
+    stage.cluster.allow_only("sweeper", [*OWN, INSIDE, GET])
+    await stage.later(10 * MINUTE)
+    assert gauges_of(play.engine, stage.clock.now())["skoupa_blind_kinds"]["lost",] == 0
 
 
 @story(namespaces=[SHOP, OTHER])
@@ -135,6 +141,7 @@ async def test_a_namespace_that_may_not_be_asked_for_is_told_and_holds_nothing(s
     refused = f"no permission to list namespaces, nor to get {SHOP}: keep labels on Namespaces are not seen"
     assert [said for said in play.engine.outlook.degraded if "are not seen" in said] == [refused]
     assert not asked(play), "the rules say that it would be refused"
+    assert gauges_of(play.engine, stage.clock.now())["skoupa_blind_kinds"]["lost",] == 0
 
 
 @story(namespaces=[SHOP, OTHER])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from skoupa import names
 from tests.unit.controller.braking import many
-from tests.unit.controller.policies import bring_policies, cleanup, conditions, read
+from tests.unit.controller.policies import bring_policies, cleanup, conditions, matching, read
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, story
 
 pytestmark = pytest.mark.unit
@@ -94,3 +95,25 @@ async def test_policies_can_be_switched_off(stage: Stage) -> None:
     await stage.later(3 * MINUTE)
     assert len(stage.found()) == 5
     assert "status" not in await read(stage)
+
+
+@story()
+async def test_policies_that_are_due_together_cost_few_lists_and_few_writes_of_the_state(
+    stage: Stage,
+) -> None:
+    await bring_policies(stage)
+    play = await stage.play()
+    for name in many(60):
+        await stage.make(name, labels={"policy": name})
+        match = matching(selector={"matchLabels": {"policy": name}})
+        await cleanup(stage, name, schedule="0 * * * *", match=match, namespace=SHOP)
+    await stage.until(HOUR - 1)
+    assert len(stage.found()) == 60
+    before = len(play.wire.seen)
+    await stage.until(HOUR + 10)
+    assert not stage.found()
+    seen = [request for _, request in play.wire.seen[before:]]
+    lists = [one for one in seen if one.verb == "list" and one.path.endswith(f"namespaces/{SHOP}/configmaps")]
+    assert len(lists) <= 3
+    assert all("labelSelector" in dict(one.query) for one in lists), "nothing is read that no policy asks for"
+    assert len([one for one in seen if one.verb == "patch" and names.STATE_CONFIG_MAP in one.path]) <= 20

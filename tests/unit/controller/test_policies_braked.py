@@ -76,6 +76,7 @@ async def test_a_release_is_not_for_what_another_spec_of_the_policy_takes(stage:
     await stage.later(2 * MINUTE)
     assert {f"old-{number}" for number in range(6)} <= stage.found(NAMESPACES)
     assert "claims 6 namespaces" in (await brake(stage, await braked(stage)))["spec"]["reason"]
+    assert RULE not in [one["name"] for one in state(stage)["allowances"]["left"]]
 
 
 @story(brakes={"share": 5}, rate={"deletionsPerSecond": 1})
@@ -104,6 +105,28 @@ async def test_a_release_is_not_for_other_objects_of_the_same_kind_that_another_
         await stage.later(2)
         assert again.engine.braking.ceilings.allowances == {}
         assert await braked(stage) == name
+
+
+@story(brakes={"maxPerRun": 20, "perHour": 10}, rate={"deletionsPerSecond": 1})
+async def test_what_another_spec_takes_counts_against_the_ceilings_whatever_was_released_before(
+    stage: Stage,
+) -> None:
+    await bring_policies(stage)
+    stage.old(many(40))
+    stage.old(many(8, "other"))
+    await stage.play()
+    await cleanup(stage, match=matching(names=["web-*"], namespaces=[SHOP]))
+    await stage.until(70)
+    await release(stage, await braked(stage))
+    await stage.later(4)
+    await edit(stage, matching(names=["other-*"], namespaces=[SHOP]))
+    await stage.later(MINUTE)
+    others = [one for one in stage.found() if one.startswith("other")]
+    assert (others, await brakes(stage)) == ([], set())
+    stage.old(many(8, "other-late"))
+    await stage.later(MINUTE)
+    assert "brakes.perHour" in (await brake(stage, await braked(stage)))["spec"]["reason"]
+    assert len([one for one in stage.found() if one.startswith("other")]) == 8
 
 
 @story(rate={"deletionsPerSecond": 0.15})

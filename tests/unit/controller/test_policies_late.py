@@ -7,15 +7,25 @@ from typing import Any
 import pytest
 
 from skoupa import names
+from skoupa.kinds.policies.exception import POLICY_EXCEPTIONS
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
 from skoupa.kube.transport import Request
 from skoupa.sim.faults import asking
 from tests.unit.controller.braking import brakes, many, pull, release
-from tests.unit.controller.policies import HOURLY, bring_policies, cleanup, deleting, matching, read
+from tests.unit.controller.policies import (
+    HOURLY,
+    bring_policies,
+    cleanup,
+    conditions,
+    deleting,
+    matching,
+    read,
+)
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Play, Stage, story
 
 pytestmark = pytest.mark.unit
 
+RULE = "ClusterCleanupPolicy/tidy"
 DELETES = asking(verb="delete", kind="configmaps")
 PODS_OF_THE_SHOP = {
     "name": "pods",
@@ -56,7 +66,7 @@ def _asks_for_pods(request: Request) -> bool:
 async def test_what_a_brake_held_goes_only_if_the_context_lets_it_go_now(stage: Stage, count: int) -> None:
     await bring_policies(stage)
     stage.old(many(count))
-    await stage.play()
+    play = await stage.play()
     await pull(stage, "wait", namespace=SHOP)
     await cleanup(stage, schedule=HOURLY, **NO_PODS)
     await stage.until(HOUR + 5)
@@ -65,6 +75,37 @@ async def test_what_a_brake_held_goes_only_if_the_context_lets_it_go_now(stage: 
     await stage.later(3 * MINUTE)
     assert len(stage.found()) == count
     assert (await read(stage))["status"]["lastRun"]["held"] == 0
+    message = (await conditions(stage))["LastRunSucceeded"]["message"]
+    assert (
+        message == f"matched {count}, deleted 0, held 0, failed 0; asked again: {count} do not match any more"
+    )
+    stays = play.told("stays")
+    assert {line["name"] for line in stays} == set(many(count))
+    assert (len(stays), {line["policy"] for line in stays}) == (count, {RULE})
+    assert all(line["why"].startswith("asked again: ") for line in stays)
+
+
+@story()
+async def test_what_an_exception_spares_when_it_is_asked_about_again_is_told_with_it(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(60))
+    play = await stage.play()
+    await pull(stage, "wait", namespace=SHOP)
+    await deleting(stage, "object.metadata.name.startsWith('web-')")
+    await stage.until(HOUR + 5)
+    spare = {
+        "apiVersion": POLICY_EXCEPTIONS.api_version,
+        "kind": POLICY_EXCEPTIONS.kind,
+        "metadata": {"name": "spare"},
+        "spec": {"policyRefs": [{"name": "cel", "kind": "DeletingPolicy"}]},
+    }
+    await stage.people.create(POLICY_EXCEPTIONS, spare, namespace=SHOP)
+    await release(stage, "wait")
+    await stage.later(3 * MINUTE)
+    assert len(stage.found()) == 60
+    assert {line["why"] for line in play.told("stays")} == {
+        "asked again: the PolicyException shop/spare exempts it from DeletingPolicy/cel"
+    }
 
 
 @pytest.mark.parametrize("count", [3, 80])

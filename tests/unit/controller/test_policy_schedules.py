@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from skoupa import names
-from skoupa.kinds.policies import policy_definitions
 from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
-from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.sim.faults import asking
-from tests.unit.controller.braking import bring_kind, many, pull, release
+from tests.unit.controller.braking import many, pull, release
 from tests.unit.controller.policies import (
     EVERY_MINUTE,
     HOURLY,
@@ -219,6 +216,31 @@ async def test_what_the_server_could_not_tell_is_asked_again_before_the_next_tic
     assert (await conditions(stage))["LastRunSucceeded"]["status"] == "True"
 
 
+@story(brakes={"share": 100}, policies={"callTimeout": "1m"})
+async def test_of_a_run_that_takes_long_the_status_tells_since_when_it_runs_and_what_comes_after_it(
+    stage: Stage,
+) -> None:
+    await bring_policies(stage)
+    stage.old(many(32))
+    await stage.play()
+    stage.cluster.faults.delay(50, when=asking(path=f"/api/v1/namespaces/{SHOP}/pods"), times=None)
+    path = f"/api/v1/namespaces/{SHOP}/pods?labelSelector=of={{{{ target.metadata.name }}}}"
+    context = [{"name": "pods", "apiCall": {"urlPath": path, "jmesPath": "items"}}]
+    none = {"all": [{"key": "{{ length(pods) }}", "operator": "Equals", "value": 0}]}
+    await cleanup(stage, context=context, conditions=none)
+    await stage.until(3 * MINUTE + 30)
+    assert len(stage.found()) == 32
+    status = (await read(stage))["status"]
+    assert status["nextExecutionTime"] == "2026-01-01T00:04:00Z"
+    ready = (await conditions(stage))["Ready"]
+    assert (ready["status"], ready["reason"]) == ("True", "Running")
+    assert ready["message"].startswith(
+        "it runs since 2026-01-01T00:01:00Z; it runs next at 2026-01-01T00:04:00Z"
+    )
+    await stage.until(5 * MINUTE + 30)
+    assert not stage.found()
+
+
 @story()
 async def test_a_replica_that_does_not_lead_runs_nothing(stage: Stage) -> None:
     await bring_policies(stage)
@@ -245,53 +267,6 @@ async def test_a_policy_runs_hour_after_hour(stage: Stage) -> None:
         assert stage.there(f"web-{hour}")
         await stage.until((hour + 0.5) * HOUR + 5)
         assert not stage.found()
-
-
-@story()
-async def test_where_the_status_has_no_room_the_next_run_is_in_an_annotation(stage: Stage) -> None:
-    await bring_without_room(stage)
-    await stage.play()
-    await cleanup(stage, schedule="30 * * * *")
-    for hour in range(2):
-        stage.old([f"web-{hour}"])
-        await stage.until((hour + 0.5) * HOUR + MINUTE)
-        assert not stage.found()
-        found = await read(stage)
-        assert "nextExecutionTime" not in found["status"]
-        written = found["metadata"]["annotations"][names.NEXT_EXECUTION_ANNOTATION]
-        assert written == stage.time(HOUR - MINUTE)
-        assert (await conditions(stage))["Ready"]["status"] == "True", "it is no annotation that nobody knows"
-
-
-@story()
-async def test_where_policies_may_not_be_patched_that_is_told_once_and_the_rest_is_written(
-    stage: Stage,
-) -> None:
-    await bring_without_room(stage)
-    kind = CLUSTER_CLEANUP_POLICIES.qualified
-    unmarked = asking(method="PATCH", kind=kind)
-    refusal = stage.cluster.faults.answer(
-        403, when=lambda one: unmarked(one) and not one.path.endswith("/status"), times=None
-    )
-    play = await stage.play()
-    await cleanup(stage, schedule="30 * * * *")
-    await stage.until(2 * HOUR)
-    assert (await conditions(stage))["LastRunSucceeded"]["status"] == "True"
-    (said,) = play.engine.outlook.degraded
-    assert f"no permission to patch {kind}, whose definition has no nextExecutionTime" in said
-    assert refusal.hits == 1, "and is not asked for again"
-
-
-async def bring_without_room(stage: Stage) -> None:
-    """The kinds of policies, with no more in the status than Kyverno's definitions have."""
-    await bring_kind(stage)
-    for definition in policy_definitions():
-        for version in definition["spec"]["versions"]:
-            properties = version["schema"]["openAPIV3Schema"]["properties"]
-            for field in ("nextExecutionTime", "lastRun", "observedGeneration"):
-                properties.get("status", {}).get("properties", {}).pop(field, None)
-        await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
-    await stage.later(10)
 
 
 @story()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -128,6 +130,7 @@ async def test_what_a_crash_left_open_is_decided_as_soon_as_the_server_answers(
         await stage.until(30)
         with monkeypatch.context() as killed:
             killed.setattr(book.record.journal, "finish", lambda *_, **__: None)
+            killed.setattr(play.reporter.bundles, "add", lambda *_: None)
             await stage.until(2 * MINUTE)
             assert not stage.there("web")
             await play.kill()
@@ -137,6 +140,48 @@ async def test_what_a_crash_left_open_is_decided_as_soon_as_the_server_answers(
         assert (await book.entry("web")).outcome == "intended"
         await stage.later(3 * MINUTE)
         assert (await book.entry("web")).outcome == "gone-by-unknown"
+        (event,) = stage.events("SkoupaDeleted", "web")
+        assert event["note"].startswith("was to be deleted when Skoupa was interrupted, and is gone since: ")
+
+
+@pytest.mark.parametrize("number", [3, 200])
+@story()
+async def test_what_was_in_flight_in_a_crash_is_told_by_the_next_leader_and_once(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        for name in many(number):
+            await stage.make(name, "1m")
+        await stage.until(50)
+        with monkeypatch.context() as killed:
+            killed.setattr(book.record.journal, "finish", lambda *_, **__: None)
+            killed.setattr(play.reporter.bundles, "add", lambda *_: None)
+            await stage.until(2 * MINUTE)
+            assert not stage.found()
+            await play.kill()
+        for _ in range(3):
+            play = await stage.play(record=book.record)
+            assert play.events is not None
+            play.events.on_told = lambda event: book.record.told(event.uids)
+            await stage.later(MINUTE)
+            await play.stop()
+        assert {row.outcome for row in await book.record.store.find(limit=500)} == {"gone-by-unknown"}
+        notes = [event["note"] for event in stage.events("SkoupaDeleted")]
+        told = Counter(name for note in notes for name in re.findall(r"web-\d+", note))
+        if number == 3:
+            assert len(notes) == 3
+            assert all(note.startswith("was to be deleted when Skoupa was interrupted") for note in notes)
+        else:
+            assert len(notes) <= 5
+            assert all(
+                note.startswith(
+                    "configmaps (ttl) were to be deleted when Skoupa was interrupted, and are gone"
+                )
+                for note in notes
+            )
+            assert told == Counter(many(number))
+        assert await book.record.store.untold() == []
 
 
 @story()
@@ -153,8 +198,10 @@ async def test_every_deletion_that_nobody_was_told_of_is_told_however_many(
         play.events.on_told = lambda event: book.record.told(event.uids)
         await stage.later(HOUR)
         assert await book.record.store.untold() == []
-        told = {event["regarding"]["uid"] for event in stage.events("SkoupaDeleted")}
-        assert told == set(uids)
+        notes = [event["note"] for event in stage.events("SkoupaDeleted")]
+        assert len(notes) < 100, "they are bundled"
+        told = {name for note in notes for name in re.findall(r"n-\d+", note)}
+        assert told == {f"n-{uid[-4:]}" for uid in uids}
 
 
 @story()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from skoupa.controller.recreation import FREE_ROUNDS, Recreations
+from skoupa.controller.recreation_memory import MOST
+from skoupa.controller.state import RECREATIONS, State
 from skoupa.facts.rows import Row
 from skoupa.kube.resources import PODS
-from tests.unit.controller.stage import APPS, REPLICA_SETS, Stage, story
+from tests.unit.controller.stage import APPS, HOME, REPLICA_SETS, Play, Stage, story
 from tests.unit.judge.rows import CREATED, owner_of
 from tests.unit.judge.rows import row as judged_row
 
@@ -91,3 +93,94 @@ async def test_pods_whose_controller_comes_back_with_them_are_backed_off_and_sho
     assert play.why_held("web-last").startswith(f"ReplicaSet web made another one {FREE_ROUNDS} times after")
     await stage.later(60)
     assert not stage.there("web-last", PODS)
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["under its name", "as another of its controller"])
+@pytest.mark.parametrize("ends", ["stopped", "killed", "standing by"])
+@story(also=APPS)
+async def test_a_loop_is_backed_off_by_the_next_leader_too(stage: Stage, *, named: bool, ends: str) -> None:
+    play = await stage.play()
+    owner = await stage.make("set", resource=REPLICA_SETS)
+
+    async def make(number: int) -> str:
+        name = "web" if named else f"web-{number}"
+        await stage.make(name, f"{TTL}s", resource=PODS, owner=None if named else owner)
+        return name
+
+    for number in range(FREE_ROUNDS + 1):
+        name = await make(number)
+        await stage.later(TTL + 0.1 if number < FREE_ROUNDS else 70)
+        assert not stage.there(name, PODS)
+    name = await make(FREE_ROUNDS + 1)
+    await stage.later(TTL + 1)
+    assert stage.there(name, PODS)
+    if ends == "standing by":
+        play.standing_by = True
+    elif ends == "stopped":
+        await play.stop()
+    else:
+        await play.kill()
+    deletions = len(play.sent("DELETE"))
+    after = await stage.play()
+    await stage.later(60)
+    assert stage.there(name, PODS), "the second wait is two minutes"
+    assert f"{FREE_ROUNDS + 1} times" in after.why_held(name)
+    await stage.later(65)
+    assert not stage.there(name, PODS)
+    name = await make(FREE_ROUNDS + 2)
+    await stage.later(200)
+    assert stage.there(name, PODS), "the third one is four minutes, and was counted on"
+    assert (deletions, len(after.sent("DELETE"))) == (FREE_ROUNDS + 1, 1)
+
+
+@story()
+async def test_state_holds_no_more_than_a_hundred_loops_and_none_that_is_over(stage: Stage) -> None:
+    play = await stage.play()
+    everyone = [f"web-{number}" for number in range(MOST + 30)]
+    for _ in range(FREE_ROUNDS):
+        for name in everyone:
+            await stage.make(name, f"{TTL}s")
+        await stage.later(TTL + 5)
+        assert stage.found() == set()
+    await stage.later(10)
+    state = State(play.client, namespace=HOME)
+    await state.read()
+    assert len(state.get(RECREATIONS, list[dict[str, object]])) == MOST
+    assert 1 <= _writes(play) <= 3
+    before = _writes(play)
+    await stage.later(2 * 3600)
+    assert _writes(play) == before, "nothing happens, nothing is written"
+    await play.stop()
+    play = await stage.play()
+    await stage.make("web-120", f"{TTL}s")
+    await stage.later(TTL + 1)
+    assert not stage.there("web-120")
+
+
+def _writes(play: Play) -> int:
+    return sum(
+        RECREATIONS in bytes(request.body or b"").decode()
+        for _, request in play.sent("PATCH", path="skoupa-state")
+    )
+
+
+def test_a_name_that_was_deleted_once_or_twice_is_not_worth_remembering() -> None:
+    remembered, moment = Recreations(), float(CREATED)
+    for number in range(FREE_ROUNDS - 1):
+        remembered.deleted(judged_row("web", uid=bytes([number]) * 16), moment)
+        assert remembered.backed_off(moment, most=MOST) == []
+        assert not remembered.news.is_set()
+    remembered.deleted(judged_row("web", uid=bytes([9]) * 16), moment)
+    assert len(remembered.backed_off(moment, most=MOST)) == 1
+    assert remembered.news.is_set()
+
+
+def test_what_was_seen_here_later_is_not_undone_by_what_was_written() -> None:
+    remembered, moment = Recreations(), float(CREATED)
+    for number in range(FREE_ROUNDS):
+        remembered.deleted(judged_row("web", uid=bytes([number]) * 16), moment)
+    before = remembered.backed_off(moment, most=MOST)
+    remembered.deleted(judged_row("web", uid=bytes([9]) * 16), moment + 60)
+    remembered.recall(before, moment + 60)
+    (now,) = remembered.backed_off(moment + 60, most=MOST)
+    assert now.count == FREE_ROUNDS + 1

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from skoupa import names
+from skoupa.controller.gauges import gauges_of
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from skoupa.kube.transport import Request
 from skoupa.sim.faults import Fault, asking
@@ -341,7 +342,38 @@ async def test_what_is_stuck_is_reported_by_the_next_leader_too(stage: Stage, st
     assert len(play.told("stuck", "web")) == 1
     await stage.until(MINUTE + 2 * wait + 5)
     assert len(play.told("stuck", "web")) == 2
+    assert play.value("skoupa_stuck_total", kind="configmaps") == 1
     assert not play.sent("DELETE")
+
+
+@story()
+async def test_what_is_stuck_is_counted_once_and_told_ever_less_often_until_its_finalizers_change(
+    stage: Stage,
+) -> None:
+    play = await stage.play()
+    await stage.make("web", "1m", finalizers=["example.com/slow", "example.com/never"])
+
+    def stuck_now() -> float:
+        return gauges_of(play.engine, stage.clock.now())["skoupa_stuck"][()]
+
+    await stage.until(10 * MINUTE)
+    assert stuck_now() == 0
+    await stage.until(4 * HOUR + 10 * MINUTE)
+    assert len(stage.events("SkoupaStuck", "web")) == 1, "the server forgets Events after an hour"
+    await stage.until(24 * HOUR)
+    assert play.value("skoupa_stuck_total", kind="configmaps") == 1
+    assert len(play.told("stuck", "web")) == 7, "each time after twice as long"
+    assert stuck_now() == 1
+    await stage.people.merge_patch(
+        CONFIG_MAPS, "web", {"metadata": {"finalizers": ["example.com/never"]}}, namespace=SHOP
+    )
+    await stage.later(16 * MINUTE)
+    assert play.told("stuck", "web")[-1]["finalizers"] == "example.com/never"
+    assert play.value("skoupa_stuck_total", kind="configmaps") == 2
+    await stage.people.merge_patch(CONFIG_MAPS, "web", {"metadata": {"finalizers": None}}, namespace=SHOP)
+    await stage.later(1)
+    assert not stage.there("web")
+    assert stuck_now() == 0
 
 
 @story()

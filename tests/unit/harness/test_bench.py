@@ -49,7 +49,7 @@ def test_the_controller_is_started_with_each_setting_once() -> None:
 
 async def test_the_history_that_is_made_up_is_all_there(tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.db")
-    size = await past.fill(place, 3000)
+    size = 3000 * (await past.fill(place, 3000)).row
     assert size > 3000 * 100
     store = store_for(place, cluster=past.CLUSTER, writable=False)
     try:

@@ -15,7 +15,7 @@ from skoupa.errors import UsageError
 from skoupa.install.labelling import PART_OF
 from skoupa.install.manifests import Installation, as_json, as_yaml, manifests
 from skoupa.install.roles import AGGREGATE_LABEL
-from skoupa.settings import LeaseSettings, Protect, Settings, TtlSettings, decode
+from skoupa.settings import Features, LeaseSettings, Protect, Settings, TtlSettings, decode
 from skoupa.settings.fields import Api
 
 pytestmark = pytest.mark.unit
@@ -123,6 +123,45 @@ def test_a_role_of_a_namespace_has_no_cluster_scoped_kind() -> None:
     # Which a Role can grant for the Namespace that it lies in: its keep label counts.
     named = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"], "resourceNames": ["shop"]}
     assert own == named
+
+
+def patched(documents: list[Manifest], kind: str) -> set[str]:
+    """Of kinds of others, whole objects and not their status, which may be patched."""
+    role = of(documents, kind, "skoupa-report")
+    return {
+        plural
+        for rule in role["rules"]
+        if "patch" in rule["verbs"] and not rule.get("resourceNames")
+        for plural in rule["resources"]
+        if "/" not in plural and plural != "brakes"
+    }
+
+
+def test_who_enforces_may_patch_policies_and_nothing_else_of_others() -> None:
+    wide = {"clustercleanuppolicies", "deletingpolicies"}
+    narrow = {"cleanuppolicies", "namespaceddeletingpolicies"}
+    assert patched(built(mode="enforce"), "ClusterRole") == wide | narrow
+    assert patched(built(mode="enforce", namespaces=["shop"]), "Role") == narrow
+    assert patched(built(), "ClusterRole") == set(), "an observer writes nothing"
+    without = Settings(mode="enforce", features=Features(policies=False))
+    assert patched(built(without), "ClusterRole") == set()
+
+
+def test_what_it_may_patch_on_policies_the_server_keeps_to_one_annotation() -> None:
+    name = "skoupa-policy-marks"
+    found = of(built(mode="enforce", home="ops"), "ValidatingAdmissionPolicy", name)
+    (condition,) = found["spec"]["matchConditions"]
+    assert "'system:serviceaccount:ops:skoupa'" in condition["expression"]
+    assert of(built(mode="enforce"), "ValidatingAdmissionPolicyBinding", name)["spec"][
+        "validationActions"
+    ] == ["Deny"]
+    assert f"ValidatingAdmissionPolicy/{name}" not in called(built()), "an observer refuses nobody anything"
+
+
+def test_for_some_namespaces_it_may_get_the_one_it_lives_in_which_stands_for_the_cluster() -> None:
+    own = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"], "resourceNames": ["ops"]}
+    assert own in of(built(namespaces=["shop"], home="ops"), "Role", "skoupa")["rules"]
+    assert own not in of(built(home="ops"), "Role", "skoupa")["rules"], "it may list them all"
 
 
 def test_every_object_carries_the_label_by_which_skoupa_knows_its_own() -> None:
@@ -242,13 +281,19 @@ def test_history_is_served_at_a_port_of_its_own_and_people_are_let_to_just_that(
     )
 
 
-def test_people_who_sweep_by_hand_can_be_let_to_read_brakes_and_nobody_is_by_itself() -> None:
+def test_people_who_sweep_by_hand_can_be_let_to_read_brakes_and_settings_and_nobody_is_by_itself() -> None:
     documents = built()
-    (rule,) = of(documents, "ClusterRole", "skoupa-sweep")["rules"]
-    assert rule == {
+    brakes, settings = of(documents, "ClusterRole", "skoupa-sweep")["rules"]
+    assert brakes == {
         "apiGroups": ["skoupa.dev"],
         "resources": ["brakes"],
         "verbs": ["get", "list", "watch"],
+    }
+    assert settings == {
+        "apiGroups": [""],
+        "resources": ["configmaps"],
+        "resourceNames": ["skoupa-config"],
+        "verbs": ["get", "list"],
     }
     assert not [one for one in documents if one.get("roleRef", {}).get("name") == "skoupa-sweep"]
 

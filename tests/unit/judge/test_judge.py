@@ -104,3 +104,78 @@ def test_a_protected_namespace_itself_stays_too() -> None:
     for name, stays in (("team-a", True), ("kube-system", True), ("teams", False)):
         found = row(name, "0", resource=NAMESPACES)
         assert (judge.verdict(found, CREATED).claim(CREATED) is None) is stays
+
+
+class Claiming:
+    """Makes these Claims on everything."""
+
+    name = "policies"
+
+    def __init__(self, *claims: Claim) -> None:
+        self._claims = claims
+
+    def interests(self) -> Iterator[Interest]:
+        yield Interest()
+
+    def due(self, row: Row, now: float) -> float | None:
+        return min(claim.due for claim in self._claims)
+
+    def answer(self, row: Row, now: float) -> Answer:
+        return Answer(self._claims)
+
+
+class Against:
+    """Holds what these rules claim."""
+
+    def __init__(self, **rules: str) -> None:
+        self._rules = rules
+
+    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:
+        if claim.rule in self._rules:
+            code = self._rules[claim.rule]
+            facts = {"name": claim.rule, "why": "x"} if code == "brake" else {"rule": claim.rule}
+            yield Hold(reason=reason(code, **facts))
+
+
+def claimed(rule: str, *, ago: float = 0.0, observed: bool = False) -> Claim:
+    why = reason("ttl-date", key="rule", value=rule)
+    return Claim(mechanism="policies", rule=rule, due=CREATED - ago, reason=why, observed=observed)
+
+
+def test_what_a_rule_would_take_and_may_not_is_held_although_another_only_reports_it() -> None:
+    new, old = claimed("new", ago=9.0, observed=True), claimed("old")
+    verdict = Judge([Claiming(new, old)], [Against(old="brake")]).verdict(row("web"), CREATED)
+    assert (verdict.claims, [hold.reason.code for hold in verdict.holds]) == ((old, new), ["brake"])
+    assert verdict.claim(CREATED) is None
+    assert verdict.reported(CREATED) is None
+    assert list(verdict.told_beside()) == [new]
+    assert [held.claims[0] for held in verdict.held()] == [old]
+    assert (verdict.of("new").claims[0], verdict.of("new").holds) == (new, ())
+
+
+def test_one_that_only_reports_is_not_told_beside_what_holds_for_moments_or_when_it_is_held_itself() -> None:
+    new, old = claimed("new", observed=True), claimed("old")
+    passing = Judge([Claiming(new, old)], [Against(old="being-weighed")]).verdict(row("web"), CREATED)
+    assert passing.claims[0] == old
+    assert not list(passing.told_beside())
+    both = Judge([Claiming(new, old)], [Against(old="brake", new="brake")]).verdict(row("web"), CREATED)
+    assert both.claims[0] == old
+    assert not list(both.told_beside())
+
+
+def test_one_that_only_reports_decides_where_no_other_is_due() -> None:
+    new, old = claimed("new", observed=True), claimed("old", ago=-60.0)
+    verdict = Judge([Claiming(old, new)], [Against(old="brake")]).verdict(row("web"), CREATED)
+    assert verdict.reported(CREATED) == new
+    assert verdict.claim(CREATED) is None
+
+
+def test_of_two_rules_that_are_held_each_is_known_with_what_holds_it() -> None:
+    one, two, three = claimed("one", ago=2.0), claimed("two", ago=1.0), claimed("three", observed=True)
+    judge = Judge([Claiming(three, two, one)], [Against(one="brake", two="brake")])
+    verdict = judge.verdict(row("web"), CREATED)
+    assert [held.claims[0] for held in verdict.held()] == [one, two]
+    assert [(claim, len(holds)) for claim, holds in judge.each(row("web"), CREATED)] == [(one, 1), (two, 1)]
+    free = Judge([Claiming(three, two, one)], [Against(one="brake")]).verdict(row("web"), CREATED)
+    assert free.claim(CREATED) == two
+    assert not list(free.held())

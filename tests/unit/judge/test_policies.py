@@ -119,22 +119,24 @@ def test_while_nobody_knows_whether_a_policy_stands_it_is_held() -> None:
 
 
 class _Asked:
-    """Who hears that a policy has to be asked again, and may say why that fails."""
+    """Who acts on what the guard says: hears that a policy has to be asked again, and may say why that fails."""
 
     def __init__(self, mechanism: PolicyMechanism, *, observing: bool = False) -> None:
         self.wanted: list[tuple[str, Uid]] = []
         self.why = ""
         self._mechanism = mechanism
-        self._guard = LateGuard(
-            mechanism,
-            want=lambda rule, uid: self.wanted.append((rule, uid)),
-            trouble=lambda _rule, _uid: self.why,
-            observing=observing,
-        )
+        self._guard = LateGuard(mechanism, trouble=lambda _rule, _uid: self.why, observing=observing)
 
     def holds(self, one: Row, now: float, *others: Hold) -> list[str]:
         (claim,) = self._mechanism.answer(one, now).claims
-        return [hold.reason.code for hold in self._guard.holds_last(one, claim, now, others=others)]
+        word = self._guard.last_word(one, claim, now, others=others)
+        assert self._guard.last_word(one, claim, now, others=others) == word, "judging changes nothing"
+        for question in word.questions:
+            if question.now:
+                self.wanted.append((question.rule, one.uid))
+            else:
+                self._mechanism.distrust(question.rule, one.uid)
+        return [hold.reason.code for hold in word.holds]
 
 
 KEPT = Hold(reason=reason("kept", value="true"))

@@ -9,7 +9,7 @@ import pytest
 
 from skoupa.clock import SystemClock
 from skoupa.errors import Unreachable
-from skoupa.ledger.resolving import Resolved, Sight, outcome_of, resolve
+from skoupa.ledger.resolving import Sight, outcome_of, resolve
 from skoupa.ledger.rows import Entry
 from skoupa.ledger.sqlite import SqliteStore
 from skoupa.sim.clock import VirtualClock, run
@@ -51,7 +51,10 @@ async def test_every_open_row_is_closed_and_adopted(store: SqliteStore) -> None:
         return Sight(state="present" if int(row.uid[1:]) % 2 else "absent")
 
     resolved = await resolve(store, look, epoch=5, clock=SystemClock())
-    assert resolved == Resolved(outcomes={"still-there": 600, "gone-by-unknown": 599}, left=())
+    assert resolved.outcomes == {"still-there": 600, "gone-by-unknown": 599}
+    assert resolved.left == ()
+    assert {(row.outcome, row.epoch) for row in resolved.went} == {("gone-by-unknown", 5)}
+    assert len(resolved.went) == 599
     assert await store.open_entries() == []
     rows = await store.find(limit=2000)
     assert len(rows) == 1200
@@ -93,7 +96,9 @@ async def test_a_row_whose_object_is_terminating_is_left_for_a_later_look_with_w
 
     resolved = await resolve(store, look, epoch=2, clock=SystemClock())
     assert [(row.uid, row.outcome, row.epoch) for row in resolved.left] == [("a", "terminating", 2)]
-    assert (await resolve(store, look, epoch=2, clock=SystemClock(), among=resolved.left)).left == ()
+    assert [row.uid for row in resolved.went] == ["a"]
+    later = await resolve(store, look, epoch=2, clock=SystemClock(), among=resolved.left)
+    assert (later.left, later.went) == ((), ()), "it went once"
     assert [row.outcome for row in await store.find()] == ["deleted"]
 
 

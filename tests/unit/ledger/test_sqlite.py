@@ -193,6 +193,7 @@ async def test_an_older_ledger_is_brought_up_to_date_with_its_rows(path: Path) -
     await store.open()
     (row,) = await store.find()
     assert (row.id, row.outcome, row.api_version, row.partly) == ("old", "deleted", "v1", None)
+    assert [row.id for row in await store.untold()] == ["old"]
     assert await store.mark("new") == "new"
     await store.write([intent("a", bodies=(Body(form="json", data=b"x"),))])
     await store.close()

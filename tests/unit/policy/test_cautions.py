@@ -10,7 +10,13 @@ from tests.unit.policy.world import cleanup, deleting, excluding, warned
 
 pytestmark = pytest.mark.unit
 
-MAPS = {"kinds": ["ConfigMap"]}
+OLD = {"names": ["old-*"]}
+MAPS = {"kinds": ["ConfigMap"], **OLD}
+RECENT: dict[str, Any] = {"conditions": {"all": [{"key": 1, "operator": "Equals", "value": 1}]}}
+TEAM: dict[str, Any] = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
+NO_TEAM: dict[str, Any] = {
+    "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}
+}
 
 
 @pytest.mark.parametrize(
@@ -20,8 +26,11 @@ MAPS = {"kinds": ["ConfigMap"]}
         (cleanup({"kinds": ["*"]}), "everything in the cluster goes"),
         (cleanup({"kinds": ["*"]}, scope="CleanupPolicy"), "everything in shop goes"),
         (deleting({}), "everything in the cluster goes"),
-        (cleanup({"kinds": ["Pod"]}), "their owners make them again"),
-        (deleting({"apiGroups": [""], "resources": ["pods"]}), "their owners make them again"),
+        (cleanup({"kinds": ["Pod"], **OLD}), "their owners make them again"),
+        (
+            deleting({"apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"]}),
+            "their owners make them again",
+        ),
         (
             cleanup({"kinds": ["ConfigMaps"]}),
             'spec.match: there is no kind "ConfigMaps"; did you mean ConfigMap?',
@@ -38,7 +47,7 @@ MAPS = {"kinds": ["ConfigMap"]}
             ),
             "spec.context[0].apiCall.urlPath: policies of a namespace do not see Secrets",
         ),
-        (cleanup({"kinds": ["Service"]}), "write serving.knative.dev/v1/Service as well"),
+        (cleanup({"kinds": ["Service"], **OLD}), "write serving.knative.dev/v1/Service as well"),
     ],
 )
 def test_its_writer_is_told(obj: dict[str, Any], says: str) -> None:
@@ -52,7 +61,11 @@ def test_its_writer_is_told(obj: dict[str, Any], says: str) -> None:
         cleanup(MAPS),
         cleanup({"kinds": ["*"], "namespaces": ["foo"]}),
         cleanup({"kinds": ["*"]}, **excluding({"namespaces": ["prod"]})),
-        cleanup({"kinds": ["*"]}, conditions={"all": [{"key": 1, "operator": "Equals", "value": 1}]}),
+        cleanup({"kinds": ["*"]}, **RECENT),
+        cleanup({"kinds": ["Secret"]}, **RECENT),
+        cleanup({"kinds": ["Secret"], "namespaces": ["foo"]}),
+        cleanup({"kinds": ["Secret"]}, **excluding({"names": ["keep"]})),
+        cleanup({"kinds": ["Secret"]}, MAPS, mode="all"),
         cleanup(
             {"kinds": ["Pod"]},
             conditions={
@@ -65,10 +78,91 @@ def test_its_writer_is_told(obj: dict[str, Any], says: str) -> None:
                 ]
             },
         ),
-        cleanup({"kinds": ["v1/Service", "serving.knative.dev/v1/Service"]}),
-        deleting({"resources": ["configmaps"]}),
+        cleanup({"kinds": ["v1/Service", "serving.knative.dev/v1/Service"], **OLD}),
+        deleting({"resources": ["configmaps"], "resourceNames": ["a"]}),
+        deleting(
+            {"resources": ["configmaps"]},
+            excludeResourceRules=[{"apiGroups": [""], "apiVersions": ["*"], "resources": ["secrets"]}],
+        ),
         deleting({}, objectSelector={"matchLabels": {"a": "b"}}),
     ],
 )
 def test_a_policy_that_is_clear_is_not_commented_on(obj: dict[str, Any]) -> None:
     assert [warning for warning in warned(obj) if "as well if those" not in warning] == []
+
+
+@pytest.mark.parametrize(
+    ("obj", "says"),
+    [
+        (cleanup({"kinds": ["Secret", "Deployment"]}), "every Secret and Deployment in the cluster goes"),
+        (cleanup({"kinds": ["Secret"]}, scope="CleanupPolicy"), "every Secret in shop goes"),
+        (cleanup({"kinds": ["Secret"]}, MAPS), "every Secret in the cluster goes"),
+        (cleanup({"kinds": ["Secret"]}, {"kinds": ["*"]}, mode="all"), "every Secret in the cluster goes"),
+        (cleanup(MAPS, {"operations": ["CREATE"]}), "every ConfigMap in the cluster goes"),
+        # What everything fits narrows nothing.
+        (cleanup({"kinds": ["Secret"], "names": ["*"]}), "every Secret in the cluster goes"),
+        (cleanup({"kinds": ["Secret"], "namespaces": ["a", "*"]}), "every Secret in the cluster goes"),
+        (cleanup({"kinds": ["Secret"], "namespaceSelector": {}}), "every Secret in the cluster goes"),
+        (cleanup({"kinds": ["Wid*"]}), 'every "Wid*" in the cluster goes'),
+        (
+            cleanup({"kinds": ["Secret", "ConfigMap", "Job", "CronJob", "Role", "Lease", "StatefulSet"]}),
+            "every Secret, ConfigMap, Job, CronJob, Role and 2 more in the cluster goes",
+        ),
+        (
+            deleting({"apiGroups": [""], "resources": ["secrets", "configmaps"]}),
+            "all configmaps and secrets in the cluster go",
+        ),
+        (deleting({"apiGroups": ["apps"]}, scope="NamespacedDeletingPolicy"), "all kinds of apps in shop go"),
+        (deleting({"apiGroups": [""], "resources": ["secrets"]}, objectSelector={}), "all secrets in"),
+    ],
+)
+def test_of_whole_kinds_that_go_the_writer_is_told(obj: dict[str, Any], says: str) -> None:
+    (warning,) = warned(obj)
+    assert f"nothing narrows it, so that {says}" in warning
+
+
+@pytest.mark.parametrize(
+    ("obj", "says"),
+    [
+        (
+            cleanup({"kinds": ["Namespace"], **TEAM}),
+            "spec.match.any[0].resources.namespaceSelector: Kyverno does not ask a Namespace for it",
+        ),
+        (
+            cleanup({"kinds": ["Namespace"]}, TEAM, mode="all"),
+            "spec.match.all[1].resources.namespaceSelector: Kyverno does not ask a Namespace for it",
+        ),
+        (
+            cleanup({"kinds": ["Namespace"]}, **excluding(TEAM)),
+            "spec.exclude.any[0].resources.namespaceSelector: as in Kyverno it is not asked of a Namespace",
+        ),
+        (cleanup({"kinds": ["Node"], **NO_TEAM}), "(Node) has no such labels, so that all of it matches"),
+        (cleanup({"kinds": ["Node"], **TEAM}), "(Node) has no such labels, so that nothing of it matches"),
+        (
+            cleanup({"kinds": ["PersistentVolume"]}, **excluding(TEAM)),
+            "(PersistentVolume) has no such labels, so that nothing of it is excluded",
+        ),
+        (
+            deleting({"resources": ["persistentvolumes", "secrets"]}, **TEAM),
+            "it is not asked of what lies in no namespace (PersistentVolume), so that all of that matches",
+        ),
+    ],
+)
+def test_a_namespace_selector_for_what_lies_in_no_namespace_is_told(obj: dict[str, Any], says: str) -> None:
+    (warning,) = warned(obj)
+    assert says in warning
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        cleanup({"kinds": ["Secret"], **TEAM}),
+        cleanup({"kinds": ["*"], **TEAM}),
+        cleanup({"kinds": ["Namespace"], **OLD}, {"kinds": ["*"], **TEAM}),
+        cleanup({"kinds": ["Namespace"]}, **excluding({"kinds": ["Secret"], **TEAM})),
+        deleting({"resources": ["namespaces", "secrets"]}, **TEAM),
+        deleting({"resources": ["*"], "scope": "Namespaced"}, **TEAM),
+    ],
+)
+def test_a_namespace_selector_that_means_what_it_says_is_not_commented_on(obj: dict[str, Any]) -> None:
+    assert warned(obj) == []

@@ -23,6 +23,7 @@ from tests.unit.policy.world import (
     WORKFLOW,
     asked,
     cleanup,
+    custom,
     excluding,
     kind,
     owned,
@@ -33,6 +34,7 @@ from tests.unit.policy.writing_policies import EVERYTHING, excludes, matches, na
 pytestmark = pytest.mark.unit
 
 PODS = {"kinds": ["Pod"]}
+PR = {"namespaceSelector": {"matchLabels": {"env": "pr"}}}
 
 
 @pytest.mark.parametrize(
@@ -128,12 +130,39 @@ def test_exclude_all_needs_every_filter() -> None:
     assert asked(cleanup(PODS, **two), namespace="other").matches
 
 
-def test_a_namespace_is_asked_for_its_own_name_and_not_for_namespace_selectors() -> None:
-    policy = cleanup(
-        {"kinds": ["Namespace"], "namespaces": ["team-*"], "namespaceSelector": {"matchLabels": {"a": "b"}}}
-    )
+def test_a_namespace_is_asked_for_its_own_name() -> None:
+    policy = cleanup({"kinds": ["Namespace"], "namespaces": ["team-*"]})
     assert asked(policy, "Namespace", name="team-a").matches
     assert not asked(policy, "Namespace", name="prod").matches
+
+
+@pytest.mark.parametrize("mode", ["any", "all"])
+def test_a_namespace_selector_in_match_is_asked_of_a_namespaces_own_labels(mode: str) -> None:
+    """Kyverno passes over it, and every Namespace would go."""
+    policy = cleanup({"kinds": ["Namespace"], **PR}, mode=mode)
+    assert asked(policy, "Namespace", labels={"env": "pr"}).matches
+    for labels in ({"env": "prod"}, None):
+        found = asked(policy, "Namespace", labels=labels)
+        assert found.why == (
+            f"match.{mode}[0]: its own labels do not fit namespaceSelector "
+            "(Kyverno would not ask a Namespace for them)"
+        )
+
+
+def test_a_namespace_selector_in_exclude_spares_every_namespace_as_in_kyverno() -> None:
+    for labels in ({"env": "pr"}, {"env": "prod"}, None):
+        excluded = cleanup({"kinds": ["Namespace"]}, **excluding(PR))
+        assert asked(excluded, "Namespace", labels=labels).why == "exclude.any[0] fits"
+        others = cleanup({"kinds": ["Namespace"]}, **excluding({"kinds": ["Pod"], **PR}))
+        assert asked(others, "Namespace", labels=labels).matches
+
+
+def test_another_kind_called_namespace_is_asked_for_the_namespace_that_it_is_in() -> None:
+    bus = custom("Namespace", "bus.example")
+    policy = cleanup({"kinds": ["bus.example/*/Namespace"], **PR})
+    assert asked(policy, bus, around={"env": "pr"}).matches
+    assert not asked(policy, bus, around={}, labels={"env": "pr"}).matches
+    assert not asked(cleanup({"kinds": ["bus.example/*/Namespace"]}, **excluding(PR)), bus, around={}).matches
 
 
 def test_a_cluster_wide_object_is_in_no_namespace() -> None:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.unit
 
 
 def annotated(*, scope: str = "ClusterCleanupPolicy", **annotations: Any) -> dict[str, Any]:
-    obj = cleanup({"kinds": ["ConfigMap"]}, scope=scope)
+    obj = cleanup({"kinds": ["ConfigMap"], "names": ["old-*"]}, scope=scope)
     obj["metadata"]["annotations"] = {
         f"skoupa.dev/{key.replace('_', '-')}": value for key, value in annotations.items()
     }
@@ -89,6 +89,6 @@ def test_an_annotation_that_nobody_knows_is_told() -> None:
     assert warned(annotated(supsend="true")) == [
         "metadata.annotations[skoupa.dev/supsend]: a policy has no such annotation; did you mean skoupa.dev/suspend?"
     ]
-    obj = cleanup({"kinds": ["ConfigMap"]})
+    obj = cleanup({"kinds": ["ConfigMap"], "names": ["old-*"]})
     obj["metadata"]["annotations"] = {"team": "a"}
     assert warned(obj) == []

@@ -177,6 +177,12 @@ def test_a_namespace_is_asked_for_by_its_own_name() -> None:
     assert scopes(policy, kind("Namespace")) == [Scope(fields="metadata.name=team-a")]
 
 
+def test_a_namespace_is_asked_for_by_its_own_labels() -> None:
+    policy = cleanup({"kinds": ["Namespace"], "namespaceSelector": {"matchLabels": {"env": "pr"}}})
+    known = {"team-a": {"env": "pr"}}
+    assert scopes(policy, kind("Namespace"), namespaces=known) == [Scope(labels="env=pr")]
+
+
 def test_constraints_are_asked_of_the_server() -> None:
     policy = deleting(
         {"resources": ["pods"], "resourceNames": ["web"]},

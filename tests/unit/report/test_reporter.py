@@ -81,7 +81,7 @@ class Told:
         )
         tell.notice(row("f"), CLAIM, at=float(CREATED))
         tell.remark(row("g"), [reason("ttl-annotation", key="k", command="c")], at=float(CREATED))
-        tell.stuck(row("h", deleted_at=CREATED, finalizers=("x.y/z",)), at=CREATED + 900.0)
+        tell.stuck(row("h", deleted_at=CREATED, finalizers=("x.y/z",)), at=CREATED + 900.0, news=True)
         if tell.bundles is not None:
             tell.bundles.flush()
 

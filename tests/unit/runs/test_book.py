@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
 
+from skoupa import names
 from skoupa.kinds.policies import policy_definitions
 from skoupa.kinds.policies.cleanup import CLEANUP_POLICIES, CLUSTER_CLEANUP_POLICIES
 from skoupa.kinds.policies.deleting import DELETING_POLICIES, DELETING_POLICY
@@ -18,6 +19,8 @@ from skoupa.kube.flow import Flow
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from skoupa.policy.reading import Reading, read_policy
+from skoupa.runs import book
 from skoupa.runs.book import Book, Entry, served
 from skoupa.sim.clock import VirtualClock, run
 from skoupa.sim.cluster import EmbeddedCluster
@@ -127,6 +130,25 @@ async def test_a_status_that_is_written_and_kinds_that_change_elsewhere_are_no_n
     assert stage.entry().status["lastExecutionTime"] == "2026-01-01T00:00:00Z"
     stage.book.read_again()
     assert stage.changes == []
+
+
+@staged
+async def test_what_skoupa_itself_notes_on_a_policy_does_not_have_it_read_again(stage: Stage) -> None:
+    await stage.follow(CLUSTER_CLEANUP_POLICIES)
+    await stage.write(CLUSTER_CLEANUP_POLICIES, "tidy", {"schedule": "0 * * * *", "match": MATCH})
+    read = list[str]()
+
+    def counted(found: Mapping[str, Any], **options: Any) -> Reading:
+        read.append(found["metadata"]["name"])
+        return read_policy(found, **options)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(book, "read_policy", counted)
+        for key, number in ((names.NEXT_EXECUTION_ANNOTATION, 0), (names.SUSPEND_ANNOTATION, 1)):
+            patch = {"metadata": {"annotations": {key: "true"}}}
+            await stage.client.merge_patch(CLUSTER_CLEANUP_POLICIES, "tidy", patch)
+            await stage.clock.idle()
+            assert len(read) == number, key
 
 
 @staged

@@ -255,6 +255,18 @@ async def test_an_expression_that_takes_too_long_costs_its_object_only() -> None
     assert "condition c0" in whys(found)[1]
 
 
+async def test_a_run_whose_expressions_take_too_long_ends_and_says_so_as_a_whole() -> None:
+    limits = Limits(run_seconds=0.1, turn_seconds=0.0)
+    async with Pool(clock=SystemClock(), limits=limits) as own:
+        asked = evaluation(policy("lists.range(200000).distinct().size() > 0"), pool=own)
+        found = await ask(asked, *(thing(f"p{number}") for number in range(30)))
+    assert outcomes(found)[0] == "claimed"
+    assert outcomes(found)[-1] == "unclear"
+    assert "evaluating took more than 0.1 s for the objects of one run" in whys(found)[-1]
+    (trouble,) = asked.troubles
+    assert "make the expressions cheaper" in trouble
+
+
 async def test_a_pool_that_can_t_judge_leaves_everything_unclear() -> None:
     class Broken(Pool):
         async def judge(self, *_: Any, **__: Any) -> Any:

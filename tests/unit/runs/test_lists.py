@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.flow import Flow
 from skoupa.kube.lists import Scope
 from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.kube.transport import Request
 from skoupa.policy.queries import Query
 from skoupa.runs.lists import Lists
 from skoupa.sim.clock import VirtualClock, run
@@ -98,6 +100,147 @@ async def test_who_asks_for_the_same_at_once_shares_one_list(stage: Stage) -> No
     await other.read(lists)
     assert lists.lists == 2
     assert b'"colour"' not in bytes(other.items[0])
+
+
+def of_apps(*names: str, more: str = "", fields: str = "", namespace: str = "shop") -> Query:
+    labels = f"app={names[0]}" if len(names) == 1 else f"app in ({','.join(names)})"
+    return Query(CONFIG_MAPS, Scope(namespace=namespace, labels=labels + more, fields=fields))
+
+
+def make(stage: Stage, name: str, app: str, **labels: str) -> None:
+    metadata = {"name": name, "namespace": "shop", "labels": {"app": app, **labels}}
+    stage.cluster.load([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}}])
+
+
+def names_of(reader: Reader) -> list[str]:
+    return sorted(msgspec.json.decode(bytes(item))["metadata"]["name"] for item in reader.items)
+
+
+@staged
+async def test_queries_that_differ_in_the_values_of_one_label_are_one_list_and_each_gets_its_own(
+    stage: Stage,
+) -> None:
+    clock, lists = stage.clock, stage.lists
+    for app in ("a", "b", "c", "d"):
+        make(stage, f"{app}-1", app)
+        make(stage, f"{app}-2", app, team="x")
+    queries = [of_apps("a"), of_apps("b"), of_apps("b", "c"), of_apps("b"), of_apps("none"), QUERY]
+    readers = [Reader(clock) for _ in queries]
+    await asyncio.gather(
+        *(reader.read(lists, query=query) for reader, query in zip(readers, queries, strict=True))
+    )
+    assert lists.lists == 1
+    assert [names_of(reader) for reader in readers[:5]] == [
+        ["a-1", "a-2"],
+        ["b-1", "b-2"],
+        ["b-1", "b-2", "c-1", "c-2"],
+        ["b-1", "b-2"],
+        [],
+    ]
+    assert len(readers[5].items) == 1200
+    assert all(reader.error is None for reader in readers)
+
+
+OTHERS = (
+    of_apps("b", more=",team=x"),
+    of_apps("b", fields="metadata.name=b-1"),
+    of_apps("b", namespace=""),
+    Query(CONFIG_MAPS, Scope(namespace="shop", labels="app!=b")),
+    Query(CONFIG_MAPS, Scope(namespace="shop", labels="team=x")),
+    Query(CONFIG_MAPS, Scope(namespace="shop")),
+)
+
+
+@staged
+async def test_queries_that_differ_in_anything_else_are_lists_of_their_own(stage: Stage) -> None:
+    make(stage, "a-1", "a")
+    make(stage, "b-1", "b", team="x")
+    for other in OTHERS:
+        one, two, alone = (Reader(stage.clock) for _ in range(3))
+        before = stage.lists.lists
+        await asyncio.gather(one.read(stage.lists, query=of_apps("a")), two.read(stage.lists, query=other))
+        assert stage.lists.lists == before + 2
+        await alone.read(stage.lists, query=other)
+        assert (names_of(one), names_of(two)) == (["a-1"], names_of(alone))
+
+
+@staged
+async def test_what_else_queries_ask_for_is_asked_for_all_of_them(stage: Stage) -> None:
+    make(stage, "a-1", "a", team="x")
+    make(stage, "a-2", "a", team="y")
+    make(stage, "b-1", "b", team="x")
+    readers = [Reader(stage.clock) for _ in range(3)]
+    queries = [of_apps("a", more=",team=x"), of_apps("b", more=",team=x"), of_apps("b", more=",team=y")]
+    await asyncio.gather(*(r.read(stage.lists, query=q) for r, q in zip(readers, queries, strict=True)))
+    # The third differs from the second in its team alone, but that list is one of apps by then.
+    assert stage.lists.lists == 2
+    assert [names_of(reader) for reader in readers] == [["a-1"], ["b-1"], []]
+
+
+@staged
+async def test_who_needs_whole_objects_does_not_make_other_queries_read_them_too(stage: Stage) -> None:
+    make(stage, "a-1", "a")
+    make(stage, "b-1", "b")
+    one, two = Reader(stage.clock), Reader(stage.clock)
+    await asyncio.gather(
+        one.read(stage.lists, query=of_apps("a")), two.read(stage.lists, query=of_apps("b"), bodies=True)
+    )
+    assert b'"data"' not in bytes(one.items[0])
+    assert b'"data"' in bytes(two.items[0])
+
+
+@staged
+async def test_whoever_asks_for_whatever_in_whatever_order_gets_exactly_that(stage: Stage) -> None:
+    for app in "abcd":
+        make(stage, f"{app}-1", app)
+    dice = random.Random(6)
+    for _ in range(40):
+        asked = [(dice.sample("abcd", dice.randint(1, 3)), dice.random() < 0.5) for _ in range(12)]
+        readers = [Reader(stage.clock) for _ in asked]
+        await asyncio.gather(
+            *(
+                reader.read(stage.lists, query=of_apps(*sorted(apps)), bodies=bodies)
+                for reader, (apps, bodies) in zip(readers, asked, strict=True)
+            )
+        )
+        for reader, (apps, bodies) in zip(readers, asked, strict=True):
+            assert reader.error is None
+            assert names_of(reader) == sorted(f"{app}-1" for app in apps)
+            assert not bodies or all(b'"data"' in bytes(item) for item in reader.items)
+
+
+@staged
+async def test_a_list_of_many_values_does_not_outgrow_the_address_of_a_request(stage: Stage) -> None:
+    apps = [f"{number:03d}-{'long' * 10}" for number in range(100)]
+    for app in apps:
+        make(stage, app, app)
+    longest = 0
+
+    def heard(request: Request) -> bool:
+        nonlocal longest
+        longest = max(longest, len(dict(request.query).get("labelSelector", "")))
+        return False
+
+    stage.cluster.faults.answer(500, when=heard, times=None)
+    readers = [Reader(stage.clock) for _ in apps]
+    await asyncio.gather(
+        *(r.read(stage.lists, query=of_apps(app)) for r, app in zip(readers, apps, strict=True))
+    )
+    assert [names_of(reader) for reader in readers] == [[app] for app in apps]
+    assert 200 < longest <= 1000
+    assert 2 < stage.lists.lists < 10
+
+
+@staged
+async def test_who_is_slow_and_was_read_along_reads_only_its_own_afterwards(stage: Stage) -> None:
+    make(stage, "a-1", "a")
+    make(stage, "b-1", "b")
+    slow, quick = Reader(stage.clock, slow=20.0), Reader(stage.clock)
+    await asyncio.gather(
+        slow.read(stage.lists, query=of_apps("a")), quick.read(stage.lists, query=of_apps("b"))
+    )
+    assert (names_of(slow), names_of(quick)) == (["a-1"], ["b-1"])
+    assert quick.ended_at < 5
 
 
 @staged

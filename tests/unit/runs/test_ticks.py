@@ -65,6 +65,26 @@ def test_a_run_is_never_overtaken_and_ticks_that_came_meanwhile_are_one() -> Non
     assert moments(ticks, START + 3.5 * HOUR) == [3 * HOUR]
 
 
+def test_while_a_run_is_under_way_what_comes_next_is_the_tick_after_now() -> None:
+    ticks = Ticks()
+    ticks.learn(policy("* * * * *"), START)
+    assert (ticks.under_way("u"), ticks.after_this("u", START + 5)) == (None, START + 60)
+    (tick,) = ticks.due(START + 61)
+    for passed, comes in ((62, 120), (119, 120), (200, 240)):
+        assert (ticks.under_way("u"), ticks.after_this("u", START + passed)) == (START + 61, START + comes)
+    assert ticks.longer_than(20, START + 80) == []
+    assert ticks.longer_than(20, START + 81) == ["u"]
+    ticks.ended(tick)
+    assert (ticks.under_way("u"), ticks.longer_than(20, START + 200)) == (None, [])
+
+
+def test_what_comes_after_a_run_keeps_its_distance() -> None:
+    ticks = Ticks(minimum=300)
+    ticks.learn(policy("* * * * *"), START)
+    ticks.due(START + 60)
+    assert ticks.after_this("u", START + 70) == START + 360
+
+
 def test_what_was_missed_is_one_run_for_the_latest_tick() -> None:
     ticks = Ticks()
     ticks.remember({"u": Known(int(START), 1, int(START), ran=True)}, START + 5.5 * HOUR)

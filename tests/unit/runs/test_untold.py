@@ -194,3 +194,14 @@ async def test_cel_tells_why_it_got_no_answer(pool: Pool) -> None:
             await calls.broker.answer(ListResources(api_version="v1", resource="x", namespace="shop"))
         assert isinstance(calls.broker, PolicyBroker)
         assert calls.troubles is not NOTHING
+
+
+async def test_cel_tells_that_an_entry_of_global_context_is_not_there(pool: Pool) -> None:
+    """By its name where the policy writes it; one that is made of what was read is not quoted."""
+    async with staged() as stage:
+        calls = await stage.calls("")
+        told = await cel(pool, "globalContext.Get('prices') == null", kind="DeletingPolicy", calls=calls)
+        assert "globalContext.Get: there is no GlobalContextEntry prices: make it, or check the name" in told
+        named = "globalContext.Get(object.metadata.name + '-prices') == null"
+        told = await cel(pool, named, kind="DeletingPolicy", calls=calls)
+        assert "globalContext.Get: there is no such GlobalContextEntry: make it, or check the name" in told

@@ -130,6 +130,25 @@ def test_an_allowance_for_a_kind_or_mechanism_is_for_nothing_else() -> None:
     assert taken(found, 1, Going(namespace="a", kind="pods", mechanism="ttl"))
 
 
+def test_what_let_a_run_pass_is_used_up_by_it_whatever_else_is_allowed() -> None:
+    found, hands = ceilings(PER_MINUTE)
+    whole = Grant(span="all", name="", number=40, at=hands.time, until=math.inf)
+    place = Grant(span="namespace", name="a", number=40, at=hands.time, until=math.inf)
+    of_rule = Grant(
+        span="rule", name="P", kind="configmaps", edition="e", number=30, at=hands.time, until=math.inf
+    )
+    for grant in (whole, place, of_rule):
+        found.grant(grant)
+    run = [Going(namespace="a", rule="P", kind="configmaps", mechanism="policies")] * 30
+    assert found.allow(run, edition="e")
+    assert not taken(found, 30, run[0])
+    assert found.allowed(of_rule.whose) == 0
+    assert not found.allow(run, edition="e"), "nobody has approved of a second one"
+    assert (found.allowed(place.whose), found.allowed(whole.whose)) == (40, 40)
+    assert not taken(found, 40, Going(namespace="a"))
+    assert (found.allowed(place.whose), found.allowed(whole.whose)) == (0, 40)
+
+
 def test_a_restart_counts_just_what_was_counted_before_and_leaves_of_an_allowance_what_was_left() -> None:
     found, hands = ceilings(PER_NAMESPACE)
     went = []

@@ -534,3 +534,78 @@ def test_what_went_along_and_may_not_be_read_is_missing_and_that_is_said(
     assert "0 of 3 restored." in said.out
     assert "not known: 2 objects that went along" in said.out
     assert "2 objects that went along can't come back: you may not read such objects" in said.err
+
+
+KUBE_SYSTEM = "kube-system"
+
+
+def used_by(memory: Memory, uid: str, *, namespace: str = KUBE_SYSTEM) -> None:
+    """The ledger says which cluster used it first."""
+
+    async def which() -> dict[str, str]:
+        return {namespace: uid}
+
+    async def mark() -> None:
+        store = SqliteStore(memory.path, cluster="east", identity=which)
+        await store.open()
+        await store.close()
+
+    asyncio.run(mark())
+
+
+def own_uid(memory: Memory) -> str:
+    found = memory.find(NAMESPACES, KUBE_SYSTEM)
+    assert found is not None
+    return str(found["metadata"]["uid"])
+
+
+@pytest.mark.parametrize("also", ["--yes", "--dry-run"])
+def test_what_was_of_another_cluster_does_not_come_here_by_mistake(memory: Memory, also: str) -> None:
+    memory.holding(config_map("a", "1h"))
+    entry_id = memory.delete("configmaps", "a")
+    used_by(memory, "00000000-0000-0000-0000-00000000000e")
+    said = memory("restore", entry_id, also, "--cluster", "east")
+    assert said.code == USAGE
+    assert 'another cluster "east"' in said.sentence
+    assert "--into-other-cluster" in said.sentence
+    assert memory.find(CONFIG_MAPS, "a") is None
+    assert memory.row(entry_id).restored_as == ""
+
+
+def test_what_was_of_another_cluster_comes_here_on_purpose_and_its_row_does_not_say_that_it_is_back(
+    memory: Memory,
+) -> None:
+    memory.holding(config_map("a", "1h"))
+    entry_id = memory.delete("configmaps", "a")
+    used_by(memory, "00000000-0000-0000-0000-00000000000e")
+    document = memory.document("restore", entry_id, "--dry-run", "--into-other-cluster")
+    assert any("of the cluster east" in line for line in document["warnings"])
+    assert outcomes(restored(memory, entry_id, "--into-other-cluster")) == {"a": "restored"}
+    assert memory.metadata("a")
+    assert memory.row(entry_id).restored_as == ""
+
+
+def test_what_was_of_this_cluster_comes_back_whatever_is_allowed(memory: Memory) -> None:
+    memory.holding(config_map("a", "1h"), config_map("b", "1h"))
+    first, second = memory.delete("configmaps", "a"), memory.delete("configmaps", "b")
+    used_by(memory, own_uid(memory))
+    document = memory.document("restore", first, "--yes")
+    assert document["warnings"] == []
+    restored(memory, second, "--into-other-cluster")
+    assert memory.row(first).restored_as
+    assert memory.row(second).restored_as, "it is back where it was"
+
+
+def test_where_nobody_can_tell_whose_rows_they_are_that_is_said(memory: Memory) -> None:
+    memory.holding(config_map("a", "1h"))
+    entry_id = memory.delete("configmaps", "a")
+    used_by(memory, "00000000-0000-0000-0000-00000000000e", namespace="skoupa-of-theirs")
+    document = memory.document("restore", entry_id, "--yes")
+    assert any("is not known: no permission to read the Namespace" in one for one in document["warnings"])
+    assert memory.row(entry_id).restored_as
+
+
+def test_into_another_cluster_goes_with_a_ledger(memory: Memory) -> None:
+    said = memory._skoupa("restore", "cm/a", "-n", "shop", "--yes", "--into-other-cluster", env={"TZ": "UTC"})
+    assert said.code == USAGE
+    assert "goes with --ledger" in said.sentence

@@ -172,7 +172,9 @@ async def open_office(
     store: Store | None = None,
     log: Log | None = None,
     opinions: Opinions | None = None,
+    acting: str = "",
 ) -> AsyncIterator[Office]:
+    """`acting` is who the controller is; without one it may do everything."""
     clock = Ticking()
     cluster = EmbeddedCluster(clock=clock)
     for token, user in ((ADMIN, "admin"), (ANNA, "anna"), (BEN, "ben")):
@@ -187,7 +189,7 @@ async def open_office(
     kept = store or SqliteStore(directory / "ledger.db", cluster=CLUSTER)
     await kept.open()
     desk = Desk(
-        Client(cluster, clock),
+        Client(cluster.as_user(acting) if acting else cluster, clock),
         kept,
         settings=settings or Settings(),
         log=log or Log(clock, stream=io.StringIO()),

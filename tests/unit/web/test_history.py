@@ -26,6 +26,7 @@ from skoupa.errors import (
     Unauthorized,
     UsageError,
 )
+from skoupa.install.rights import own_namespace
 from skoupa.kube.resources import NAMESPACES
 from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.store import Wish
@@ -107,6 +108,28 @@ async def test_a_role_in_a_namespace_shows_what_became_of_it(tmp_path: Path) -> 
             there: dict[str, Any] = {"namespace": "", "kind": "Namespace", "resource": "namespaces"}
             await office.went(name=meta["name"], uid=meta["uid"], **there)
         assert [row.name for row in await office.asked_by(BEN).find(Wish(), limit=10)] == ["lab"]
+
+
+async def test_for_some_namespaces_the_right_to_get_each_is_enough_to_show_what_went_there(
+    tmp_path: Path,
+) -> None:
+    asks = Rule(
+        verbs=("create",),
+        resources=("tokenreviews.authentication.k8s.io", "subjectaccessreviews.authorization.k8s.io"),
+    )
+    async with open_office(tmp_path, acting="sweeper") as office:
+        everything = Rule(verbs=("get",), resources=("configmaps",), namespaces=("shop", "lab"))
+        office.cluster.allow_only("ben", [everything])
+        for namespace in ("shop", "lab"):
+            await office.went(name=f"in-{namespace}", namespace=namespace)
+        granted = own_namespace("shop")
+        own = Rule(
+            verbs=granted.verbs, resources=granted.resources, namespaces=granted.names, names=granted.names
+        )
+        office.cluster.allow_only("sweeper", [asks, own])
+        ben = office.asked_by(BEN)
+        assert [row.name for row in await ben.find(Wish(), limit=10)] == ["in-shop"]
+        assert ben.left_out.hidden == 1, "how old the other Namespace is nobody can tell"
 
 
 SECRETS: dict[str, Any] = {"kind": "Secret", "resource": "secrets"}

@@ -18,7 +18,7 @@ from skoupa.webhook.reviewing import Reviewer
 
 pytestmark = pytest.mark.unit
 
-JOBS = {"any": [{"resources": {"kinds": ["Job"]}}]}
+JOBS = {"any": [{"resources": {"kinds": ["Job"], "names": ["old-*"]}}]}
 
 
 class Desk:
@@ -114,6 +114,12 @@ async def test_a_missing_right_is_a_warning_where_it_is_not_required() -> None:
     assert (await Desk("jobs.batch").says(JOBS)) == ("", ())
 
 
+async def test_whoever_writes_a_policy_of_whole_kinds_is_warned() -> None:
+    refusal, (warning,) = await Desk("secrets", "deployments.apps").says(kinds("Secret", "Deployment"))
+    assert refusal == ""
+    assert "nothing narrows it, so that every Secret and Deployment in the cluster goes" in warning
+
+
 async def test_many_missing_rights_are_named_briefly() -> None:
     refusal, _ = await Desk().says(kinds("*"))
     assert refusal.count("delete ") < 8
@@ -125,3 +131,12 @@ async def test_whoever_may_write_a_policy_may_stop_it_but_not_let_it_go_on() -> 
     stopped = {"annotations": {"skoupa.dev/suspend": "true"}}
     assert (await Desk().says(JOBS, old=running, **{"skoupa.dev/suspend": "true"}))[0] == ""
     assert "may not delete jobs.batch" in (await Desk().says(JOBS, old=stopped))[0]
+
+
+async def test_what_skoupa_itself_notes_on_a_policy_is_not_looked_at() -> None:
+    desk, noted = Desk(), {"skoupa.dev/next-execution-time": "2026-01-01T01:00:00Z"}
+    assert await desk.says(JOBS, old={"annotations": {}}, **noted) == ("", ())
+    assert await desk.says(JOBS, old={"annotations": noted}) == ("", ())
+    assert desk.asked == []
+    await desk.says(JOBS, old={"annotations": {"skoupa.dev/suspend": "true"}}, **noted)
+    assert desk.asked == ["jobs.batch"]

@@ -16,8 +16,8 @@ from typing import Final, Literal
 import msgspec
 import typer
 
-from skoupa import settings as configuration
 from skoupa.cli import exits
+from skoupa.cli.installed import settings_for
 from skoupa.cli.looking.explain import fate
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
@@ -76,14 +76,14 @@ class Changing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def change_all(common: Changing, *, connecting: Connecting, decide: Decide) -> None:
-    settings = configuration.load(common.config)
     zone = zone_of(common.tz)
     targets = read_targets(common.targets)
 
     async def work(world: World) -> tuple[float, list[Changed], list[tuple[Target, SkoupaError]]]:
         written: list[_Written] = []
         failed: list[tuple[Target, SkoupaError]] = []
-        places = _Places(world, settings)
+        known = await settings_for(world, common.config)
+        places = _Places(world, known.settings)
         for target in targets:
             try:
                 place = await places.of(target)
@@ -94,6 +94,8 @@ def change_all(common: Changing, *, connecting: Connecting, decide: Decide) -> N
             progress(f"{len(written)} written, reading what else could hold or take along")
         done = [await _seen(one) for one in written]
         progress("")
+        if known.doubt and done:
+            say(known.doubt)
         return world.now(), done, failed
 
     now, done, failed = in_cluster(work, connecting=connecting)

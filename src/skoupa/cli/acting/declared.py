@@ -25,6 +25,7 @@ from skoupa.cli.options import (
     TextForm,
     TextOutput,
     TimeZone,
+    Yes,
     each_kind,
 )
 
@@ -112,7 +113,7 @@ def sweep(
     *,
     namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; needed without a terminal.")] = False,
+    yes: Yes = False,
     dry_run: DryRun = False,
     tz: TimeZone = None,
     output: SweepOutput = "table",
@@ -126,8 +127,8 @@ def sweep(
     """Shows what is due now, asks, and deletes it.
 
     Done once, with your own rights. The same guards as the controller's: what is kept, protected or would take something kept along stays, and over a
-    ceiling (brakes in the settings) nothing goes. Besides rights on the objects it needs the right to list and watch Brakes: the ClusterRole
-    skoupa-sweep. What could not be deleted is listed, and the exit code is then 4. Ctrl-C finishes what is under way
+    ceiling (brakes in the settings) nothing goes. The settings are those of the installation in the cluster unless --config names others. Besides rights on the
+    objects it needs the right to read these and to list and watch Brakes: the ClusterRole skoupa-sweep. What could not be deleted is listed, and the exit code is then 4. Ctrl-C finishes what is under way
     and starts nothing new.
 
     Example: skoupa sweep pods jobs -n ci --yes

@@ -19,6 +19,12 @@ def _anew(found: Finding, survey: Survey, now: float) -> Decision:
     ttls = [one for one in survey.knowledge.mechanisms if isinstance(one, TtlMechanism)]
     keys = tuple(key for ttl in ttls for key in ttl.refresh_keys(found.row))
     if not keys:
+        fixed = [key for ttl in ttls for key in ttl.fixed_keys(found.row)]
+        if fixed:
+            raise UsageError(
+                f"{' and '.join(fixed)} can't be refreshed: it counts from the creation of the object and from nothing else",
+                advice="`skoupa extend` gives it more time, `skoupa keep` keeps it",
+            )
         raise UsageError(
             "it has no ttl that counts from its creation, so there is nothing to count anew",
             advice="`skoupa extend` moves a date, `skoupa keep` keeps anything",

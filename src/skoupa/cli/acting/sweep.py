@@ -10,22 +10,31 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import msgspec
-import typer
 
-from skoupa import settings as configuration
-from skoupa.cli import exits
 from skoupa.cli.acting.brake_watch import BrakeWatch
+from skoupa.cli.acting.guards import Guards
 from skoupa.cli.acting.last_look import LastLook
 from skoupa.cli.acting.recording import close_open, close_open_if_any, recording
 from skoupa.cli.acting.room import Room
-from skoupa.cli.acting.swept import Done, Swept, is_overtaken, leave, news, not_tried, tell_end
+from skoupa.cli.acting.swept import (
+    Done,
+    Swept,
+    broken_off_after,
+    is_overtaken,
+    leave,
+    news,
+    not_tried,
+    tell_end,
+)
 from skoupa.cli.looking.plan import table, tell_limits
 from skoupa.cli.looking.planning import Plan, Wishes, make_plan
 from skoupa.cli.looking.waiting import awaited
 from skoupa.cli.options import Connecting, SweepForm
+from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.items import Outcome
 from skoupa.cli.terminal.orderly_end import stop_on_signal
 from skoupa.cli.terminal.saying import progress, say
@@ -64,9 +73,9 @@ def run(
     config: str | None,
     ledger: str | None,
 ) -> None:
-    settings = configuration.load(config, flags={"ledger.dsn": ledger} if ledger else {})
     zone = zone_of(tz)
-    sweeping = Sweeping(settings, kinds=kinds, all_namespaces=all_namespaces)
+    guards = Guards(config, ledger=ledger, needed=not dry_run)
+    sweeping = Sweeping(guards.settings, kinds=kinds, all_namespaces=all_namespaces)
     plan, full = in_cluster(sweeping.look, connecting=connecting)
     if form == "table":
         sys.stdout.write(f"Due now, {full_time(plan.now, zone)}\n")
@@ -88,36 +97,28 @@ def run(
     # Before the question: a protection that protects nothing is part of what is decided on.
     tell_limits(plan)
     if not yes:
-        _ask(len(due), form=form)
+        question = f"Delete {len(due)} object{'s' * (len(due) != 1)}?"
+        confirm(question, done="deleted", command="sweep", for_programs=form != "table")
     swept = in_cluster(lambda world: sweeping.act(world, due), connecting=connecting)
     tell_end(swept, form=form, dry_run=False)
     tell_limits(news(swept.plan, told=plan))
     leave(swept)
 
 
-def _ask(number: int, *, form: SweepForm) -> None:
-    """Outside of the event loop, where Ctrl-C ends the question at once."""
-    if not sys.stdin.isatty():
-        say("nothing was deleted: without a terminal to ask on, sweep needs --yes")
-        raise typer.Exit(exits.REFUSED)
-    out = sys.stdout if form == "table" else sys.stderr
-    out.write(f"Delete {number} object{'s' * (number != 1)}? [y/N] ")
-    out.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        say("nothing was deleted")
-        raise typer.Exit(exits.REFUSED)
-
-
 class Sweeping:
-    """One sweep: the same question asked of the cluster before and after the answer."""
+    """One sweep: the same question asked of the cluster before and after the answer; `guards` are the settings each time."""
 
-    def __init__(self, settings: Settings, *, kinds: tuple[str, ...], all_namespaces: bool) -> None:
-        self._settings = settings
+    def __init__(
+        self, guards: Callable[[World], Awaitable[Settings]], *, kinds: tuple[str, ...], all_namespaces: bool
+    ) -> None:
+        self._guards = guards
+        self._settings = Settings()
         self._kinds = kinds
         self._all_namespaces = all_namespaces
 
     async def look(self, world: World) -> tuple[Plan, str]:
         """The plan, and why all of it at once is too much, whatever else went; empty: it is not."""
+        self._settings = await self._guards(world)
         plan = await self.plan(world)
         room = Room(world.client, self._settings, plan)
         await room.takes(plan.going())
@@ -147,6 +148,7 @@ class Sweeping:
         )
 
     async def act(self, world: World, shown: list[Finding]) -> Swept:
+        self._settings = await self._guards(world)
         async with recording(self._settings, world.client, cluster=world.cluster) as record:
             return await self._act(world, shown, record)
 
@@ -210,7 +212,7 @@ class Sweeping:
         error = last.error or brakes.error
         if error is not None:
             what = "what is kept" if last.error is not None else "which Brakes there are"
-            plan.warnings.append(_broken_off(what, error, done=len(done), of=len(findings)))
+            plan.warnings.append(broken_off_after(what, error, done=len(done), of=len(findings)))
         why = "interrupted" if interrupted else "broken off"
         missed = not_tried(findings, f"{why} before its turn")
         results = [done.get(one[0].row.uid, one) for one in missed]
@@ -234,13 +236,6 @@ def _judged_again(found: Finding, survey: Survey, now: float) -> Finding:
     if found.verdict.holds:
         return found
     return survey.finding(survey.knowledge.store.get(found.row.uid) or found.row, now)
-
-
-def _broken_off(what: str, error: SkoupaError, *, done: int, of: int) -> str:
-    return (
-        f"broken off after {done} of {of}: {what} can't be read any more ({error.message}), "
-        "so nothing more was deleted; run it again to go on"
-    )
 
 
 async def _delete(

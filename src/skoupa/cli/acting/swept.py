@@ -26,9 +26,9 @@ from skoupa.judge.cascade import called
 from skoupa.model.verdicts import Verdict
 
 # Brakes are in no namespace, so no Role can grant them.
-_GRANT: Final = (
+GRANT: Final = (
     f"let somebody grant you that: kubectl create clusterrolebinding {SWEEP_ROLE}-YOU --clusterrole={SWEEP_ROLE} "
-    f"--user=YOU (`skoupa install` brings that ClusterRole: {', '.join(SWEEP_VERBS)} of brakes.skoupa.dev)"
+    f"--user=YOU (`skoupa install` brings that ClusterRole: {', '.join(SWEEP_VERBS)} of brakes.skoupa.dev, and get and list of the settings)"
 )
 _WENT: Final = frozenset({"deleted", "terminating", "gone"})
 
@@ -51,6 +51,13 @@ class Swept(msgspec.Struct, frozen=True, kw_only=True):
 
 def not_tried(findings: list[Finding], why: str) -> list[Done]:
     return [(found, Outcome(what="not-tried", text=why), None) for found in findings]
+
+
+def broken_off_after(what: str, error: SkoupaError, *, done: int, of: int) -> str:
+    return (
+        f"broken off after {done} of {of}: {what} can't be read any more ({error.message}), "
+        "so nothing more was deleted; run it again to go on"
+    )
 
 
 def is_overtaken(done: Done) -> bool:
@@ -86,7 +93,7 @@ def news(plan: Plan, *, told: Plan) -> Plan:
 def leave(swept: Swept) -> None:
     unknown = swept.plan.survey.knowledge.brakes.unknown
     if unknown:
-        advice = f"; {_GRANT}" if unknown in {NO_RIGHT, MAY_NOT_WATCH} else ""
+        advice = f"; {GRANT}" if unknown in {NO_RIGHT, MAY_NOT_WATCH} else ""
         say(f"which Brakes there are is not known, so nothing goes: {unknown}{advice}")
     if swept.full:
         gone = any(outcome.what in _WENT for _, outcome, _ in swept.done)

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 import typer
 
 from skoupa.cli.dispatch import dispatch
-from skoupa.cli.options import As, Connecting, Context, Kubeconfig, NoColor, TextOutput, TimeZone
+from skoupa.cli.options import As, Connecting, Context, Kubeconfig, NoColor, TextOutput, TimeZone, Yes
 
 brakes_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
@@ -98,7 +98,7 @@ def release(
         list[str], typer.Argument(metavar="NAME...", help="Brakes, as `skoupa brakes` names them.")
     ],
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; needed without a terminal.")] = False,
+    yes: Yes = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     as_user: As = None,

@@ -10,11 +10,9 @@ import os
 import sys
 from typing import Any, Final
 
-import typer
-
 from skoupa import names as keys
-from skoupa.cli import exits
 from skoupa.cli.options import Connecting
+from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import World, in_cluster
@@ -47,7 +45,8 @@ def run(*, connecting: Connecting, names: tuple[str, ...], yes: bool) -> None:
         sys.stdout.write(f"{printable(_described(found))}\n")
     sys.stdout.flush()
     if not yes:
-        _ask(len(wanted))
+        which = "it" if len(wanted) == 1 else f"all {len(wanted)}"
+        confirm(f"Release {which}?", done="released", command="release")
     in_cluster(lambda world: _release(world, wanted), connecting=connecting)
 
 
@@ -136,14 +135,3 @@ def _described(found: dict[str, Any]) -> str:
     held = f", holds {status.held}" if status.held is not None else ""
     why = f": {brake.reason}" if brake.reason else ""
     return f"{brake.name} ({scope_text(brake.scope)}{held}){why}"
-
-
-def _ask(number: int) -> None:
-    if not sys.stdin.isatty():
-        say("nothing was released: without a terminal to ask on, release needs --yes")
-        raise typer.Exit(exits.REFUSED)
-    sys.stdout.write(f"Release {'it' if number == 1 else f'all {number}'}? [y/N] ")
-    sys.stdout.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        say("nothing was released")
-        raise typer.Exit(exits.REFUSED)

@@ -22,6 +22,7 @@ from skoupa.cli.checking.reading import Read, judged, read_all
 from skoupa.cli.checking.rights import Right, asked, needed
 from skoupa.cli.checking.schedule_words import in_words
 from skoupa.cli.checking.sources import Sources, read_sources
+from skoupa.cli.installed import settings_before
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import say
@@ -53,8 +54,8 @@ def run(
 ) -> None:
     if offline and sources:
         raise UsageError("--offline and --from can't stand together", advice="leave out one of them")
-    minimum = int(seconds(configuration.load(config).policies.minimum_interval))
     found = read_sources(files)
+    minimum = _minimum_interval(config, connecting=connecting, alone=offline or bool(sources))
     many = read_all(found, minimum)
     besides = read_company(found.company)
     now, findings = _look(many, connecting=connecting, sources=sources, offline=offline)
@@ -77,6 +78,22 @@ def run(
         raise typer.Exit(INVALID)
 
 
+def _minimum_interval(config: str | None, *, connecting: Connecting, alone: bool) -> int:
+    """As the settings have it; `alone`: without asking the cluster for them."""
+    try:
+        settings = (
+            configuration.load(config) if alone else settings_before(config, connecting=connecting).settings
+        )
+    except (KubeconfigError, Unreachable) as error:
+        raise _or_offline(error) from None
+    return int(seconds(settings.policies.minimum_interval))
+
+
+def _or_offline(error: KubeconfigError | Unreachable) -> KubeconfigError | Unreachable:
+    error.advice = "; ".join(part for part in (error.advice, "--offline checks without a cluster") if part)
+    return error
+
+
 def _look(
     many: Sequence[Read], *, connecting: Connecting, sources: tuple[str, ...], offline: bool
 ) -> tuple[float, list[Finding]]:
@@ -97,10 +114,7 @@ def _look(
     try:
         return in_cluster(work, connecting=connecting)
     except (KubeconfigError, Unreachable) as error:
-        error.advice = "; ".join(
-            part for part in (error.advice, "--offline checks without a cluster") if part
-        )
-        raise
+        raise _or_offline(error) from None
 
 
 async def _finding(each: Read, *, discovery: Discovery, access: Access | None, namespace: str) -> Finding:

@@ -5,14 +5,14 @@ Public: `docs/policies.md` describes every field, and a test compares. Fields ar
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from skoupa.cli.checking.company import Companion
 from skoupa.cli.checking.rights import Right
 from skoupa.cli.checking.schedule_words import in_words
-from skoupa.cli.terminal.items import API_VERSION
+from skoupa.cli.terminal.items import API_VERSION, Shape
 from skoupa.expr.schedules import Schedule
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.policy.policies import Clauses
@@ -22,11 +22,7 @@ from skoupa.sim.content.manifests import Manifest
 RUNS_SHOWN: Final = 5
 
 
-class _Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of the output; keys are written in camelCase."""
-
-
-class ToldProblem(_Shape, frozen=True, kw_only=True):
+class ToldProblem(Shape, frozen=True, kw_only=True):
     """A place in the manifest, what is wrong there, and what to write instead."""
 
     path: str
@@ -34,7 +30,7 @@ class ToldProblem(_Shape, frozen=True, kw_only=True):
     instead: str
 
 
-class ToldSchedule(_Shape, frozen=True, kw_only=True):
+class ToldSchedule(Shape, frozen=True, kw_only=True):
     """The schedule as written, in words, its time zone, and when it runs next."""
 
     text: str
@@ -43,7 +39,7 @@ class ToldSchedule(_Shape, frozen=True, kw_only=True):
     next_runs: tuple[str, ...]
 
 
-class ToldKind(_Shape, frozen=True, kw_only=True):
+class ToldKind(Shape, frozen=True, kw_only=True):
     """A kind that is meant, where (empty: everywhere), and whether it may be listed and deleted; null is not asked."""
 
     api_version: str
@@ -53,7 +49,7 @@ class ToldKind(_Shape, frozen=True, kw_only=True):
     may_delete: bool | None
 
 
-class ToldPolicy(_Shape, frozen=True, kw_only=True):
+class ToldPolicy(Shape, frozen=True, kw_only=True):
     """One policy: what is wrong with it, and what it means. `kinds` is null where kinds were not looked up.
 
     `asks` are the calls that it makes when it runs.
@@ -72,7 +68,7 @@ class ToldPolicy(_Shape, frozen=True, kw_only=True):
     asks: tuple[str, ...]
 
 
-class ToldCompanion(_Shape, frozen=True, kw_only=True):
+class ToldCompanion(Shape, frozen=True, kw_only=True):
     """An exception or shared context that stands beside the policies, and what is wrong with it."""
 
     file: str
@@ -84,7 +80,7 @@ class ToldCompanion(_Shape, frozen=True, kw_only=True):
     problems: tuple[ToldProblem, ...]
 
 
-class CheckDocument(_Shape, frozen=True, kw_only=True):
+class CheckDocument(Shape, frozen=True, kw_only=True):
     """What `check` prints."""
 
     api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")
@@ -139,13 +135,7 @@ def calls_of(clauses: Clauses) -> tuple[str, ...]:
 def told(finding: Finding, now: float) -> ToldPolicy:
     schedule = finding.schedule
     return ToldPolicy(
-        file=finding.manifest.file,
-        document=finding.manifest.document,
-        kind=finding.manifest.kind,
-        namespace=finding.namespace,
-        name=finding.name,
-        valid=finding.valid,
-        problems=tuple(map(_problem, finding.problems)),
+        **_read(finding),
         cautions=tuple(map(_problem, finding.cautions)),
         schedule=None
         if schedule is None
@@ -161,15 +151,20 @@ def told(finding: Finding, now: float) -> ToldPolicy:
 
 
 def told_companion(one: Companion) -> ToldCompanion:
-    return ToldCompanion(
-        file=one.manifest.file,
-        document=one.manifest.document,
-        kind=one.manifest.kind,
-        namespace=one.namespace,
-        name=one.name,
-        valid=one.valid,
-        problems=tuple(map(_problem, one.problems)),
-    )
+    return ToldCompanion(**_read(one))
+
+
+def _read(one: Finding | Companion) -> dict[str, Any]:
+    """What is told of everything that was read: where it stands, what it is, and what is wrong with it."""
+    return {
+        "file": one.manifest.file,
+        "document": one.manifest.document,
+        "kind": one.manifest.kind,
+        "namespace": one.namespace,
+        "name": one.name,
+        "valid": one.valid,
+        "problems": tuple(map(_problem, one.problems)),
+    }
 
 
 def _problem(problem: Problem) -> ToldProblem:

@@ -14,7 +14,7 @@ import msgspec
 
 from skoupa.errors import ManifestError
 from skoupa.sim.content.documents import documents
-from skoupa.sim.content.manifests import Manifest, parse
+from skoupa.sim.content.manifests import Manifest, parse, text_of
 
 _HEAD: Final = frozenset({"apiVersion", "kind", "metadata"})
 _NAMESPACES: Final = frozenset({"namespaces", "namespaceSelector"})
@@ -57,13 +57,7 @@ def read_context(path: Path, written: str) -> Surroundings:
 
 
 def _bodies(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ManifestError(
-            f"can't be read: {error}", file=str(path), advice="check path and rights"
-        ) from error
-    for number, document in documents(text, file=str(path)):
+    for number, document in documents(text_of(path), file=str(path)):
         if isinstance(document, dict):
             yield number, document
 

@@ -27,6 +27,7 @@ from skoupa.model.reasons import render
 from skoupa.policy.exemptions import Exemption, read_exemption
 from skoupa.policy.expansion import expand
 from skoupa.policy.expression_checks import jmespath_problems
+from skoupa.policy.match import answer
 from skoupa.policy.policies import Policy
 from skoupa.policy.reading import read_policy
 from skoupa.runs.calls.outside import Outside
@@ -108,7 +109,7 @@ class _Proof:
                     f"{self._trial.file}: there is no policy {name} in it", advice=f"there are {known}"
                 )
             found = await self._found(policies[name], discovery, exemptions)
-            for case in self._compare(name, many, found):
+            for case in self._compare(policies[name], many, found):
                 yield case
 
     def _policies(self, discovery: Discovery) -> dict[str, Policy]:
@@ -158,29 +159,38 @@ class _Proof:
         }
         return {name: {_NAME_LABEL: name, **known.get(name, {})} for name in named | known.keys()}
 
-    def _compare(self, policy: str, expected: list[Expected], found: list[Found]) -> Iterator[Case]:
+    def _compare(self, policy: Policy, expected: list[Expected], found: list[Found]) -> Iterator[Case]:
         named: set[tuple[str, str, str]] = set()
         for each in expected:
             there = [one for one in found if _is(each.target, one)]
             named |= {_key(one) for one in there}
-            yield self._case(policy, str(each.target), each.outcome, self._verdict(each, there))
-        if policy not in self._trial.rest_stays:
+            yield self._case(policy.name, str(each.target), each.outcome, self._verdict(each, there, policy))
+        if policy.name not in self._trial.rest_stays:
             return
         others = [one for one in found if one.outcome != "left" and _key(one) not in named]
         for one in others:
             text = "/".join(part for part in _key(one) if part)
-            yield self._case(policy, text, "left", _differs(one))
+            yield self._case(policy.name, text, "left", _differs(one))
         if not others:
-            yield self._case(policy, "everything else", "left", "")
+            yield self._case(policy.name, "everything else", "left", "")
 
-    def _verdict(self, each: Expected, there: list[Found]) -> str:
+    def _verdict(self, each: Expected, there: list[Found], policy: Policy) -> str:
         if not there:
             exists = any(_names(each.target, manifest.body) for manifest in self._objects)
             if not exists:
                 return "there is no such object in the test"
             # The policy is about other kinds.
             return "" if each.outcome == "left" else "it stays: the policy is about other kinds"
-        return next((_differs(one) for one in there if one.outcome != each.outcome), "")
+        other = next((one for one in there if one.outcome != each.outcome), None)
+        if other is None:
+            return ""
+        unmatched = self._unmatched(policy, other) if other.outcome == "left" and other.why is None else ""
+        return f"{_differs(other)}: {unmatched}" if unmatched else _differs(other)
+
+    def _unmatched(self, policy: Policy, one: Found) -> str:
+        """Why match or exclude leaves it; empty where a condition does."""
+        labels = self._namespaces().get(one.metadata.namespace)
+        return answer(policy.subject, one.resource, one.metadata, namespace_labels=labels).why
 
     def _case(self, policy: str, target: str, expected: Outcome, why: str) -> Case:
         return Case(trial=self._trial.name, policy=policy, target=target, expected=WORDS[expected], why=why)

@@ -17,7 +17,7 @@ from skoupa.errors import ManifestError
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.expr.readings import Problem
 from skoupa.sim.content.documents import documents
-from skoupa.sim.content.manifests import Manifest
+from skoupa.sim.content.manifests import Manifest, text_of
 
 KYVERNO_FILE: Final = "kyverno-test.yaml"
 OWN_FILE: Final = "skoupa-test.yaml"
@@ -137,13 +137,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def read_trials(file: Path) -> Iterator[Trial]:
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ManifestError(
-            f"can't be read: {error}", file=str(file), advice="check path and rights"
-        ) from error
-    for number, document in documents(text, file=str(file)):
+    for number, document in documents(text_of(file), file=str(file)):
         if document is None:
             continue
         try:

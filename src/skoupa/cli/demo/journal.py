@@ -39,7 +39,6 @@ class Journal:
         self.lines: deque[Line] = deque(maxlen=keep)
         self.counts: Counter[str] = Counter()
         self.deleted_kinds: Counter[str] = Counter()
-        self._stuck: set[Uid] = set()
         # What holds each object, as it was told last: it is judged again and again.
         self._held: dict[Uid, str] = {}
 
@@ -128,11 +127,13 @@ class Journal:
         for one in unclear:
             self._say("held", f"{one.kind} {one.about.name}: {render(one.why)}")
 
+    def policy_left(self, row: Row, rule: str, *, why: str, at: float) -> None:  # noqa: ARG002
+        self._say("stays", f"{called(row)}: {why}")
+
     def policy_notice(self, announced: Announced, *, at: float) -> None:
         for row in announced.rows:
             self.notice(row, announced.claim, at=at)
 
-    def stuck(self, row: Row, *, at: float) -> None:  # noqa: ARG002
-        if row.uid not in self._stuck:
-            self._stuck.add(row.uid)
+    def stuck(self, row: Row, *, at: float, news: bool) -> None:  # noqa: ARG002
+        if news:
             self._say("stuck", f"{called(row)} waits for {', '.join(row.finalizers) or 'what is inside'}")

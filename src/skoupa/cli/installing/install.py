@@ -18,7 +18,7 @@ from skoupa.cli.terminal.saying import say
 from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.errors import NotFound, UsageError
 from skoupa.install import history, ledger, policies
-from skoupa.install.apply import Applied, apply
+from skoupa.install.apply import Applied, apply, refuse_conflicts
 from skoupa.install.guards import BINDING_KIND, guards, remove_others
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind, parse_kinds
 from skoupa.install.labelling import Manifest
@@ -179,6 +179,8 @@ async def _apply(
             policy_kinds=await _missing_kinds(client, settings),
         )
         documents = manifests(installation)
+        if not force:
+            await refuse_conflicts(client, documents, discovery=discovery)
         try:
             async for done in apply(client, documents, discovery=discovery, dry_run=dry_run, force=force):
                 _tell(done, dry_run=dry_run)

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 import typer
 
-from skoupa import settings as configuration
+from skoupa.cli.installed import settings_for
 from skoupa.cli.looking.backlogs import held_backlogs
 from skoupa.cli.looking.controller_holds import hear_controller
-from skoupa.cli.looking.parents import along, parent_lines, parents_of, place
+from skoupa.cli.looking.parents import Ancestor, along, ancestors_of, parent_lines, parents_of, place, takers
 from skoupa.cli.looking.planning import surrounded
 from skoupa.cli.looking.policies_part import ObjectPolicies
 from skoupa.cli.looking.policies_told import about_one
@@ -45,6 +45,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     found: Finding
     item: Item
     parents: list[Parent]
+    # Those of them that take it along.
+    takers: list[Parent]
     survey: Survey
     weight: Weight | None = None
     # Unset: the feature is off.
@@ -65,13 +67,17 @@ def run(
     ledger: Mapping[str, Any],
 ) -> None:
     zone = zone_of(tz)
-    settings = configuration.load(config)
-    found, missing = in_cluster(
-        lambda world: explain(
-            world, targets, settings=settings, home=ledger.get("home"), token_file=ledger.get("token_file")
-        ),
-        connecting=connecting,
-    )
+
+    async def work(world: World) -> tuple[list[Explanation], list[tuple[Target, UsageError]]]:
+        known = await settings_for(world, config)
+        home, token_file = ledger.get("home"), ledger.get("token_file")
+        told = await explain(world, targets, settings=known.settings, home=home, token_file=token_file)
+        # What is gone went by whatever counted then.
+        if known.doubt and told[0]:
+            say(known.doubt)
+        return told
+
+    found, missing = in_cluster(work, connecting=connecting)
     if found and form != "text":
         output.write(_document(found), form)
     elif found:
@@ -162,10 +168,16 @@ async def explain(
         # What could hold an object in no namespace is read everywhere, which is enough for the others.
         widest = min(rows.values(), key=lambda row: row.resource.namespaced)
         await survey.read_surroundings(widest)
-        said = await policies.look(world, survey, tuple(rows.values()), namespace=namespace)
+        above = {row.uid: await ancestors_of(row, survey) for row in rows.values()}
+        # What takes one of them goes by policies too.
+        asked = {row.uid: row for row in rows.values()}
+        for one in (one for ancestors in above.values() for one in ancestors):
+            if isinstance(one.found, Row):
+                asked.setdefault(one.uid, one.found)
+        said = await policies.look(world, survey, tuple(asked.values()), namespace=namespace)
         told = {
             number: msgspec.structs.replace(
-                await _explain(world, row, survey), policies=said.get(row.uid, msgspec.UNSET)
+                await _explain(world, row, survey, above[row.uid]), policies=said.get(row.uid, msgspec.UNSET)
             )
             for number, row in rows.items()
         }
@@ -188,7 +200,7 @@ def _overdue(told: Explanation) -> bool:
     return due is not None and due <= told.now
 
 
-async def _explain(world: World, row: Row, survey: Survey) -> Explanation:
+async def _explain(world: World, row: Row, survey: Survey, ancestors: list[Ancestor]) -> Explanation:
     now = world.now()
     verdict = survey.knowledge.verdict(row, now)
     if verdict.claims:
@@ -202,11 +214,13 @@ async def _explain(world: World, row: Row, survey: Survey) -> Explanation:
         else {}
     )
     found = await surrounded(Finding(row, verdict), Surroundings(world.client, survey.knowledge))
+    parents = parents_of(ancestors, survey, now)
     return Explanation(
         now=now,
         found=found,
         item=item_of(found, weight=weights.get(row.uid)),
-        parents=await parents_of(row, survey, now),
+        parents=parents,
+        takers=takers(row, ancestors, parents),
         survey=survey,
         weight=weights.get(row.uid),
     )
@@ -241,7 +255,7 @@ def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
     else:
         yield f"  {fate(told.found.verdict, told.now, zone)}"
     own = told.found.verdict.goes
-    yield from (f"  {line}" for line in along(told.parents, own, told.now, zone=zone))
+    yield from (f"  {line}" for line in along(told.takers, own, told.now, zone=zone))
     for claim in item.claims:
         yield f"  why: {claim.reason.text}"
         yield f"       {claim.mechanism}, due {claim.due}, propagation {claim.propagation}"

@@ -1,22 +1,26 @@
 """What would take an object along: its owners up the chain, its Namespace, the definition of its kind; also in words.
 
-Read one by one, upwards. Rights are not asked for here: whether the caller may delete a Namespace says nothing about
-whether it goes.
+Read one by one, upwards, before anybody judges, so that policies can be asked about them too. Rights are not asked for here:
+whether the caller may delete a Namespace says nothing about whether it goes. An owner takes along what has no other owner that stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import tzinfo
-from typing import Final
+from typing import Final, Literal
+
+import msgspec
 
 from skoupa.cli.terminal.items import Parent, parent_of
 from skoupa.cli.terminal.times import distance, full_time
 from skoupa.controller.survey import Survey
-from skoupa.errors import ApiError, NotFound, SkoupaError
+from skoupa.errors import NotFound, SkoupaError
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.facts.rows import Owner, Row, Uid, uid_text
 from skoupa.judge.cascade import is_namespace
+from skoupa.judge.policies import NAME as POLICIES
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 
 _LONGEST_CHAIN: Final = 32
@@ -30,15 +34,71 @@ _STATES: Final = {
 _BUILT_IN: Final = frozenset({"", "apps", "batch", "autoscaling", "policy", "extensions"})
 
 
-async def parents_of(row: Row, survey: Survey, now: float) -> list[Parent]:
-    parents = await _owners(row, survey, now)
-    namespace = _namespace(row, survey, now)
-    definition = await _definition(row, survey, now)
-    return [*parents, *(parent for parent in (namespace, definition) if parent is not None)]
+class Ancestor(msgspec.Struct, frozen=True):
+    """What was read of it, or what is told where nothing could be."""
+
+    uid: Uid
+    relation: Literal["owner", "namespace", "definition"]
+    found: Row | Parent
+
+
+async def ancestors_of(row: Row, survey: Survey) -> list[Ancestor]:
+    found = await _owners(row, survey)
+    if (namespace := _namespace(row, survey)) is not None:
+        found.append(Ancestor(namespace.uid, "namespace", namespace))
+    if (definition := await _definition(row, survey)) is not None:
+        found.append(Ancestor(definition.uid, "definition", definition))
+    return found
+
+
+def parents_of(ancestors: Iterable[Ancestor], survey: Survey, now: float) -> list[Parent]:
+    return [
+        parent_of(one.found, survey.knowledge.verdict(one.found, now), one.relation)
+        if isinstance(one.found, Row)
+        else one.found
+        for one in ancestors
+    ]
+
+
+def takers(row: Row, ancestors: Iterable[Ancestor], parents: Iterable[Parent]) -> list[Parent]:
+    """Those with which it goes: the Namespace, the definition, and of owners the one that goes last of all it needs."""
+    known = {one.uid: (one, told) for one, told in zip(ancestors, parents, strict=True)}
+    owned_until = _owned_until(row.owners, known, seen=frozenset({row.uid}))
+    return [
+        told
+        for one, told in known.values()
+        if one.relation != "owner" or (owned_until is not None and _leaves(told) == owned_until)
+    ]
+
+
+def _owned_until(
+    owners: Iterable[Owner], known: Mapping[Uid, tuple[Ancestor, Parent]], *, seen: frozenset[Uid]
+) -> float | None:
+    """When the last of these owners leaves, by itself or with owners of its own; None: one of them stays."""
+    latest: float | None = None
+    for owner in owners:
+        one, told = known.get(owner.uid, (None, None))
+        if one is None or told is None or owner.uid in seen:
+            return None
+        above = one.found.owners if isinstance(one.found, Row) else ()
+        moments = (_leaves(told), _owned_until(above, known, seen=seen | {owner.uid}))
+        leaves = min((moment for moment in moments if moment is not None), default=None)
+        if leaves is None:
+            return None
+        latest = leaves if latest is None else max(latest, leaves)
+    return latest
+
+
+def _leaves(parent: Parent) -> float | None:
+    """When it leaves its dependents to the collector."""
+    if parent.state in {"gone", "terminating"}:
+        return -math.inf
+    goes = parse_rfc3339(parent.goes_at) if parent.goes_at and parent.propagation != "Orphan" else None
+    return float(goes) if isinstance(goes, int) else None
 
 
 def along(parents: Iterable[Parent], own: float | None, now: float, *, zone: tzinfo) -> Iterator[str]:
-    """Who takes an object along before its `own` time, or though it has none."""
+    """Who of those that take an object along does before its `own` time, or though it has none."""
     for parent in parents:
         called = f"its {parent.kind} {parent.name}"
         if parent.relation == "owner":
@@ -48,7 +108,8 @@ def along(parents: Iterable[Parent], own: float | None, now: float, *, zone: tzi
         elif parent.goes_at is not None:
             goes = parse_rfc3339(parent.goes_at)
             if isinstance(goes, int) and (own is None or goes < own):
-                yield f"Goes along with {called}: {full_time(goes, zone)}, {distance(goes, now)}."
+                by = f", which {parent.rule} takes" if parent.mechanism == POLICIES else ""
+                yield f"Goes along with {called}{by}: {full_time(goes, zone)}, {distance(goes, now)}."
 
 
 def parent_lines(parents: Iterable[Parent]) -> Iterator[str]:
@@ -68,25 +129,24 @@ def _of_parent(parent: Parent) -> str:
     why = f" ({parent.why})" if parent.why else ""
     if parent.due is None or parent.state != "lives":
         return why
-    return f"{why}, due {parent.due}" + (", but held" if parent.goes_at is None else "")
+    by = f" by {parent.rule}" if parent.mechanism == POLICIES else ""
+    return f"{why}, due {parent.due}{by}" + (", but held" if parent.goes_at is None else "")
 
 
-async def _owners(row: Row, survey: Survey, now: float) -> list[Parent]:
-    parents: list[Parent] = []
+async def _owners(row: Row, survey: Survey) -> list[Ancestor]:
+    ancestors: list[Ancestor] = []
     seen: set[Uid] = {row.uid}
     ahead = list(row.owners)
-    while ahead and len(parents) < _LONGEST_CHAIN:
+    while ahead and len(ancestors) < _LONGEST_CHAIN:
         owner = ahead.pop(0)
         if owner.uid in seen:
             continue
         seen.add(owner.uid)
         found = await _owner(owner, row.namespace, survey)
-        if isinstance(found, Parent):
-            parents.append(found)
-        else:
-            parents.append(parent_of(found, survey.knowledge.verdict(found, now), "owner"))
+        ancestors.append(Ancestor(owner.uid, "owner", found))
+        if isinstance(found, Row):
             ahead += found.owners
-    return parents
+    return ancestors
 
 
 async def _owner(owner: Owner, namespace: str, survey: Survey) -> Row | Parent:
@@ -111,28 +171,25 @@ async def _owner(owner: Owner, namespace: str, survey: Survey) -> Row | Parent:
     except NotFound:
         return missing
     except SkoupaError as error:
-        return _unreadable(missing, _short(error))
+        return _unreadable(missing, error.brief)
     return found if found.uid == owner.uid else missing
 
 
-def _namespace(row: Row, survey: Survey, now: float) -> Parent | None:
+def _namespace(row: Row, survey: Survey) -> Row | None:
     if not row.namespace:
         return None
-    for found in survey.knowledge.store:
-        if is_namespace(found) and found.name == row.namespace:
-            return parent_of(found, survey.knowledge.verdict(found, now), "namespace")
-    return None
+    named = (found for found in survey.knowledge.store if is_namespace(found) and found.name == row.namespace)
+    return next(named, None)
 
 
-async def _definition(row: Row, survey: Survey, now: float) -> Parent | None:
+async def _definition(row: Row, survey: Survey) -> Row | None:
     if row.resource.group in _BUILT_IN:
         return None
     try:
-        found = await survey.read_object(CUSTOM_RESOURCE_DEFINITIONS, row.resource.qualified, namespace="")
+        return await survey.read_object(CUSTOM_RESOURCE_DEFINITIONS, row.resource.qualified, namespace="")
     except SkoupaError:
         # Not a custom kind, or not for the caller to read.
         return None
-    return parent_of(found, survey.knowledge.verdict(found, now), "definition")
 
 
 def _unreadable(parent: Parent, why: str) -> Parent:
@@ -146,7 +203,3 @@ def _unreadable(parent: Parent, why: str) -> Parent:
         state="unreadable",
         why=why,
     )
-
-
-def _short(error: SkoupaError) -> str:
-    return error.status.message or error.message if isinstance(error, ApiError) else error.message

@@ -10,13 +10,13 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import tzinfo
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import typer
 
-from skoupa import settings as configuration
 from skoupa.cli import exits
+from skoupa.cli.installed import Installed, settings_before, settings_for
 from skoupa.cli.looking.controller_holds import with_controllers_holds
 from skoupa.cli.looking.planning import Plan, Wishes, make_plan
 from skoupa.cli.looking.policies_part import PolicyPart, read_files
@@ -35,6 +35,9 @@ from skoupa.expr.windows import Window, read_window
 from skoupa.facts.rows import Row
 from skoupa.model.reasons import render as say_reason
 from skoupa.settings import Settings
+
+if TYPE_CHECKING:
+    from skoupa.cli.looking.policies_known import Written
 
 TITLES: Final = ("DUE", "", "KIND", "NAMESPACE", "NAME", "WHY", "HELD BY")
 WIDE_TITLES: Final = (*TITLES, "RULE", "UID", "PROPAGATION", "NOTES")
@@ -86,10 +89,10 @@ def run(
     asked = Question(**question)  # type: ignore[arg-type] # the names are those of the options
     zone = zone_of(asked.tz)
     lifetime = read_comparison(asked.ttl) if asked.ttl is not None else None
-    settings = configuration.load(config)
     try:
-        part = _policies(asked, settings)
-        plan = _ask(asked, connecting=connecting, config=config, settings=settings, zone=zone, part=part)
+        known = settings_before(config, connecting=connecting, sources=asked.sources) if asked.files else None
+        written = _written(asked, known.settings) if known is not None else None
+        plan = _ask(asked, connecting=connecting, config=config, zone=zone, known=known, written=written)
     except InvalidPolicies as error:
         for sentence in error.told:
             say(sentence)
@@ -106,16 +109,13 @@ def run(
         if plan.policies:
             told = in_words(plan.policies, plan.now, zone=zone, screen=screen)
             sys.stdout.write(f"\n{told}" if told else "")
-    if part is not None and part.written is not None and part.written.remark:
-        say(part.written.remark)
+    if written is not None and written.remark:
+        say(written.remark)
     tell_limits(plan)
     _leave(plan, asked)
 
 
-def _policies(asked: Question, settings: Settings) -> PolicyPart | None:
-    """Those of files, else those of the cluster where the controller runs them."""
-    if not asked.files:
-        return PolicyPart(settings, allow_calls=asked.allow_calls) if settings.features.policies else None
+def _written(asked: Question, settings: Settings) -> Written:
     options = {
         "--within": asked.within,
         "--by": asked.by,
@@ -123,7 +123,13 @@ def _policies(asked: Question, settings: Settings) -> PolicyPart | None:
         "--during": asked.during,
     }
     given = [option for option, text in {**options, "--ttl": asked.ttl}.items() if text is not None]
-    written = read_files(asked.files, settings, sources=asked.sources, window=given)
+    return read_files(asked.files, settings, sources=asked.sources, window=given)
+
+
+def _policies(asked: Question, settings: Settings, written: Written | None) -> PolicyPart | None:
+    """Those of files, else those of the cluster where the controller runs them."""
+    if written is None and not settings.features.policies:
+        return None
     return PolicyPart(settings, written=written, allow_calls=asked.allow_calls)
 
 
@@ -132,9 +138,9 @@ def _ask(
     *,
     connecting: Connecting,
     config: str | None,
-    settings: Settings,
     zone: tzinfo,
-    part: PolicyPart | None,
+    known: Installed | None,
+    written: Written | None,
 ) -> Plan:
     lifetime = read_comparison(asked.ttl) if asked.ttl is not None else None
 
@@ -149,6 +155,8 @@ def _ask(
         )
 
     async def work(world: World) -> Plan:
+        found = known or await settings_for(world, config)
+        settings, part = found.settings, _policies(asked, found.settings, written)
         namespace = "" if asked.all_namespaces or asked.files else world.namespace
         if part is not None:
             part.apply_to(connecting.namespace or world.namespace or "default")
@@ -159,10 +167,12 @@ def _ask(
             wishes=wishes,
             window=window,
             progress=progress,
-            # Without its file nobody here knows what the controller keeps.
-            trash_known=config is not None,
+            # Without its settings nobody here knows what the controller keeps.
+            trash_known=found.known,
             policies=part,
         )
+        if found.doubt:
+            plan.warnings.append(found.doubt)
         return await with_controllers_holds(world, plan, home=settings.lease.namespace)
 
     if asked.sources:

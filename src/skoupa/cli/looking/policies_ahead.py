@@ -14,14 +14,12 @@ from typing import Any
 import msgspec
 
 from skoupa.cli.looking.dry_runs import DryRuns, new_pool
-from skoupa.cli.looking.foreseen import Foreseen, chosen_ahead, run_ahead
+from skoupa.cli.looking.policies_chosen import ChosenAhead
 from skoupa.cli.looking.policies_known import Planned
-from skoupa.cli.looking.policies_weighed import ScalesAhead
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import Gap, Survey
-from skoupa.errors import ApiError, SkoupaError
+from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row
-from skoupa.judge.policies import PolicyMechanism
 from skoupa.policy.exemptions import Exemption
 from skoupa.policy.policies import Policy
 from skoupa.runs.evaluation import Found
@@ -58,8 +56,7 @@ class RunsAhead:
         survey: Survey,
         settings: Settings,
         *,
-        mechanism: PolicyMechanism,
-        foreseen: Foreseen,
+        chosen: ChosenAhead,
         exemptions: Sequence[Exemption],
         only: Sequence[str],
         allow_calls: bool,
@@ -68,11 +65,9 @@ class RunsAhead:
     ) -> None:
         self._world = world
         self._survey = survey
-        self._mechanism = mechanism
-        self._foreseen = foreseen
+        self._chosen = chosen
         self._only = tuple(only)
         self._progress = progress
-        client = world.client
         self._pool = new_pool()
         self._dry = DryRuns(
             world,
@@ -84,12 +79,14 @@ class RunsAhead:
             allow_calls=allow_calls,
             shared=shared,
         )
-        self._kyverno = KyvernoConfig(client)
-        self._scales = ScalesAhead(client, survey, settings)
+        self._kyverno = KyvernoConfig(world.client)
         self._showing = Showing(survey.knowledge.store, survey.knowledge.extraction)
         self.gaps: list[Gap] = []
-        self.doubts = self._dry.doubts
         self._unread: dict[object, SkoupaError] = {}
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        return (*self._dry.doubts, *self._chosen.doubts)
 
     @property
     def refusal(self) -> SkoupaError | None:
@@ -110,7 +107,7 @@ class RunsAhead:
                 tasks = [group.create_task(self._found(one, now)) for one in planned]
         finally:
             await self._dry.close()
-        return [await self._chosen(task.result(), now) for task in tasks]
+        return [await self._put(task.result(), now) for task in tasks]
 
     async def _found(self, one: Planned, now: float) -> Looked:
         if one.policy is None or one.moment is None:
@@ -122,19 +119,18 @@ class RunsAhead:
         for gap in findings.gaps:
             self._unread.setdefault(gap.query, gap.error)
             place = f" in {gap.query.scope.namespace}" if gap.query.scope.namespace and not self._only else ""
-            self._gap(f"{gap.query.resource.qualified}{place}", _short(gap.error))
+            self._gap(f"{gap.query.resource.qualified}{place}", gap.error.brief)
         return Looked(planned=one, findings=findings)
 
     async def _findings(self, policy: Policy, moment: float) -> Findings:
         findings = await self._dry.findings(policy, at=moment, filters=await self._kyverno.filters())
         return await self._dry.permitted(policy, findings)
 
-    async def _chosen(self, looked: Looked, now: float) -> Looked:
+    async def _put(self, looked: Looked, now: float) -> Looked:
         """Its objects in the store, so that they are judged like all others."""
         policy, moment, findings = looked.planned.policy, looked.planned.moment, looked.findings
         if policy is None or moment is None or findings is None:
             return looked
-        observed = self._foreseen.observes(policy, moment, looked.planned.observed_until)
         rows = [row for found in findings.claimed if (row := self._row(found)) is not None]
         others = []
         unclear = 0
@@ -143,24 +139,23 @@ class RunsAhead:
             if row is not None and found.why is not None:
                 others.append(row)
                 unclear += found.outcome == "unclear"
-                self._foreseen.reasons[policy.called, row.uid] = found.why
+                self._chosen.stays(policy, row, found.why)
         self._survey.knowledge.learn(self._showing.show((*rows, *others)))
         known = [self._survey.knowledge.store.get(row.uid) or row for row in (*rows, *others)]
-        self._mechanism.put(chosen_ahead(policy, moment, known, observed=observed))
-        would_brake: tuple[str, ...] = ()
-        if not observed:
-            would_brake = await self._scales.foretold(
-                run_ahead(policy, moment),
-                known[: len(rows)],
-                now,
-                foreseen=self._foreseen,
-                doubts=self.doubts,
-            )
+        going, staying = tuple(known[: len(rows)]), tuple(known[len(rows) :])
+        would_brake = await self._chosen.put(
+            policy,
+            moment,
+            observed_until=looked.planned.observed_until,
+            going=going,
+            others=staying,
+            now=now,
+        )
         return Looked(
             planned=looked.planned,
             findings=findings,
-            rows=tuple(known[: len(rows)]),
-            others=tuple(known[len(rows) :]),
+            rows=going,
+            others=staying,
             unclear=unclear,
             would_brake=would_brake,
         )
@@ -179,7 +174,3 @@ class RunsAhead:
         gap = Gap(what=what, why=why)
         if gap not in self.gaps:
             self.gaps.append(gap)
-
-
-def _short(error: SkoupaError) -> str:
-    return error.status.message or error.message if isinstance(error, ApiError) else error.message

@@ -15,7 +15,7 @@ from skoupa.cli.checking.findings import Finding
 from skoupa.cli.checking.reading import Read, judged, read_all
 from skoupa.cli.checking.sources import read_sources
 from skoupa.cli.looking.policies_told import InvalidPolicies
-from skoupa.controller.state import POLICIES, State
+from skoupa.controller.state import POLICIES, POLICIES_SEEN, State
 from skoupa.controller.survey import Survey
 from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut, UsageError
 from skoupa.expr.instants import parse_rfc3339
@@ -223,7 +223,11 @@ class Applied:
 
     def _ticks(self, state: State | None, now: float) -> Ticks:
         ticks = Ticks(minimum=int(seconds(self._settings.policies.minimum_interval)))
-        ticks.remember((state.get(POLICIES, dict[str, Known]) if state is not None else None) or {}, now)
+        if state is not None:
+            known, seen = state.get(POLICIES, dict[str, Known]) or {}, state.get(POLICIES_SEEN, int)
+            ticks.remember(known, now, all_seen=seen)
+        else:
+            ticks.remember({}, now)
         for entry in self._book:
             if entry.policy is not None:
                 ticks.learn(entry.policy, now)
@@ -265,6 +269,4 @@ def _upcoming(entry: Entry, overdue: float | None, now: float) -> float | None:
 
 
 def _short(error: SkoupaError) -> str:
-    if isinstance(error, Forbidden):
-        return _REFUSED
-    return error.status.message or error.message if isinstance(error, ApiError) else error.message
+    return _REFUSED if isinstance(error, Forbidden) else error.brief

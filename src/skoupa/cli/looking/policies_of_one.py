@@ -13,15 +13,13 @@ import msgspec
 
 from skoupa.cli.checking.schedule_words import in_words
 from skoupa.cli.looking.dry_runs import DryRuns, new_pool
-from skoupa.cli.looking.foreseen import Foreseen, chosen_ahead, run_ahead
+from skoupa.cli.looking.policies_chosen import ChosenAhead
 from skoupa.cli.looking.policies_known import Applied, Planned
-from skoupa.cli.looking.policies_weighed import ScalesAhead
 from skoupa.cli.terminal.items import ItemPolicy, moment
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import Survey
 from skoupa.errors import Forbidden, NotFound, SkoupaError
 from skoupa.facts.rows import Row, Uid
-from skoupa.judge.policies import PolicyMechanism
 from skoupa.kube.objects import Metadata, View
 from skoupa.kube.resources import Resource
 from skoupa.model.reasons import Reason, reason, render
@@ -40,23 +38,13 @@ _ALONE: Final = "Brakes are weighed for the object alone here; `skoupa plan` wei
 class PoliciesOfOne:
     """For objects of one namespace, and of none. `doubts` say what is not known."""
 
-    def __init__(
-        self,
-        world: World,
-        survey: Survey,
-        settings: Settings,
-        *,
-        mechanism: PolicyMechanism,
-        foreseen: Foreseen,
-    ) -> None:
+    def __init__(self, world: World, survey: Survey, settings: Settings, *, chosen: ChosenAhead) -> None:
         self._world = world
         self._survey = survey
-        self._mechanism = mechanism
-        self._foreseen = foreseen
+        self._chosen = chosen
         self._applied = Applied(world.client, survey, settings)
         self._settings = settings
         self._kyverno = KyvernoConfig(world.client)
-        self._scales = ScalesAhead(world.client, survey, settings)
         self._read: dict[tuple[Resource, str, str], msgspec.Raw | SkoupaError] = {}
         self.doubts: list[str] = []
 
@@ -92,7 +80,7 @@ class PoliciesOfOne:
                         told[row.uid].append(answer)
             finally:
                 await dry.close()
-        self.doubts += dry.doubts
+        self.doubts += (*dry.doubts, *self._chosen.doubts)
         if any(answer.answer == "matches" for answers in told.values() for answer in answers):
             self.doubts.append(_ALONE)
         return {uid: tuple(answers) for uid, answers in told.items()}
@@ -120,8 +108,8 @@ class PoliciesOfOne:
     ) -> list[tuple[Row, ItemPolicy]]:
         at = max(one.next_run, now) if one.next_run is not None else now
         answers: list[tuple[Row, ItemPolicy]] = []
-        chosen: list[Row] = []
         going: list[Row] = []
+        others: list[Row] = []
         for row, resource in meant:
             found = await self._found(dry, policy, row, resource=resource, at=at)
             answers.append((row, _told(one, policy, found)))
@@ -130,16 +118,12 @@ class PoliciesOfOne:
             if found.outcome == "claimed":
                 going.append(row)
             elif found.why is not None:
-                self._foreseen.reasons[policy.called, row.uid] = found.why
-            else:
-                continue
-            chosen.append(row)
-        if one.next_run is not None and chosen:
-            observed = self._foreseen.observes(policy, one.next_run, one.observed_until)
-            self._mechanism.put(chosen_ahead(policy, one.next_run, chosen, observed=observed))
-            if going and not observed:
-                run = run_ahead(policy, one.next_run)
-                await self._scales.foretold(run, going, now, foreseen=self._foreseen, doubts=self.doubts)
+                self._chosen.stays(policy, row, found.why)
+                others.append(row)
+        if one.next_run is not None and (going or others):
+            await self._chosen.put(
+                policy, one.next_run, observed_until=one.observed_until, going=going, others=others, now=now
+            )
         return answers
 
     async def _found(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from skoupa import names
-from skoupa.cli.looking.foreseen import Foreseen
 from skoupa.cli.terminal.items import ItemPolicy, PolicyRun, moment
 from skoupa.cli.worlds import STANDARD_INPUT, World
 from skoupa.controller.survey import Finding, Gap, Survey
@@ -57,7 +56,6 @@ class PolicyPart:
         self._allow_calls = allow_calls
         self.written = written
         self.mechanism = PolicyMechanism()
-        self._foreseen = Foreseen()
         self._looked: list[Looked] = []
         self.gaps: list[Gap] = []
         self.doubts: list[str] = []
@@ -83,7 +81,6 @@ class PolicyPart:
         progress: Callable[[str], None],
     ) -> None:
         """`until` is the end of the window: what runs later is not looked at. Raises where nothing of files can be answered."""
-        self._foreseen.join(survey, self._settings)
         groups = {resource.group for resource in survey.knowledge.discovery.resources}
         if self.written is None and not groups & _GROUPS:
             return
@@ -108,14 +105,14 @@ class PolicyPart:
         if not planned:
             return
         from skoupa.cli.looking.policies_ahead import RunsAhead  # noqa: PLC0415 - see above
+        from skoupa.cli.looking.policies_chosen import ChosenAhead  # noqa: PLC0415 - see above
 
         only = self.places or ((namespace,) if namespace else self._settings.namespaces)
         ahead = RunsAhead(
             world,
             survey,
             self._settings,
-            mechanism=self.mechanism,
-            foreseen=self._foreseen,
+            chosen=ChosenAhead(world, survey, self._settings, mechanism=self.mechanism),
             exemptions=self._exemptions(applied),
             shared=self.written.shared if self.written is not None else (),
             only=only,
@@ -168,11 +165,11 @@ class ObjectPolicies:
         groups = {resource.group for resource in survey.knowledge.discovery.resources}
         if not groups & _GROUPS:
             return {row.uid: () for row in rows}
+        from skoupa.cli.looking.policies_chosen import ChosenAhead  # noqa: PLC0415 - see above
         from skoupa.cli.looking.policies_of_one import PoliciesOfOne  # noqa: PLC0415 - see above
 
-        foreseen = Foreseen()
-        foreseen.join(survey, self._settings)
-        asked = PoliciesOfOne(world, survey, self._settings, mechanism=self.mechanism, foreseen=foreseen)
+        chosen = ChosenAhead(world, survey, self._settings, mechanism=self.mechanism)
+        asked = PoliciesOfOne(world, survey, self._settings, chosen=chosen)
         told = await asked.look(rows, namespace=namespace, now=world.now())
         survey.doubts += asked.doubts
         return told

@@ -14,7 +14,7 @@ from skoupa.controller.counting import Counting
 from skoupa.controller.largest_runs import LargestRuns
 from skoupa.controller.run_counts import parts_of, totals_of
 from skoupa.controller.survey import Survey
-from skoupa.errors import ApiError, SkoupaError
+from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row
 from skoupa.judge.mechanism import Run
 from skoupa.kube.client import Client
@@ -49,8 +49,7 @@ class ScalesAhead:
         try:
             objections = await self.objections(run, rows, now)
         except SkoupaError as error:
-            why = error.status.message or error.message if isinstance(error, ApiError) else error.message
-            doubts.append(f"whether a Brake would stop {run.rule} is not known: {why}")
+            doubts.append(f"whether a Brake would stop {run.rule} is not known: {error.brief}")
             return ()
         if objections:
             foreseen.brakes[run.rule] = objections[0]

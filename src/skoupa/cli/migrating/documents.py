@@ -15,7 +15,7 @@ from skoupa.cli.migrating.kyverno import Kyverno, State
 from skoupa.cli.migrating.labels import Labelled
 from skoupa.cli.migrating.policies import Compared
 from skoupa.cli.migrating.steps import Step
-from skoupa.cli.terminal.items import API_VERSION, ToldGap, gap_of, moment
+from skoupa.cli.terminal.items import API_VERSION, Shape, ToldGap, gap_of, moment
 from skoupa.controller.survey import Gap
 from skoupa.facts.rows import uid_text
 from skoupa.judge.kyverno_labels import our_words
@@ -23,11 +23,7 @@ from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.differences import Difference, Effect
 
 
-class _Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of the output; keys are written in camelCase."""
-
-
-class ToldDifference(_Shape, frozen=True, kw_only=True):
+class ToldDifference(Shape, frozen=True, kw_only=True):
     """`effect` is what Skoupa does compared with Kyverno; `docs` is where it is said at length."""
 
     code: str
@@ -37,7 +33,7 @@ class ToldDifference(_Shape, frozen=True, kw_only=True):
     docs: str
 
 
-class ToldController(_Shape, frozen=True, kw_only=True):
+class ToldController(Shape, frozen=True, kw_only=True):
     """A Deployment of Kyverno's cleanup controller, how many replicas are wanted, and how it was started."""
 
     namespace: str
@@ -50,7 +46,7 @@ class ToldController(_Shape, frozen=True, kw_only=True):
     service_account: str
 
 
-class ToldKyverno(_Shape, frozen=True, kw_only=True):
+class ToldKyverno(Shape, frozen=True, kw_only=True):
     """What of Kyverno is there. `leases` are namespaces, `filters` the entries of its resourceFilters."""
 
     state: State
@@ -60,14 +56,14 @@ class ToldKyverno(_Shape, frozen=True, kw_only=True):
     filters: tuple[str, ...]
 
 
-class ToldReading(_Shape, frozen=True, kw_only=True):
+class ToldReading(Shape, frozen=True, kw_only=True):
     """When it goes by one of the two, null for never, and how its label is read."""
 
     goes_at: str | None
     words: str
 
 
-class ToldLabel(_Shape, frozen=True, kw_only=True):
+class ToldLabel(Shape, frozen=True, kw_only=True):
     """One object with a TTL; `value` is that of the label, null where only another tool's annotation stands on it."""
 
     api_version: str
@@ -81,7 +77,7 @@ class ToldLabel(_Shape, frozen=True, kw_only=True):
     differences: tuple[ToldDifference, ...]
 
 
-class ToldMatches(_Shape, frozen=True, kw_only=True):
+class ToldMatches(Shape, frozen=True, kw_only=True):
     """How many objects match now, and how many of them would go under Skoupa; `unknown` says what could not be worked out."""
 
     matched: int
@@ -89,7 +85,7 @@ class ToldMatches(_Shape, frozen=True, kw_only=True):
     unknown: str
 
 
-class ToldPolicy(_Shape, frozen=True, kw_only=True):
+class ToldPolicy(Shape, frozen=True, kw_only=True):
     """One policy. The runs are the next of each, null for never or not known; `matches` is null where nobody looked."""
 
     kind: str
@@ -104,14 +100,14 @@ class ToldPolicy(_Shape, frozen=True, kw_only=True):
     differences: tuple[ToldDifference, ...]
 
 
-class ToldStep(_Shape, frozen=True, kw_only=True):
+class ToldStep(Shape, frozen=True, kw_only=True):
     """What is done, and the command for it; empty: by hand."""
 
     what: str
     command: str
 
 
-class MigrateDocument(_Shape, frozen=True, kw_only=True):
+class MigrateDocument(Shape, frozen=True, kw_only=True):
     """What `migrate` prints. `differences` are those of the whole cluster."""
 
     api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")

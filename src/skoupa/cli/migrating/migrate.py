@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 import typer
 
-from skoupa import settings as configuration
 from skoupa.cli import exits
+from skoupa.cli.installed import settings_for
 from skoupa.cli.looking.dry_runs import new_pool
 from skoupa.cli.migrating.choosing import Choosing
 from skoupa.cli.migrating.documents import Migration, document
@@ -55,13 +55,18 @@ def run(
     detailed_exitcode: bool,
 ) -> None:
     zone = zone_of(tz)
-    settings = configuration.load(config)
-    if not settings.features.ttl:
-        raise UsageError("the feature ttl is switched off in the settings", advice="set features.ttl: true")
     if now is not None and not sources:
         raise UsageError("--now needs --from", advice="a cluster has its own clock")
 
     async def work(world: World) -> Migration:
+        known = await settings_for(world, config)
+        settings = known.settings
+        if not settings.features.ttl:
+            raise UsageError(
+                "the feature ttl is switched off in the settings", advice="set features.ttl: true"
+            )
+        if known.doubt:
+            say(known.doubt)
         place = connecting.namespace or ""
         return await migration(world, settings=settings, namespace=place, matches=matches)
 

@@ -44,6 +44,8 @@ class ControllerSource:
         self._token = token
         # A controller without the library for TLS is asked in the clear; which one it is the first answer tells.
         self._schemes = ["https", "http"]
+        # It lives in the cluster that is asked, and would not use the ledger of another.
+        self.whose = ""
         self.left_out = LeftOut(by_rights=True)
 
     @property

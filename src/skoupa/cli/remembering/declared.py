@@ -20,6 +20,7 @@ from skoupa.cli.options import (
     SweepOutput,
     TableForm,
     TimeZone,
+    Yes,
 )
 
 LedgerPlace = Annotated[
@@ -67,7 +68,6 @@ Outcomes = Annotated[
         "--outcome", metavar="WORD", help="What became of it: deleted, failed, braked, …; repeatable."
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; needed without a terminal.")]
 
 
 def history(
@@ -161,6 +161,13 @@ def restore(
     no_color: NoColor = False,
     ledger: LedgerPlace = None,
     cluster: Cluster = None,
+    into_other_cluster: Annotated[
+        bool,
+        typer.Option(
+            "--into-other-cluster",
+            help="With --ledger: also where the objects were of another cluster than this one.",
+        ),
+    ] = False,
     key_file: KeyFile = None,
     key_env: KeyEnv = None,
     home: Home = None,
@@ -185,6 +192,7 @@ def restore(
         "dry_run": dry_run,
         "into": into,
         "keep_for": keep_for,
+        "into_other_cluster": into_other_cluster,
         "yes": yes,
     }
     dispatch(

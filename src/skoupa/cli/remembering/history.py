@@ -18,8 +18,9 @@ from skoupa.cli.options import Connecting, TableForm
 from skoupa.cli.remembering.carried import Company, carried_along
 from skoupa.cli.remembering.ledgers import LedgerChoice, LeftOut, opened
 from skoupa.cli.remembering.recalling import Filters, existing, namespace_of, recall, wishes_of
-from skoupa.cli.remembering.remembered import HistoryDocument, TrashState, history_item, said, trash_state
+from skoupa.cli.remembering.remembered import HistoryDocument, TrashState, history_item, trash_state
 from skoupa.cli.terminal import output
+from skoupa.cli.terminal.items import said
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import Line, Paint, Screen, printable, render, screen_of
 from skoupa.cli.terminal.times import distance, full_time, short_time, zone_of

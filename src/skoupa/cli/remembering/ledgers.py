@@ -69,6 +69,10 @@ class HistorySource(Protocol):
     def where(self) -> str:
         """As it may be shown to anybody."""
 
+    @property
+    def whose(self) -> str:
+        """`NAMESPACE=UID` of the cluster whose rows these are; empty: that was not written down, or it is this one."""
+
     async def find(self, wish: Wish, *, limit: int, before: Place | None = None) -> list[Entry]:
         """The newest first."""
 
@@ -104,9 +108,10 @@ class LedgerChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LedgerSource:
-    def __init__(self, store: Store, seal: Seal) -> None:
+    def __init__(self, store: Store, seal: Seal, *, whose: str = "") -> None:
         self._store = store
         self._seal = seal
+        self.whose = whose
         self.left_out = LeftOut()
 
     @property
@@ -158,11 +163,11 @@ async def opened(
             yield asked
         return
     keys = read_keys(file=choice.key_file or "", variable=choice.key_env or "")
-    cluster = await _cluster(choice.ledger, choice.cluster)
+    cluster, whose = await _cluster(choice.ledger, choice.cluster)
     store = store_for(choice.ledger, cluster=cluster, writable=writable)
     try:
         await store.open()
-        yield LedgerSource(store, Seal(cluster=cluster, keys=keys))
+        yield LedgerSource(store, Seal(cluster=cluster, keys=keys), whose=whose)
     finally:
         await store.close()
 
@@ -229,8 +234,8 @@ def _token_in(path: str) -> Callable[[], Awaitable[Secret]]:
     return current
 
 
-async def _cluster(where: str, asked: str | None) -> str:
-    """Opened for reading: a name that was guessed must not be written into the database."""
+async def _cluster(where: str, asked: str | None) -> tuple[str, str]:
+    """Its name, and what tells it from others. Opened for reading: a name that was guessed must not be written into the database."""
     store = store_for(where, cluster="", writable=False)
     try:
         await store.open()
@@ -243,10 +248,10 @@ async def _cluster(where: str, asked: str | None) -> str:
                 f'the ledger {store.where} has no rows of a cluster "{asked}"',
                 advice=f"it has those of {', '.join(clusters)}",
             )
-        return asked
+        return asked, clusters.get(asked, "")
     if len(clusters) > 1:
         raise UsageError(
             f"the ledger {store.where} has rows of several clusters: {', '.join(clusters)}",
             advice="say which one with --cluster",
         )
-    return clusters[0] if clusters else ""
+    return next(iter(clusters.items()), ("", ""))

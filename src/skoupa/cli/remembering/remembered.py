@@ -10,37 +10,31 @@ from typing import Literal
 
 import msgspec
 
-from skoupa.cli.terminal.items import API_VERSION, ToldClaim, ToldHold, ToldReason, moment
+from skoupa.cli.terminal.items import API_VERSION, Shape, ToldClaim, ToldHold, claim_of, hold_of, moment
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import Entry, Result
 from skoupa.ledger.trash.contents import Kept
-from skoupa.model.reasons import REASONS, Reason, render
-from skoupa.model.verdicts import Claim, Hold
 
 RestoreResult = Literal[
     "restored", "would-restore", "exists", "refused", "not-kept", "skipped", "failed", "not-tried"
 ]
 
 
-class _Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of the output; keys are written in camelCase."""
-
-
-class DecisionOutcome(_Shape, frozen=True, kw_only=True):
+class DecisionOutcome(Shape, frozen=True, kw_only=True):
     """What became of the decision; `text` is the error behind it, where there is one."""
 
     what: Result
     text: str = ""
 
 
-class RestoreOutcome(_Shape, frozen=True, kw_only=True):
+class RestoreOutcome(Shape, frozen=True, kw_only=True):
     """What became of bringing it back; `text` says why it did not come."""
 
     what: RestoreResult
     text: str = ""
 
 
-class TrashState(_Shape, frozen=True, kw_only=True):
+class TrashState(Shape, frozen=True, kw_only=True):
     """Whether it is in the trash, and how many bytes it takes there with all that went along.
 
     `until` is when it was forgotten, because the trash keeps nothing for so long or no more than so much. `why` says why
@@ -54,7 +48,7 @@ class TrashState(_Shape, frozen=True, kw_only=True):
     partly: bool | None = None
 
 
-class TrashPart(_Shape, frozen=True, kw_only=True):
+class TrashPart(Shape, frozen=True, kw_only=True):
     """One object in the trash: the deleted one, or one that went along. Manifests are not shown.
 
     `withheld` are keys of a Secret whose values were not kept, `missing` says why the object is not there at all,
@@ -71,7 +65,7 @@ class TrashPart(_Shape, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
 
 
-class HistoryItem(_Shape, frozen=True, kw_only=True):
+class HistoryItem(Shape, frozen=True, kw_only=True):
     """One decision about one object."""
 
     id: str
@@ -99,7 +93,7 @@ class HistoryItem(_Shape, frozen=True, kw_only=True):
     parts: tuple[TrashPart, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
-class HistoryDocument(_Shape, frozen=True, kw_only=True):
+class HistoryDocument(Shape, frozen=True, kw_only=True):
     """What `history` prints; `more`: there are older ones than `--limit` lets through.
 
     `hidden` counts rows in between that are not shown, because the caller may not read their kinds there.
@@ -113,7 +107,7 @@ class HistoryDocument(_Shape, frozen=True, kw_only=True):
     hidden: int = 0
 
 
-class RestoreItem(_Shape, frozen=True, kw_only=True):
+class RestoreItem(Shape, frozen=True, kw_only=True):
     """One object to bring back. `id` is the decision that it went by; `went_along`: not by itself.
 
     `namespace` is where it comes back to, `new_uid` the uid that it has now, `differs` what is not as before.
@@ -131,7 +125,7 @@ class RestoreItem(_Shape, frozen=True, kw_only=True):
     differs: tuple[str, ...] = ()
 
 
-class RestoreDocument(_Shape, frozen=True, kw_only=True):
+class RestoreDocument(Shape, frozen=True, kw_only=True):
     """What `restore` prints."""
 
     api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")
@@ -140,31 +134,6 @@ class RestoreDocument(_Shape, frozen=True, kw_only=True):
     dry_run: bool
     items: tuple[RestoreItem, ...]
     warnings: tuple[str, ...] = ()
-
-
-def said(reason: Reason) -> str:
-    """In words; a row may be older, or newer, than the table of reasons here."""
-    if reason.code in REASONS:
-        return render(reason)
-    return ", ".join((reason.code, *(f"{name} {fact}" for name, fact in reason.facts)))
-
-
-def _reason(reason: Reason) -> ToldReason:
-    return ToldReason(code=reason.code, facts=dict(reason.facts), text=said(reason))
-
-
-def _claim(claim: Claim) -> ToldClaim:
-    return ToldClaim(
-        mechanism=claim.mechanism,
-        rule=claim.rule,
-        due=whole_seconds(claim.due),
-        propagation=claim.propagation,
-        reason=_reason(claim.reason),
-    )
-
-
-def _hold(hold: Hold) -> ToldHold:
-    return ToldHold(reason=_reason(hold.reason), until=moment(hold.until))
 
 
 def history_item(entry: Entry, kept: tuple[Kept, ...] | None = None) -> HistoryItem:
@@ -178,8 +147,8 @@ def history_item(entry: Entry, kept: tuple[Kept, ...] | None = None) -> HistoryI
         uid=entry.uid,
         labels=dict(entry.labels),
         due=moment(entry.due or None),
-        claims=tuple(_claim(claim) for claim in entry.claims),
-        holds=tuple(_hold(hold) for hold in entry.holds),
+        claims=tuple(map(claim_of, entry.claims)),
+        holds=tuple(map(hold_of, entry.holds)),
         mechanism=entry.mechanism,
         rule=entry.rule,
         author=entry.author,

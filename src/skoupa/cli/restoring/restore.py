@@ -25,7 +25,9 @@ from skoupa.cli.restoring.restoring import Restoring
 from skoupa.cli.restoring.rules import Rules
 from skoupa.cli.restoring.selecting import WENT, Choice, Selection, select
 from skoupa.cli.restoring.telling import item_of, remarks, summary, table
+from skoupa.cli.restoring.whose import whose_rows
 from skoupa.cli.terminal import output
+from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.orderly_end import stop_on_signal
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import Screen, screen_of
@@ -46,6 +48,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool = False
     into: str | None = None
     keep_for: str | None = None
+    into_other_cluster: bool = False
     yes: bool = False
 
 
@@ -53,6 +56,8 @@ class Restored(msgspec.Struct, kw_only=True):
     now: float
     selection: Selection
     warnings: list[str] = msgspec.field(default_factory=list)
+    # Their rows are those of another cluster, where nothing came back.
+    elsewhere: bool = False
     interrupted: bool = False
     unwritten: bool = False
 
@@ -102,7 +107,9 @@ def run(
     if not wished.yes:
         if form == "table":
             sys.stdout.write(table(found.pieces, screen))
-        _ask(possible, len(found.pieces), form=form)
+        number = len(found.pieces)
+        question = f"Restore {possible} of {number} object{'s' * (number != 1)}?"
+        confirm(question, done="restored", command="restore", for_programs=form != "table")
     found = in_cluster(lambda world: job.act(world, found), connecting=connecting)
     _end(found, form=form, screen=screen, dry_run=False)
     _leave(found)
@@ -131,6 +138,9 @@ class _Job:
     async def plan(self, world: World) -> Restored:
         now = world.now()
         async with opened(self._ledger, connecting=self._connecting, world=world) as source:
+            whose = await whose_rows(
+                source, world, named=self._ledger, allowed=self._wishes.into_other_cluster
+            )
             entries, more = await recall(source, self._filters, now=now, zone=self._zone)
             in_trash = [entry for entry in entries if entry.kept > 0]
             sealed: Sealed = {}
@@ -155,10 +165,9 @@ class _Job:
             now=now, selection=select(entries, trash, choice=choice, carried=carried, sealed=sealed)
         )
         found.selection.absent += absent
-        whose = entries[0].cluster if entries else ""
-        # Rows carry the server's address where the cluster has no name.
-        if "://" in whose and whose != world.cluster:
-            found.warnings.append(f"these objects were of {whose}; they come back to {world.cluster}")
+        found.elsewhere = whose.another
+        if entries:
+            found.warnings += whose.remarks(entries[0].cluster, world.cluster)
         found.warnings += remarks(found.selection, more=more, limit=self._filters.limit)
         found.warnings += (*newer_ones(newer), *company.remarks(), *left_out)
         discovery = await discover(world.client)
@@ -176,7 +185,7 @@ class _Job:
             restoring = Restoring(
                 world.client,
                 discovery=await discover(world.client),
-                remember=lambda uids: _remember(source, uids, found),
+                remember=_nobody if found.elsewhere else lambda uids: _remember(source, uids, found),
                 progress=progress,
                 stop=stop,
             )
@@ -208,7 +217,7 @@ class _Job:
 
 
 async def _nobody(uids: dict[str, str]) -> None:
-    """A check brings nothing back."""
+    """A check brings nothing back; and what comes to another cluster is still gone from its own."""
 
 
 async def _remember(source: HistorySource, uids: dict[str, str], found: Restored) -> None:
@@ -222,19 +231,6 @@ async def _remember(source: HistorySource, uids: dict[str, str], found: Restored
 def _tell_rules(selection: Selection) -> None:
     for rule in sorted(selection.by_rule):
         say(f"nothing was restored: {rule} may take it again at once; give --keep-for, such as --keep-for 7d")
-
-
-def _ask(possible: int, number: int, *, form: SweepForm) -> None:
-    """Outside of the event loop, where Ctrl-C ends the question at once."""
-    if not sys.stdin.isatty():
-        say("nothing was restored: without a terminal to ask on, restore needs --yes")
-        raise typer.Exit(exits.REFUSED)
-    out = sys.stdout if form == "table" else sys.stderr
-    out.write(f"Restore {possible} of {number} object{'s' * (number != 1)}? [y/N] ")
-    out.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        say("nothing was restored")
-        raise typer.Exit(exits.REFUSED)
 
 
 def _end(found: Restored, *, form: SweepForm, screen: Screen, dry_run: bool) -> None:

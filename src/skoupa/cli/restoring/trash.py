@@ -12,7 +12,7 @@ from skoupa.cli import exits
 from skoupa.cli.options import Connecting
 from skoupa.cli.remembering.ledgers import LedgerChoice, opened
 from skoupa.cli.remembering.recalling import existing
-from skoupa.cli.terminal.saying import say
+from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.tables import printable
 from skoupa.errors import UsageError
 from skoupa.ledger.rows import Entry
@@ -31,7 +31,8 @@ def run(
     if not kept:
         return
     if not yes:
-        _ask(len(kept))
+        question = f"Erase what is kept of {len(kept)} object{'s' * (len(kept) != 1)} for good?"
+        confirm(question, done="purged", command="purge")
     gone = asyncio.run(_purge(choice, kept, connecting=connecting))
     sys.stdout.write(f"{gone} of {len(kept)} purged.\n")
     if gone < len(kept):
@@ -47,17 +48,6 @@ async def _look(choice: LedgerChoice, ids: tuple[str, ...], *, connecting: Conne
 async def _purge(choice: LedgerChoice, entries: list[Entry], *, connecting: Connecting) -> int:
     async with opened(choice, connecting=connecting, writable=True) as source:
         return sum([await source.purge(entry.id) for entry in entries])
-
-
-def _ask(number: int) -> None:
-    if not sys.stdin.isatty():
-        say("nothing was purged: without a terminal to ask on, purge needs --yes")
-        raise typer.Exit(exits.REFUSED)
-    sys.stdout.write(f"Erase what is kept of {number} object{'s' * (number != 1)} for good? [y/N] ")
-    sys.stdout.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        say("nothing was purged")
-        raise typer.Exit(exits.REFUSED)
 
 
 def _called(entry: Entry) -> str:

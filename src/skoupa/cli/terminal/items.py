@@ -13,7 +13,7 @@ import msgspec
 from skoupa.expr.windows import Window
 from skoupa.facts.rows import Row, uid_text
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.model.reasons import Reason, render
+from skoupa.model.reasons import REASONS, Reason, render
 from skoupa.model.verdicts import Claim, Hold, Verdict
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 API_VERSION: Final = "skoupa.dev/v1alpha1"
 
 
-class _Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A part of the output; keys are written in camelCase."""
 
 
-class ToldReason(_Shape, frozen=True, kw_only=True):
+class ToldReason(Shape, frozen=True, kw_only=True):
     """Why: `code` is for programs, `text` for people."""
 
     code: str
@@ -36,7 +36,7 @@ class ToldReason(_Shape, frozen=True, kw_only=True):
     text: str
 
 
-class ToldClaim(_Shape, frozen=True, kw_only=True):
+class ToldClaim(Shape, frozen=True, kw_only=True):
     """Something lets the object go from `due` on; `rule` is the label, policy or setting behind it."""
 
     mechanism: str
@@ -46,14 +46,14 @@ class ToldClaim(_Shape, frozen=True, kw_only=True):
     reason: ToldReason
 
 
-class ToldHold(_Shape, frozen=True, kw_only=True):
+class ToldHold(Shape, frozen=True, kw_only=True):
     """Something holds the object, until `until` where that is known."""
 
     reason: ToldReason
     until: str | None
 
 
-class TakesAlong(_Shape, frozen=True, kw_only=True):
+class TakesAlong(Shape, frozen=True, kw_only=True):
     """What goes with a Namespace or a definition, counted by kind; `uncounted` gives the reason for each kind."""
 
     total: int
@@ -61,10 +61,10 @@ class TakesAlong(_Shape, frozen=True, kw_only=True):
     uncounted: dict[str, str]
 
 
-class Parent(_Shape, frozen=True, kw_only=True):
+class Parent(Shape, frozen=True, kw_only=True):
     """What would take the object along: an owner, an owner's owner, its Namespace, its definition.
 
-    `why` says why it is `unreadable`; `due` and `goes_at` are as in an item.
+    `why` says why it is `unreadable`; `due` and `goes_at` are as in an item, `mechanism`, `rule` and `propagation` as in a claim.
     """
 
     relation: Literal["owner", "namespace", "definition"]
@@ -77,9 +77,12 @@ class Parent(_Shape, frozen=True, kw_only=True):
     why: str = ""
     due: str | None = None
     goes_at: str | None = None
+    mechanism: str = ""
+    rule: str = ""
+    propagation: str = ""
 
 
-class Change(_Shape, frozen=True, kw_only=True):
+class Change(Shape, frozen=True, kw_only=True):
     """One label or annotation that a command wrote; null is absent."""
 
     field: Literal["label", "annotation"]
@@ -88,7 +91,7 @@ class Change(_Shape, frozen=True, kw_only=True):
     after: str | None
 
 
-class Outcome(_Shape, frozen=True, kw_only=True):
+class Outcome(Shape, frozen=True, kw_only=True):
     """What became of it: `what` is one word, `text` the sentence behind it, empty where all went well."""
 
     what: Literal[
@@ -105,7 +108,7 @@ class Outcome(_Shape, frozen=True, kw_only=True):
     text: str = ""
 
 
-class ItemPolicy(_Shape, frozen=True, kw_only=True):
+class ItemPolicy(Shape, frozen=True, kw_only=True):
     """What a policy says of one object for its next run; `why` says why it is not, or not surely, to go by that.
 
     The first fields are as in a PolicyRun.
@@ -124,7 +127,7 @@ class ItemPolicy(_Shape, frozen=True, kw_only=True):
     why: str = ""
 
 
-class Item(_Shape, frozen=True, kw_only=True):
+class Item(Shape, frozen=True, kw_only=True):
     """One object. `due` is when the first claim lets it go, `goes_at` when it goes if nothing changes.
 
     The last five are there only in the commands that have something to say in them.
@@ -147,7 +150,7 @@ class Item(_Shape, frozen=True, kw_only=True):
     outcome: Outcome | msgspec.UnsetType = msgspec.UNSET
 
 
-class ToldWindow(_Shape, frozen=True, kw_only=True):
+class ToldWindow(Shape, frozen=True, kw_only=True):
     """The window of time that was understood, also in words; `from_now`: what is overdue belongs to it."""
 
     start: str
@@ -157,14 +160,14 @@ class ToldWindow(_Shape, frozen=True, kw_only=True):
     text: str
 
 
-class ToldGap(_Shape, frozen=True, kw_only=True):
+class ToldGap(Shape, frozen=True, kw_only=True):
     """Something that could not be read, so that the list may lack objects."""
 
     what: str
     why: str
 
 
-class PolicyRun(_Shape, frozen=True, kw_only=True):
+class PolicyRun(Shape, frozen=True, kw_only=True):
     """A policy: when it runs next, and what of what it matches would go. `looked_at`: it was asked what it matches.
 
     `file` and `document` are of `plan -f`. `would_brake` says why a Brake would stop the whole run, `problems` why it does not
@@ -192,7 +195,7 @@ class PolicyRun(_Shape, frozen=True, kw_only=True):
     cautions: tuple[str, ...]
 
 
-class Document(_Shape, frozen=True, kw_only=True):
+class Document(Shape, frozen=True, kw_only=True):
     """What one command prints. `items` are what was asked for; `remarks` are objects of which only notes are told.
 
     `policies` are told by `plan` alone.
@@ -221,8 +224,8 @@ def item_of(found: Finding, *, weight: Weight | None = None) -> Item:
         uid=uid_text(row.uid),
         due=moment(verdict.due),
         goes_at=moment(verdict.goes),
-        claims=tuple(_claim(claim) for claim in verdict.claims),
-        holds=tuple(_hold(hold) for hold in verdict.holds),
+        claims=tuple(claim_of(claim) for claim in verdict.claims),
+        holds=tuple(hold_of(hold) for hold in verdict.holds),
         notes=tuple(_reason(note) for note in (*verdict.notes, *extra)),
         takes_along=TakesAlong(total=weight.total, objects=weight.objects, uncounted=weight.uncounted)
         if weight and (weight.objects or weight.uncounted)
@@ -231,6 +234,7 @@ def item_of(found: Finding, *, weight: Weight | None = None) -> Item:
 
 
 def parent_of(row: Row, verdict: Verdict, relation: Literal["owner", "namespace", "definition"]) -> Parent:
+    claim = verdict.claims[0] if verdict.claims else None
     return Parent(
         relation=relation,
         api_version=row.resource.api_version,
@@ -241,6 +245,9 @@ def parent_of(row: Row, verdict: Verdict, relation: Literal["owner", "namespace"
         state="terminating" if row.deleted_at else "lives",
         due=moment(verdict.due),
         goes_at=moment(verdict.goes),
+        mechanism=claim.mechanism if claim is not None else "",
+        rule=claim.rule if claim is not None else "",
+        propagation=claim.propagation if claim is not None else "",
     )
 
 
@@ -262,7 +269,7 @@ def moment(epoch: float | None) -> str | None:
     return None if epoch is None else whole_seconds(epoch)
 
 
-def _claim(claim: Claim) -> ToldClaim:
+def claim_of(claim: Claim) -> ToldClaim:
     return ToldClaim(
         mechanism=claim.mechanism,
         rule=claim.rule,
@@ -272,9 +279,16 @@ def _claim(claim: Claim) -> ToldClaim:
     )
 
 
-def _hold(hold: Hold) -> ToldHold:
+def hold_of(hold: Hold) -> ToldHold:
     return ToldHold(reason=_reason(hold.reason), until=moment(hold.until))
 
 
 def _reason(told: Reason) -> ToldReason:
-    return ToldReason(code=told.code, facts=dict(told.facts), text=render(told))
+    return ToldReason(code=told.code, facts=dict(told.facts), text=said(told))
+
+
+def said(told: Reason) -> str:
+    """In words; what is read from a ledger may be older, or newer, than the table of reasons here."""
+    if told.code in REASONS:
+        return render(told)
+    return ", ".join((told.code, *(f"{name} {fact}" for name, fact in told.facts)))

@@ -39,6 +39,7 @@ from skoupa.expr.cel.messages import (
     Judged,
     PostResource,
     Question,
+    Ready,
     Report,
     Result,
     ToChild,
@@ -67,6 +68,8 @@ class Child:
 
     def serve(self) -> None:
         """Until the parent is gone."""
+        self._at(NOWHERE, 0)
+        self._send(Ready())
         while True:
             self._at(NOWHERE, 0)
             message = self._receive()
@@ -82,7 +85,7 @@ class Child:
         began = time.process_time()
         self._answers.clear()
         self._remembered = 0
-        error, done, worn = "", 0, False
+        error, done, left = "", 0, False
         try:
             page = PAGE.decode(data)
         except (msgspec.DecodeError, MemoryError, RecursionError) as problem:
@@ -91,14 +94,14 @@ class Child:
             self._allow(self._seconds)
             program, report = self._compiled(judge.source)
             done = self._batch(judge, page, program=program, report=report)
-            worn = judge.start + done < len(page.items)
+            left = judge.start + done < len(page.items)
         self._allow(0)
         self._send(
-            Finished(objects=done, cpu=time.process_time() - began, peak=_resident(), error=error, worn=worn)
+            Finished(objects=done, cpu=time.process_time() - began, peak=_resident(), error=error, left=left)
         )
 
     def _batch(self, judge: Judge, page: Page, *, program: Program | None, report: Report) -> int:
-        """How many objects were judged: all, unless this process grew too large."""
+        """How many objects were judged: all, unless time was up or this process grew too large."""
         if program is None:
             wrong = Result(False, str(report.problems[0]))
             self._send(Judged(start=judge.start, results=(wrong,) * (len(page.items) - judge.start)))
@@ -109,6 +112,7 @@ class Child:
         reading = Reading(page, looks=program.looks, circumstances=circumstances)
         results: list[Result] = []
         start, flushed = judge.start, time.monotonic()
+        until = flushed + judge.seconds
         for index in range(judge.start, len(page.items)):
             if index in judge.skip:
                 results.append(Result(False, "skipped"))
@@ -120,10 +124,11 @@ class Child:
                     page.items[index], index, program=program, reading=reading, circumstances=circumstances
                 )
             )
-            if time.monotonic() - flushed > _FLUSHED_EVERY:
+            now = time.monotonic()
+            if now - flushed > _FLUSHED_EVERY:
                 self._send(Judged(start=start, results=tuple(results)))
-                start, flushed, results = index + 1, time.monotonic(), []
-            if _resident() > self._retire:
+                start, flushed, results = index + 1, now, []
+            if now >= until or _resident() > self._retire:
                 break
         self._at(NOWHERE, 0)
         self._send(Judged(start=start, results=tuple(results)))

@@ -147,10 +147,14 @@ class Compile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The page follows in a frame of its own. `start` skips what is judged already; `skip` what killed a child."""
+    """The page follows in a frame of its own. `start` skips what is judged already; `skip` what killed a child.
+
+    After so many `seconds` what is left is for another turn.
+    """
 
     source: Source
     circumstances: Circumstances
+    seconds: float
     start: int = 0
     skip: tuple[int, ...] = ()
 
@@ -159,6 +163,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What came of a question: an error in words, else JSON in the frame that follows."""
 
     error: str = ""
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The first word of a child: what comes now is work, not starting."""
 
 
 class Compiled(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -184,15 +192,15 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The end of a batch: how many objects the page had, CPU seconds for it, and the child's peak memory in bytes."""
+    """The end of a turn: how many objects were judged in it, its CPU seconds, and the child's peak memory in bytes."""
 
     objects: int
     cpu: float
     peak: int
     error: str = ""
-    # It grew too large on the way: what is left is for another child.
-    worn: bool = False
+    # Its time was up, or it grew too large on the way: there is more to judge.
+    left: bool = False
 
 
 ToChild = Compile | Judge | Answer
-FromChild = Compiled | Asked | Judged | Finished
+FromChild = Ready | Compiled | Asked | Judged | Finished

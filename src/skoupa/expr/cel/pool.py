@@ -1,8 +1,9 @@
 """CEL for the rest of Skoupa: expressions are compiled and judged in child processes that may die without harm.
 
 A dead child costs the object that it was at: that one gets an error, the rest of the batch goes on in a new child.
-Every object of a page gets exactly one Result, in order. What functions ask for is served here, through the Broker that
-comes with the batch. Nothing here imports the engine. Children are started when needed and reused.
+Every object of a page gets exactly one Result, in order. Runs take turns, and those that turned out slow have a child
+of their own, so that nobody waits for somebody else's work for long. What functions ask for is served here, through
+the Broker that comes with the batch. Nothing here imports the engine.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import BadReply, NotFound, SkoupaError
+from skoupa.expr.cel.accounts import Account, Paces
+from skoupa.expr.cel.batches import Batch
 from skoupa.expr.cel.broker import Broker, Nobody
+from skoupa.expr.cel.lanes import Lane, Turn
 from skoupa.expr.cel.limits import Limits
 from skoupa.expr.cel.messages import (
     Answer,
@@ -27,7 +31,6 @@ from skoupa.expr.cel.messages import (
     Compiled,
     Finished,
     GetResource,
-    Judge,
     Judged,
     Problem,
     Question,
@@ -41,11 +44,12 @@ _MOST_IDLE_DEATHS: Final = 3
 
 
 class Statistics(msgspec.Struct, kw_only=True):
-    """`cpu` is CPU seconds of children in finished batches, `peak` the largest memory that one of them had."""
+    """`cpu` is CPU seconds of children in finished turns, `peak` the largest memory that one of them had."""
 
     started: int = 0
     died: int = 0
     batches: int = 0
+    turns: int = 0
     objects: int = 0
     questions: int = 0
     cpu: float = 0.0
@@ -58,11 +62,18 @@ class Pool:
     def __init__(self, *, clock: Clock, limits: Limits | None = None) -> None:
         self._clock = clock
         self._limits = limits or Limits()
-        self._turns = asyncio.Semaphore(self._limits.children)
-        self._idle: list[Process] = []
-        self._busy: set[Process] = set()
-        self._closed = False
+        self._paces = Paces(slow_seconds=self._limits.slow_seconds)
         self.statistics = Statistics()
+        self._quick = Lane(
+            clock=clock, limits=self._limits, most=self._limits.children, started=self._child_started
+        )
+        self._slow = Lane(
+            clock=clock,
+            limits=self._limits,
+            most=self._limits.slow_children,
+            started=self._child_started,
+            spare=True,
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -70,22 +81,20 @@ class Pool:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._closed = True
-        for process in self._idle:
-            process.close()
-        self._idle.clear()
+        self._quick.close()
+        self._slow.close()
 
     @property
     def pids(self) -> list[int]:
         """Of the children that live: whoever measures memory wants to see theirs."""
-        return sorted(process.pid for process in (*self._idle, *self._busy))
+        return sorted((*self._quick.pids, *self._slow.pids))
 
     async def compile(self, source: Source) -> Report:
         """What is wrong with the expressions, in words, and what they look at."""
         try:
-            async with self._process() as process:
-                await process.send(Compile(source=source))
-                reply = await process.receive()
+            async with self._quick.turn() as turn:
+                await turn.process.send(Compile(source=source))
+                reply = await turn.process.receive()
         except Died as death:
             where = "conditions" if source.conditions else "variables"
             problem = Problem(where=where, expression="", reason=f"compiling {death.reason}")
@@ -95,33 +104,87 @@ class Pool:
         return reply.report
 
     async def judge(
-        self, source: Source, page: bytes, *, circumstances: Circumstances, broker: Broker | None = None
+        self,
+        source: Source,
+        page: bytes,
+        *,
+        circumstances: Circumstances,
+        broker: Broker | None = None,
+        account: Account | None = None,
     ) -> list[Result]:
-        """One Result for each item of the page. A BadReply where the page is no list of objects."""
-        batch = _Batch(source, page, circumstances=circumstances, broker=broker or Nobody())
+        """One Result for each item of the page. A BadReply where the page is no list of objects.
+
+        `account` is that of the whole run; without one the page is a run of its own.
+        """
+        account = account or Account()
+        batch = Batch(source, page, circumstances=circumstances, broker=broker or Nobody())
         try:
             async with self._clock.timeout(self._limits.batch_seconds):
-                while not batch.finished:
-                    await self._go_on(batch)
+                while not batch.finished and not account.closed:
+                    async with account.turn:
+                        await self._turn(batch, account)
         except TimeoutError:
-            late = f"the batch took longer than {self._limits.batch_seconds:g} s and was ended"
-            return batch.all_results(_count(page), late)
+            account.closed = (
+                f"the batch took longer than {self._limits.batch_seconds:g} s and was ended, "
+                "with what the run had still to do"
+            )
         if batch.problem:
             raise BadReply(batch.problem)
+        if not batch.finished:
+            batch.give_up(account.closed)
         return batch.results
 
-    async def _go_on(self, batch: _Batch) -> None:
+    async def _turn(self, batch: Batch, account: Account) -> None:
+        if account.closed:
+            return
+        lane = self._slow if self._paces.slow(batch.source, account) else self._quick
         try:
-            async with self._process() as process:
+            async with lane.turn() as turn:
+                began, cpu = self._clock.monotonic(), None
                 try:
-                    await self._talk(process, batch)
+                    async with self._giving_way(turn):
+                        cpu = await self._talk(turn.process, batch)
                 except Died as death:
-                    self._blame(batch, process.at, death.reason)
+                    self._blame(batch, turn.process.at, death.reason)
+                finally:
+                    self._charge(batch, account, held=self._clock.monotonic() - began, cpu=cpu)
         except Died as death:
             self._blame(batch, None, death.reason)
 
-    async def _talk(self, process: Process, batch: _Batch) -> None:
-        await process.send(batch.message(), batch.page)
+    @asynccontextmanager
+    async def _giving_way(self, turn: Turn) -> AsyncIterator[None]:
+        """Who takes long moves over to the slow, so that the others need not wait for the end of an object."""
+        if turn.lane is self._slow:
+            yield
+            return
+
+        async def move() -> None:
+            await self._clock.sleep(self._limits.overstay_seconds)
+            while not self._quick.wanted:
+                await self._clock.sleep(self._limits.overstay_seconds)
+            await self._slow.take_over(turn)
+
+        moving = asyncio.ensure_future(move())
+        try:
+            yield
+        finally:
+            moving.cancel()
+            await asyncio.gather(moving, return_exceptions=True)
+
+    def _charge(self, batch: Batch, account: Account, *, held: float, cpu: float | None) -> None:
+        """A child that died has not said what it took."""
+        spent = held if cpu is None else cpu
+        self._paces.took(batch.source, account, seconds=max(held, spent))
+        account.spent += spent
+        if account.spent >= self._limits.run_seconds:
+            account.closed = (
+                f"evaluating took more than {self._limits.run_seconds:g} s for the objects of one run and was "
+                "ended: make the expressions cheaper (look at fewer and smaller values), or match fewer objects"
+            )
+
+    async def _talk(self, process: Process, batch: Batch) -> float:
+        """The CPU seconds that it took."""
+        await process.send(batch.message(seconds=self._limits.turn_seconds), batch.page)
         while True:
             reply = await process.receive()
             if isinstance(reply, Judged):
@@ -132,7 +195,7 @@ class Pool:
             elif isinstance(reply, Finished):
                 process.peak = reply.peak
                 self._finish(batch, reply)
-                return
+                return reply.cpu
             else:
                 raise BadReply("the process that judges expressions answered out of turn")
 
@@ -158,16 +221,17 @@ class Pool:
         else:
             await process.send(Answer(), value)
 
-    def _finish(self, batch: _Batch, reply: Finished) -> None:
+    def _finish(self, batch: Batch, reply: Finished) -> None:
         batch.problem = reply.error
-        batch.finished = not reply.worn
+        batch.finished = not reply.left
         numbers = self.statistics
-        numbers.batches += 1
+        numbers.turns += 1
+        numbers.batches += batch.finished
         numbers.objects += reply.objects
         numbers.cpu += reply.cpu
         numbers.peak = max(numbers.peak, reply.peak)
 
-    def _blame(self, batch: _Batch, at: tuple[int, int] | None, reason: str) -> None:
+    def _blame(self, batch: Batch, at: tuple[int, int] | None, reason: str) -> None:
         """On the object that the child was at; one that dies at none is tried again, but not for ever."""
         self.statistics.died += 1
         if at is not None:
@@ -175,83 +239,10 @@ class Pool:
             return
         batch.idle_deaths += 1
         if batch.idle_deaths >= _MOST_IDLE_DEATHS:
-            batch.give_up(_count(batch.page), f"evaluating {reason}")
+            batch.give_up(f"evaluating {reason}")
 
-    @asynccontextmanager
-    async def _process(self) -> AsyncIterator[Process]:
-        """A child for one exchange; what is left half-way (an error, a cancellation) is ended, not reused."""
-        async with self._turns:
-            process = self._idle.pop() if self._idle else None
-            if process is None:
-                self.statistics.started += 1
-                process = await Process.start(clock=self._clock, limits=self._limits)
-            whole = False
-            self._busy.add(process)
-            try:
-                yield process
-                grown = process.peak >= self._limits.retire_bytes
-                whole = process.alive and not grown and not self._closed
-            finally:
-                self._busy.remove(process)
-                if whole:
-                    self._idle.append(process)
-                else:
-                    process.close()
-
-
-class _Batch:
-    """How far a page has come."""
-
-    def __init__(self, source: Source, page: bytes, *, circumstances: Circumstances, broker: Broker) -> None:
-        self.source = source
-        self.page = page
-        self.circumstances = circumstances
-        self.broker = broker
-        self.finished = False
-        self.problem = ""
-        self.idle_deaths = 0
-        self.results: list[Result] = []
-        self._lost: dict[int, Result] = {}
-
-    def message(self) -> Judge:
-        return Judge(
-            source=self.source,
-            circumstances=self.circumstances,
-            start=len(self.results),
-            skip=tuple(index for index in self._lost if index >= len(self.results)),
-        )
-
-    def take(self, judged: Judged) -> None:
-        for index, result in enumerate(judged.results, judged.start):
-            self.results.append(self._lost.get(index, result))
-
-    def lose(self, index: int, error: str) -> None:
-        self._lost[index] = Result(False, error)
-
-    def give_up(self, count: int, error: str) -> None:
-        self.results = self.all_results(count, error)
-        self.finished = True
-
-    def all_results(self, count: int, error: str) -> list[Result]:
-        return self.results + [
-            self._lost.get(index, Result(False, error)) for index in range(len(self.results), count)
-        ]
-
-    def name_of(self, condition: int) -> str:
-        known = self.source.conditions
-        return known[condition].name if condition < len(known) else str(condition)
-
-
-class _Items(msgspec.Struct):
-    items: list[msgspec.Raw]
-
-
-def _count(page: bytes) -> int:
-    """Only when a batch is given up: otherwise the child counts."""
-    try:
-        return len(msgspec.json.decode(page, type=_Items).items)
-    except msgspec.DecodeError as error:
-        raise BadReply(f"the page can't be read: {error}") from error
+    def _child_started(self) -> None:
+        self.statistics.started += 1
 
 
 def _shown(question: Question) -> str:

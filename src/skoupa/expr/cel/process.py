@@ -25,6 +25,7 @@ from skoupa.expr.cel.framing import LENGTH, NOWHERE, PROGRESS, header
 from skoupa.expr.cel.limits import Limits
 from skoupa.expr.cel.messages import FromChild, ToChild
 
+_NICENESS: Final = 5
 _DECODER: Final = msgspec.json.Decoder(FromChild)
 
 
@@ -60,6 +61,7 @@ class Process:
 
     @classmethod
     async def start(cls, *, clock: Clock, limits: Limits) -> Process:
+        """Ready to work."""
         ours, theirs = socket.socketpair()
         with theirs, tempfile.TemporaryFile() as file:
             file.write(PROGRESS.pack(NOWHERE, 0))
@@ -88,7 +90,13 @@ class Process:
                 },
             )
         reader, writer = await asyncio.open_connection(sock=ours)
-        return cls(process, reader=reader, writer=writer, progress=progress, clock=clock, limits=limits)
+        child = cls(process, reader=reader, writer=writer, progress=progress, clock=clock, limits=limits)
+        try:
+            await child.receive()
+        except BaseException:
+            child.close()
+            raise
+        return child
 
     @property
     def pid(self) -> int:
@@ -124,6 +132,11 @@ class Process:
                     return message
         except (asyncio.IncompleteReadError, ConnectionError, TimeoutError) as error:
             raise Died(self._end(error)) from error
+
+    def stand_back(self) -> None:
+        """From now on whatever else there is to do on the machine goes first."""
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, _NICENESS)
 
     def end(self) -> None:
         """Kills and forgets it; may be called again."""

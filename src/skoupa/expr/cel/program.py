@@ -204,7 +204,9 @@ class _Check:
                 return objections
             ready = self._target.deserialize(syntax.write(lowered(checked)))
         except (RuntimeError, RecursionError) as error:
-            return wording.problems(source, where=where, said=str(error), known=known)
+            return wording.problems(
+                source, where=where, said=str(error), known=known, namespaced=self._namespaced
+            )
         return _Compiled(expression.return_type(), ready, looks(checked))
 
 

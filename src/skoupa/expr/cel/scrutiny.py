@@ -15,6 +15,7 @@ from cel_expr_python import cel  # type: ignore[import-untyped]  # its stubs are
 
 from skoupa.expr.cel import syntax, wording
 from skoupa.expr.cel.library.declaring import TYPES
+from skoupa.expr.cel.lowering import converting
 from skoupa.expr.cel.messages import Named, Problem
 
 _SEEING: Final = frozenset({"format", "dyn", "type"})
@@ -62,7 +63,7 @@ def _blind(checked: syntax.Checked, node: syntax.Node) -> Iterator[tuple[str, st
 def _failing(checked: syntax.Checked, node: syntax.Node, evaluator: cel.Env) -> Iterator[tuple[str, str]]:
     literals = [argument.text for argument in node.arguments]
     if node.name in _CONVERSIONS and len(literals) == 1 and literals[0] is not None:
-        tried = syntax.call(node.name, syntax.string(literals[0]))
+        tried = converting(node.name, syntax.string(literals[0]))
     elif node.name in _SEARCHES and len(literals) > 1 and literals[1] is not None:
         tried = syntax.call(node.name, syntax.string(literals[1]), on=syntax.string(""))
     else:

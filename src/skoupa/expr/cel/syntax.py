@@ -29,6 +29,7 @@ _LIST: Final = 7
 _STRUCT: Final = 8
 _COMPREHENSION: Final = 9
 _BOOL_CONSTANT: Final = 2
+_INT_CONSTANT: Final = 3
 _STRING_CONSTANT: Final = 6
 _ENTRIES: Final = 2
 # Which fields of each kind of expression are expressions themselves.
@@ -42,7 +43,7 @@ _ENTRY_CHILDREN: Final = (3, 4)
 # Fields and values of cel.expr.Type.
 _DYN: Final = 1
 _PRIMITIVE: Final = 3
-_UINT64: Final = 3
+_PRIMITIVES: Final = {1: "bool", 2: "int", 3: "uint", 4: "double", 5: "string", 6: "bytes"}
 _WELL_KNOWN: Final = 5
 _LIST_TYPE: Final = 6
 _ABSTRACT: Final = 14
@@ -89,6 +90,14 @@ class Node(msgspec.Struct):
             elif isinstance(value, list):
                 yield from (inner for _, _, inner in value if isinstance(inner, Node))
 
+    def within(self) -> Iterator[Node]:
+        """Itself and all below it."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(node.children)
+
     @property
     def arguments(self) -> list[Node]:
         """Of a call: what it is called on first, where it is called on something."""
@@ -101,6 +110,10 @@ def ident(name: str) -> Node:
 
 def string(text: str) -> Node:
     return Node(0, _CONSTANT, [(_STRING_CONSTANT, BYTES, text.encode())])
+
+
+def integer(value: int) -> Node:
+    return Node(0, _CONSTANT, [(_INT_CONSTANT, VARINT, value)])
 
 
 def call(function: str, *arguments: Node, on: Node | None = None) -> Node:
@@ -143,11 +156,7 @@ class Checked(msgspec.Struct):
         return before.count("\n") + 1, len(before) - before.rfind("\n")
 
     def walk(self) -> Iterator[Node]:
-        waiting = [self.root]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            waiting.extend(node.children)
+        return self.root.within()
 
 
 def read(serialized: bytes) -> Checked:
@@ -177,8 +186,11 @@ def write(checked: Checked) -> bytes:
     )
 
 
-def rewritten(checked: Checked, change: Callable[[Node], Node]) -> Checked:
-    """Every expression replaced by what `change` makes of it, from the leaves up; new ones have no id yet."""
+def rewritten(checked: Checked, change: Callable[[Node, Node], Node]) -> Checked:
+    """Every expression replaced by what `change` makes of it, from the leaves up; new ones have no id yet.
+
+    `change` gets it with all below it replaced, and as it was, which the types are known of.
+    """
 
     def deep(node: Node) -> Node:
         fields: list[Field] = []
@@ -190,7 +202,7 @@ def rewritten(checked: Checked, change: Callable[[Node], Node]) -> Checked:
                 fields.append((number, kind, entry))
             else:
                 fields.append((number, kind, value))
-        return change(Node(node.id, node.kind, fields))
+        return change(Node(node.id, node.kind, fields), node)
 
     return msgspec.structs.replace(checked, root=deep(checked.root))
 
@@ -226,7 +238,7 @@ def _type_name(data: bytes) -> str:
         if number == _WELL_KNOWN and isinstance(value, int):
             return _TIMES.get(value, "")
         if number == _PRIMITIVE and isinstance(value, int):
-            return "uint" if value == _UINT64 else ""
+            return _PRIMITIVES.get(value, "")
         if number == _ABSTRACT and isinstance(value, bytes):
             return next((_text(inner) for field, _, inner in wire.fields(value) if field == 1), "")
         if number == _LIST_TYPE and isinstance(value, bytes):

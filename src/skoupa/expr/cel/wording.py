@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from skoupa.expr.cel.messages import Named, Problem
+from skoupa.expr.cel.reaching import misplaced
 from skoupa.expr.cel.refused import BY_NAME
 
 _COMPLAINT: Final = re.compile(r"ERROR: <input>:(-?[0-9]+):(-?[0-9]+): (.*)$", re.MULTILINE)
@@ -26,6 +27,8 @@ NO_MEMORY: Final = "needs more memory than it may have: look at fewer or smaller
 
 _REFUSED: Final = "can't be used here: "
 _UNKNOWN: Final = "there is no "
+# The type of what the checker has complained about already.
+_FOLLOWS: Final = "*error*"
 _NO_MATCH: Final = re.compile(r"^No matching overloads? found(?: : (.*))?")
 _RUN_TIME: Final = (
     (
@@ -45,14 +48,29 @@ _RUN_TIME: Final = (
         "ask size() first, or write [?0]",
     ),
     (
-        re.compile(r"^String to Timestamp conversion failed"),
+        re.compile(r"^(?:String to Timestamp conversion failed|this text is no timestamp)"),
         "reads a text as a timestamp that is none",
         "write it like timestamp('2026-01-31T12:00:00Z')",
     ),
     (
-        re.compile(r"^String to Duration conversion failed"),
+        re.compile(r"^(?:String to Duration conversion failed|this text is no duration)"),
         "reads a text as a duration that is none",
         "write it like duration('36h')",
+    ),
+    (
+        re.compile(r"^this text is no (?:int|uint)$"),
+        "reads a text as a whole number that is none",
+        "it has digits only, no spaces, and fits into 64 bits",
+    ),
+    (
+        re.compile(r"^this text is no double$"),
+        "reads a text as a number that is none",
+        "it is written like 1.5 or 2e3, without spaces",
+    ),
+    (
+        re.compile(r"^this text is no bool$"),
+        "reads a text as true or false that is neither",
+        "compare the text instead, like object.x == 'yes'",
     ),
     (
         re.compile(r"^optional\.none\(\) dereference"),
@@ -67,7 +85,9 @@ FIXED: Final = frozenset(
 )
 
 
-def problems(source: Named, *, where: str, said: str, known: Iterable[str]) -> tuple[Problem, ...]:
+def problems(
+    source: Named, *, where: str, said: str, known: Iterable[str], namespaced: bool = False
+) -> tuple[Problem, ...]:
     """What the checker said about one expression; `known` are the names that it may use."""
     complaints = _COMPLAINT.findall(said)
     if not complaints:
@@ -89,20 +109,41 @@ def problems(source: Named, *, where: str, said: str, known: Iterable[str]) -> t
             ),
         )
     found = [
-        _problem(source, where=where, line=int(line), column=int(column), text=text, known=names)
+        _problem(
+            source,
+            where=where,
+            line=int(line),
+            column=int(column),
+            text=text,
+            known=names,
+            namespaced=namespaced,
+        )
         for line, column, text in complaints
     ]
     # One unknown name makes the checker complain about what stands around it, too: the one that explains most wins.
     refused = [problem for problem in found if problem.reason.startswith(_REFUSED)]
     named = [problem for problem in found if problem.reason.startswith(_UNKNOWN)]
-    return tuple(refused[:1] or named[:1] or found)
+    if refused or named:
+        return tuple(refused[:1] or named[:1])
+    causes = [problem for problem in found if _FOLLOWS not in problem.reason] or found
+    return tuple({(problem.reason, problem.advice): problem for problem in reversed(causes)}.values())[::-1]
 
 
-def _problem(source: Named, *, where: str, line: int, column: int, text: str, known: set[str]) -> Problem:
+def _problem(
+    source: Named, *, where: str, line: int, column: int, text: str, known: set[str], namespaced: bool
+) -> Problem:
     reason, advice = text, ""
-    if _UNDECLARED.search(text):
+    match = _NO_OVERLOAD.search(text)
+    unknown = _UNDECLARED.search(text)
+    types = match[2].split(", ") if match else None
+    position = _position(source.expression, line, column)
+    if (unknown or match) and (
+        elsewhere := misplaced(source.expression, position, types=types, namespaced=namespaced)
+    ):
+        reason, advice = elsewhere
+    elif unknown:
         reason, advice = _unknown(_name_at(source.expression, line, column, text), known)
-    elif match := _NO_OVERLOAD.search(text):
+    elif match:
         operator = _OPERATORS.fullmatch(match[1]) if "_" in match[1] and not match[1].isidentifier() else None
         name = operator[1] if operator else match[1]
         reason = f"{name} can't be used on ({match[2]})"
@@ -120,6 +161,10 @@ def _problem(source: Named, *, where: str, line: int, column: int, text: str, kn
         line=max(line, 0),
         column=max(column, 0),
     )
+
+
+def _position(expression: str, line: int, column: int) -> int:
+    return sum(len(row) + 1 for row in expression.split("\n")[: line - 1]) + column - 1
 
 
 def _name_at(expression: str, line: int, column: int, text: str) -> str:

@@ -16,6 +16,7 @@ from skoupa.policy.expansion import also_called, expand, meant
 from skoupa.policy.filters import Filters
 from skoupa.policy.kind_patterns import KindPattern
 from skoupa.policy.match import Subject, names_kind
+from skoupa.policy.selector_cautions import asks_namespaces
 
 # `Job` and `ReplicationController` as the server spells them in paths.
 _ORPHANING = {("", "replicationcontrollers"): "ReplicationController", ("batch", "jobs"): "Job"}
@@ -28,6 +29,8 @@ def kind_differences(
     if isinstance(subject.match, Filters):
         for pattern in subject.match.patterns:
             yield from _of_pattern(pattern, discovery)
+        if not subject.namespace and asks_namespaces(subject.match):
+            yield difference("namespace-labels")
     else:
         yield from _of_rules(subject, subject.match, discovery)
         yield from _of_exclusions(spec)

@@ -26,7 +26,7 @@ from skoupa.policy.converting.wording import (
     within,
 )
 from skoupa.policy.operators import canonical, holds
-from skoupa.policy.ordering import duration_of, quantity_of
+from skoupa.policy.ordering import duration_of, number_of, quantity_of
 
 _SIGNS: Final = {
     "GreaterThanOrEquals": ">=",
@@ -40,6 +40,7 @@ _SIZES: Final = {
     "LessThanOrEquals": "!quantity({0}).isGreaterThan(quantity({1}))",
     "LessThan": "quantity({0}).isLessThan(quantity({1}))",
 }
+_SAME_SIZE: Final = "quantity({0}).compareTo(quantity({1})) == 0"
 _DURATION: Final = "Duration"
 _MEMBERSHIP: Final = frozenset({"AnyIn", "AllIn", "AnyNotIn", "AllNotIn"})
 # What `||` in JMESPath takes for nothing.
@@ -134,12 +135,14 @@ def _differs(key: Key, same: str) -> str:
 
 
 def _text_equal(key: Key, value: str) -> str:
-    if duration_of(value) is not None or quantity_of(value) is not None:
-        if key.sort == "number" and quantity_of(value) is not None and value.isdecimal():
-            return f"{key.cel} == {int(value)}"
-        raise Unsaid(f"{literal(value)} is compared as a number or a duration: write it without quotes")
-    if key.sort == "number" or _is_number(value):
-        raise Unsaid(f"{literal(value)} is compared as a number: write it without quotes")
+    if key.sort == "number":
+        return f"{key.cel} == {_count(value)}"
+    if value != "0" and duration_of(value) is not None:
+        # A text that is no duration is an error in CEL: that object stays.
+        same = f"duration({key.cel}) == duration({literal(value)})"
+        return same if key.sort == "text" else every([f"type({key.cel}) == string", same])
+    if quantity_of(value) is not None:
+        return _as_amounts(key, value, size=_SAME_SIZE, sign="==")
     if not has_wildcard(value):
         return f"{key.cel} == {literal(value)}"
     tests = [fits(key.cel, value)]
@@ -147,6 +150,25 @@ def _text_equal(key: Key, value: str) -> str:
         # A text that is a quantity is compared as one, and fits no pattern.
         tests.append(f"!isQuantity({key.cel})")
     return every(tests if key.sort == "text" else [f"type({key.cel}) == string", *tests])
+
+
+def _as_amounts(key: Key, value: str, *, size: str, sign: str) -> str:
+    """Texts that are quantities are compared as those; a number with a text only where that is one."""
+    amounts = every([f"isQuantity({key.cel})", size.format(key.cel, literal(value))])
+    if key.sort == "text":
+        return amounts
+    number = number_of(value)
+    if number is None:
+        return every([f"type({key.cel}) == string", amounts])
+    return f"type({key.cel}) == string ? {within(amounts)} : {key.cel} {sign} {literal(number)}"
+
+
+def _count(value: str) -> int:
+    if not value.isdecimal() or not value.isascii():
+        raise Unsaid(
+            f"{literal(value)} is no whole number, so that no count is equal to it or can be compared with it"
+        )
+    return int(value)
 
 
 def _among(key: Key, operator: str, value: Any) -> str:
@@ -212,9 +234,11 @@ def _ordered(key: Key, operator: str, value: Any) -> str:
         return f"{key.cel} {_SIGNS[operator]} {literal(value)}"
     if duration_of(value) is not None and value != "0":
         return _of_texts(key, operator, value)
-    if quantity_of(value) is not None and not _is_number(value) and key.sort in {"any", "text"}:
-        return every([f"isQuantity({key.cel})", _SIZES[operator].format(key.cel, literal(value))])
-    raise Unsaid(f"{literal(value)} is compared as a number or a version: write a number without quotes")
+    if key.sort == "number":
+        return f"{key.cel} {_SIGNS[operator]} {_count(value)}"
+    if quantity_of(value) is not None:
+        return _as_amounts(key, value, size=_SIZES[operator], sign=_SIGNS[operator])
+    raise Unsaid(f"{literal(value)} is compared as a version")
 
 
 def _of_texts(key: Key, operator: str, value: Any) -> str:
@@ -235,14 +259,6 @@ def _compared_durations(key: Key, operator: str, value: Any) -> str:
     if not isinstance(value, str) or duration_of(value) is None or value == "0":
         raise Unsaid(f"{literal(value)} is no duration: the units are h, m and s")
     return f"{key.cel} {sign} duration({literal(value)})"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _has_variables(value: Any) -> bool:

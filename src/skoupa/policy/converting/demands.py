@@ -34,14 +34,18 @@ _NAMESPACE = 'object.metadata.?namespace.orValue("")'
 _IS_NAMESPACE = 'object.kind == "Namespace"'
 
 
-def filter_question(one: Filter, kinds: tuple[KindPattern, ...], *, ask_kind: bool = True) -> str:
+def filter_question(
+    one: Filter, kinds: tuple[KindPattern, ...], *, ask_kind: bool = True, excluding: bool = False
+) -> str:
     """Whether a filter fits; `kinds` are all that can come, for a filter that names none."""
     if one.empty:
         return FALSE
-    return every(filter_demands(one, kinds, ask_kind=ask_kind))
+    return every(filter_demands(one, kinds, ask_kind=ask_kind, excluding=excluding))
 
 
-def filter_demands(one: Filter, kinds: tuple[KindPattern, ...], *, ask_kind: bool) -> Iterator[str]:
+def filter_demands(
+    one: Filter, kinds: tuple[KindPattern, ...], *, ask_kind: bool, excluding: bool
+) -> Iterator[str]:
     """Each by itself; what all objects meet is true."""
     if one.kinds and ask_kind:
         yield kinds_question(one.kinds)
@@ -54,7 +58,9 @@ def filter_demands(one: Filter, kinds: tuple[KindPattern, ...], *, ask_kind: boo
     if one.labels is not None:
         yield labels_question(one.labels)
     if one.namespace_labels is not None:
-        yield around_question(one.namespace_labels, one.kinds or kinds)
+        spares_namespaces = excluding and may_be_a_namespace(one.kinds or kinds)
+        asked = around_question(one.namespace_labels)
+        yield some([_IS_NAMESPACE, asked]) if spares_namespaces else asked
 
 
 def names_question(names: Texts) -> str:
@@ -78,12 +84,11 @@ def labels_question(labels: Labels, root: str = "object.metadata") -> str:
     return every([*requirements, *entries])
 
 
-def around_question(labels: Labels, kinds: tuple[KindPattern, ...]) -> str:
-    """Of the namespace that an object is in; one that is in none has no such labels, and a Namespace is not asked."""
+def around_question(labels: Labels) -> str:
+    """Of the namespace that an object is in, which for a Namespace is itself; one that is in none has no such labels."""
     alone = TRUE if labels.fit({}) else FALSE
     there = within(labels_question(labels, "namespaceObject.metadata"))
-    asked = f"namespaceObject == null ? {alone} : {there}"
-    return some([_IS_NAMESPACE, asked]) if may_be_a_namespace(kinds) else asked
+    return f"namespaceObject == null ? {alone} : {there}"
 
 
 def _requirement(wanted: Requirement, root: str) -> str:

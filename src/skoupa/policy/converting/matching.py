@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.kube.kinds import Discovery
+from skoupa.kube.resources import NAMESPACES
 from skoupa.kube.selectors import Requirement
 from skoupa.policy.converting.demands import (
     annotations_question,
@@ -33,6 +34,7 @@ from skoupa.policy.labels import Labels
 from skoupa.policy.match import Subject
 
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
+_NAMESPACES: Final = (NAMESPACES.group, NAMESPACES.plural)
 _WRITTEN: Final = {"in": "In", "notin": "NotIn", "exists": "Exists", "absent": "DoesNotExist"}
 _MIXED: Final = (
     "one filter of match.any names kinds and another reaches them by a wildcard: write them as two policies"
@@ -89,7 +91,7 @@ def _several(match: Filters, rules: list[KindRule]) -> str:
 def _excluded(exclude: Filters, match: Filters) -> str:
     if not exclude.filters:
         return negated(TRUE)
-    tests = [filter_question(one, match.patterns) for one in exclude.filters]
+    tests = [filter_question(one, match.patterns, excluding=True) for one in exclude.filters]
     return negated(some(tests) if exclude.mode == "any" else every(tests))
 
 
@@ -152,16 +154,19 @@ class _Single:
         labels = self._one.namespace_labels
         if labels is None:
             return
-        if labels.wild or may_be_a_namespace(self._one.kinds):
-            self._tests.append(around_question(labels, self._one.kinds))
+        alone = labels.fit({})
+        namespaces = [rule for rule in self._rules if (rule.group, rule.plural) == _NAMESPACES]
+        others = [rule for rule in self._rules if rule not in namespaces and rule.namespaced is not True]
+        if labels.wild or (namespaces and others and not alone):
+            self._tests.append(around_question(labels))
             return
-        if not labels.fit({}):
+        if others and not alone:
             self._only_in_namespaces()
         if labels.requirements:
             self._selectors["namespaceSelector"] = _selector(labels)
 
     def _only_in_namespaces(self) -> None:
-        """Selectors are not asked of what is in no namespace."""
+        """Selectors are not asked of what is in no namespace, but for a Namespace."""
         if any(rule.namespaced is not True for rule in self._rules):
             self._scope = "Namespaced"
 

@@ -47,7 +47,7 @@ def load(*paths: Path) -> list[Manifest]:
         manifest
         for path in paths
         for file in files_in(path)
-        for manifest in parse(_text(file), file=str(file))
+        for manifest in parse(text_of(file), file=str(file))
     ]
     return sorted(
         found, key=lambda manifest: _FIRST.index(manifest.kind) if manifest.kind in _FIRST else len(_FIRST)
@@ -120,7 +120,7 @@ def files_in(path: Path) -> list[Path]:
     )
 
 
-def _text(file: Path) -> str:
+def text_of(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as fault:

@@ -6,6 +6,7 @@ a plain 404 page, an unknown kind in a known group a Status. The verb of a call 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -134,14 +135,20 @@ def verb_of(request: Request, place: Place, query: Mapping[str, str]) -> str:
             return "delete" if place.name else "deletecollection"
 
 
-def ask_of(place: Place, verb: str) -> Ask:
+def _name_asked_for(place: Place, query: Mapping[str, str]) -> str:
+    """A list or watch of one name is judged as a request for that name."""
+    named = re.findall(r"(?:^|,)metadata\.name==?([^,]+)", query.get("fieldSelector", ""))
+    return place.name or (named[0] if len(named) == 1 else "")
+
+
+def ask_of(place: Place, verb: str, query: Mapping[str, str]) -> Ask:
     return Ask(
         verb=verb,
         group=place.group,
         plural=place.plural,
         subresource=place.subresource,
         namespace=place.namespace,
-        name=place.name,
+        name=_name_asked_for(place, query),
     )
 
 

@@ -112,3 +112,26 @@ async def what_is_wrong_and_what_will_go_is_told_before_the_run(shop: Shop) -> N
     assert status["ready"] is True
     assert status["conditions"][0]["status"] == "True"
     assert "lastRefreshTime" in status
+
+
+async def a_costly_policy_holds_up_no_other_and_ends(shop: Shop) -> None:
+    """Each of its objects takes the whole second that it may, and the process along."""
+    people = shop.people
+    costly = [f"costly-{number}" for number in range(12)]
+    for name in ("cheap-1", *costly):
+        await people.make(name)
+    shop.choose_tick()
+    hog = "object.metadata.name.startsWith('costly') && lists.range(1000000).distinct().distinct().distinct() == []"
+    await shop.write(DELETING_POLICIES, "costly", shop.deleting(hog))
+    await shop.write(
+        NAMESPACED_DELETING_POLICIES, "cheap", shop.deleting("object.metadata.name == 'cheap-1'")
+    )
+    await shop.ticked()
+    await shop.left(*costly)
+    assert "lastRun" not in await shop.status(DELETING_POLICIES, "costly")
+    await shop.ran(NAMESPACED_DELETING_POLICIES, "cheap", matched=1, deleted=1)
+    status = await shop.ran(DELETING_POLICIES, "costly", matched=len(costly), failed=len(costly))
+    conditions = status["conditionStatus"]["conditions"]
+    succeeded = next(one for one in conditions if one["type"] == "LastRunSucceeded")
+    assert succeeded["status"] == "False"
+    assert "took more than 1 s of CPU time" in succeeded["message"]

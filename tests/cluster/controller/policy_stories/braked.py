@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from skoupa import names
 from skoupa.kinds.brake import BRAKES
 from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
 from skoupa.kube.lists import everything
@@ -73,3 +74,18 @@ async def a_release_is_not_for_another_spec_of_the_policy(shop: Shop) -> None:
         assert "deletionTimestamp" not in found["metadata"]
         await remove_namespace(people.client, other, uid=found["metadata"]["uid"])
     assert await left(people) > 5
+
+
+async def what_a_brake_holds_is_held_though_another_policy_observes_it(shop: Shop) -> None:
+    people, number = shop.people, 8
+    rule = await claim(shop, "held", number)
+    match = shop.cleaning("web-*", where={"namespaces": [shop.namespace]})
+    await shop.write(CLUSTER_CLEANUP_POLICIES, "watching", match, **{names.OBSERVE_ANNOTATION: "24h"})
+    await shop.ticked()
+    name = await braked(people, rule, by="brakes.maxPerRun", number=number)
+    await shop.ran(CLUSTER_CLEANUP_POLICIES, "watching", matched=number)
+    await shop.ran(CLUSTER_CLEANUP_POLICIES, "held", matched=number, held=number)
+    assert await left(people) == number
+    await release(people, name)
+    await shop.left()
+    await shop.ran(CLUSTER_CLEANUP_POLICIES, "held", matched=number, deleted=number)

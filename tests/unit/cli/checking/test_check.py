@@ -12,6 +12,7 @@ import msgspec
 import pytest
 import yaml
 
+from skoupa.cli import installed
 from skoupa.cli.checking import check, findings
 from skoupa.cli.options import Connecting
 from skoupa.cli.worlds import World
@@ -84,7 +85,8 @@ def in_a_cluster(
     def in_cluster(work: Callable[[World], Coroutine[Any, Any, R]], *, connecting: Connecting) -> R:
         return looking(lambda world, _: work(world), user=user, prepare=prepare, namespace="shop")
 
-    monkeypatch.setattr(check, "in_cluster", in_cluster)
+    for module in (check, installed):
+        monkeypatch.setattr(module, "in_cluster", in_cluster)
 
 
 def document(said: Said, code: int = 0) -> list[dict[str, Any]]:
@@ -161,6 +163,13 @@ def test_what_a_policy_will_ask_for_is_told(skoupa: Shell, file: Callable[[str],
     assert policy["valid"]
     assert any("List" in ask for ask in policy["asks"])
     assert policy["kinds"] is None
+
+
+def test_a_policy_that_nothing_narrows_is_told(skoupa: Shell, file: Callable[[str], str]) -> None:
+    whole = PVCS.replace("PersistentVolumeClaim], namespaces: [foo]", "Secret, Deployment]")
+    said = skoupa("check", "-f", file(whole[: whole.index("  conditions")]), "--offline")
+    assert said.code == 0
+    assert "nothing narrows it, so that every Secret and Deployment in the cluster goes" in said.out
 
 
 def test_in_a_folder_other_objects_are_passed_over_and_told_and_in_a_file_they_are_a_mistake(

@@ -109,11 +109,30 @@ def test_a_test_of_kyvernos_is_read_as_it_is(folder: Folder) -> None:
     assert "ok      deleting: cel: Pod/b goes" in said.out
 
 
+def test_of_what_does_not_match_the_reason_is_told(folder: Folder) -> None:
+    """A Namespace that Kyverno would delete whatever its labels."""
+    selected = {"kinds": ["Namespace"], "namespaceSelector": {"matchLabels": {"env": "pr"}}}
+    spec = {"schedule": "@daily", "match": {"any": [{"resources": selected}]}}
+    folder.write("policies.yaml", {**CLEANUP, "spec": spec})
+    places = [{"name": "pr-1", "labels": {"env": "pr"}}, {"name": "prod"}]
+    folder.write(
+        "objects.yaml", *({"apiVersion": "v1", "kind": "Namespace", "metadata": one} for one in places)
+    )
+    folder.kyverno(result("old", "pass", "pr-1", "prod", kind="Namespace"))
+    said = folder()
+    assert said.code == 1
+    assert "ok      deleting: old: Namespace/pr-1 goes" in said.out
+    assert (
+        "Namespace/prod goes, but it stays: match.any[0]: its own labels do not fit namespaceSelector "
+        "(Kyverno would not ask a Namespace for them)" in said.out
+    )
+
+
 def test_a_result_that_differs_is_told_with_the_reason_and_the_exit_code_is_1(folder: Folder) -> None:
     folder.kyverno(result("old", "pass", "b", "c"), result("old", "fail", "nobody"))
     said = folder()
     assert said.code == 1
-    assert "FAILED  deleting: old: Pod/b goes, but it stays" in said.out
+    assert "FAILED  deleting: old: Pod/b goes, but it stays\n" in said.out
     assert "Pod/c goes, but it is unclear: " in said.out
     assert "nodeName is not there" in said.out
     assert "Pod/nobody stays, but there is no such object in the test" in said.out

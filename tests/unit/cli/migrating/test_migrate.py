@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from skoupa.cli.migrating import documents
+from skoupa.cli.terminal.items import Shape
 from skoupa.sim.state.access import Rule
 from tests.unit.cli.migrating.clusters import Migrating, cleanup, codes, deployment, filters, lease, named
 from tests.unit.cli.saying import Shell
@@ -331,7 +332,7 @@ def test_every_field_of_the_output_is_in_the_guide() -> None:
     shapes = [
         shape
         for shape in vars(documents).values()
-        if isinstance(shape, type) and issubclass(shape, documents._Shape) and shape is not documents._Shape
+        if isinstance(shape, type) and issubclass(shape, Shape) and shape is not Shape
     ]
     assert len(shapes) > 8
     for shape in shapes:

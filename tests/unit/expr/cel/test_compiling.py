@@ -375,3 +375,54 @@ def test_the_parent_does_not_load_the_engine() -> None:
     code = "import sys, skoupa.expr.cel.pool; print([m for m in sys.modules if m.startswith('cel_expr')])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "expression", "words"),
+    [
+        (
+            "shop",
+            "resource.List('v1','configmaps','conf').items.size() > 0",
+            "resource.List names a namespace: in a policy of a namespace leave the namespace out: resource.List('v1', 'configmaps')",
+        ),
+        (
+            "shop",
+            "true &&\n  resource.Get('apps/v1', 'deployments', 'conf', object.metadata.name).spec.x == 'b'",
+            "leave the namespace out: resource.Get('apps/v1', 'deployments', 'NAME')",
+        ),
+        (
+            "shop",
+            "resource.list(resource.toGVR('v1', 'Pod'), 'conf', {'a': 'b, c'}).items == []",
+            "leave the namespace out: resource.list(resource.toGVR('v1', 'Pod'))",
+        ),
+        (
+            "",
+            "resource.List('v1', 'configmaps').items.size() > 0",
+            "in which namespace: in a policy of the whole cluster name it: resource.List('v1', 'configmaps', 'NAMESPACE'), or '' for all",
+        ),
+        (
+            "",
+            "resource.Get('v1', 'configmaps', 'x').data == {}",
+            "name it: resource.Get('v1', 'configmaps', 'NAMESPACE', 'NAME')",
+        ),
+    ],
+)
+def test_a_call_that_belongs_into_the_other_kind_of_policy_is_one_problem(
+    namespace: str, expression: str, words: str
+) -> None:
+    (problem,) = compiled(expression, namespace=namespace).problems
+    assert words in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("expression", "count"),
+    [
+        ("resource.List(1).items.size() > 0", 1),
+        ("size(resource.List('v1', 'pods', 'a').items.map(x, x.a + 'b')) > 0 && 'a' + 1 == 'b'", 2),
+        ("[1].join().x == 1", 1),
+    ],
+)
+def test_what_only_follows_from_another_problem_is_not_told(expression: str, count: int) -> None:
+    problems = compiled(expression, namespace="shop").problems
+    assert len(problems) == count
+    assert not any("*error*" in str(problem) for problem in problems)

@@ -50,6 +50,15 @@ def test_a_name_that_several_groups_have_is_told() -> None:
     assert "serving.knative.dev/v1/Service" in one.skoupa
 
 
+def test_a_namespace_selector_is_asked_of_namespaces_here_alone() -> None:
+    team = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
+    (one,) = found(cleanup({"kinds": ["Namespace"], **team}))
+    assert (one.code, one.meaning.effect) == ("namespace-labels", "less")
+    assert codes(cleanup({"kinds": ["Namespace"]}, {"kinds": ["ConfigMap"], **team})) == []
+    assert codes(cleanup({"kinds": ["Namespace"], "namespaceSelector": {}})) == []
+    assert codes(cleanup({"kinds": ["ConfigMap"], **team})) == []
+
+
 def test_any_group_is_a_subresource_to_kyverno() -> None:
     assert "any-group" in codes(cleanup({"kinds": ["*/v1/Pod"]}))
 

@@ -69,6 +69,15 @@ SAID = [
         one("{{ starts_with(target.metadata.name, 'pr-') }}", "equals", True),
         'object.metadata.name.startsWith("pr-") == true',
     ),
+    (
+        one("{{ target.metadata.name }}", "Equals", "1Gi"),
+        'isQuantity(object.metadata.name) && quantity(object.metadata.name).compareTo(quantity("1Gi")) == 0',
+    ),
+    (
+        one("{{ target.spec.wait }}", "Equals", "1h"),
+        'type(object.spec.wait) == string && duration(object.spec.wait) == duration("1h")',
+    ),
+    (one("{{ length(target.spec.containers) }}", "GreaterThan", "1"), "size(object.spec.containers) > 1"),
 ]
 
 
@@ -84,10 +93,10 @@ UNSAID = [
     (one("{{ target.a }}-{{ target.b }}", "Equals", "x"), "variables within variables, or several"),
     (one("{{ target.a }}", "Equals", "{{ target.b }}"), "its value has variables"),
     (one("{{ semver_compare(target.a, '>1.0.0') }}", "Equals", True), "semver_compare"),
-    (one("{{ target.a }}", "Equals", "100Mi"), "write it without quotes"),
+    (one("{{ length(target.a) }}", "Equals", "1.5"), "no whole number"),
     (one("{{ target.a }}", "GreaterThan", "500m"), "may be a duration or a quantity"),
     (one("{{ target.a }}", "AnyIn", "1-10"), "write a list"),
-    (one("{{ target.a }}", "GreaterThan", "1.2.3"), "a number or a version"),
+    (one("{{ target.a }}", "GreaterThan", "1.2.3"), "compared as a version"),
     (one(AGE, "GreaterThan", "1d"), "the units are h, m and s"),
     (one("{{ time_since('', target.metadata.annotations.x, '') }}", "GreaterThan", "1h"), "is a time"),
     (one("{{ target.a || target.b }}", "Equals", "x"), "the default of its key is no literal"),
@@ -194,6 +203,28 @@ def test_no_condition_claims_more_when_it_is_converted(key: str) -> None:
         for value in VALUES
     )
     assert agreed > 0, "nothing was compared"
+
+
+AMOUNTS = ["0", "5", "5.0", "1e3", "1000", "1k", "1Gi", "1024Mi", "5m", "300s", "0.005", "1h", "60m", "x"]
+AMOUNTS_AND_MORE: list[Any] = [*AMOUNTS, 0, 5, 5.0, 1000, 300, True, None, [], ["5"], {}]
+AMOUNT_BODIES = [
+    *(pod(spec={"x": value}) for value in AMOUNTS_AND_MORE),
+    *(pod(metadata={"labels": {"x": text}}) for text in AMOUNTS),
+]
+EQUALITY = ("Equals", "NotEquals")
+
+
+@pytest.mark.parametrize("value", AMOUNTS)
+@pytest.mark.parametrize("key", ["{{ target.spec.x }}", "{{ target.metadata.labels.x }}"])
+def test_texts_that_are_amounts_are_compared_as_such(key: str, value: str) -> None:
+    """`1Gi` has no other form in YAML, so there is nothing that a writer could change."""
+    for operator in OPERATORS:
+        policy = conditions(one(key, operator, value))
+        if operator in EQUALITY:
+            assert form_of(policy).changed, form_of(policy).remarks
+            assert never_more(policy, AMOUNT_BODIES) > 0
+        else:
+            never_more(policy, AMOUNT_BODIES)
 
 
 _comparisons = st.builds(one, st.sampled_from(KEYS), st.sampled_from(OPERATORS), st.sampled_from(VALUES))

@@ -104,15 +104,8 @@ def method(
     optional: bool = False,
     looks_outside: bool = False,
 ) -> Function:
-    return Function(
-        name=name,
-        signatures=tuple(read_signature(text) for text in signatures),
-        answer=answer,
-        method=True,
-        optional=optional,
-        worldly=looks_outside,
-        looks_outside=looks_outside,
-    )
+    declared = function(name, answer, *signatures, optional=optional, looks_outside=looks_outside)
+    return msgspec.structs.replace(declared, method=True)
 
 
 def read_signature(text: str) -> Signature:

@@ -8,8 +8,10 @@ from skoupa.expr.cel.library import (
     addresses,
     certificates,
     chance,
+    conversions,
     documents,
     formats,
+    formatting,
     images,
     lists,
     numbers,
@@ -65,6 +67,8 @@ HIDDEN: Final = (
         for kind, forms in lists.TYPED.items()
         for name, answer in forms.items()
     ),
+    *conversions.HIDDEN,
+    *formatting.HIDDEN,
 )
 
 

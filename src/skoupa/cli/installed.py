@@ -1,0 +1,114 @@
+"""The settings that a command judges by: those of the file that was named, else those of the installation in the cluster.
+
+Without them a plan would tell other times than the controller's, and a sweep would not know what is protected. Variables and flags
+count before them, as they do for the controller. Where an installation may be that can't be read, `doubt` says so. Ledger and keys
+of an installation are places in its Pod: a command that writes has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from skoupa import names
+from skoupa import settings as configuration
+from skoupa.cli.options import Connecting
+from skoupa.cli.worlds import STANDARD_INPUT, World, in_cluster, in_files
+from skoupa.errors import Forbidden, NotFound, UsageError
+from skoupa.kube.lists import Scope, everything
+from skoupa.kube.objects import METADATA, WHOLE
+from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.settings import Settings
+
+_ADVICE: Final = "name a file with --config (--config /dev/null: as shipped)"
+_ITS_OWN: Final = f"{names.PART_OF_LABEL}={names.COMPONENT}"
+
+
+class Installed(msgspec.Struct, frozen=True, kw_only=True):
+    """`known`: somebody wrote these settings, a file or an installation. `doubt`: there may be others that count."""
+
+    settings: Settings
+    known: bool
+    doubt: str = ""
+
+
+async def settings_for(
+    world: World, config: str | None, *, flags: Mapping[str, Any] | None = None
+) -> Installed:
+    named = configuration.load(config, flags=flags)
+    if config is not None:
+        return Installed(settings=named, known=True)
+    home = named.lease.namespace
+    try:
+        written = await _written(world, home) or await _elsewhere(world, home)
+    except Forbidden as error:
+        doubt = (
+            f"whether an installation has settings of its own can't be seen ({error.brief}): "
+            f"what it protects or counts otherwise is not known here; {_ADVICE}"
+        )
+        return Installed(settings=named, known=False, doubt=doubt)
+    if written is None:
+        return Installed(settings=named, known=False)
+    source, text = written
+    try:
+        return Installed(settings=configuration.load(source, text=text, flags=flags), known=True)
+    except UsageError as error:
+        raise UsageError(
+            error.message,
+            advice=f"{error.advice}; where the installation is of another version than this command, {_ADVICE}",
+        ) from error
+
+
+def settings_before(
+    config: str | None, *, connecting: Connecting, sources: tuple[str, ...] = ()
+) -> Installed:
+    """For those who need them outside of an event loop, at the price of one more connection."""
+    if config is not None or STANDARD_INPUT in sources:
+        # Standard input is read once, by who comes after.
+        return Installed(settings=configuration.load(config), known=config is not None)
+
+    async def work(world: World) -> Installed:
+        return await settings_for(world, config)
+
+    if sources:
+        return in_files(work, sources=sources, now=0.0, namespace="")
+    return in_cluster(work, connecting=connecting)
+
+
+def with_own_places(settings: Settings, *, flags: Mapping[str, Any] | None = None) -> Settings:
+    """For who writes to a ledger from here: where it is, and with which key, is said here too."""
+    here = configuration.load(flags=flags)
+    return msgspec.structs.replace(
+        settings,
+        ledger=msgspec.structs.replace(settings.ledger, dsn=here.ledger.dsn),
+        trash=msgspec.structs.replace(
+            settings.trash, key_file=here.trash.key_file, key_env=here.trash.key_env
+        ),
+    )
+
+
+async def _written(world: World, namespace: str) -> tuple[str, str] | None:
+    """Where they are, and what they say; None: there are none."""
+    name = names.SETTINGS_CONFIG_MAP
+    try:
+        found = await world.client.get(CONFIG_MAPS, name, namespace=namespace, view=WHOLE)
+    except NotFound:
+        return None
+    text = (found.get("data") or {}).get(names.SETTINGS_KEY)
+    return (f"ConfigMap {namespace}/{name}", text) if text else None
+
+
+async def _elsewhere(world: World, home: str) -> tuple[str, str] | None:
+    """Those of the only installation, if it has another home than the usual one."""
+    # By its name: a right to list just that is enough.
+    scope = Scope(labels=_ITS_OWN, fields=f"metadata.name={names.SETTINGS_CONFIG_MAP}")
+    page = await everything(world.client, CONFIG_MAPS, METADATA, scope=scope)
+    homes = sorted(one.metadata.namespace for one in page.items)
+    if len(homes) > 1:
+        raise UsageError(
+            f"there are {len(homes)} installations of Skoupa, in {', '.join(homes)}, and none in {home}",
+            advice=f"say whose settings count: SKOUPA_LEASE_NAMESPACE={homes[0]}, or {_ADVICE}",
+        )
+    return await _written(world, homes[0]) if homes else None

@@ -1,0 +1,115 @@
+"""Everything that can hold an object in a running controller, over one Knowledge.
+
+Beside what feeds tell: rights, backlogs, re-creation, the ledger, Brakes, and how much a rule chooses. All of it is asked
+through the Judge of `knowledge`; who looks at what, and when, is for the sweeper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from skoupa.controller.agreeing import Agreeing
+from skoupa.controller.backlog import Backlog
+from skoupa.controller.braking import Braking
+from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.recreation import Recreations
+from skoupa.controller.recreation_memory import RecreationMemory
+from skoupa.controller.rights import Rights
+from skoupa.controller.state import State
+from skoupa.controller.weighing import Weighing
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.mechanism import Ruling
+from skoupa.judge.policies import PolicyMechanism
+from skoupa.kube.access import Access
+from skoupa.kube.client import Client
+from skoupa.model.verdicts import Hold
+from skoupa.settings import Settings
+from skoupa.sweep.record import Record
+from skoupa.sweep.reporting import Report
+
+
+class Holding:
+    """`look_again` and `look_at` have what is held judged anew; `told` hears what is done in a poorer way.
+
+    What is not known yet: `starting` says that the first lists are not complete, `uncounted` holds what was not counted,
+    `behind` says why a ruling does not see all. `policies` are rules too, and wake by themselves.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        settings: Settings,
+        report: Report,
+        record: Record,
+        rulings: Sequence[Ruling],
+        policies: PolicyMechanism | None,
+        standing_by: Callable[[], bool],
+        skew: Callable[[], float],
+        starting: Callable[[], bool],
+        uncounted: Callable[[Row, float], Hold | None],
+        behind: Callable[[Ruling], str],
+        look_again: Callable[[], None],
+        look_at: Callable[[Iterable[Uid]], None],
+        told: Callable[[str], None],
+    ) -> None:
+        self._enforcing = settings.mode == "enforce"
+        self._standing_by = standing_by
+        self.record = record
+        self.state = State(client, namespace=settings.lease.namespace)
+        self.agreeing = Agreeing(client.clock, skew=skew, look_again=look_again)
+        self.rights = Rights(
+            Access(client, clock=client.clock), namespaces=settings.namespaces, clock=client.clock
+        )
+        self.recreations = Recreations()
+        self.recreation_memory = RecreationMemory(
+            self.recreations, self.state, clock=client.clock, acting=self.acting
+        )
+        self.backlog = Backlog(due=self._due, may_go=self._may_go, starting=starting)
+        self.knowledge = Knowledge(
+            settings,
+            rulings=(*rulings, policies) if policies is not None else rulings,
+            skew=self.agreeing.judged,
+            extra=(self.rights.hold, self.backlog.hold, uncounted, self.recreations.hold, record.hold),
+        )
+        self.braking = Braking(
+            client,
+            settings=settings,
+            knowledge=self.knowledge,
+            rights=self.rights,
+            backlog=self.backlog,
+            state=self.state,
+            report=report,
+            acting=self.acting,
+            look_again=look_again,
+            told=told,
+        )
+        self.weighing = Weighing(
+            client,
+            settings=settings,
+            knowledge=self.knowledge,
+            ceilings=self.braking.ceilings,
+            state=self.state,
+            trip=self.braking.trip,
+            may_go=self._may_go,
+            look_at=look_at,
+            standing_by=standing_by,
+            behind=behind,
+            outdate=self.braking.releases.outdate,
+            lift=self.braking.brakes.lift,
+            note_ends=self.braking.note_ends,
+            polls=bool(rulings),
+        )
+        self.knowledge.judge.join(self.weighing)
+        record.weight = self.braking.gate.weight
+
+    def acting(self) -> bool:
+        """Whether this replica may delete, and write state."""
+        return self._enforcing and not self._standing_by()
+
+    def _due(self, row: Row, now: float) -> float | None:
+        return self.knowledge.labelled_due(row, now)
+
+    def _may_go(self, row: Row, now: float) -> bool:
+        """Neither kept nor protected; a right or a clock that is missing now may be there tomorrow."""
+        return next(self.knowledge.protection.reasons(row, now), None) is None

@@ -1,0 +1,160 @@
+"""Objects that several rules claim: what a Brake holds of one is held, counted and recorded, whatever another would do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.controller.braking import brake, brakes, many, pull, release
+from tests.unit.controller.policies import HOURLY, bring_policies, cleanup, matching, read
+from tests.unit.controller.stage import DAY, HOUR, MINUTE, SHOP, Stage, story
+from tests.unit.controller.test_brakes_pulled import make_all
+from tests.unit.controller.test_brakes_released import allowed
+from tests.unit.controller.test_trash import ledger
+
+pytestmark = pytest.mark.unit
+
+OLD, NEW = "ClusterCleanupPolicy/old", "ClusterCleanupPolicy/new"
+
+
+async def run_brakes(stage: Stage) -> dict[str, str]:
+    """The names of the Brakes on runs, by the name of the policy."""
+    found = [await brake(stage, name) for name in await brakes(stage)]
+    return {
+        one["spec"]["scope"]["policy"].rpartition("/")[2]: one["metadata"]["name"]
+        for one in found
+        if one["metadata"]["name"].startswith("share-")
+    }
+
+
+@story(brakes={"shareOver": 5})
+async def test_what_the_brake_of_a_run_holds_is_so_also_where_another_policy_only_observes_it(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await bring_policies(stage)
+        stage.old(many(40))
+        play = await stage.play(record=book.record)
+        await cleanup(stage, "new", schedule=HOURLY, annotations={"observe": "24h"})
+        await cleanup(stage, "old", schedule=HOURLY)
+        await stage.until(HOUR + MINUTE)
+        name = (await run_brakes(stage))["old"]
+        assert (await brake(stage, name))["status"]["held"] == 40
+        rows = await book.record.store.find()
+        assert {(row.outcome, row.rule) for row in rows} == {("braked", OLD)}
+        assert {claim.rule for claim in rows[0].claims} == {OLD, NEW}
+        # What the other would do is told all the same, once for each object.
+        assert len(play.told("would delete")) == 40
+        assert "held=0" in (await counts(stage, "new"))
+        assert "held=40" in (await counts(stage, "old"))
+        await stage.later(10 * MINUTE)
+        assert len(play.told("would delete")) == 40
+        await release(stage, name)
+        assert [line["held"] for line in play.told("brake released")] == ["40"]
+        await stage.later(MINUTE)
+        assert not stage.found()
+        assert await brakes(stage) == set()
+        assert {(row.outcome, row.rule) for row in await book.record.store.find()} == {("deleted", OLD)}
+        assert allowed(play) == {}
+
+
+async def counts(stage: Stage, name: str) -> str:
+    last = (await read(stage, name))["status"]["lastRun"]
+    return " ".join(f"{key}={last.get(key, 0)}" for key in ("matched", "deleted", "held", "failed"))
+
+
+@story(brakes={"perMinute": 60, "namespacePerMinute": 1000})
+async def test_what_a_pause_holds_is_counted_also_where_a_policy_observes_it(stage: Stage) -> None:
+    await bring_policies(stage)
+    await pull(stage, "pause", mechanism="ttl")
+    await make_all(stage, many(70))
+    play = await stage.play()
+    await stage.later(2 * MINUTE)
+    assert (await brake(stage, "pause"))["status"]["held"] == 70
+    await cleanup(stage, "new", annotations={"observe": "24h"})
+    await stage.later(3 * MINUTE)
+    assert (await brake(stage, "pause"))["status"]["held"] == 70
+    assert play.overdue == {"brake": 70}
+    await release(stage, "pause")
+    await stage.later(MINUTE)
+    assert not stage.found()
+    assert await brakes(stage) == set()
+    assert allowed(play) == {}
+
+
+@story()
+async def test_a_backlog_that_a_policy_observes_is_held_and_goes_when_it_is_accepted(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(150), "1h", age=DAY)
+    play = await stage.play()
+    await cleanup(stage, "new", annotations={"observe": "24h"})
+    await stage.later(3 * MINUTE)
+    assert (await brake(stage, "first-start"))["status"]["held"] == 150
+    await release(stage, "first-start")
+    assert [line["held"] for line in play.told("brake released")] == ["150"]
+    await stage.later(MINUTE)
+    assert not stage.found()
+    assert allowed(play) == {}
+
+
+@story()
+async def test_a_mass_of_late_labels_that_a_policy_observes_is_held_and_goes_when_it_is_accepted(
+    stage: Stage,
+) -> None:
+    await bring_policies(stage)
+    stage.old(many(150), age=DAY)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await cleanup(stage, "new", annotations={"observe": "24h"})
+    for name in many(150):
+        await stage.label(name, ttl="1h")
+    await stage.later(3 * MINUTE)
+    (name,) = [one for one in await brakes(stage) if one.startswith("mass-labels")]
+    assert (await brake(stage, name))["status"]["held"] == 150
+    await release(stage, name)
+    await stage.later(MINUTE)
+    assert not stage.found()
+    assert allowed(play) == {}
+
+
+@story()
+async def test_nothing_goes_by_a_policy_that_only_observes_when_the_other_lets_go(stage: Stage) -> None:
+    await bring_policies(stage)
+    await pull(stage, "pause", mechanism="ttl")
+    await stage.make("web-1", "5m")
+    play = await stage.play()
+    await cleanup(stage, "new", annotations={"observe": "24h"})
+    await stage.later(10 * MINUTE)
+    await stage.label("web-1", ttl=None)
+    await stage.later(MINUTE)
+    await release(stage, "pause")
+    await stage.later(10 * MINUTE)
+    assert stage.there("web-1")
+    assert not play.sent("DELETE", path="configmaps")
+
+
+@story(brakes={"shareOver": 5})
+async def test_each_brake_of_two_runs_counts_what_it_holds_and_both_have_to_be_released(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(40))
+    stage.old(many(20, "other"))
+    play = await stage.play()
+    await cleanup(stage, "old", schedule=HOURLY)
+    await cleanup(
+        stage, "all", schedule=HOURLY, match=matching(names=["web-*", "other-*"], namespaces=[SHOP])
+    )
+    await stage.until(HOUR + MINUTE)
+    found = await run_brakes(stage)
+    held = {key: (await brake(stage, name))["status"]["held"] for key, name in found.items()}
+    assert held == {"old": 40, "all": 60}
+    await release(stage, found["old"])
+    await stage.later(MINUTE)
+    assert stage.found() == set(many(20, "other"))
+    assert (await brake(stage, found["all"]))["status"]["held"] == 20
+    await release(stage, found["all"])
+    await stage.later(MINUTE)
+    assert not stage.found()
+    assert [line["held"] for line in play.told("brake released")] == ["40", "20"]
+    assert allowed(play) == {}
+    assert await brakes(stage) == set()
