@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import sys
 import time
@@ -16,6 +17,8 @@ import msgspec
 
 from harness.controlplane.errors import ProcessEndedError
 from harness.controlplane.processes import Processes
+from skoupa.kube.resources import Resource
+from tests.cluster.controller.objects import People
 from tests.cluster.reaching import POLL_SECONDS, until
 
 START_SECONDS = 60.0
@@ -101,6 +104,14 @@ class Skoupa:
             (float(line.rpartition(" ")[2]) for line in text.splitlines() if line.startswith(f"{sample} ")),
             0.0,
         )
+
+    async def has_heard_of_all(self, people: People, *resources: Resource) -> None:
+        """Of what was made of these kinds until now: a watch tells in order, and what is made last of each goes."""
+        last = f"last-{secrets.token_hex(4)}"
+        for resource in resources:
+            await people.make(last, "1s", resource=resource)
+        for resource in resources:
+            await self.says("deleted", kind=resource.plural, name=last)
 
     def terminate(self) -> None:
         """SIGTERM, and on to the next thing."""

@@ -25,7 +25,7 @@ from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.cluster.controller.objects import SECRETS, AuditLog, People
 from tests.cluster.controller.running import Skoupa, Yard
 from tests.cluster.controller.together import together
-from tests.cluster.reaching import POLL_SECONDS, eventually, faulty
+from tests.cluster.reaching import POLL_SECONDS, faulty
 from tests.unit.controller.stage import owned_by
 
 pytestmark = pytest.mark.cluster
@@ -48,7 +48,7 @@ async def process(proxy: FaultProxy, yard: Yard, tmp_path: Path) -> Skoupa:
 
 
 class Story:
-    """`prepare` says how many objects become known by it; then there is silence, and `while_silent` is told."""
+    """What `prepare` makes becomes known; then there is silence, and `while_silent` is told."""
 
     def __init__(self, process: Skoupa, proxy: FaultProxy, people: People, audit: AuditLog) -> None:
         self.process = process
@@ -56,7 +56,7 @@ class Story:
         self.people = people
         self.audit = audit
 
-    async def prepare(self) -> int:
+    async def prepare(self) -> None:
         raise NotImplementedError
 
     async def while_silent(self) -> None:
@@ -79,12 +79,10 @@ class Story:
 class Changed(Story):
     """An object that was changed is refused by its version, and judged as it is now."""
 
-    async def prepare(self) -> int:
-        changed = ("cancelled", "kept", "put-off", "hastened")
-        for name in changed:
+    async def prepare(self) -> None:
+        for name in ("cancelled", "kept", "put-off", "hastened"):
             await self.people.make(name, SOON)
         self._moved = await self.people.make("moved", SOON)
-        return len(changed) + 1
 
     async def while_silent(self) -> None:
         people = self.people
@@ -110,10 +108,9 @@ class Changed(Story):
 class KeptNamespace(Story):
     """A keep label on the Namespace is read before anything in it goes."""
 
-    async def prepare(self) -> int:
+    async def prepare(self) -> None:
         await self.people.make("web", SOON)
         await self.people.make("app", SOON)
-        return 2
 
     async def while_silent(self) -> None:
         people = self.people
@@ -134,11 +131,10 @@ class KeptNamespace(Story):
 class KeptInside(Story):
     """What is kept inside a Namespace is asked for before the Namespace goes."""
 
-    async def prepare(self) -> int:
+    async def prepare(self) -> None:
         self._inside = People(self.people.client, f"{self.people.namespace}-inside")
         metadata = {"name": self._inside.namespace, "labels": {names.TTL_LABEL: SOON}}
         await self.people.client.create(NAMESPACES, {"metadata": metadata})
-        return 1
 
     async def while_silent(self) -> None:
         name = self._inside.namespace
@@ -158,13 +154,12 @@ class KeptDependent(Story):
     That is the limit that the docs name, and where it ends: whoever is cut off knows it, and reads anew.
     """
 
-    async def prepare(self) -> int:
+    async def prepare(self) -> None:
         people = self.people
         owners = {name: await people.make(name) for name in ("believed", "behind")}
         for name, owner in owners.items():
             await people.make(f"{name}-deed", resource=SECRETS, ownerReferences=[owned_by(owner)])
         await people.label("believed", ttl=SOON)
-        return 1
 
     async def while_silent(self) -> None:
         await self.people.label("believed-deed", resource=SECRETS, keep="true")
@@ -186,11 +181,10 @@ class KeptDependent(Story):
 class Restless(Story):
     """A keep label that comes before the last reading keeps what never rests."""
 
-    async def prepare(self) -> int:
+    async def prepare(self) -> None:
         self._path = CONFIG_MAPS.path(namespace=self.people.namespace, name="web")
         self.proxy.script(Rule(Slow(before=2.0), method="DELETE", path=self._path, times=None))
         await self.people.make("web", SOON)
-        return 1
 
     async def while_silent(self) -> None:
         async with self._never_resting("web"):
@@ -236,13 +230,8 @@ async def test_what_people_change_while_all_watches_are_silent_and_when_they_spe
     dependent = KeptDependent(process, proxy, await place(), audit)
     restless = Restless(process, proxy, await place(), audit)
     stories = (changed, namespace, inside, dependent, restless)
-    before = await process.metric("skoupa_objects")
-    new = sum(await asyncio.gather(*(story.prepare() for story in stories)))
-
-    async def all_known() -> bool:
-        return await process.metric("skoupa_objects") == before + new
-
-    await eventually(all_known, what="the objects to be known")
+    await together(*(story.prepare() for story in stories))
+    await process.has_heard_of_all(people, CONFIG_MAPS, NAMESPACES)
     assert await proxy.silence_open()
     await together(*(story.while_silent() for story in stories))
     await together(namespace.before_the_cut(), dependent.before_the_cut())

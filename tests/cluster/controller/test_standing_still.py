@@ -185,14 +185,9 @@ async def test_a_leader_that_wakes_up_sends_nothing_and_stands_by(
     due = [f"web-{number}" for number in range(40)]
     kept = {"kept", "cancelled", "put-off"}
     # Late enough for the leader to know all of them and to do nothing about any.
-    known = await first.metric("skoupa_objects")
     await make_all(people, [*due, *kept], "8s")
     await make_all(kept_place, ["in-a-kept-namespace"], "8s")
-
-    async def all_known() -> bool:
-        return await first.metric("skoupa_objects") == known + len(due) + len(kept) + 1
-
-    await eventually(all_known, what="the leader to know of all")
+    await first.has_heard_of_all(People(people.client, "default"), CONFIG_MAPS)
     replicas.stop_leader()
     await people.label("kept", keep="true")
     await people.label("cancelled", ttl=None)
