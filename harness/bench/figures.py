@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import statistics
 import sys
 import time
 
 from harness.bench.course import Course, Figure
 from harness.bench.cpu import python_cpu
 from harness.bench.lateness import until_gone
-from harness.bench.rates import best_in_flight, chosen, raw_rate, subject_rate, until_left
+from harness.bench.rates import best_in_flight, chosen, compared, raw_rate, subject_rate, until_left
 from skoupa import names
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA, Metadata
@@ -55,22 +54,18 @@ async def idle_requests(course: Course, *, seconds: float = 180, custom_kinds: i
 
 
 async def backlog_rate(course: Course, *, objects: int = 20_000, pairs: int = 3) -> Figure:
-    """Interleaved pairs: the bare client on one namespace, then the subject on another."""
-    ratios: list[float] = []
-    notes: list[str] = []
+    """In turns: the bare client on one namespace, the subject on another."""
     best = await best_in_flight(lambda in_flight: raw_rate(course, objects // 5, in_flight))
-    for _ in range(pairs):
-        raw = await raw_rate(course, objects, best)
-        ours = await subject_rate(course, objects)
-        ratios.append(ours / raw)
-        notes.append(f"{ours:.0f}/{raw:.0f}")
+    found = await compared(
+        lambda: subject_rate(course, objects), lambda: raw_rate(course, objects, best), times=pairs
+    )
     return Figure(
         name="deletions a second of a backlog of expired objects / bare client",
-        value=statistics.median(ratios),
+        value=found.ratio,
         unit="",
         bar=0.75,
         at_least=True,
-        counts=f"{objects} objects, {pairs} pairs, deletions a second: {', '.join(notes)}; {chosen(best)}",
+        counts=f"{objects} objects, {pairs} pairs, deletions a second: {found.notes}; {chosen(best)}",
     )
 
 

@@ -17,7 +17,8 @@ as a separate process through its public configuration. Ratios carry over to oth
 
 _TAIL = """
 The bare client is our own transport with the same preconditions, its best concurrency and nothing else to do: no watch, no
-judging, no Events, no log. Skoupa runs with its rate and brake ceilings lifted, unlike as shipped; and without ledger and
+judging, no Events, no log. Where a rate is compared with its, the two take turns, and each of ours is divided by the mean of
+those before and after it: the machine is quicker in one minute than in the next. Skoupa runs with its rate and brake ceilings lifted, unlike as shipped; and without ledger and
 trash (`--ledger none`) except in the rows that name them, which say what those cost. PostgreSQL runs on the same two cores,
 without fsync as etcd does. Rows without a bar are there to be seen. `--peer NAME=COMMAND` measures another controller on the
 same load; it is started with `KUBECONFIG` set.

@@ -19,7 +19,7 @@ import msgspec
 from harness.bench import installed, past
 from harness.bench.course import Course, Figure
 from harness.bench.cpu import python_cpu
-from harness.bench.rates import bare, best_in_flight, chosen, raw_rate, subject_rate, until_left
+from harness.bench.rates import bare, best_in_flight, chosen, compared, raw_rate, subject_rate, until_left
 from harness.bench.subject import skoupa
 from harness.postgres import PostgresServer
 from skoupa import names
@@ -72,29 +72,26 @@ def _share(name: str, rates: list[Mapping[str, float]], *, objects: int) -> Figu
 
 
 async def trash(course: Course, *, objects: int = 10_000, pairs: int = 3) -> Figure:
-    """Interleaved pairs: the bare client reads and deletes each object, then the subject keeps and deletes them."""
+    """In turns: the bare client reads and deletes each object, the subject keeps and deletes them."""
 
     async def ceiling(in_flight: int, number: int) -> float:
         return await raw_rate(course, number, in_flight, data=_KILOBYTE, read=True)
 
-    best = await best_in_flight(lambda in_flight: ceiling(in_flight, objects // 5))
-    ratios: list[float] = []
-    notes: list[str] = []
-    for _ in range(pairs):
-        raw = await ceiling(best, objects)
+    async def ours() -> float:
         with tempfile.TemporaryDirectory(prefix="skoupa-bench-") as folder:
             subject = skoupa(ledger=f"{folder}/ledger.db", settings={"trash.enabled": "true"})
-            ours = await subject_rate(course, objects, subject=subject, data=_KILOBYTE)
-        ratios.append(ours / raw)
-        notes.append(f"{ours:.0f}/{raw:.0f}")
+            return await subject_rate(course, objects, subject=subject, data=_KILOBYTE)
+
+    best = await best_in_flight(lambda in_flight: ceiling(in_flight, objects // 5))
+    found = await compared(ours, lambda: ceiling(best, objects), times=pairs)
     return Figure(
         name="deletions a second with ledger (SQLite) and trash / GET and DELETE of the bare client",
-        value=statistics.median(ratios),
+        value=found.ratio,
         unit="",
         bar=0.8,
         at_least=True,
         counts=f"{objects} objects with {len(_KILOBYTE)} bytes of data, {pairs} pairs, deletions a second: "
-        f"{', '.join(notes)}; {chosen(best)}",
+        f"{found.notes}; {chosen(best)}",
     )
 
 

@@ -27,16 +27,26 @@ class Judge:
         self._last = (*self._last, guard)
 
     def verdict(self, row: Row, now: float) -> Verdict:
-        answers = [mechanism.answer(row, now) for mechanism in self.mechanisms]
-        claims = sorted((claim for answer in answers for claim in answer.claims), key=lambda claim: claim.due)
-        notes = tuple(note for answer in answers for note in answer.notes)
+        claims, shared, notes = self._answers(row, now)
         if not claims:
             return Verdict(notes=notes) if notes else NOTHING
-        shared = [hold for answer in answers for hold in answer.holds]
         holds, questions = self._against(row, claims[0], now, shared)
         if len(claims) > 1 and (holds or claims[0].observed or claims[0].due > now):
             return self._of_several(row, now, claims, shared, notes)
         return Verdict(claims=tuple(claims), holds=tuple(holds), notes=notes, questions=questions)
+
+    def _answers(self, row: Row, now: float) -> tuple[list[Claim], list[Hold], tuple[Reason, ...]]:
+        """All Claims by their time, the Holds against any of them, and what is to be said."""
+        claims: list[Claim] = []
+        holds: list[Hold] = []
+        notes: tuple[Reason, ...] = ()
+        for mechanism in self.mechanisms:
+            answer = mechanism.answer(row, now)
+            claims += answer.claims
+            holds += answer.holds
+            notes += answer.notes
+        claims.sort(key=_due)
+        return claims, holds, notes
 
     def _of_several(
         self, row: Row, now: float, claims: list[Claim], shared: list[Hold], notes: tuple[Reason, ...]
@@ -59,12 +69,8 @@ class Judge:
 
     def each(self, row: Row, now: float) -> list[tuple[Claim, list[Hold]]]:
         """All Claims by which it would go now, each with what stands against it."""
-        answers = [mechanism.answer(row, now) for mechanism in self.mechanisms]
-        shared = [hold for answer in answers for hold in answer.holds]
-        found = (claim for answer in answers for claim in answer.claims)
-        acting = sorted(
-            (claim for claim in found if claim.due <= now and not claim.observed), key=lambda claim: claim.due
-        )
+        claims, shared, _ = self._answers(row, now)
+        acting = [claim for claim in claims if claim.due <= now and not claim.observed]
         return [(claim, self._against(row, claim, now, shared)[0]) for claim in acting]
 
     def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:
@@ -72,10 +78,12 @@ class Judge:
         return self._against(row, claim, now, [])[0]
 
     def _against(self, row: Row, claim: Claim, now: float, shared: list[Hold]) -> _Against:
-        found = [*shared, *(hold for guard in self._guards for hold in guard.holds(row, claim, now))]
+        found = shared.copy()
+        for guard in self._guards:
+            found += guard.holds(row, claim, now)
         questions: tuple[Question, ...] = ()
-        for guard in self._last:
-            word = guard.last_word(row, claim, now, others=found)
+        for last in self._last:
+            word = last.last_word(row, claim, now, others=found)
             found += word.holds
             questions += word.questions
         return found, questions
@@ -84,6 +92,10 @@ class Judge:
         """When the first Claim is due; cheap, for planning when to look."""
         dues = (mechanism.due(row, now) for mechanism in self.mechanisms)
         return min((due for due in dues if due is not None), default=None)
+
+
+def _due(claim: Claim) -> float:
+    return claim.due
 
 
 def _deciding(
