@@ -21,7 +21,7 @@ from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.rights import Rights
 from skoupa.judge.brakes import Pulled
 from skoupa.kinds.brake import Scope
-from skoupa.kinds.brake_effect import active, next_change
+from skoupa.kinds.brake_effect import active, next_change_of
 from skoupa.kinds.brake_reading import Brake, read_brake
 from skoupa.kube.client import Client
 from skoupa.kube.resources import Resource
@@ -244,9 +244,7 @@ class Brakes:
             return
 
     def _turn(self, *, grow: bool = True) -> None:
-        now = self._clock.now()
-        turns = (next_change(brake, now) for brake in self._knowledge.brakes.brakes)
-        self._next_turn = min((turn for turn in turns if turn is not None), default=math.inf)
+        self._next_turn = next_change_of(self._knowledge.brakes.brakes, self._clock.now())
         self._epoch += grow
 
     def _tell(self) -> None:

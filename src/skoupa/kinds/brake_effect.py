@@ -7,6 +7,7 @@ object by object. Nothing here knows who pulled the Brake or how much it holds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Final
 
@@ -58,6 +59,12 @@ def next_change(brake: Brake, now: float) -> float | None:
         return moment
     # Outside its window it just stays open.
     return brake.until if active(brake, now) else None
+
+
+def next_change_of(brakes: Iterable[Brake], now: float) -> float:
+    """When the first of them changes by time alone; infinity: none does."""
+    turns = (next_change(brake, now) for brake in brakes)
+    return min((turn for turn in turns if turn is not None), default=math.inf)
 
 
 def missing_kind(scope: Scope, discovery: Discovery, *, defined: Iterable[str] = ()) -> str:

@@ -129,12 +129,10 @@ class Lists:
         self, shares: Iterable[tuple[_Reader, Items]], *, first: bool, group: asyncio.TaskGroup
     ) -> None:
         """To all, a few at a time: judging takes the processor, and others need a turn in between."""
-        left = deque(
-            (reader, items)
-            for reader, items in shares
-            if (items or first) and not reader.left_behind and reader.error is None
-        )
-        if len(left) == 1:
+        there = [share for share in shares if not share[0].left_behind and share[0].error is None]
+        left = deque((reader, items) for reader, items in there if items or first)
+        if len(there) == 1 and left:
+            # Nobody waits for it, be it as slow as it may; one whose page has nothing for the others is waited for.
             await left[0][0].take(left[0][1], first=first)
             return
         busy: dict[asyncio.Task[None], _Reader] = {}

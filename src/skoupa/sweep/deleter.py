@@ -151,7 +151,7 @@ class Deleter:
         epoch = attempt.judged[2]
         attempt.judged, attempt.too_old = self._judged(), False
         verdict = self._judge(row, now)
-        again = verdict.claim(now) or self._counted(verdict, epoch, now)
+        again = verdict.claim(now) or self._counted(verdict, attempt.claim, epoch, now)
         if again is None:
             return Outcome(what="stays", row=row, claim=attempt.claim, verdict=verdict)
         attempt.equal = equal if again == attempt.claim else 1
@@ -159,11 +159,17 @@ class Deleter:
         attempt.row, attempt.claim = row, again
         return None
 
-    def _counted(self, verdict: Verdict, epoch: int, now: float) -> Claim | None:
-        """The Claim of one that nothing holds but the Brake of a ceiling which has counted it, and pulled for the next."""
-        if self._epoch() != epoch or not all(is_brake(hold) for hold in verdict.holds):
+    def _counted(self, verdict: Verdict, claim: Claim, epoch: int, now: float) -> Claim | None:
+        """The Claim of one that nothing holds but the Brake of a ceiling which has counted it, and pulled for the next.
+
+        Counted it was for this Claim: what a Brake holds of another may be held for long, and by somebody's wish.
+        """
+        same = verdict.of(claim.rule)
+        if same.claims[:1] != (claim,) or self._epoch() != epoch:
             return None
-        return msgspec.structs.replace(verdict, holds=()).claim(now)
+        if not all(is_brake(hold) for hold in same.holds):
+            return None
+        return msgspec.structs.replace(same, holds=()).claim(now)
 
     async def _sent(self, attempt: Attempt) -> Deleted:
         row = attempt.row

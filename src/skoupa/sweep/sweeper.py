@@ -17,7 +17,7 @@ from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta, Store
 from skoupa.judge.judge import Judge
 from skoupa.kube.flow import RateCeiling
-from skoupa.model.verdicts import Question
+from skoupa.model.verdicts import Question, Verdict
 from skoupa.sweep.deleter import Deleter
 from skoupa.sweep.gate import Gate
 from skoupa.sweep.hanging import WAIT_SECONDS, Hanging
@@ -208,8 +208,7 @@ class Sweeper:
         claim, told = verdict.claim(now), verdict.reported(now)
         if told is None:
             self._staying.stays(row, verdict, now)
-            for beside in verdict.told_beside():
-                await self._observer.tell_beside(row, beside)
+            await self._tell_beside(row, verdict)
         elif claim is None or self._observing:
             self.memory.braked.pop(row.uid, None)
             await self._observer.tell(row, told)
@@ -222,6 +221,14 @@ class Sweeper:
                 await self._sending.in_turn(row, claim)
             finally:
                 self.hanging.leave(row)
+
+    async def _tell_beside(self, row: Row, verdict: Verdict) -> None:
+        observed = tuple(verdict.told_beside())
+        for claim in observed:
+            await self._observer.tell_beside(row, claim)
+        if observed:
+            # That may have taken a while, in which nobody else could look at it.
+            self._staying.look_once_more(row.uid)
 
     def _put_back(self, uid: Uid) -> bool:
         """Whether another replica leads by now: it tells and deletes; here the object waits on the agenda."""

@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from skoupa import names
+from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import NAMESPACES
+from skoupa.sim.faults import asking
 from tests.unit.controller.braking import brake, brakes, many, pull, release
 from tests.unit.controller.policies import HOURLY, bring_policies, cleanup, matching, read
 from tests.unit.controller.stage import DAY, HOUR, MINUTE, SHOP, Stage, story
@@ -158,3 +163,90 @@ async def test_each_brake_of_two_runs_counts_what_it_holds_and_both_have_to_be_r
     assert [line["held"] for line in play.told("brake released")] == ["40", "20"]
     assert allowed(play) == {}
     assert await brakes(stage) == set()
+
+
+DELETES = asking(method="DELETE", kind="configmaps")
+JUNK = {"any": [{"resources": {"kinds": ["ConfigMap"], "selector": {"matchLabels": {"junk": "yes"}}}}]}
+
+
+async def claimed_by_both(stage: Stage) -> None:
+    """Its TTL is over and held by a Brake; a policy that nothing holds takes it at the next hour."""
+    await bring_policies(stage)
+    await pull(stage, "stop-ttl", mechanism="ttl", reason="by hand")
+    await stage.make("web-1", "5m", labels={"junk": "yes"})
+    await cleanup(stage, "old", schedule=HOURLY, match=JUNK)
+
+
+@story()
+async def test_a_delete_that_is_refused_does_not_turn_into_one_by_a_rule_that_a_brake_holds(
+    stage: Stage,
+) -> None:
+    await claimed_by_both(stage)
+    play = await stage.play()
+    await stage.until(HOUR - 1)
+    stage.cluster.faults.delay(0.5, when=DELETES, times=1)
+    await stage.until(HOUR + 0.4)
+    assert len(play.sent("DELETE", path="configmaps")) == 1
+    await stage.label("web-1", junk="no")
+    await stage.later(10 * MINUTE)
+    assert stage.there("web-1")
+    assert play.overdue == {"brake": 1}
+    await release(stage, "stop-ttl")
+    await stage.later(MINUTE)
+    assert not stage.there("web-1")
+
+
+@story()
+async def test_a_delete_that_waits_does_not_turn_into_one_by_a_rule_that_a_brake_holds(stage: Stage) -> None:
+    await claimed_by_both(stage)
+    play = await stage.play()
+    await stage.until(HOUR - 1)
+    stage.cluster.faults.answer(429, when=DELETES, times=1, seconds=5, retry_after=20)
+    await stage.until(HOUR + 5)
+    await stage.label("web-1", junk="no")
+    await stage.later(10 * MINUTE)
+    assert len(play.sent("DELETE", path="configmaps")) == 1
+    assert stage.there("web-1")
+
+
+@story()
+async def test_a_delete_whose_policy_went_meanwhile_is_not_sent_for_one_that_a_brake_holds(
+    stage: Stage,
+) -> None:
+    await bring_policies(stage)
+    stage.old(["web-1"])
+    play = await stage.play()
+    for name in ("old", "new"):
+        await cleanup(stage, name, schedule=HOURLY)
+    await pull(stage, "stop-new", policy=NEW, reason="by hand")
+    await stage.until(HOUR - 1)
+    stage.cluster.faults.answer(429, when=DELETES, times=1, seconds=5, retry_after=20)
+    await stage.until(HOUR + 5)
+    found = await stage.people.get(CLUSTER_CLEANUP_POLICIES, "old", view=METADATA)
+    await stage.people.delete(
+        CLUSTER_CLEANUP_POLICIES, "old", uid=found.metadata.uid, propagation="Background"
+    )
+    await stage.later(10 * MINUTE)
+    assert len(play.sent("DELETE", path="configmaps")) == 1
+    assert stage.there("web-1")
+
+
+@story()
+async def test_a_brake_released_while_somebody_looks_what_a_policy_would_do_lets_go_at_once(
+    stage: Stage,
+) -> None:
+    """To tell what an observing policy would do takes a look around, and that may take long."""
+    await bring_policies(stage)
+    await pull(stage, "pause", mechanism="ttl")
+    await stage.namespace("web-1", labels={names.TTL_LABEL: "5m"})
+    play = await stage.play()
+    match = {"any": [{"resources": {"kinds": ["Namespace"], "names": ["web-*"]}}]}
+    await cleanup(stage, "new", schedule=HOURLY, annotations={"observe": "24h"}, match=match)
+    await stage.until(HOUR - 10)
+    stage.cluster.faults.delay(20, when=asking(verb="list", path="/api/v1/namespaces/web-1/"), times=1)
+    await stage.until(HOUR + 5)
+    assert stage.there("web-1", NAMESPACES)
+    await release(stage, "pause")
+    await stage.later(MINUTE)
+    assert not stage.there("web-1", NAMESPACES)
+    assert play.overdue == {}

@@ -28,7 +28,7 @@ QUERY = Query(CONFIG_MAPS, Scope(namespace="shop", labels="app=web"))
 
 
 class Reader:
-    """Keeps what it was given; `slow` seconds for each page, `fails` at the first."""
+    """Keeps what it was given; `slow` seconds for each page with something for it, `fails` at the first."""
 
     def __init__(self, clock: VirtualClock, *, slow: float = 0.0, fails: bool = False) -> None:
         self._clock = clock
@@ -50,7 +50,7 @@ class Reader:
             self.items.clear()
         if self._fails:
             raise UsageError("it can't be judged")
-        await self._clock.sleep(self._slow)
+        await self._clock.sleep(self._slow if items else 0.0)
         self.items += items
 
 
@@ -139,6 +139,17 @@ async def test_queries_that_differ_in_the_values_of_one_label_are_one_list_and_e
     ]
     assert len(readers[5].items) == 1200
     assert all(reader.error is None for reader in readers)
+
+
+@staged
+async def test_who_has_a_page_to_itself_keeps_nobody_waiting(stage: Stage) -> None:
+    """Its pages have nothing for the other, who only has to hear that the list is over."""
+    for number in range(500):
+        make(stage, f"a-{number:04d}", "a")
+    slow, quick = Reader(stage.clock, slow=60.0), Reader(stage.clock)
+    await asyncio.gather(slow.read(stage.lists), quick.read(stage.lists, query=of_apps("a")))
+    assert (len(slow.items), len(quick.items)) == (1200, 500)
+    assert quick.ended_at < 5 < slow.ended_at
 
 
 OTHERS = (

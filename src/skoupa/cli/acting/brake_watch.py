@@ -14,6 +14,7 @@ from skoupa.controller.brake_feed import kind_in
 from skoupa.controller.survey import Survey
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.judge.brakes import Pulled
+from skoupa.kinds.brake_effect import next_change_of
 from skoupa.kube import watched
 from skoupa.kube.client import Client
 from skoupa.kube.objects import METADATA
@@ -25,14 +26,27 @@ _READ_ANEW: Final = "they changed, and are being read"
 
 
 class BrakeWatch:
-    """`epoch` grows with every change, so that a delete that is on its way is judged again."""
+    """Follows them."""
 
     def __init__(self, client: Client, survey: Survey) -> None:
         self._client = client
         self._survey = survey
         self._known = asyncio.Event()
-        self.epoch = 0
+        self._epoch = 0
         self.error: SkoupaError | None = None
+        self._plan_turn()
+
+    @property
+    def epoch(self) -> int:
+        """Grows with every change, also where time alone made it, so that a delete that is on its way is judged again."""
+        if self._client.clock.now() >= self._next_turn:
+            self._epoch += 1
+            self._plan_turn()
+        return self._epoch
+
+    def _plan_turn(self) -> None:
+        brakes = self._survey.knowledge.brakes.brakes
+        self._next_turn = next_change_of(brakes, self._client.clock.now())
 
     async def known(self) -> bool:
         """Whether the Brakes are known by now; False for ever once they can't be."""
@@ -68,15 +82,16 @@ class BrakeWatch:
         """Whoever waits, or goes on the next time, is told."""
         self.error = SkoupaError(MAY_NOT_WATCH)
         self._survey.knowledge.brakes = Pulled(unknown=MAY_NOT_WATCH)
-        self.epoch += 1
+        self._epoch += 1
         self._known.set()
 
     async def _read_anew(self) -> None:
         self._known.clear()
-        self.epoch += 1
+        self._epoch += 1
         self._survey.knowledge.brakes = Pulled(unknown=_READ_ANEW)
         try:
             await self._survey.read_brakes()
         except SkoupaError as error:
             self.error = error
+        self._plan_turn()
         self._known.set()
