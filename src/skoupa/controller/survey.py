@@ -155,7 +155,7 @@ class Survey:
         return (row for row in self.knowledge.store if row.resource in self._asked)
 
     def finding(self, row: Row, now: float) -> Finding:
-        return Finding(row, self.knowledge.verdict(row, now))
+        return Finding(row, self.knowledge.judge.foresee(row, now))
 
     def findings(self, now: float) -> Iterator[Finding]:
         """Every object that was asked for and that some mechanism speaks of, with what is said."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from skoupa.facts.rows import Row
@@ -67,6 +68,29 @@ class Judge:
             held[first] = self._against(row, first, now, shared)
         return _deciding(first, claims, held, notes)
 
+    def foresee(self, row: Row, now: float) -> Verdict:
+        """As `verdict`, for who asks about the future: where one Claim is held, it may go by one that is still to come."""
+        found = self.verdict(row, now)
+        to_come = [claim for claim in found.claims[1:] if claim.due > now and not claim.observed]
+        if not found.holds or not to_come:
+            return found
+        _, shared, _ = self._answers(row, now)
+        ahead = [
+            _deciding(claim, [claim], {claim: self._against(row, claim, now, shared)}, ())
+            for claim in to_come
+        ]
+        first = min((found, *ahead), key=_goes)
+        if first is found:
+            return found
+        claim, held = first.claims[0], Beside(claim=found.claims[0], holds=found.holds)
+        return Verdict(
+            claims=(claim, *(other for other in found.claims if other is not claim)),
+            holds=first.holds,
+            notes=found.notes,
+            questions=(*found.questions, *first.questions),
+            beside=(held, *found.beside),
+        )
+
     def each(self, row: Row, now: float) -> list[tuple[Claim, list[Hold]]]:
         """All Claims by which it would go now, each with what stands against it."""
         claims, shared, _ = self._answers(row, now)
@@ -96,6 +120,10 @@ class Judge:
 
 def _due(claim: Claim) -> float:
     return claim.due
+
+
+def _goes(verdict: Verdict) -> float:
+    return math.inf if verdict.goes is None else verdict.goes
 
 
 def _deciding(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from skoupa.kinds import definitions
+from skoupa.kinds.brake import BrakeSpec, Scope, manifest
 from skoupa.kinds.policies import policy_definitions
 from skoupa.kube.transport import Request, Response, Stream, Transport
 from skoupa.sim.state.access import Rule
@@ -54,6 +55,33 @@ def test_a_ttl_that_is_still_to_come_then_holds_against_the_policy(town: Town) -
     (item,) = town.document("plan", "-A")["items"]
     assert (item["due"], item["goesAt"]) == ("2026-05-01T13:00:00Z", "2026-05-08T10:00:00Z")
     assert holds({"items": [item]}) == {"later": ["ttl-ahead"]}
+
+
+def test_what_one_rule_is_held_back_from_goes_by_another_that_is_still_to_come(town: Town) -> None:
+    """A Brake holds its TTL and not the policy, whose tick is in an hour."""
+    pulled = manifest("stop-ttl", BrakeSpec(scope=Scope(mechanism="ttl"), reason="by hand"))
+    town.holding(*definitions(), named(pulled, uid=UID))
+    town.holding(cleaning("soon", schedule=HOURLY, where={"names": ["a"]}), config_map("a", "1h"))
+    document = town.document("plan", "-A", "--within", "6h")
+    (item,) = document["items"]
+    assert (item["due"], item["goesAt"], item["holds"]) == (
+        "2026-05-01T13:00:00Z",
+        "2026-05-01T13:00:00Z",
+        [],
+    )
+    assert [claim["mechanism"] for claim in item["claims"]] == ["policies", "ttl"]
+    told = town("plan", "-A", "--within", "6h").out
+    assert "1 due: 1 will go.\n" in told
+    assert "matches 1 object: 1 would go\n" in told
+    said = town("explain", "cm/a", "-n", "shop").out
+    assert "Goes Fri 2026-05-01 13:00 UTC" in said
+    assert "       held by: brake stop-ttl: by hand" in said
+    # Behind a Brake on everything it stays, by whichever.
+    everything = manifest("stop", BrakeSpec(scope=Scope(all=True), reason="by hand"))
+    town.holding(named(everything, uid=UID.replace("1", "2")))
+    (item,) = town.document("plan", "-A", "--within", "6h")["items"]
+    assert item["goesAt"] is None
+    assert {hold["reason"]["code"] for hold in item["holds"]} == {"brake"}
 
 
 def test_policies_that_run_after_the_window_are_not_asked(town: Town) -> None:

@@ -35,7 +35,7 @@ from skoupa.controller.weight import Weight, weigh
 from skoupa.errors import NotFound, UnknownKind, UsageError
 from skoupa.facts.rows import Row
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.model.reasons import reason
+from skoupa.model.reasons import reason, render
 from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.settings import Settings
 
@@ -202,10 +202,10 @@ def _overdue(told: Explanation) -> bool:
 
 async def _explain(world: World, row: Row, survey: Survey, ancestors: list[Ancestor]) -> Explanation:
     now = world.now()
-    verdict = survey.knowledge.verdict(row, now)
+    verdict = survey.finding(row, now).verdict
     if verdict.claims:
         await survey.learn_rights([row])
-        verdict = survey.knowledge.verdict(row, now)
+        verdict = survey.finding(row, now).verdict
     else:
         verdict = msgspec.structs.replace(verdict, holds=tuple(_would_hold(survey, row, now)))
     weights = (
@@ -256,9 +256,13 @@ def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
         yield f"  {fate(told.found.verdict, told.now, zone)}"
     own = told.found.verdict.goes
     yield from (f"  {line}" for line in along(told.takers, own, told.now, zone=zone))
-    for claim in item.claims:
-        yield f"  why: {claim.reason.text}"
-        yield f"       {claim.mechanism}, due {claim.due}, propagation {claim.propagation}"
+    beside = {one.claim: one.holds for one in told.found.verdict.beside}
+    for claim, said in zip(told.found.verdict.claims, item.claims, strict=True):
+        yield f"  why: {said.reason.text}"
+        yield f"       {said.mechanism}, due {said.due}, propagation {said.propagation}"
+        if not item.holds:
+            # It goes by another all the same.
+            yield from (f"       held by: {render(hold.reason)}" for hold in beside.get(claim, ()))
     held = "held by" if item.claims else "would be held by"
     for hold in item.holds:
         until = f" (until {hold.until})" if hold.until else ""

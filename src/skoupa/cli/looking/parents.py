@@ -53,7 +53,7 @@ async def ancestors_of(row: Row, survey: Survey) -> list[Ancestor]:
 
 def parents_of(ancestors: Iterable[Ancestor], survey: Survey, now: float) -> list[Parent]:
     return [
-        parent_of(one.found, survey.knowledge.verdict(one.found, now), one.relation)
+        parent_of(one.found, survey.finding(one.found, now).verdict, one.relation)
         if isinstance(one.found, Row)
         else one.found
         for one in ancestors

@@ -140,7 +140,7 @@ class PolicyPart:
         verdicts = {found.row.uid: found.verdict for found in findings}
 
         def goes(row: Row, run: float) -> bool:
-            at = (verdicts.get(row.uid) or survey.knowledge.verdict(row, now)).goes
+            at = (verdicts.get(row.uid) or survey.finding(row, now).verdict).goes
             return at is not None and at <= max(run, now)
 
         return tuple(
