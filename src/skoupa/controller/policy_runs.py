@@ -29,7 +29,7 @@ from skoupa.runs.book import Book, Entry
 from skoupa.runs.choices import Choices
 from skoupa.runs.evaluation import Evaluation
 from skoupa.runs.lists import Lists
-from skoupa.runs.run import Findings, about, find
+from skoupa.runs.run import Findings, about, as_labelled, find
 from skoupa.runs.status import Went
 from skoupa.runs.ticks import Tick, Ticks
 from skoupa.settings import Settings, seconds
@@ -224,6 +224,7 @@ class PolicyRuns:
             namespaces=self._evaluations.namespace_labels(),
             only=self._settings.namespaces,
         )
+        findings = as_labelled(policy, findings, self._evaluations.namespace_labels(anew=True))
         return await self.accounts.permitted(policy, findings)
 
     def _counts(self, uid: str, policy: Policy, era: int) -> bool:

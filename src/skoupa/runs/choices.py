@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta, Store
+from skoupa.judge.cascade import is_namespace
 from skoupa.judge.policies import Chosen, PolicyMechanism
 from skoupa.model.verdicts import Claim, Question
 from skoupa.runs.showing import Showing
@@ -83,12 +84,21 @@ class Choices:
             return
         for delta in deltas:
             row = delta.after or delta.before
+            if row is not None and is_namespace(row) and _other_labels(delta):
+                self._outdate_all_in(row.name)
             if row is None or not self.mechanism.rules_of(row.uid):
                 continue
             if delta.after is None:
                 self.mechanism.leave(row.uid, self.mechanism.rules_of(row.uid))
             else:
                 self._heed(delta.after)
+
+    def _outdate_all_in(self, namespace: str) -> None:
+        """What its Namespace is like may be why it was chosen."""
+        for row in list(self._store.in_namespace(namespace)):
+            for rule in self.mechanism.rules_of(row.uid):
+                self.mechanism.distrust(rule, row.uid)
+                self._on_outdated(rule, row.uid)
 
     def _heed(self, row: Row) -> None:
         if row.deleted_at:
@@ -100,3 +110,7 @@ class Choices:
     def _tell(self, deltas: list[Delta]) -> None:
         if deltas:
             self._learn(deltas)
+
+
+def _other_labels(delta: Delta) -> bool:
+    return delta.before is not None and delta.after is not None and delta.before.labels != delta.after.labels

@@ -32,7 +32,7 @@ from skoupa.runs.opinions import Item, Judging, Opinion, Outcome, shown, unclear
 from skoupa.runs.secret_values import SECRET_FIELDS, SECRETS, without_values
 from skoupa.runs.turns import Turns
 
-_UNKNOWN_NAMESPACES: Final = (
+UNKNOWN_NAMESPACES: Final = (
     "the labels of namespaces could not be read, so nothing goes that namespaceSelector decides"
 )
 
@@ -102,9 +102,9 @@ class Evaluation:
     @property
     def troubles(self) -> tuple[str, ...]:
         """What went wrong for the whole run so far, in words; the objects that it concerns are unclear."""
-        known = self._namespaces is not None or not _asks_for_labels(self._policy)
+        known = self._namespaces is not None or not asks_for_labels(self._policy)
         found = self._begun.troubles if self._begun is not None else ()
-        return found if known else (_UNKNOWN_NAMESPACES, *found)
+        return found if known else (UNKNOWN_NAMESPACES, *found)
 
     async def begin(self) -> None:
         """Once; the moment that it takes place at is that of the whole run. An ExpressionError where an expression can't be meant.
@@ -246,7 +246,8 @@ def _items(page: bytes) -> list[msgspec.Raw]:
         raise BadReply(f"the list can't be read: {error}") from error
 
 
-def _asks_for_labels(policy: Policy) -> bool:
+def asks_for_labels(policy: Policy) -> bool:
+    """Whether labels of namespaces decide what it means."""
     subject = policy.subject
     if not isinstance(subject.match, Filters):
         return not subject.match.namespace_labels.empty

@@ -1,17 +1,18 @@
 """Lists that runs read, each once for all who want the same or alike at the same time, and few at once.
 
 Policies that are due together mostly ask alike. Whoever asks first waits a moment for company; then every page goes to all of
-them before the next is read, so memory stays at one page. Who is slow is left behind and reads alone afterwards: nobody's long
-run delays another's. A reader that fails has failed for itself.
+them before the next is read, so memory stays at one page. Who is slow is left behind and reads alone, in a turn of the slow:
+nobody's long run delays another's. A reader that fails has failed for itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 import msgspec
 
@@ -28,6 +29,7 @@ Take = Callable[[Items, bool], Awaitable[None]]
 
 # Few, so that watches and what goes by a label always find a way to the server.
 AT_ONCE: Final = 8
+SLOW_AT_ONCE: Final = 8
 COMPANY_SECONDS: Final = 0.05
 LONGEST_COMPANY_SECONDS: Final = 0.5
 PATIENCE_SECONDS: Final = 1.0
@@ -62,11 +64,39 @@ class _Reading:
         self.error: SkoupaError | None = Unreachable("the list was not read to its end")
 
 
+class _Turn:
+    """Of a list that is being read, among the quick until it turns out to be slow."""
+
+    def __init__(self, quick: asyncio.Semaphore, slow: asyncio.Semaphore, *, is_slow: bool = False) -> None:
+        self._quick = quick
+        self._slow = slow
+        self.is_slow = is_slow
+
+    async def __aenter__(self) -> Self:
+        await (self._slow if self.is_slow else self._quick).acquire()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        (self._slow if self.is_slow else self._quick).release()
+
+    async def moved_over(self) -> bool:
+        """Whether it goes on among the slow; where they are many it can't."""
+        if self._slow.locked():
+            return False
+        await self._slow.acquire()
+        self._quick.release()
+        self.is_slow = True
+        return True
+
+
 class Lists:
-    def __init__(self, client: Client, *, at_once: int = AT_ONCE) -> None:
+    def __init__(self, client: Client, *, at_once: int = AT_ONCE, slow_at_once: int = SLOW_AT_ONCE) -> None:
         self._client = client
         self._clock: Clock = client.clock
         self._turns = asyncio.Semaphore(at_once)
+        self._slow_turns = asyncio.Semaphore(slow_at_once)
         self._companies: Companies[_Reader] = Companies()
         # Of those companies whose list nobody has read to its end.
         self._readings: dict[Company[_Reader], _Reading] = {}
@@ -88,17 +118,17 @@ class Lists:
         if reader.left_behind:
             reader = _Reader(take)
             reading = _Reading(alone(reader, query, bodies=bodies))
-            async with self._turns:
-                await self._hand_round(reading)
+            async with _Turn(self._turns, self._slow_turns, is_slow=True) as turn:
+                await self._hand_round(reading, turn)
         if (error := reader.error or reading.error) is not None:
             raise error
 
     async def _lead(self, reading: _Reading) -> None:
         try:
             await self._company()
-            async with self._turns:
+            async with _Turn(self._turns, self._slow_turns) as turn:
                 self._companies.close(reading.company)
-                await self._hand_round(reading)
+                await self._hand_round(reading, turn)
         finally:
             self._companies.close(reading.company)
             del self._readings[reading.company]
@@ -112,7 +142,7 @@ class Lists:
             came = self.readers
             await self._clock.sleep(COMPANY_SECONDS)
 
-    async def _hand_round(self, reading: _Reading) -> None:
+    async def _hand_round(self, reading: _Reading, turn: _Turn) -> None:
         self.lists += 1
         query, view = reading.company.query, _WHOLE if reading.company.bodies else _METADATA
         # Nothing is kept of what it brings, so it is the way here that costs.
@@ -120,36 +150,43 @@ class Lists:
         try:
             async with aclosing(listing), asyncio.TaskGroup() as group:
                 async for page in listing:
-                    await self._give(reading.company.shares(page.items), first=page.first, group=group)
+                    shares = [
+                        (reader, items)
+                        for reader, items in reading.company.shares(page.items)
+                        if not reader.left_behind and reader.error is None
+                    ]
+                    if not shares:
+                        # Nobody waits for the rest.
+                        return
+                    await self._give(shares, turn, first=page.first, group=group)
                 reading.error = None
         except* SkoupaError as errors:
             reading.error = _first(errors)
 
     async def _give(
-        self, shares: Iterable[tuple[_Reader, Items]], *, first: bool, group: asyncio.TaskGroup
+        self, shares: Sequence[tuple[_Reader, Items]], turn: _Turn, *, first: bool, group: asyncio.TaskGroup
     ) -> None:
         """To all, a few at a time: judging takes the processor, and others need a turn in between."""
-        there = [share for share in shares if not share[0].left_behind and share[0].error is None]
-        left = deque((reader, items) for reader, items in there if items or first)
-        if len(there) == 1 and left:
-            # Nobody waits for it, be it as slow as it may; one whose page has nothing for the others is waited for.
-            await left[0][0].take(left[0][1], first=first)
-            return
+        left = deque((reader, items) for reader, items in shares if items or first)
         busy: dict[asyncio.Task[None], _Reader] = {}
         while left or busy:
             while left and len(busy) < READERS_AT_ONCE:
                 reader, items = left.popleft()
                 busy[group.create_task(reader.take(items, first=first))] = reader
-            if not await self._one_done(busy):
-                for task, reader in busy.items():
-                    reader.left_behind = True
-                    task.cancel()
-                busy.clear()
+            if await self._one_done(busy, None if turn.is_slow else PATIENCE_SECONDS):
+                continue
+            if len(shares) == 1 and await turn.moved_over():
+                # Whoever is alone need not begin anew.
+                continue
+            for task, reader in busy.items():
+                reader.left_behind = True
+                task.cancel()
+            busy.clear()
 
-    async def _one_done(self, busy: dict[asyncio.Task[None], _Reader]) -> bool:
+    async def _one_done(self, busy: dict[asyncio.Task[None], _Reader], patience: float | None) -> bool:
         """Whether one of them came to its end in good time; those who did not wait for something outside."""
         try:
-            async with self._clock.timeout(PATIENCE_SECONDS):
+            async with self._clock.timeout(patience):
                 done, _ = await asyncio.wait(busy, return_when=asyncio.FIRST_COMPLETED)
         except TimeoutError:
             return False

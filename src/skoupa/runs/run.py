@@ -18,10 +18,11 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import detached
 from skoupa.kube.resources import NAMESPACES
 from skoupa.policy.expansion import expand
+from skoupa.policy.match import answer
 from skoupa.policy.missing import Missing
 from skoupa.policy.policies import Policy
 from skoupa.policy.queries import Query, queries
-from skoupa.runs.evaluation import Evaluation, Found, without_dependents
+from skoupa.runs.evaluation import UNKNOWN_NAMESPACES, Evaluation, Found, asks_for_labels, without_dependents
 from skoupa.runs.lists import Lists
 
 LISTS_OF_ONE: Final = 4
@@ -62,6 +63,22 @@ def about(findings: Findings, uids: Container[str]) -> Findings:
         unclear=tuple(one for one in findings.unclear if one.metadata.uid in uids),
         spared=tuple(one for one in findings.spared if one.metadata.uid in uids),
     )
+
+
+def as_labelled(policy: Policy, findings: Findings, namespaces: Namespaces | None) -> Findings:
+    """By the labels that namespaces have by now: a long run began with others, and who takes one off wants it to stop."""
+    if not asks_for_labels(policy) or not findings.claimed:
+        return findings
+    if namespaces is None:
+        return msgspec.structs.replace(
+            findings, claimed=(), troubles=(*findings.troubles, UNKNOWN_NAMESPACES)
+        )
+
+    def still_matches(one: Found) -> bool:
+        labels = namespaces.get(one.metadata.namespace)
+        return answer(policy.subject, one.resource, one.metadata, namespace_labels=labels).matches
+
+    return msgspec.structs.replace(findings, claimed=tuple(filter(still_matches, findings.claimed)))
 
 
 async def find(

@@ -129,6 +129,44 @@ async def test_what_a_brake_held_goes_when_its_conditions_are_met_still(stage: S
     }
 
 
+IN_DEV = {"matchLabels": {"env": "dev"}}
+
+
+@story(rate={"deletionsPerSecond": 2}, brakes={"share": 100})
+async def test_a_label_taken_off_a_namespace_while_its_objects_go_keeps_the_rest(stage: Stage) -> None:
+    await bring_policies(stage)
+    await stage.label(SHOP, resource=NAMESPACES, env="dev")
+    stage.old(many(20))
+    play = await stage.play()
+    await cleanup(stage, schedule=HOURLY, match=matching(names=["web-*"], namespaceSelector=IN_DEV))
+    await stage.until(HOUR + 3)
+    gone = 20 - len(stage.found())
+    assert 0 < gone < 10
+    await stage.label(SHOP, resource=NAMESPACES, env=None)
+    await stage.later(2 * MINUTE)
+    assert len(stage.found()) == 20 - gone
+    assert len(play.sent("DELETE", path="configmaps")) == gone
+    assert "do not match any more" in (await conditions(stage))["LastRunSucceeded"]["message"]
+
+
+@story(brakes={"share": 100})
+async def test_a_label_taken_off_a_namespace_during_a_long_run_keeps_all(stage: Stage) -> None:
+    await bring_policies(stage)
+    await stage.label(SHOP, resource=NAMESPACES, env="dev")
+    stage.old(many(20))
+    play = await stage.play()
+    await cleanup(
+        stage, schedule=HOURLY, match=matching(names=["web-*"], namespaceSelector=IN_DEV), **NO_PODS
+    )
+    await stage.until(HOUR - 1)
+    stage.cluster.faults.delay(4, when=_asks_for_pods, times=None)
+    await stage.until(HOUR + 2)
+    await stage.label(SHOP, resource=NAMESPACES, env=None)
+    await stage.later(5 * MINUTE)
+    assert len(stage.found()) == 20
+    assert not play.sent("DELETE", path="configmaps")
+
+
 @story()
 async def test_what_a_brake_held_stays_when_its_namespace_does_not_match_any_more(stage: Stage) -> None:
     await bring_policies(stage)

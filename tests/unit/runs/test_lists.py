@@ -152,6 +152,26 @@ async def test_who_has_a_page_to_itself_keeps_nobody_waiting(stage: Stage) -> No
     assert quick.ended_at < 5 < slow.ended_at
 
 
+@staged
+async def test_however_many_are_slow_whoever_is_quick_waits_for_none_of_them(stage: Stage) -> None:
+    """Each reads a list of its own."""
+    apps = [f"slow-{number}" for number in range(30)]
+    for app in (*apps, "quick"):
+        make(stage, app, app)
+    slow = [Reader(stage.clock, slow=300.0) for _ in apps]
+    quick = Reader(stage.clock)
+    waiting = [
+        asyncio.create_task(reader.read(stage.lists, query=of_apps(app, more=f",n!={app}")))
+        for reader, app in zip(slow, apps, strict=True)
+    ]
+    await stage.clock.sleep(1)
+    await quick.read(stage.lists, query=of_apps("quick", more=",n!=quick"))
+    assert names_of(quick) == ["quick"]
+    assert quick.ended_at < 10
+    await asyncio.gather(*waiting)
+    assert [names_of(reader) for reader in slow] == [[app] for app in apps]
+
+
 OTHERS = (
     of_apps("b", more=",team=x"),
     of_apps("b", fields="metadata.name=b-1"),

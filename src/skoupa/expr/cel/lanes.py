@@ -49,6 +49,10 @@ class Lane:
         """Whether somebody waits for a turn."""
         return self._waiting > 0
 
+    @property
+    def has_room(self) -> bool:
+        return not self._turns.locked()
+
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[Turn]:
         """A child for one exchange, when it is one's turn."""

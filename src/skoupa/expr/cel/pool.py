@@ -9,10 +9,9 @@ the Broker that comes with the batch. Nothing here imports the engine.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -41,6 +40,10 @@ from skoupa.expr.cel.messages import (
 from skoupa.expr.cel.process import Died, Process
 
 _MOST_IDLE_DEATHS: Final = 3
+
+
+class _GaveWay(Exception):
+    """Somebody else needs the child, and there is none for the slow."""
 
 
 class Statistics(msgspec.Struct, kw_only=True):
@@ -142,34 +145,45 @@ class Pool:
             async with lane.turn() as turn:
                 began, cpu = self._clock.monotonic(), None
                 try:
-                    async with self._giving_way(turn):
-                        cpu = await self._talk(turn.process, batch)
+                    cpu = await self._giving_way(turn, self._talk(turn.process, batch))
                 except Died as death:
                     self._blame(batch, turn.process.at, death.reason)
                 finally:
                     self._charge(batch, account, held=self._clock.monotonic() - began, cpu=cpu)
         except Died as death:
             self._blame(batch, None, death.reason)
+        except _GaveWay:
+            # From here on it is one of the slow, and judges the object that it was at once more.
+            self._paces.took(batch.source, account, seconds=self._limits.slow_seconds)
 
-    @asynccontextmanager
-    async def _giving_way(self, turn: Turn) -> AsyncIterator[None]:
-        """Who takes long moves over to the slow, so that the others need not wait for the end of an object."""
+    async def _giving_way(self, turn: Turn, talk: Coroutine[Any, Any, float]) -> float:
+        """Who takes long moves over to the slow, so that the others need not wait for the end of an object.
+
+        Where there is no room its child is given up: one that waits for somebody outside would keep all the others waiting.
+        """
         if turn.lane is self._slow:
-            yield
-            return
-
-        async def move() -> None:
-            await self._clock.sleep(self._limits.overstay_seconds)
-            while not self._quick.wanted:
-                await self._clock.sleep(self._limits.overstay_seconds)
-            await self._slow.take_over(turn)
-
-        moving = asyncio.ensure_future(move())
+            return await talk
+        talking = asyncio.ensure_future(talk)
         try:
-            yield
+            while not await self._ended(talking):
+                if self._quick.wanted:
+                    if not self._slow.has_room:
+                        raise _GaveWay
+                    await self._slow.take_over(turn)
+                    break
+            return await talking
         finally:
-            moving.cancel()
-            await asyncio.gather(moving, return_exceptions=True)
+            talking.cancel()
+            await asyncio.gather(talking, return_exceptions=True)
+
+    async def _ended(self, talking: asyncio.Future[float]) -> bool:
+        """Whether it came to its end in good time."""
+        try:
+            async with self._clock.timeout(self._limits.overstay_seconds):
+                await asyncio.wait((talking,))
+        except TimeoutError:
+            return False
+        return True
 
     def _charge(self, batch: Batch, account: Account, *, held: float, cpu: float | None) -> None:
         """A child that died has not said what it took."""

@@ -18,8 +18,9 @@ from tests.unit.expr.cel.asking import source
 pytestmark = pytest.mark.unit
 
 NOW = Circumstances(now=1_769_860_800.0)
-ASKS = source('globalContext.Get(object.name) == "yes"')
-ALSO_ASKS = source('globalContext.Get(object.name) == "yes" && true')
+ASKED = 'globalContext.Get(object.name) == "yes"'
+ASKS = source(ASKED)
+ALSO_ASKS = source(f"{ASKED} && true")
 # A turn is one object, and nobody is slow.
 ONE_BY_ONE = Limits(turn_seconds=0.0, slow_seconds=1000.0)
 
@@ -165,3 +166,28 @@ def test_slowness_is_forgotten_little_by_little() -> None:
     paces.took(slow, second, seconds=0.1)
     assert paces.slow(slow, third)
     assert not paces.slow(slow, Account())
+
+
+async def test_however_many_wait_for_somebody_outside_a_quick_run_is_judged_and_all_of_them_in_the_end() -> (
+    None
+):
+    told = Telling()
+    hanging = [f"hanging-{number}-" for number in range(4)]
+    told.waiting = {f"{name}0": asyncio.Event() for name in hanging}
+    limits = Limits(overstay_seconds=0.05)
+    async with Pool(clock=SystemClock(), limits=limits) as pool, asyncio.TaskGroup() as group:
+        slow = [
+            group.create_task(
+                pool.judge(source(f"{ASKED} && {number} >= 0"), page(name, 2), circumstances=NOW, broker=told)
+            )
+            for number, name in enumerate(hanging)
+        ]
+        await until(lambda: len(pool.pids) > 1)
+        async with asyncio.timeout(30):
+            quick = await pool.judge(ALSO_ASKS, page("quick", 3), circumstances=NOW, broker=told)
+        assert [one.matched for one in quick] == [True] * 3
+        assert not any(task.done() for task in slow)
+        assert len(pool.pids) <= limits.children + limits.slow_children
+        for event in told.waiting.values():
+            event.set()
+    assert [[one.matched for one in task.result()] for task in slow] == [[True] * 2] * 4
