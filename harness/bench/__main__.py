@@ -8,6 +8,7 @@ make bench
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -48,7 +49,12 @@ def main() -> int:
     )
     parser.add_argument("--only", default="", help=f"some of {', '.join(FIGURES)}")
     parser.add_argument(
-        "--peer", action="append", default=[], metavar="NAME=COMMAND", help="another controller, same load"
+        "--peer",
+        action="append",
+        type=_peer,
+        default=[],
+        metavar="NAME=COMMAND",
+        help="another controller, same load; $KUBECONFIG and {port} in the command are filled in",
     )
     parser.add_argument("--output", type=Path, default=Path("docs/benchmarks.md"))
     options = parser.parse_args()
@@ -56,12 +62,24 @@ def main() -> int:
     unknown = [name for name in wanted if name not in FIGURES]
     if unknown:
         parser.error(f"no such figure: {', '.join(unknown)}; there are {', '.join(FIGURES)}")
-    peers = [Subject(name, command) for name, _, command in (text.partition("=") for text in options.peer)]
-    rows = uvloop.run(_measure(wanted, peers))
+    rows = uvloop.run(_measure(wanted, options.peer))
     if not options.only:
         options.output.write_text(render(rows), encoding="utf-8")
         print(f"written to {options.output}")
     return 0 if all(figure.met for subject, figure in rows if subject == SKOUPA.name) else 1
+
+
+def _peer(text: str) -> Subject:
+    name, _, command = (part.strip() for part in text.partition("="))
+    try:
+        complete = bool(name and shlex.split(command))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no command: {error}") from error
+    if not complete:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} lacks a name or a command; write it as NAME=COMMAND, such as 'kyverno=/path/to/it --flag'"
+        )
+    return Subject(name, command)
 
 
 async def _measure(wanted: list[str], peers: list[Subject]) -> list[tuple[str, Figure]]:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from string import Template
 from typing import Final
 
 import aiohttp
@@ -22,7 +23,7 @@ READY_SECONDS = 180.0
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """`command` is run with KUBECONFIG set; `{port}` in it is where it may serve its metrics."""
+    """`command` is run with KUBECONFIG set, which `$KUBECONFIG` in it means; `{port}` is where it may serve its metrics."""
 
     name: str
     command: str
@@ -54,6 +55,14 @@ def skoupa(*, ledger: str = "none", settings: Mapping[str, str] | None = None) -
 
 
 SKOUPA: Final = skoupa()
+
+
+def words_of(command: str, *, port: int, environment: Mapping[str, str]) -> list[str]:
+    """As a shell would read it, since no shell does; a variable that is not set stays as it is, and so does any other brace."""
+    return [
+        Template(word).safe_substitute(environment).replace("{port}", str(port))
+        for word in shlex.split(command)
+    ]
 
 
 class Running:
@@ -114,7 +123,10 @@ async def running(subject: Subject, kubeconfig: Path, *, port: int, log: Path) -
     environment = installed.environment(KUBECONFIG=str(kubeconfig))
     with log.open("ab") as out:
         process = await asyncio.create_subprocess_exec(
-            *shlex.split(subject.command.format(port=port)), env=environment, stdout=out, stderr=out
+            *words_of(subject.command, port=port, environment=environment),
+            env=environment,
+            stdout=out,
+            stderr=out,
         )
     try:
         yield Running(process, port, own=subject.own)

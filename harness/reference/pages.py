@@ -25,12 +25,17 @@ from skoupa.settings import DURATION, Setting, every_setting
 _SETTINGS: Final = """
 One YAML file (`skoupa run --config FILE`; in a cluster the ConfigMap `skoupa-config`), `SKOUPA_*` variables on top of it, and flags on
 top of those (`--set KEY=VALUE`). A dot is a level of YAML: `ttl.noticeBefore` is `ttl: {noticeBefore: 1h}`. Lists are given
-in a variable or a flag with commas. An unknown key is an error that names the nearest known one.
+in a variable or a flag with commas. An unknown key is an error that names the nearest known one. A key that is written twice is an error.
 
-`plan`, `explain`, `keep`, `extend`, `refresh`, `sweep`, `check` and `migrate` use the settings of the installation in the cluster, with your
-variables on top: the ConfigMap `skoupa-config` in `lease.namespace`, else of the only installation with another home. `--config FILE`
-names others (`/dev/null`: as shipped). Where that ConfigMap can't be read they say so, and `sweep` deletes nothing. A `skoupa run` outside of the
-cluster has its settings in a file that nobody else knows: name it. Ledger and keys of an installation are not used by `sweep`: it has its own.
+`run`, `plan`, `explain`, `keep`, `extend`, `refresh`, `sweep`, `check` and `migrate` use the settings of the installation in the cluster, with
+your variables and flags on top: the ConfigMap `skoupa-config` in `lease.namespace`, else of the only installation with another home. `--config
+FILE` names others (`/dev/null`: as shipped). Where that ConfigMap can't be read, or has no `settings.yaml`, they say so, and `sweep` and `run --enforce` delete nothing. Ledger
+and keys of an installation are not used by `sweep` and `run`: they have their own.
+
+A `skoupa run` without `--config` reads them once, at its start. It shares the Lease of the installation, so that one of the two acts. What belongs to
+the installation's own Pod it does not take over: `mode`, `acceptBacklog`, `address`, `api.address`, `webhook`, `logFormat`, and `notices` whose
+secrets are not here. With a `lease.namespace` that you name, and in which no installation is, it is a controller of its own, with settings as shipped. A `skoupa run
+--config FILE` outside of the cluster has its settings in a file that nobody else knows: name it to the other commands too.
 
 A duration is one or more of `<number><unit>`, largest first: `1d12h`; the units are `w d h m s`.
 """

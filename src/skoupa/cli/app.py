@@ -121,9 +121,17 @@ def run(
     ] = False,
     ledger: Ledger = None,
     accept_backlog: Annotated[
-        bool, typer.Option("--accept-backlog", help="Let go what was overdue before Skoupa first looked.")
+        bool,
+        typer.Option(
+            "--accept-backlog",
+            help="Let go what was overdue before Skoupa first looked, and other backlogs that are held. Counts once: a start "
+            "without it makes it count anew.",
+        ),
     ] = False,
-    config: Annotated[str | None, typer.Option(metavar="FILE", help="Settings, as YAML.")] = None,
+    config: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Settings, as YAML [those of the installation in the cluster]."),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(

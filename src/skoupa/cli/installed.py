@@ -27,38 +27,65 @@ _ITS_OWN: Final = f"{names.PART_OF_LABEL}={names.COMPONENT}"
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
-    """`known`: somebody wrote these settings, a file or an installation. `doubt`: there may be others that count."""
+    """`known`: somebody wrote these settings, a file or an installation. `doubt`: there may be others that count.
+
+    `forbidden`: a right would end that doubt.
+    """
 
     settings: Settings
     known: bool
     doubt: str = ""
+    forbidden: bool = False
+
+
+class _Written(msgspec.Struct, frozen=True):
+    """Where an installation has its settings, and what they say; None: they are not where it looks for them."""
+
+    source: str
+    text: str | None
 
 
 async def settings_for(
-    world: World, config: str | None, *, flags: Mapping[str, Any] | None = None
+    world: World, config: str | None, *, flags: Mapping[str, Any] | None = None, elsewhere: bool = True
 ) -> Installed:
-    named = configuration.load(config, flags=flags)
+    """`elsewhere`: those of the only installation count also where it has another home than these settings say."""
     if config is not None:
-        return Installed(settings=named, known=True)
-    home = named.lease.namespace
+        return Installed(settings=configuration.load(config, flags=flags), known=True)
+    # Only to find the others: an installation may give what is missing here, such as clusterName.
+    home = configuration.load(flags=flags, whole=False).lease.namespace
     try:
-        written = await _written(world, home) or await _elsewhere(world, home)
+        written = await _written(world, home)
+        if written is None and elsewhere:
+            written = await _elsewhere(world, home)
     except Forbidden as error:
         doubt = (
             f"whether an installation has settings of its own can't be seen ({error.brief}): "
             f"what it protects or counts otherwise is not known here; {_ADVICE}"
         )
-        return Installed(settings=named, known=False, doubt=doubt)
+        return Installed(settings=configuration.load(flags=flags), known=False, doubt=doubt, forbidden=True)
     if written is None:
-        return Installed(settings=named, known=False)
-    source, text = written
+        return Installed(settings=configuration.load(flags=flags), known=False)
+    if written.text is None:
+        return Installed(settings=configuration.load(flags=flags), known=False, doubt=_keyless(written))
+    return Installed(settings=_merged(written.source, written.text, flags=flags), known=True)
+
+
+def _merged(source: str, text: str, *, flags: Mapping[str, Any] | None) -> Settings:
     try:
-        return Installed(settings=configuration.load(source, text=text, flags=flags), known=True)
+        return configuration.load(source, text=text, flags=flags)
     except UsageError as error:
         raise UsageError(
             error.message,
             advice=f"{error.advice}; where the installation is of another version than this command, {_ADVICE}",
         ) from error
+
+
+def _keyless(written: _Written) -> str:
+    """No settings are not those as shipped: somebody may have put them under another key."""
+    return (
+        f"{written.source} has no {names.SETTINGS_KEY}: what the installation protects or counts otherwise is not known here; "
+        f"write its settings under that key, or {_ADVICE}"
+    )
 
 
 def settings_before(
@@ -79,28 +106,30 @@ def settings_before(
 
 def with_own_places(settings: Settings, *, flags: Mapping[str, Any] | None = None) -> Settings:
     """For who writes to a ledger from here: where it is, and with which key, is said here too."""
-    here = configuration.load(flags=flags)
-    return msgspec.structs.replace(
+    here = configuration.load(flags=flags, whole=False)
+    own = msgspec.structs.replace(
         settings,
         ledger=msgspec.structs.replace(settings.ledger, dsn=here.ledger.dsn),
         trash=msgspec.structs.replace(
             settings.trash, key_file=here.trash.key_file, key_env=here.trash.key_env
         ),
     )
+    configuration.check_together(own, source="the settings")
+    return own
 
 
-async def _written(world: World, namespace: str) -> tuple[str, str] | None:
-    """Where they are, and what they say; None: there are none."""
+async def _written(world: World, namespace: str) -> _Written | None:
+    """None: there is no installation in that namespace."""
     name = names.SETTINGS_CONFIG_MAP
     try:
         found = await world.client.get(CONFIG_MAPS, name, namespace=namespace, view=WHOLE)
     except NotFound:
         return None
     text = (found.get("data") or {}).get(names.SETTINGS_KEY)
-    return (f"ConfigMap {namespace}/{name}", text) if text else None
+    return _Written(f"ConfigMap {namespace}/{name}", text)
 
 
-async def _elsewhere(world: World, home: str) -> tuple[str, str] | None:
+async def _elsewhere(world: World, home: str) -> _Written | None:
     """Those of the only installation, if it has another home than the usual one."""
     # By its name: a right to list just that is enough.
     scope = Scope(labels=_ITS_OWN, fields=f"metadata.name={names.SETTINGS_CONFIG_MAP}")

@@ -1,10 +1,10 @@
 """Two ways in which very many objects become due at once by mistake, and are held until somebody has looked.
 
 First start: a cluster that Skoupa never swept may be full of forgotten labels. Retroactive labels: a TTL that slipped
-into `commonLabels` makes everything old due at once. What became due through a label that was written late waits until
-no more such labels arrive, so that the first of many is not gone before the others are seen. Where the server does not
-tell when a label was written, it counts as written when it was first seen here. Accepting the backlog releases what is
-there then; labels that are written later are counted anew. `backlog_brakes` makes both visible as Brakes, and
+into `commonLabels` makes everything old due at once, and so does another tool's annotation that is heeded. What became due
+through a label that was written late waits until no more such labels arrive, so that the first of many is not gone before
+the others are seen. Where the server does not tell when a label was written, it counts as written when it was first seen
+here. Accepting the backlog releases what is there then; labels that are written later are counted anew. `backlog_brakes` makes both visible as Brakes, and
 `first_readings` finds what is a first start of a single kind.
 """
 
@@ -16,16 +16,15 @@ from typing import Final
 
 import msgspec
 
-from skoupa import names
-from skoupa.controller.late_labels import LABELLING_SECONDS, LateLabels
-from skoupa.facts.rows import NOBODY_KNOWS, Row
+from skoupa.controller.label_times import LabelTimes, is_unclear, same_times
+from skoupa.controller.late_labels import LABELLING_SECONDS, LateLabels, may_belong
+from skoupa.facts.rows import Row
 from skoupa.facts.store import Delta
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
 
 OVERDUE_SECONDS: Final = 3600
 FIRST_START_LIMIT: Final = 100
-OLD_SECONDS: Final = 3600
 SETTLE_SECONDS: Final = 10
 MOST_MASSES: Final = 10
 MOST_READINGS: Final = 300
@@ -64,12 +63,14 @@ class Backlog:
     ) -> None:
         self._due = due
         self._may_go = may_go
-        self._starting = starting
+        self._times = LabelTimes(due=due, may_go=may_go, starting=starting)
         self._first_start: tuple[float, int] | None = None
         self._first_readings: dict[tuple[str, str], FirstReading] = {}
         # Labels written up to then were accepted.
         self._accepted_at = -math.inf
         self.masses: list[Mass] = []
+        # The Brakes of those that were written down before this process had read all that may be of them.
+        self._unread: set[str] = set()
         # Labels that were written within these times were accepted by themselves.
         self.accepted: list[tuple[int, int]] = []
         self._late = LateLabels()
@@ -124,6 +125,7 @@ class Backlog:
         """Masses that were written down before a restart; what was counted since may be the same ones."""
         for mass in masses:
             mass.brake = mass.brake or f"mass-labels-{mass.start}"
+            self._unread.add(mass.brake)
             same = next((own for own in self.masses if _touch(own, mass)), None)
             if same is not None:
                 same.start, same.end = min(same.start, mass.start), max(same.end, mass.end)
@@ -167,38 +169,32 @@ class Backlog:
 
     def learn(self, deltas: Iterable[Delta], now: float) -> bool:
         """Whether a new labelling of many was found, a known one grew, or one is over."""
-        grown = False
+        grown = lost = False
         for delta in deltas:
             row, before = delta.after, delta.before
             if row is None:
-                if before is not None and before.uid in self._late.written:
-                    self._late.gone[before.uid] = now
-                    grown = self._end_masses() or grown
+                # What is only followed no more may be there still.
+                if before is not None and not delta.unfollowed:
+                    lost = self._late.went(before.uid, now) or lost
                 continue
-            # A manager that owns the label and writes something else gives it a new time: the label itself counts.
-            if before is not None and before.label(names.TTL_LABEL) == row.label(names.TTL_LABEL):
+            if before is not None and same_times(row, before):
                 continue
-            self._late.take_out(row.uid)
-            moment = self._moment(row, now)
-            if moment and self._is_retroactive(row, moment, now):
-                self._late.add(row.uid, moment, now)
+            known = self._late.take_out(row.uid)
+            moment = self._times.late(row, before, now)
+            if moment and lost and not known:
+                # What is over by now is not taken up again by the next label.
+                grown, lost = self._end_masses() or grown, False
+            lost = lost or known
+            if moment and before is None and is_unclear(row):
+                self._late.unclear.add(row.uid)
+            elif moment:
+                witnessed = not known and self._times.saw_written(row, before, now)
+                self._late.add(row.uid, moment, now, witnessed=witnessed)
                 grown = self._count(moment) or grown
+        grown = (lost and self._end_masses()) or grown
         if len(self._late.gone) > 1000:
             self._late.forget_gone(now)
         return grown
-
-    def _moment(self, row: Row, now: float) -> int:
-        """When its label was written; 0 where that is no matter."""
-        if row.labelled_at != NOBODY_KNOWS:
-            return row.labelled_at
-        # At a restart all of these are new here: those that stay anyway must not make a mass of the others.
-        stays = self._starting() and (row.deleted_at or not self._may_go(row, now))
-        return 0 if stays else int(now)
-
-    def _is_retroactive(self, row: Row, moment: int, now: float) -> bool:
-        """Old, and due (almost) as soon as its label was written."""
-        due = self._due(row, now)
-        return due is not None and due <= moment + LABELLING_SECONDS and moment - row.created >= OLD_SECONDS
 
     def _count(self, moment: int) -> bool:
         if self._is_accepted(moment):
@@ -221,25 +217,28 @@ class Backlog:
         return crowd is not None
 
     def _end_masses(self) -> bool:
-        """One whose objects are all gone, or have lost the label again, is over: the next label is a wish again."""
-        newest = self._late.newest()
-        over = [mass for mass in self.masses if mass.start > newest]
-        self.masses = [mass for mass in self.masses if mass.start <= newest]
+        """One whose objects are all gone, or have lost the label or got more time, is over: the next label is a wish again."""
+        seen = (mass for mass in self.masses if mass.brake not in self._unread)
+        over = [mass for mass in seen if not self._late.is_left(mass.start, mass.end)]
         for mass in over:
+            self.masses.remove(mass)
             # They are no part of the next labelling either.
-            self._late.forget_gone_since(mass.start)
+            self._late.forget_gone_of(mass.start, mass.end)
         return bool(over)
 
     def end_what_is_over(self) -> bool:
-        """For the end of the first look: labels may have been taken off while nobody watched."""
+        """For who has read all that there is: labels may have been taken off while nobody watched."""
+        self._unread.clear()
         return self._end_masses()
 
     def _is_accepted(self, moment: int) -> bool:
         return moment <= self._accepted_at or any(start <= moment <= end for start, end in self.accepted)
 
     def hold(self, row: Row, now: float) -> Hold | None:
+        if row.uid in self._late.unclear:
+            return self._hold_as_found(row, now, moment=int(now))
         moment, seen = self._late.written.get(row.uid, (0, 0.0))
-        held = self._hold_as_found(row, now, moment=moment)
+        held = self._hold_as_found(row, now, moment=moment, witnessed=row.uid in self._late.witnessed)
         if held is not None or not moment or self._is_accepted(moment):
             return held
         settled = min(max(self._late.newest_seen, moment), seen + LABELLING_SECONDS) + SETTLE_SECONDS
@@ -249,11 +248,9 @@ class Backlog:
 
     def hold_as_told(self, row: Row, now: float) -> Hold | None:
         """For who did not watch and has found nothing itself: what is remembered holds what it did, and no more."""
-        moment = int(now) if row.labelled_at == NOBODY_KNOWS else row.labelled_at
-        late = bool(moment) and self._is_retroactive(row, moment, now)
-        return self._hold_as_found(row, now, moment=moment if late else 0)
+        return self._hold_as_found(row, now, moment=self._times.told(row, now))
 
-    def _hold_as_found(self, row: Row, now: float, *, moment: int) -> Hold | None:
+    def _hold_as_found(self, row: Row, now: float, *, moment: int, witnessed: bool = False) -> Hold | None:
         """By a backlog that was found; `moment` is when a late label made it due, 0: none did."""
         if self._first_start is not None:
             before, count = self._first_start
@@ -268,9 +265,12 @@ class Backlog:
                 return Hold(reason=reason("first-start-backlog", count=self.first_start))
         if not moment or self._is_accepted(moment):
             return None
-        # No upper end: a manager that writes again after a restart gives old labels a newer time.
-        found = next((mass for mass in self.masses if mass.start <= moment), None)
-        return Hold(reason=reason("retroactive-label", count=found.count)) if found is not None else None
+        # The one that it is of, as far as that can be told, before one that it might be of.
+        for exactly in (True, witnessed):
+            for mass in self.masses:
+                if may_belong(moment, mass.start, mass.end, witnessed=exactly):
+                    return Hold(reason=reason("retroactive-label", count=mass.count))
+        return None
 
 
 def _together(kind: str, some: list[FirstReading]) -> FirstReading:

@@ -78,7 +78,8 @@ class Beginning:
             acting=holding.acting,
             stopping=lambda: sweeper.stopping,
             failing=lambda: outlook.feeds.failing() if outlook.feeds is not None else (),
-            accept=holding.braking.accept_backlog,
+            overdue=holding.braking.overdue,
+            allow=holding.braking.releases.accepted,
             first_readings=lambda: self.first_readings,
         )
 

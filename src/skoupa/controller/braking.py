@@ -35,7 +35,7 @@ from skoupa.kube.client import Client
 from skoupa.ledger.rows import Tally
 from skoupa.ledger.store import Store as Ledger
 from skoupa.settings import BrakeSettings, Settings
-from skoupa.sweep.ceilings import HOUR, MINUTE, Ceiling, Ceilings, Going, Trip
+from skoupa.sweep.ceilings import HOUR, MINUTE, By, Ceiling, Ceilings, Going, Trip
 from skoupa.sweep.gate import Gate, rule_of
 from skoupa.sweep.memory import Memory
 from skoupa.sweep.reporting import Report
@@ -176,10 +176,10 @@ class Braking:
                 self.releases.replay((tally.at, counted(tally)) for tally in tallies)
             return [tally for tally in tallies if tally.at >= hour]
 
-    async def accept_backlog(self) -> None:
-        """All that is overdue now goes, however much it is."""
+    def overdue(self) -> int:
+        """How many are and may go, whatever else holds them now."""
         now = self._client.clock.now()
-        await self.releases.accepted(sum(self._is_due(row, now) for row in self._knowledge.store))
+        return sum(self._is_due(row, now) for row in self._knowledge.store)
 
     def _is_due(self, row: Row, now: float) -> bool:
         due = self._knowledge.judge.due(row, now)
@@ -257,6 +257,7 @@ def counted(tally: Tally) -> Going:
         weight=max(1, tally.weight),
         kind=tally.resource,
         mechanism=tally.mechanism,
+        also=tuple(By(*one) for one in tally.beside),
     )
 
 

@@ -127,6 +127,7 @@ class Engine:
                 begun=holding.weighing.wake,
                 namespaces_known=self._namespaces_known,
                 told=self._tell_poorer,
+                untold=self._tell_well_again,
             )
             self.braking.runs_coming = self.policies.coming
         use_trash(self.record, client, knowledge=self.knowledge)
@@ -256,6 +257,9 @@ class Engine:
 
     def _tell_poorer(self, said: str) -> None:
         self.outlook.degraded.add(said)
+
+    def _tell_well_again(self, said: str) -> None:
+        self.outlook.degraded.discard(said)
 
     def _uncounted(self, row: Row, now: float) -> Hold | None:
         return self.first_readings.hold(row, now)

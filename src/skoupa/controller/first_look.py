@@ -4,12 +4,15 @@ A cluster that was never swept may be full of forgotten labels; and a setting th
 lifetime, another tool's annotations) can make as many due at once. Nothing is swept before that is known, as far as it can
 be: kinds that fail are waited for a while. What is read for the first time later is counted by `first_readings`, so one
 kind that never answers does not make a cluster count as never swept. State is written only by who acts.
+
+`acceptBacklog` counts once: a setting that is forgotten, or a flag in a Deployment, is given again at every restart, and must
+not let go what was found since. A start without it makes it count anew.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +21,7 @@ from skoupa.clock import Clock
 from skoupa.controller.backlog import OVERDUE_SECONDS, Backlog, Mass
 from skoupa.controller.first_readings import FirstReadings
 from skoupa.controller.state import (
+    ACCEPT_USED,
     ACCEPTED,
     FIRST_START,
     FIRST_SWEEP,
@@ -39,12 +43,21 @@ PATIENCE_SECONDS: Final = 60.0
 LONG_PATIENCE_SECONDS: Final = 300.0
 # A list that fails once is read a moment later.
 TELL_SECONDS: Final = 10.0
+NO_EFFECT: Final = (
+    "acceptBacklog (--accept-backlog) has no effect any more: it accepted what was overdue when it was first set, and "
+    "nothing that was found since. Take it out. What is held now is let go by releasing its Brake (`skoupa brakes` names it), "
+    "or by one start without acceptBacklog and the next with it"
+)
+NOT_WRITTEN: Final = (
+    "acceptBacklog (--accept-backlog) has no effect: that it counted can't be written down in the ConfigMap skoupa-state, so it "
+    "would count at every start; start again once it can ({why})"
+)
 
 
 class FirstLook:
-    """`failing` are kinds that can't be read so far; `accept` releases what Brakes stand for.
+    """`failing` are kinds that can't be read so far; `first_readings` counts what can't be counted now.
 
-    `first_readings` counts what can't be counted now.
+    `overdue` says how much would go, and `allow` lets so much pass the ceilings.
     """
 
     def __init__(
@@ -58,7 +71,8 @@ class FirstLook:
         acting: Callable[[], bool],
         stopping: Callable[[], bool],
         failing: Callable[[], Collection[Resource]],
-        accept: Callable[[], Awaitable[None]],
+        overdue: Callable[[], int],
+        allow: Callable[[int], Awaitable[None]],
         first_readings: Callable[[], FirstReadings],
     ) -> None:
         self._backlog = backlog
@@ -69,13 +83,18 @@ class FirstLook:
         self._acting = acting
         self._stopping = stopping
         self._failing = failing
-        self._accept = accept
+        self._overdue = overdue
+        self._allow = allow
         self._first_readings = first_readings
         self.error: SkoupaError | None = None
         # Kinds that are waited for, and when that ends by the clock that never jumps: nothing goes until then.
         self.awaited: tuple[str, float] | None = None
         # When all that was overdue was last accepted.
         self._accepted_at = -math.inf
+        # How many were overdue when this start accepted them; None: it accepts nothing.
+        self.accepted: int | None = None
+        # Why a setting does not do what it says; empty: it does.
+        self.doubt = ""
 
     async def assess(self) -> None:
         """After the state was read."""
@@ -88,8 +107,15 @@ class FirstLook:
         remembered = bool(backlog.masses)
         if remembered and await self._until_all_seen():
             backlog.end_what_is_over()
-        if self._settings.accept_backlog:
+        used = self._state.get(ACCEPT_USED, bool)
+        # Who accepted without writing down how may have been told to in the same way.
+        spent = used if used is not None else accepted is not None
+        if spent and self._settings.accept_backlog:
+            self.doubt = NO_EFFECT
+        elif self._settings.accept_backlog:
             await self._accept_all(now)
+        elif spent:
+            await self.put(ACCEPT_USED, False)
         if accepted is not None or remembered:
             await self.put(MASS_LABELLINGS, backlog.masses)
         await self._assess_first_start()
@@ -97,12 +123,16 @@ class FirstLook:
     async def _accept_all(self, now: float) -> None:
         heaped = bool(self._backlog.masses) or self._state.get(FIRST_SWEEP, int) is None
         heaped = heaped or bool(self._state.get(READINGS_HELD, list[Any]))
+        if not await self.put_together({ACCEPTED: int(now), ACCEPT_USED: True}):
+            self.doubt = NOT_WRITTEN.format(why=self.error)
+            return
         self._accepted_at = now
         self._backlog.accept(now)
-        await self.put(ACCEPTED, int(now))
+        await self._first_readings().accept()
+        self.accepted = self._overdue()
         if heaped and self._acting():
             try:
-                await self._accept()
+                await self._allow(self.accepted)
             except SkoupaError as error:
                 self.error = error
 
@@ -118,7 +148,7 @@ class FirstLook:
         if known is not None:
             known.setdefault("ttl", True)
         swept = self._state.get(FIRST_SWEEP, int) is not None
-        anew = swept and known not in (None, readings) and not self._settings.accept_backlog
+        anew = swept and known not in (None, readings) and self.accepted is None
         if not swept or anew:
             await self._count(anew=anew)
         if anew and not self._stopping() and not await self._first_readings().write_down():
@@ -198,11 +228,14 @@ class FirstLook:
         return False
 
     async def put(self, key: str, value: Any) -> bool:
+        return await self.put_together({key: value})
+
+    async def put_together(self, values: Mapping[str, Any]) -> bool:
         """Writes state, where this process may write at all; whether nothing is left to be written."""
         if not self._acting():
             return True
         try:
-            await self._state.put(key, value)
+            await self._state.put_together(values)
         except SkoupaError as error:
             self.error = error
             return False

@@ -91,6 +91,16 @@ class FirstReadings:
         self._add(self._known().first_lists()[0])
         self._note_uncounted()
 
+    async def accept(self) -> None:
+        """Somebody accepted what was read until now; what comes later is counted."""
+        self._backlog.hold_first_readings((), instead=True)
+        self._add_namespaces()
+        self._add(self._known().first_lists()[0])
+        self._note_uncounted()
+        if not await self.write_down():
+            self.looked.set()
+        self._look_again()
+
     async def write_down(self) -> bool:
         """Whether nothing is left to be written."""
         async with self.writing:
@@ -105,7 +115,7 @@ class FirstReadings:
 
     def remember(self) -> None:
         """What the state says; it has to be read, and so has what there is. Before anything is swept."""
-        feeds, knowledge = self._known(), self._knowledge
+        feeds = self._known()
         written = self._state.get(KINDS_READ, dict[str, list[str]])
         held = self._state.get(READINGS_HELD, list[FirstReading]) or []
         self._ever.load(written or {})
@@ -118,9 +128,7 @@ class FirstReadings:
         if written is None and not self._remembered:
             # Counted as a whole cluster, or swept before anybody wrote down what was read.
             self._add(read)
-        if knowledge.settings.accept_backlog:
-            self._backlog.hold_first_readings((), instead=True)
-        elif self._backlog.first_readings == self._held_written:
+        if self._backlog.first_readings == self._held_written:
             # Else it could not be written down so far.
             left = [one for one in held if not self._is_over(one, read)]
             self._backlog.hold_first_readings(left, instead=True)
@@ -155,7 +163,7 @@ class FirstReadings:
                 await self._clock.sleep(backoff.next())
 
     def _count(self) -> None:
-        feeds, knowledge = self._known(), self._knowledge
+        feeds = self._known()
         self._add_namespaces()
         read, awaited = feeds.first_lists()
         new = [place for place in read if self._is_new(place)]
@@ -163,7 +171,7 @@ class FirstReadings:
             return
         before = self._clock.now() - OVERDUE_SECONDS
         counts = {place: self._overdue(place, before) for place in new}
-        if sum(counts.values()) > FIRST_START_LIMIT and not knowledge.settings.accept_backlog:
+        if sum(counts.values()) > FIRST_START_LIMIT:
             self._backlog.hold_first_readings(
                 FirstReading(
                     kind=place.resource.qualified, namespace=place.namespace, before=before, count=count

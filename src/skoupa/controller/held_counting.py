@@ -1,8 +1,9 @@
 """How much a Brake holds, and what an allowance for that has to be like: counted at the moment at which it is let go.
 
 Only what waits for nothing but that Brake counts. A Brake on a run is different: to let it go is to approve of what the run
-claims, and that counts also where other Brakes hold it as well. An allowance for a rule lets a run of it pass all limits,
-so it is for the kinds that were held and for the rule as it was then, and for nothing else.
+claims, and that counts also where other Brakes hold it as well; what two runs claim counts for each, and uses up both when it
+goes. An allowance for a rule lets a run of it pass all limits, so it is for the kinds that were held and for the rule as it was
+then, and for nothing else.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from skoupa.kube.resources import NAMESPACES
 from skoupa.model.reasons import REASONS
 from skoupa.model.verdicts import Claim, Hold
 from skoupa.sweep.allowances import Whose
-from skoupa.sweep.ceilings import Ceilings, Going, is_for
+from skoupa.sweep.ceilings import Ceilings, Going, is_used_by
 from skoupa.sweep.gate import going, rule_of
 from skoupa.sweep.weighing import stops_a_run
 
@@ -98,7 +99,7 @@ class HeldCounting:
         async for row, claims in self._due(list(self._store)):
             free_by = next((claim for claim, holds in claims if not holds), None)
             if free_by is not None:
-                free[going(row, free_by)] += 1
+                free[going(row, free_by, others=(claim for claim, _ in claims))] += 1
                 continue
             for claim, holds in claims:
                 if not _is_of(brake, claim, stands_for=code) or not any(map(own, holds)):
@@ -107,7 +108,7 @@ class HeldCounting:
                 if await self._add(found, row, claim, brake=brake, others=others):
                     break
         for whose in found.weights:
-            others_free = sum(number for one, number in free.items() if is_for(whose, one))
+            others_free = sum(number for one, number in free.items() if is_used_by(whose, one))
             found.weights[whose] += min(others_free, self._ceilings.allowed(whose))
         return found
 

@@ -98,10 +98,11 @@ class Holding:
             outdate=self.braking.releases.outdate,
             lift=self.braking.brakes.lift,
             note_ends=self.braking.note_ends,
+            has_used=self.braking.gate.has_used,
             polls=bool(rulings),
         )
         self.knowledge.judge.join(self.weighing)
-        record.weight = self.braking.gate.weight
+        record.weight, record.beside = self.braking.gate.weight, self.braking.gate.beside
 
     def acting(self) -> bool:
         """Whether this replica may delete, and write state."""

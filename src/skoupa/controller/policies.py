@@ -48,7 +48,7 @@ class Policies:
     """`learn` plans what changed in the store; `look_at` has objects judged anew, `look_again` all that are held.
 
     `begun` hears that runs are to be weighed. `namespaces_known`: the store has all Namespaces.
-    `told` hears in words what is done in a poorer way for lack of rights.
+    `told` hears in words what is done in a poorer way for lack of rights, `untold` the same words when that is over.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Policies:
         begun: Callable[[], None],
         namespaces_known: Callable[[], bool],
         told: Callable[[str], None],
+        untold: Callable[[str], None],
     ) -> None:
         self._clock: Clock = client.clock
         self._settings = settings
@@ -135,6 +136,7 @@ class Policies:
             minimum=int(seconds(settings.policies.minimum_interval)),
             acting=self._acting,
             told=told,
+            untold=untold,
         )
         self._notices = PolicyNotices(
             client.clock,
@@ -147,7 +149,7 @@ class Policies:
             report=overhearing,
             acting=self._acting,
         )
-        self._contexts = ContextStatuses(client, acting=self._acting, told=told)
+        self._contexts = ContextStatuses(client, acting=self._acting, told=told, untold=untold)
         evaluations.outside.shared.on_refresh = self._contexts.want
         ttl = TtlMechanism(settings) if settings.policies.respect_ttl else None
         knowledge.judge.join(PolicyGuard(ttl, doubt=self._doubt))
@@ -238,7 +240,7 @@ class Policies:
             self.ticks.broken(uid)
             self._tell_broken(entry)
         else:
-            self.ticks.learn(entry.policy, self._clock.now())
+            self.ticks.learn(entry.policy, self._clock.now(), written=entry.written)
             if self._leads:
                 self._checks.want(uid)
         self._memory.changed()
@@ -280,15 +282,13 @@ class Policies:
             if self._leads and not self._standing_by():
                 due = self.ticks.due(self._clock.now())
                 self.statuses.give_way(len(due))
-                self.statuses.heed_long_runs()
+                self.statuses.heed_time()
                 self.runs.start(due)
             await self._nap()
 
     async def _nap(self) -> None:
         due = self.ticks.next_time()
-        wait = None
-        if due is not None or self.runs.waiting or len(self.book):
-            wait = LONGEST_NAP_SECONDS
+        wait = LONGEST_NAP_SECONDS if due is not None or self.runs.waiting or len(self.book) else None
         if due is not None:
             wait = min(LONGEST_NAP_SECONDS, max(0.0, due - self._clock.now()))
             # Until another leads no more, what is due is theirs.

@@ -2,7 +2,7 @@
 
 Entries are asked for when a policy needs them, so one that nobody uses has no status. Only the newest of each is written; while
 observing, and while another leads, nothing is. A write that fails is not tried again: the next time that the entry is asked for
-it is told anew.
+it is told anew. Where that may not be written at all one is tried a minute: rights come back.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from skoupa.clock import Clock
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.kinds.conditions import READY, Condition, updated
 from skoupa.kinds.policies.global_context import GlobalContextStatus
@@ -22,19 +23,28 @@ from skoupa.runs.calls.shared import Refresh
 from skoupa.runs.status import conditions_in
 
 _LONGEST: Final = 1000
+DENIED_SECONDS: Final = 60.0
 
 
 class ContextStatuses:
-    def __init__(self, client: Client, *, acting: Callable[[], bool], told: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        acting: Callable[[], bool],
+        told: Callable[[str], None],
+        untold: Callable[[str], None],
+    ) -> None:
         self._client = client
+        self._clock: Clock = client.clock
         self._acting = acting
         self._told = told
+        self._untold = untold
         self._wanted: dict[str, Refresh] = {}
         self._news = asyncio.Event()
-        self._denied = False
 
     def want(self, refresh: Refresh) -> None:
-        if self._acting() and not self._denied:
+        if self._acting():
             self._wanted[refresh.name] = refresh
             self._news.set()
 
@@ -44,19 +54,28 @@ class ContextStatuses:
             await self._news.wait()
             self._news.clear()
             while self._wanted:
-                _, refresh = self._wanted.popitem()
-                await self._write(refresh)
+                name, refresh = self._wanted.popitem()
+                if not self._acting():
+                    self._wanted.clear()
+                elif not await self._may_write(refresh):
+                    # What was asked for since is newer.
+                    self._wanted.setdefault(name, refresh)
+                    await self._clock.sleep(DENIED_SECONDS)
 
-    async def _write(self, refresh: Refresh) -> None:
+    async def _may_write(self, refresh: Refresh) -> bool:
+        """It is written if that is allowed."""
+        what = f"{refresh.kind.qualified}/status"
+        poorer = f"no permission to patch {what}: whether there is a value is not told there"
         body = {"metadata": {"uid": refresh.uid}, "status": status_of(refresh)}
         try:
             await self._client.merge_patch(refresh.kind, refresh.name, body, subresource="status")
         except Forbidden:
-            self._denied = True
-            what = f"{refresh.kind.qualified}/status"
-            self._told(f"no permission to patch {what}: whether there is a value is not told there")
+            self._told(poorer)
+            return False
         except SkoupaError:
-            return
+            return True
+        self._untold(poorer)
+        return True
 
 
 def status_of(refresh: Refresh) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The runs of policies: begun at their ticks, read, and handed over to be judged; one task for each that is under way.
 
-What the server could not tell is asked again until the next tick. What a policy chose that changed meanwhile is thrown away. While
-what is known of a kind of policy may be old its runs wait.
+What the server could not tell is asked again until the next tick. What a policy chose that changed meanwhile is thrown away; its run
+begins again by what it is now, or that it does not is told. While what is known of a kind of policy may be old its runs wait.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.policy_evaluations import PolicyEvaluations
 from skoupa.controller.policy_settling import Ran, Settling
+from skoupa.controller.policy_thrown_away import tell_left_out, thrown_away, told_already
 from skoupa.controller.policy_unclear import UnclearObjects
 from skoupa.errors import ServerFailure, SkoupaError, TimedOut, TooManyRequests, Unreachable, UsageError
-from skoupa.facts.rows import Row, Uid, pack_uid
+from skoupa.facts.rows import Row, Uid
 from skoupa.judge.mechanism import Run
 from skoupa.judge.policies import NAME, Chosen
 from skoupa.kube.backoff import Backoff
@@ -71,11 +72,11 @@ class PolicyRuns:
         self._choices = choices
         self._evaluations = evaluations
         self._standing_by = standing_by
+        self._report = report
         self._begun = begun
         self._on_news = on_news
-        self._observe_new = (
-            seconds(settings.policies.observe_new) if settings.policies.observe_new is not None else 0
-        )
+        new = settings.policies.observe_new
+        self._observe_new = seconds(new) if new is not None else 0
         self.lists = Lists(client)
         self.accounts = Accounts(client)
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)
@@ -105,6 +106,7 @@ class PolicyRuns:
 
     def start(self, ticks: Iterable[Tick]) -> None:
         """These are due. While what is known of a kind of policy may be old, those wait."""
+        tell_left_out(self._ticks, self._book, self._report, now=self._clock.now())
         self.waiting += ticks
         if self.waiting:
             self._news.set()
@@ -112,16 +114,17 @@ class PolicyRuns:
     def begin_anew(self) -> None:
         """Another may have led meanwhile: what was chosen here is void."""
         self._era += 1
-        for uid in list(self.settling.last):
-            self.settling.forget(uid)
-        self.settling.unsettled.clear()
+        self.settling.forget_all()
         self.waiting.clear()
 
     def changed(self, uid: str, entry: Entry | None) -> None:
         """A policy that is not what it was has chosen nothing."""
         ran = self.settling.last.get(uid)
-        if ran is not None and (entry is None or entry.policy != ran.policy):
+        if entry is None:
             self.settling.forget(uid)
+            self.unclear.forget(uid)
+        elif ran is not None and entry.policy != ran.policy:
+            self.settling.stop(entry)
             self.unclear.forget(uid)
 
     async def evaluation_of(self, rule: str) -> Evaluation | None:
@@ -155,8 +158,8 @@ class PolicyRuns:
                 # Others need a turn in between.
                 await self._clock.sleep(0)
             entry = self._book.get(tick.uid)
-            if entry is None or entry.policy is None or self._standing_by():
-                self._ticks.ended(tick, ran=False)
+            if entry is None or entry.policy is None or self._standing_by() or not self._ticks.stands(tick):
+                self._throw_away(tick)
             elif self._book.doubt(entry.policy.kind):
                 late.append(tick)
                 if tick not in self._late:
@@ -183,8 +186,10 @@ class PolicyRuns:
                 async with self._turns:
                     again = await self._read(tick, entry, policy, era=era)
         finally:
-            if era == self._era:
+            if self._counts(tick.uid, policy, era):
                 self._ticks.ended(tick)
+            elif era == self._era:
+                self._throw_away(tick)
         if era == self._era:
             self._on_news(entry)
             self._news.set()
@@ -208,11 +213,22 @@ class PolicyRuns:
             findings=findings,
             error=str(error) if error is not None else "",
             broken=isinstance(error, UsageError),
+            rest_of=tick.rest_of,
         )
         self._put(tick, entry, policy, went)
         if findings is None:
             return isinstance(error, PASSING)
         return any(isinstance(gap.error, PASSING) for gap in findings.gaps)
+
+    def _throw_away(self, tick: Tick) -> None:
+        """The policy is not what it was: it runs again for this tick where that is its own still."""
+        entry = self._book.get(tick.uid)
+        self._ticks.ended(tick, ran=False)
+        if entry is None or entry.policy is None or self._standing_by() or self._ticks.stands(tick):
+            return
+        if not told_already(self.settling.latest(tick.uid), tick):
+            why = thrown_away(entry.policy, tick, next_run=self._ticks.next(tick.uid))
+            self._put(tick, entry, entry.policy, Went(at=self._clock.now(), error=why, rest_of=tick.rest_of))
 
     async def look(self, policy: Policy, *, at: float | None = None, anew: bool = False) -> Findings:
         """What it finds, taking `at` for the present; nothing comes of it."""
@@ -250,7 +266,7 @@ class PolicyRuns:
             self.settling.count(ran)
             self._on_news(entry)
             return
-        rows, now = self._rows(rule, went.findings), self._clock.now()
+        rows, now = self._choices.rows(rule, went.findings.claimed), self._clock.now()
         self._choices.put(
             Chosen(
                 run=run,
@@ -267,15 +283,6 @@ class PolicyRuns:
         self._begun()
         self.settling.count(ran)
         self._on_news(entry)
-
-    def _rows(self, rule: str, findings: Findings) -> list[Row]:
-        rows = []
-        for found in findings.claimed:
-            # What somebody else deletes already is not ours to follow.
-            known = self._choices.mechanism.rules_of(pack_uid(found.metadata.uid))
-            if found.metadata.deletion_timestamp is None or rule in known:
-                rows.append(self._choices.showing.row(found.resource, found.metadata))
-        return rows
 
     def observed_until(self, policy: Policy) -> float:
         """Until then it only reports."""

@@ -3,6 +3,7 @@
 What fails or is held is looked at again, less and less often; each run is told once, when it is settled for the first time. Until
 then, and while a Brake holds something of it, what was remembered before it is kept: a run which is interrupted is done again, so
 that after a restart it is known what the Brake holds, and what is released goes. Of one that is settled what fails is remembered.
+Where a policy is suspended or changed its run stops there; how far it came is told, and why the rest stays.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ from skoupa.policy.policies import Policy
 from skoupa.runs.book import Entry
 from skoupa.runs.choices import Choices
 from skoupa.runs.run import Findings
-from skoupa.runs.standing import standing
+from skoupa.runs.standing import Standing, standing
 from skoupa.runs.status import Went, regarding, told
+from skoupa.runs.stopped import Stopped, became, concluded
 from skoupa.runs.ticks import Known
+from skoupa.sweep.failures import lasting_words
 from skoupa.sweep.memory import FAILING, Memory
 from skoupa.sweep.reporting import Report
 
@@ -50,6 +53,8 @@ class Ran(msgspec.Struct, kw_only=True):
     deleted: set[Uid] = msgspec.field(default_factory=set)
     # What it was asked about again and does not mean any more.
     left: set[Uid] = msgspec.field(default_factory=set)
+    # How it stood when its policy became another.
+    stopped: Stopped | None = None
     settled: bool = False
     # Something became of its objects since somebody looked.
     touched: bool = False
@@ -82,6 +87,8 @@ class Settling:
         # By the uid of the policy, and that by how the policy is called.
         self.last: dict[str, Ran] = {}
         self._uids: dict[str, str] = {}
+        # Runs that ended with what their policy was; of each nothing is chosen any more.
+        self._stopped: dict[str, Ran] = {}
         # The name of the run that was told last.
         self._told: dict[str, str] = {}
         # What was remembered of a policy before its run.
@@ -94,17 +101,51 @@ class Settling:
         uid = self._uids.get(rule)
         return self.last.get(uid) if uid is not None else None
 
+    def latest(self, uid: str) -> Ran | None:
+        """The last run of a policy, for who tells how it went."""
+        return self.last.get(uid) or self._stopped.get(uid)
+
     def add(self, ran: Ran) -> None:
         """In the place of the run before; or of the same run, of which more was read by now."""
         uid = ran.entry.uid
         before = self.last.get(uid)
         if before is not None and before.run.name == ran.run.name:
             ran.deleted = before.deleted
+        if self._stopped.pop(uid, None) is not None:
+            self._told.pop(uid, None)
         self.last[uid], self._uids[ran.run.rule] = ran, uid
 
+    def stop(self, entry: Entry) -> None:
+        """The policy is not what it was: it has chosen nothing, and what was still to go stays."""
+        ran = self.last.get(entry.uid)
+        if ran is None:
+            return
+        stands, told_last = self.count(ran), self._told.get(entry.uid)
+        self.forget(entry.uid)
+        self._stopped[entry.uid] = ran
+        if told_last is not None:
+            self._told[entry.uid] = told_last
+        ran.stopped = Stopped(stands=stands, deleted=len(ran.deleted), became=became(entry))
+        ran.settled = False
+        self._conclude(ran, ran.stopped)
+        # What is on its way to the server is told with it.
+        self._look_in(ran, LOOK_SECONDS)
+        self._wake()
+
+    def _conclude(self, ran: Ran, stopped: Stopped) -> None:
+        generation = ran.entry.generation
+        ran.went = concluded(ran.went, stopped, deleted=len(ran.deleted), generation=generation)
+        self._on_news(ran.entry)
+
+    def forget_all(self) -> None:
+        for uid in (*self.last, *self._stopped):
+            self.forget(uid)
+        self.unsettled.clear()
+
     def forget(self, uid: str) -> None:
-        """The policy is not what it was: it has chosen nothing."""
+        """It has chosen nothing, and nothing is to be told of it."""
         ran = self.last.pop(uid, None)
+        self._stopped.pop(uid, None)
         self.unsettled.pop(uid, None)
         self._told.pop(uid, None)
         self.failing.pop(uid, None)
@@ -113,13 +154,23 @@ class Settling:
             self._choices.drop(ran.run.rule)
 
     def deleted(self, row: Row, claim: Claim, at: float) -> None:
-        ran = self.of(claim.rule) if claim.mechanism == NAME else None
+        ran = self._gone_by(claim)
         if ran is None:
             return
         self._report.policy_deleted(regarding(ran.entry), row, claim, at=at)
-        if ran.run.name == claim.run:
-            ran.deleted.add(row.uid)
-            self.touch((claim.rule,))
+        if ran.run.name != claim.run:
+            return
+        ran.deleted.add(row.uid)
+        self.touch((claim.rule,))
+        if ran.stopped is not None:
+            self._conclude(ran, ran.stopped)
+
+    def _gone_by(self, claim: Claim) -> Ran | None:
+        """The run of its policy; deletes of one that stopped may still be on their way."""
+        if claim.mechanism != NAME:
+            return None
+        stopped = (ran for ran in self._stopped.values() if ran.run.name == claim.run)
+        return self.of(claim.rule) or next(stopped, None)
 
     def left(self, rule: str, uid: Uid) -> None:
         ran = self.of(rule)
@@ -128,7 +179,7 @@ class Settling:
             self.touch((rule,))
 
     def refused(self, row: Row, claim: Claim, at: float, error: SkoupaError) -> None:
-        ran = self.of(claim.rule) if claim.mechanism == NAME else None
+        ran = self._gone_by(claim)
         if ran is not None:
             self._report.policy_refused(regarding(ran.entry), row, claim, at=at, error=error)
 
@@ -155,9 +206,15 @@ class Settling:
                 self.count(ran)
             else:
                 self.next_look = min(self.next_look, ran.look_at)
+        for ran in self._stopped.values():
+            if not ran.settled and ran.look_at <= now:
+                ran.settled = True
+                self._tell(ran)
+            elif not ran.settled:
+                self.next_look = min(self.next_look, ran.look_at)
         self.next_look = max(self.next_look, now + _BETWEEN_LOOKS_SECONDS)
 
-    def count(self, ran: Ran) -> None:
+    def count(self, ran: Ran) -> Standing:
         """How it stands now."""
         ran.touched = False
         now, overdue = self._clock.now(), self._memory().overdue
@@ -184,10 +241,16 @@ class Settling:
         )
         counts = stands.counts(ran.went.findings or Findings(), deleted=len(ran.deleted))
         settled = not stands.waiting
-        held_for = tuple(held.most_common(MOST_REASONS))
-        other = gist(why for why, _ in held_for) != gist(why for why, _ in ran.went.held_for)
-        if counts != ran.went.counts or settled != ran.settled or other or len(ran.left) != ran.went.left:
-            ran.went = msgspec.structs.replace(ran.went, counts=counts, held_for=held_for, left=len(ran.left))
+        went = msgspec.structs.replace(
+            ran.went,
+            counts=counts,
+            held_for=tuple(held.most_common(MOST_REASONS)),
+            left=len(ran.left),
+            reported=stands.reported,
+            cause=self._memory().failures.commonest(failing),
+        )
+        if settled != ran.settled or _what_is_told(went) != _what_is_told(ran.went):
+            ran.went = went
             ran.settled, ran.wait = settled, LOOK_SECONDS
             if settled:
                 self._tell(ran)
@@ -198,6 +261,7 @@ class Settling:
             self._on_news(ran.entry)
         self._look_in(ran, ran.wait)
         ran.wait = min(2 * ran.wait, LONGEST_LOOK_SECONDS)
+        return stands
 
     def _remember(self, uid: str, failing: Iterable[Uid]) -> bool:
         """Whether others fail than before."""
@@ -215,6 +279,12 @@ class Settling:
         if self._told.get(ran.entry.uid) != ran.run.name:
             self._told[ran.entry.uid] = ran.run.name
             self._report.policy_ran(told(ran.entry, ran.went), at=self._clock.now())
+
+
+def _what_is_told(went: Went) -> tuple[object, ...]:
+    """But for words that are others each time."""
+    held = gist(why for why, _ in went.held_for)
+    return went.counts, held, went.left, went.reported, lasting_words(went.cause)
 
 
 def _waits_for_a_brake(verdict: Verdict) -> bool:

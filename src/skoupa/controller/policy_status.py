@@ -2,7 +2,8 @@
 
 What is to be said is worked out anew each time and written only where it differs from what was written last; so a server that drops
 what its schema does not know is not written to again and again. Where it dropped when a policy runs next, that is left to
-`policy_marks`. While observing, and while another leads, nothing is written.
+`policy_marks`. While observing, and while another leads, nothing is written. A kind whose status may not be written is tried again
+by one policy a minute: rights come back.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from skoupa.runs.ticks import Ticks
 # What changes within a moment is written once.
 GATHER_SECONDS: Final = 1.0
 LONG_RUN_SECONDS: Final = 20.0
+DENIED_SECONDS: Final = 60.0
 _NEXT: Final = "nextExecutionTime"
 _FRESH_FIELDS: Final = frozenset({"lastTransitionTime"})
 
@@ -41,6 +43,7 @@ class PolicyStatuses:
         minimum: int,
         acting: Callable[[], bool],
         told: Callable[[str], None],
+        untold: Callable[[str], None],
     ) -> None:
         self._client = client
         self._clock: Clock = client.clock
@@ -50,11 +53,15 @@ class PolicyStatuses:
         self._minimum = minimum
         self._acting = acting
         self._told = told
+        self._untold = untold
         self._wanted: dict[str, None] = {}
         self._written: dict[str, Any] = {}
-        self._denied: set[str] = set()
+        # Until when the status of a kind is not written, for that was refused.
+        self._denied: dict[str, float] = {}
+        # Until when policies only report, as was written of them.
+        self._observed: dict[str, float] = {}
         self._news = asyncio.Event()
-        self._marks = NextRunMarks(client, book=book, acting=acting, told=told)
+        self._marks = NextRunMarks(client, book=book, acting=acting, told=told, untold=untold)
         self._error: SkoupaError | None = None
 
     @property
@@ -73,10 +80,24 @@ class PolicyStatuses:
         for entry in self._book:
             self.want(entry.uid)
 
-    def heed_long_runs(self) -> None:
-        """Of those that take long it is told that they run, and what comes after; of others only how they ended."""
-        for uid in self._ticks.longer_than(LONG_RUN_SECONDS, self._clock.now()):
+    def heed_time(self) -> None:
+        """What is to be said changes by time alone, and what was refused is tried again.
+
+        Of runs that take long it is told that they run, and what comes after; of others only how they ended.
+        """
+        now = self._clock.now()
+        for uid in self._ticks.longer_than(LONG_RUN_SECONDS, now):
             self.want(uid)
+        for uid in [uid for uid, until in self._observed.items() if until <= now]:
+            del self._observed[uid]
+            self.want(uid)
+        moment = self._clock.monotonic()
+        again = {kind for kind, until in self._denied.items() if until <= moment}
+        for kind in again:
+            del self._denied[kind]
+        for entry in self._book if again else ():
+            if entry.kind.kind in again:
+                self.want(entry.uid)
 
     def give_way(self, runs: int) -> None:
         """So many begin."""
@@ -99,6 +120,7 @@ class PolicyStatuses:
                 entry = self._book.get(uid)
                 if entry is None:
                     self._written.pop(uid, None)
+                    self._observed.pop(uid, None)
                     self._marks.forget(uid)
                 elif self._acting():
                     error = await self._write(entry) or error
@@ -109,9 +131,14 @@ class PolicyStatuses:
                 await self._clock.sleep(backoff.next())
 
     async def _write(self, entry: Entry) -> SkoupaError | None:
-        status = self._status(entry)
-        if self._written.get(entry.uid) == _gist(status) or entry.kind.kind in self._denied:
+        if entry.kind.kind in self._denied:
             return None
+        status = self._status(entry)
+        if self._written.get(entry.uid) == _gist(status):
+            return None
+        poorer = (
+            f"no permission to patch {entry.kind.qualified}/status: how policies run stands in the log alone"
+        )
         try:
             found = await self._client.merge_patch(
                 entry.kind,
@@ -124,14 +151,13 @@ class PolicyStatuses:
             # It is gone, or another of its name came.
             return None
         except Forbidden:
-            self._denied.add(entry.kind.kind)
-            self._told(
-                f"no permission to patch {entry.kind.qualified}/status: how policies run stands in the log alone"
-            )
+            self._denied[entry.kind.kind] = self._clock.monotonic() + DENIED_SECONDS
+            self._told(poorer)
             return None
         except SkoupaError as error:
             self.want(entry.uid)
             return error
+        self._untold(poorer)
         self._mark(entry, status, found)
         self._written[entry.uid] = _gist(status)
         return None
@@ -143,9 +169,12 @@ class PolicyStatuses:
         self._marks.want(entry, status.get(_NEXT) if dropped else None, there=there)
 
     def _status(self, entry: Entry) -> dict[str, Any]:
-        ran, now = self._runs.settling.last.get(entry.uid), self._clock.now()
+        ran, now = self._runs.settling.latest(entry.uid), self._clock.now()
         policy = entry.policy
         until = self._runs.observed_until(policy) if policy is not None else 0.0
+        self._observed.pop(entry.uid, None)
+        if until > now:
+            self._observed[entry.uid] = until
         spaced = ""
         if policy is not None and self._ticks.spaced(entry.uid):
             spaced = (

@@ -5,6 +5,7 @@ Keys are documented in docs/state.md; values are JSON. It is written only while 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -23,6 +24,7 @@ KINDS_COUNTED: Final = "kindsCounted"
 READINGS_HELD: Final = "firstReadingsHeld"
 MASS_LABELLINGS: Final = "massLabellings"
 ACCEPTED: Final = "backlogAccepted"
+ACCEPT_USED: Final = "acceptBacklogUsed"
 BRAKES_SEEN: Final = "brakesSeen"
 BRAKES_KNOWN: Final = "brakesKnown"
 ALLOWANCES: Final = "allowances"
@@ -62,9 +64,13 @@ class State:
             return None
 
     async def put(self, key: str, value: Any) -> None:
-        text = msgspec.json.encode(value).decode()
-        self._values[key] = text
-        patch = {"data": {key: text}}
+        await self.put_together({key: value})
+
+    async def put_together(self, values: Mapping[str, Any]) -> None:
+        """All of them or none."""
+        texts = {key: msgspec.json.encode(value).decode() for key, value in values.items()}
+        self._values |= texts
+        patch = {"data": texts}
         try:
             await self._client.merge_patch(
                 CONFIG_MAPS, names.STATE_CONFIG_MAP, patch, namespace=self._namespace
@@ -82,4 +88,4 @@ class State:
             try:
                 await self._client.create(CONFIG_MAPS, body, namespace=self._namespace)
             except AlreadyExists:
-                await self.put(key, value)
+                await self.put_together(values)

@@ -52,6 +52,7 @@ class Troubles:
         self._feeds = FeedTroubles(clock, log, ignored=ignored)
         self._groups = GroupTroubles(clock, log, ignored=ignored)
         self._awaited = ""
+        self._accepted = False
         self._told: dict[str, str] = {}
         self._degraded: set[str] = set()
         self._doubted: set[str] = set()
@@ -74,6 +75,7 @@ class Troubles:
                 self._feeds.tell(self._engine.feeds)
                 self._groups.tell(self._engine.feeds.untold)
             self._tell_awaited()
+            self._tell_accepted()
             for event, facts in self._engine.braking.beside_kyverno.news():
                 self._log(event, level="warning" if self._settings.mode == "enforce" else "info", **facts)
             self._tell_doubts()
@@ -105,6 +107,17 @@ class Troubles:
             )
         self._awaited = kinds
 
+    def _tell_accepted(self) -> None:
+        accepted = self._engine.first_look.accepted
+        if accepted is not None and not self._accepted:
+            self._accepted = True
+            self._log(
+                "backlog accepted",
+                objects=accepted,
+                by="acceptBacklog",
+                next="it counts once: take acceptBacklog (--accept-backlog) out, what is found later is held again",
+            )
+
     def _tell_degraded(self) -> None:
         degraded = set(self._engine.outlook.degraded)
         for said in sorted(degraded - self._degraded):
@@ -114,7 +127,7 @@ class Troubles:
         self._degraded = degraded
 
     def _tell_doubts(self) -> None:
-        named = set(self._engine.outlook.setting_doubts)
+        named = {*self._engine.outlook.setting_doubts, *filter(None, [self._engine.first_look.doubt])}
         for said in sorted(named - self._doubted):
             self._log("setting in doubt", level="warning", why=said)
         self._doubted = named

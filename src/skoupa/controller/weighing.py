@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from skoupa.controller.counting import Counting
@@ -48,7 +48,8 @@ class Weighing:
     `standing_by` says that another replica leads: then that one weighs. `behind` says why not all that a mechanism is
     interested in is known. `polls`: runs may begin by time alone; if not, each wakes it. `outdate` hears of a run of a rule as it is
     now; `lift` ends what was pulled for a rule here, but for this, and is for observers only. `note_ends` is asked before a run of
-    a rule is stopped: a Brake on it whose time is over lets it go.
+    a rule is stopped: a Brake on it whose time is over lets it go. `has_used` says that an object is on its way, by whatever rule,
+    and took from what was released of this one.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Weighing:
         outdate: Callable[[Run], None],
         lift: Callable[[Scope, Tripped | None], None],
         note_ends: Callable[[str], Awaitable[None]],
+        has_used: Callable[[Uid, str], bool],
         polls: bool = True,
     ) -> None:
         self._counting = Counting(client)
@@ -83,6 +85,7 @@ class Weighing:
         self._outdate = outdate
         self._lift = lift
         self._note_ends = note_ends
+        self._has_used = has_used
         self._observing = settings.mode != "enforce"
         self._runs = WeighedRuns(client.clock)
         # Runs of which something waits to be weighed.
@@ -218,10 +221,10 @@ class Weighing:
             self._look_at(row.uid for row in rows)
             raise
         self._outdate(run)
-        tripped = self._scales.weigh(load, totals=totals, largest=self._largest.of(run))
+        tripped = self._objection(load, totals)
         if tripped is not None and not self._observing:
             await self._note_ends(run.rule)
-            tripped = self._scales.weigh(load, totals=totals, largest=self._largest.of(run))
+            tripped = self._objection(load, totals)
         known.weighed, known.trouble = True, ""
         if self._observing:
             self._lift(Scope(policy=run.rule), tripped)
@@ -232,6 +235,15 @@ class Weighing:
             known.admitted |= load.claimed
             self._largest.remember(run, load.weight)
         self._look_at(load.claimed)
+
+    def _objection(self, load: Load, totals: Mapping[str, int]) -> Tripped | None:
+        store, rule = self._knowledge.store, load.run.rule
+        return self._scales.weigh(
+            load,
+            totals=totals,
+            largest=self._largest.of(load.run),
+            settled=lambda uid: store.get(uid) is None or self._has_used(uid, rule),
+        )
 
     async def _claimed(self, ruling: Ruling, run: Run) -> tuple[list[Row], list[Row]]:
         """All that the run claims and that nobody keeps, as far as is known now; and what it only reports."""

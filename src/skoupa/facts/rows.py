@@ -26,6 +26,12 @@ Pairs = tuple[tuple[str, str], ...]
 
 NOBODY_KNOWS: Final = -1
 _TTL_FIELD: Final = f'"f:{names.TTL_LABEL}":'.encode()
+# What else can give an object its time, where a setting has it read.
+LIFETIME_ANNOTATIONS: Final = (
+    names.JANITOR_TTL_ANNOTATION,
+    names.JANITOR_EXPIRES_ANNOTATION,
+    names.TTL_CONTROLLER_TTL_ANNOTATION,
+)
 # Very few objects have one: a field of its own would cost every row.
 REFRESH_WRITTEN: Final = "refresh written at"
 _REFRESHES: Final = (names.REFRESHED_AT_ANNOTATION, names.TTL_CONTROLLER_REFRESHED_AT_ANNOTATION)
@@ -60,8 +66,9 @@ class Owner(msgspec.Struct, frozen=True, gc=False):
 class Row(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Times are whole seconds since the epoch; `deleted_at` is 0 while nobody has asked for its deletion.
 
-    `labelled` is when its TTL label was written, where that was a good while after its creation, else 0, and the program by
-    which it was written last; `NOBODY_KNOWS` where the server does not tell.
+    `labelled` is when what gives it a time (its TTL label, another tool's annotation that is heeded) was written, where that
+    was a good while after its creation, else 0, and the program that wrote the label last; `NOBODY_KNOWS` where the server
+    does not tell.
     `annotations` are those worth remembering, and under `REFRESH_WRITTEN` when the refresh was written.
     """
 
@@ -144,6 +151,9 @@ class Extraction:
 
     def __init__(self, *, annotations: Iterable[str] = ()) -> None:
         self._annotations = frozenset(annotations)
+        self._lifetimes = {
+            key: f'"f:{key}":'.encode() for key in LIFETIME_ANNOTATIONS if key in self._annotations
+        }
         self._strings = Pool()
         self._label_pairs = Pool()
         self._sets = Pool(most=20_000)
@@ -152,7 +162,6 @@ class Extraction:
     def row(self, resource: Resource, found: Partial) -> Row:
         meta = found.metadata
         version = meta.resource_version
-        labelled = _labelled(meta) if meta.labels and names.TTL_LABEL in meta.labels else (0, "")
         return Row(
             resource=resource,
             namespace=self._strings.one(meta.namespace),
@@ -165,7 +174,7 @@ class Extraction:
             annotations=self._wanted(meta),
             owners=self._owners(meta.owner_references) if meta.owner_references else (),
             finalizers=self._sets.one(tuple(meta.finalizers)) if meta.finalizers else (),
-            labelled=self._sets.one(labelled),
+            labelled=self._sets.one(self._labelled(meta)),
         )
 
     def prune(self, rows: Iterable[Row]) -> None:
@@ -188,6 +197,12 @@ class Extraction:
     def _pairs(self, labels: Mapping[str, str]) -> Pairs:
         one, pair = self._strings.one, self._label_pairs.one
         return self._sets.one(tuple(sorted(pair((one(key), one(value))) for key, value in labels.items())))
+
+    def _labelled(self, meta: Metadata) -> tuple[int, str]:
+        fields = [_TTL_FIELD] if meta.labels and names.TTL_LABEL in meta.labels else []
+        if self._lifetimes and meta.annotations:
+            fields += [field for key, field in self._lifetimes.items() if key in meta.annotations]
+        return _labelled(meta, fields) if fields else (0, "")
 
     def _wanted(self, meta: Metadata) -> Pairs:
         if not meta.annotations or self._annotations.isdisjoint(meta.annotations):
@@ -220,11 +235,13 @@ def owners_of(references: Iterable[OwnerReference], *, one: Callable[[str], str]
 _SECOND_THOUGHT_SECONDS: Final = 60
 
 
-def _labelled(meta: Metadata) -> tuple[int, str]:
-    """The latest write of the TTL label, and by whom; managers of other fields tell nothing about it."""
-    latest, manager = _latest_write(meta, _TTL_FIELD)
-    if not latest:
-        return NOBODY_KNOWS, ""
+def _labelled(meta: Metadata, fields: Iterable[bytes]) -> tuple[int, str]:
+    """The latest write of these, and who wrote the label; managers of other fields tell nothing about it."""
+    writes = {field: _latest_write(meta, field) for field in fields}
+    manager = writes.get(_TTL_FIELD, (0, ""))[1]
+    if not all(moment for moment, _ in writes.values()):
+        return NOBODY_KNOWS, manager
+    latest = max(moment for moment, _ in writes.values())
     second_thought = latest > _seconds(meta.creation_timestamp) + _SECOND_THOUGHT_SECONDS
     return (latest if second_thought else 0), manager
 

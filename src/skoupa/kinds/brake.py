@@ -15,14 +15,21 @@ from skoupa import names
 from skoupa.expr.cron import LONGEST
 from skoupa.kinds.conditions import Conditions
 from skoupa.kinds.definition import AGE, Column, Definition, Version, resource
-from skoupa.kinds.schema import Rule, about
+from skoupa.kinds.schema import FORM, Rule, about
 
 # How many of the held objects a status names; the others are only counted.
 SAMPLE_SIZE: Final = 20
 
 Mechanism = Literal["ttl", "policies", "retention", "tenants", "external"]
 
-_NamespaceName = Annotated[str, msgspec.Meta(max_length=63, pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+_NamespaceName = Annotated[
+    str,
+    msgspec.Meta(
+        max_length=63,
+        pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        extra={FORM: "write the name of one namespace: small letters, digits and - in between, 63 at most"},
+    ),
+]
 _KindName = Annotated[
     str, msgspec.Meta(max_length=317, pattern="^[A-Za-z*?][-A-Za-z0-9.*?]*(/[-A-Za-z0-9.]+){0,2}$")
 ]

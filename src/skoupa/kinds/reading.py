@@ -7,10 +7,12 @@ value one that shows the right form. What to do about an object that can't be re
 
 from __future__ import annotations
 
+import copy
 import difflib
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import takewhile
 from typing import Any, Final, TypeVar, get_type_hints
 
 import msgspec
@@ -19,13 +21,19 @@ from msgspec import inspect as types
 from skoupa.errors import UsageError
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.expr.readings import Problem, quoted
+from skoupa.kinds.schema import FORM
 
 T = TypeVar("T")
+# A name, the index in a list, or a key that is not told.
+_Step = tuple[str, str, str]
 
 _STEP: Final = re.compile(r"\.([^.\[\]`]+)|\[(\d+)\]|(\[\.\.\.\])")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING: Final = re.compile(r"Object missing required field `(.*)`")
 _WRONG_TYPE: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`")
+_NOT_FORMED: Final = re.compile("matching regex|of length")
+# Of one part: each costs another reading, and nobody mends more at a time.
+_MOST_ERRORS: Final = 20
 _WORDS: Final = {
     "str": "a text",
     "bool": "true or false",
@@ -51,6 +59,51 @@ def read_field(value: Any, shape: type[msgspec.Struct], field: str, *, where: st
     return read(value, _hints(shape)[field], where=where)
 
 
+class Partly(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left of a value without what is wrong in it; None: nothing.
+
+    `wrong` are the places of the errors, each with the fields that are written there: what is missing beside them may only be misspelt.
+    """
+
+    value: Any
+    errors: tuple[UsageError, ...] = ()
+    wrong: Mapping[str, frozenset[str]] = {}
+
+
+def read_partly(value: Any, shape: Any, *, where: str) -> Partly:
+    """As `read`, with every error and whatever can be looked at besides; lists keep their indices. Never to act by."""
+    wrong: dict[str, frozenset[str]] = {}
+    errors: list[UsageError] = []
+    rest, gone, meant = value, set[tuple[_Step, ...]](), set[tuple[str, str]]()
+    while len(errors) < _MOST_ERRORS:
+        try:
+            return Partly(value=msgspec.convert(rest, shape, strict=True), errors=tuple(errors), wrong=wrong)
+        except msgspec.ValidationError as error:
+            message = str(error)
+        said, steps = _parsed(message)
+        place, field = _place(where, steps), _named(said)
+        missing = field if _MISSING.fullmatch(said) else ""
+        known = (place, missing) in meant or not gone.isdisjoint({(*steps, (missing, "", "")), tuple(steps)})
+        if not known:
+            errors.append(_readable(message, value, shape, where=where))
+            found = _at(value, steps)
+            wrong[place] = frozenset(map(str, found)) if isinstance(found, dict) else frozenset()
+        if _UNKNOWN.fullmatch(said):
+            meant.add((place, _nearest(field, _fields(_shape_at(shape, steps))) or field))
+            steps = [*steps, (field, "", "")]
+        try:
+            rest = copy.deepcopy(rest) if rest is value else rest
+        except RecursionError:
+            break
+        if not _take_out(rest, list(takewhile(lambda step: not step[2], steps)), gone):
+            break
+    return Partly(value=None, errors=tuple(errors), wrong=wrong)
+
+
+def read_field_partly(value: Any, shape: type[msgspec.Struct], field: str, *, where: str) -> Partly:
+    return read_partly(value, _hints(shape)[field], where=where)
+
+
 def unknown_fields(
     value: Mapping[str, Any], shape: type[msgspec.Struct], *, where: str
 ) -> Iterator[UsageError]:
@@ -68,9 +121,8 @@ def _hints(shape: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _readable(message: str, value: Any, shape: Any, *, where: str) -> UsageError:
-    said, _, tail = message.partition(" - at `$")
-    steps = _STEP.findall(tail)
-    place = where + "".join(f".{name}" if name else f"[{index or '…'}]" for name, index, _ in steps)
+    said, steps = _parsed(message)
+    place = _place(where, steps)
     found, info = _at(value, steps), _shape_at(shape, steps)
     if match := _UNKNOWN.fullmatch(said):
         return _unknown(match[1], _fields(info), where=place)
@@ -89,20 +141,57 @@ def _readable(message: str, value: Any, shape: Any, *, where: str) -> UsageError
     if match := _WRONG_TYPE.fullmatch(said):
         wanted = _words(match[1])
         return UsageError(f"{place}: {_shown(found)} is not {wanted}", advice=f"write {wanted}")
-    if "matching regex" in said and steps:
-        advice = _about(_shape_at(shape, steps[:-1]), steps[-1][0])
-        return UsageError(f"{place}: {_shown(found)} is none", advice=advice)
+    if _NOT_FORMED.search(said) and steps:
+        parent, field = _shape_at(shape, steps[:-1]), steps[-1][0]
+        form = _form(parent, field)
+        if form or "matching regex" in said:
+            return UsageError(f"{place}: {_shown(found)} is none", advice=form or _about(parent, field))
     return UsageError(f"{place}: {_shown(found)} can't be used", advice=said[:1].lower() + said[1:])
 
 
 def _unknown(field: str, known: frozenset[str], *, where: str) -> UsageError:
-    lower = {name.lower(): name for name in sorted(known)}
-    near = difflib.get_close_matches(field.lower(), lower, n=1, cutoff=0.5)
-    advice = f"did you mean {lower[near[0]]}?" if near else f"there are {', '.join(sorted(known))}"
+    near = _nearest(field, known)
+    advice = f"did you mean {near}?" if near else f"there are {', '.join(sorted(known))}"
     return UsageError(f"{where}: there is no field {quoted(field)}", advice=advice)
 
 
-def _at(value: Any, steps: list[tuple[str, str, str]]) -> Any:
+def _nearest(field: str, known: frozenset[str]) -> str:
+    lower = {name.lower(): name for name in sorted(known)}
+    near = difflib.get_close_matches(field.lower(), lower, n=1, cutoff=0.5)
+    return lower[near[0]] if near else ""
+
+
+def _parsed(message: str) -> tuple[str, list[_Step]]:
+    said, _, tail = message.partition(" - at `$")
+    return said, _STEP.findall(tail)
+
+
+def _named(said: str) -> str:
+    match = _UNKNOWN.fullmatch(said) or _MISSING.fullmatch(said)
+    return match[1] if match else ""
+
+
+def _place(where: str, steps: list[_Step]) -> str:
+    return where + "".join(f".{name}" if name else f"[{index or '…'}]" for name, index, _ in steps)
+
+
+def _take_out(whole: Any, steps: list[_Step], gone: set[tuple[_Step, ...]]) -> bool:
+    """Takes out what stands there, or as much around it as has to go with it; False: that is everything."""
+    for end in range(len(steps), 0, -1):
+        here, (name, index, _) = tuple(steps[:end]), steps[end - 1]
+        around = _at(whole, steps[: end - 1])
+        if name and isinstance(around, dict) and name in around:
+            del around[name]
+        elif index and isinstance(around, list) and here not in gone:
+            around[int(index)] = {}
+        else:
+            continue
+        gone.add(here)
+        return True
+    return False
+
+
+def _at(value: Any, steps: list[_Step]) -> Any:
     """What stands at the place of an error; the whole of an object whose bad key is not told."""
     for name, index, _ in steps:
         if name and isinstance(value, dict):
@@ -114,7 +203,7 @@ def _at(value: Any, steps: list[tuple[str, str, str]]) -> Any:
     return value
 
 
-def _shape_at(shape: Any, steps: list[tuple[str, str, str]]) -> types.Type:
+def _shape_at(shape: Any, steps: list[_Step]) -> types.Type:
     info = _bare(types.type_info(shape))
     for name, *_ in steps:
         match info:
@@ -149,9 +238,23 @@ def _fields(info: types.Type) -> frozenset[str]:
     return frozenset(field.encode_name for field in known)
 
 
-def _about(info: types.Type, name: str) -> str:
+def _field(info: types.Type, name: str) -> types.Type | None:
     fields = info.fields if isinstance(info, types.StructType) else ()
-    found = next((field.type for field in fields if field.encode_name == name), None)
+    return next((field.type for field in fields if field.encode_name == name), None)
+
+
+def _form(info: types.Type, name: str) -> str:
+    """What a value of that field looks like, where its type says so; also beside None."""
+    found = _field(info, name)
+    while isinstance(found, types.Metadata) and not (found.extra or {}).get(FORM):
+        found = found.type
+    if isinstance(found, types.UnionType):
+        found = next((part for part in found.types if isinstance(part, types.Metadata)), None)
+    return str((found.extra or {}).get(FORM, "")) if isinstance(found, types.Metadata) else ""
+
+
+def _about(info: types.Type, name: str) -> str:
+    found = _field(info, name)
     extra = (found.extra_json_schema or {}) if isinstance(found, types.Metadata) else {}
     return str(extra.get("description") or f"write {name}")
 

@@ -21,6 +21,8 @@ Schema = dict[str, Any]
 VALIDATIONS: Final = "x-kubernetes-validations"
 PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 INT_OR_STRING: Final = "x-kubernetes-int-or-string"
+# In the Meta of a type: what its values look like, for who wrote another one; the schema has it as a pattern.
+FORM: Final = "form"
 _LIST_TYPE: Final = "x-kubernetes-list-type"
 _LIST_KEYS: Final = "x-kubernetes-list-map-keys"
 

@@ -28,10 +28,10 @@ _COLUMNS: Final = (
 _SELECT: Final = (
     f"SELECT {_COLUMNS} FROM skoupa_entries AS e JOIN skoupa_clusters AS c ON c.number = e.cluster"  # noqa: S608 - constants
 )
-# A Namespace counts in itself, as it does while the process runs.
+# A Namespace counts in itself, as it does while the process runs. Details are long, and few have what is counted.
 _TALLY: Final = (
-    "SELECT at, mechanism, rule, run, CASE WHEN resource = 'namespaces' THEN name ELSE namespace END, resource, weight "
-    "FROM skoupa_entries"
+    "SELECT at, mechanism, rule, run, CASE WHEN resource = 'namespaces' THEN name ELSE namespace END, resource, weight, "
+    """CASE WHEN details LIKE '%,"beside":%' THEN details ELSE '' END FROM skoupa_entries"""
 )
 
 
@@ -46,6 +46,7 @@ class _Details(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     holds: tuple[Hold, ...] = ()
     propagation: Propagation = "Background"
     unkept: str = ""
+    beside: tuple[tuple[str, str], ...] = ()
 
 
 _encoder: Final = msgspec.json.Encoder()
@@ -62,6 +63,7 @@ def details_of(entry: Entry) -> str:
         holds=entry.holds,
         propagation=entry.propagation,
         unkept=entry.unkept,
+        beside=entry.beside,
     )
     return _encoder.encode(details).decode()
 
@@ -98,11 +100,12 @@ def entry_of(row: Sequence[Any]) -> Entry:
         kept=row[19],
         unkept=details.unkept,
         partly=None if row[21] is None else bool(row[21]),
+        beside=details.beside,
     )
 
 
 def tally_of(row: Sequence[Any]) -> Tally:
-    at, mechanism, rule, run, namespace, resource, weight = row
+    at, mechanism, rule, run, namespace, resource, weight, details = row
     return Tally(
         at=at,
         mechanism=mechanism,
@@ -111,6 +114,7 @@ def tally_of(row: Sequence[Any]) -> Tally:
         namespace=namespace,
         resource=resource,
         weight=weight,
+        beside=_decoder.decode(details).beside if details else (),
     )
 
 

@@ -44,6 +44,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     `kept` is its size in the trash: 0 when it was never there, -1 when it was purged, and below that, as a negative time,
     since when it is forgotten. `unkept` says why the last try put nothing there, where that was not wanted: what is there
     all the same is from an earlier one. `partly`: some of it, or of what went along, is not in the trash; None: not known.
+    `beside` are the others, by mechanism and rule, who claimed it too and of whose allowances it used as much.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     kept: int = 0
     unkept: str = ""
     partly: bool | None = None
+    beside: tuple[tuple[str, str], ...] = ()
 
     @property
     def forgotten_at(self) -> float | None:
@@ -115,6 +117,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     resource: str
     weight: int
+    beside: tuple[tuple[str, str], ...] = ()
 
 
 class Ids:

@@ -78,7 +78,7 @@ REASONS: Final[dict[str, Meaning]] = {
     ),
     "protected-namespace": Meaning("hold", "the namespace {namespace} is protected"),
     "protected-setting": Meaning("hold", "protected by the setting protect.{setting} ({value})"),
-    "protected-own": Meaning("hold", "{what} belongs to Skoupa itself and never goes by a label"),
+    "protected-own": Meaning("hold", "{what} belongs to Skoupa itself and goes by no label and no policy"),
     "not-watched": Meaning(
         "hold",
         "{kind} are not watched, so the controller does not see it: add {kind} to the setting watchAlso",
@@ -113,11 +113,13 @@ REASONS: Final[dict[str, Meaning]] = {
     ),
     "retroactive-label": Meaning(
         "hold",
-        "one of {count} objects that became overdue together through a label written just now; "
-        "take the label off again, or release their Brake (`skoupa brakes` names it; without Brakes: --accept-backlog)",
+        "one of {count} objects that became overdue together through a label (or another tool's annotation) written just now; "
+        "take it off again, or release their Brake (`skoupa brakes` names it; without Brakes: --accept-backlog)",
     ),
     "just-labelled": Meaning(
-        "hold", "it became due through a label written just now: waiting {seconds} s to see whether many did"
+        "hold",
+        "it became due through a label (or another tool's annotation) written just now: waiting {seconds} s to see whether "
+        "many did",
     ),
     "re-created": Meaning(
         "hold", "it came back {count} times after it was deleted, so the next try is not before {until}"

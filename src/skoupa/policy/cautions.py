@@ -9,9 +9,11 @@ from typing import Final
 import msgspec
 
 from skoupa.expr.readings import quoted
+from skoupa.expr.wildcards import has_wildcard
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import PODS
-from skoupa.policy.expansion import also_called, expand
+from skoupa.policy.constraints import ALL, Constraints
+from skoupa.policy.expansion import Expansion, also_called, expand
 from skoupa.policy.filters import Filters
 from skoupa.policy.match import Subject, names_kind
 from skoupa.policy.narrowing import whole_kinds
@@ -27,12 +29,12 @@ _SECRETS: Final = re.compile(r"/api/v1/namespaces/[^/]+/secrets([/?]|$)")
 
 def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) -> Iterator[Problem]:
     path = _MATCH if isinstance(subject.match, Filters) else _CONSTRAINTS
-    missing = expand(subject, discovery).missing if discovery is not None else ()
+    expansion = expand(subject, discovery) if discovery is not None else Expansion(resources=())
     if subject.exclude is not None and not subject.exclude.filters:
         what = "it is empty, which excludes everything, so that nothing goes"
         yield Problem(path="spec.exclude", what=what, instead="leave it out")
     if clauses.empty and subject.exclude is None:
-        whole = whole_kinds(subject, missing={one.text for one in missing})
+        whole = whole_kinds(subject, empty=expansion.empty)
         if whole:
             yield Problem(path=path, what=f"nothing narrows it, so that {whole}", instead=_NARROW)
     yield from selector_cautions(subject, discovery)
@@ -41,10 +43,13 @@ def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) ->
         instead = "delete the owners, or let a condition look at metadata.ownerReferences"
         yield Problem(path=path, what=what, instead=instead)
     yield from _hidden(clauses)
-    for one in missing:
+    if isinstance(subject.match, Constraints):
+        yield from _wild_texts(subject.match)
+    for one in (*expansion.missing, *expansion.unreached):
         yield Problem(path=path, what=one.what, instead=one.instead)
     if discovery is not None and isinstance(subject.match, Filters):
         yield from _of_the_same_name(subject.match, discovery, path)
+        yield from _nothing_in_common(subject.match, expansion)
 
 
 def _hidden(clauses: Clauses) -> Iterator[Problem]:
@@ -57,6 +62,38 @@ def _hidden(clauses: Clauses) -> Iterator[Problem]:
                 what="policies of a namespace do not see Secrets, so what depends on this stays",
                 instead="write a ClusterCleanupPolicy, or let the operator set policies.allowSecretsInNamespacedPolicies",
             )
+
+
+def _wild_texts(match: Constraints) -> Iterator[Problem]:
+    """Names of a rule are exact, so that one with a wildcard chooses, or spares, nothing.
+
+    What `expand` tells of the kinds of other rules, this tells of those that exclude.
+    """
+    for field, rules in (("resourceRules", match.rules), ("excludeResourceRules", match.excluded)):
+        for index, rule in enumerate(rules):
+            for name in sorted(filter(has_wildcard, rule.names)):
+                yield Problem(
+                    path=f"{_CONSTRAINTS}.{field}[{index}].resourceNames",
+                    what=f"names are exact here, and no object is called {quoted(name)}",
+                    instead="let a condition look at object.metadata.name (startsWith, endsWith, matches)",
+                )
+    for index, rule in enumerate(match.excluded):
+        for text in sorted(filter(has_wildcard, (rule.groups | rule.plurals) - {ALL})):
+            yield Problem(
+                path=f"{_CONSTRAINTS}.excludeResourceRules[{index}]",
+                what=f'only "*" alone is a wildcard here, so that {quoted(text)} excludes nothing',
+                instead="name each that is meant",
+            )
+
+
+def _nothing_in_common(match: Filters, expansion: Expansion) -> Iterator[Problem]:
+    """Of kinds that are not there, or that can't be read, is told elsewhere."""
+    rows = expansion.resources
+    if match.mode == "any" or not rows or any(one.unreadable for one in expansion.missing):
+        return
+    if not any(all(one.fits_kind(row) for one in match.filters) for row in rows):
+        what = "no kind that is there fits all of these filters, so that nothing goes"
+        yield Problem(path=f"{_MATCH}.all", what=what, instead="write any, or kinds that all of them have")
 
 
 def _of_the_same_name(match: Filters, discovery: Discovery, path: str) -> Iterator[Problem]:

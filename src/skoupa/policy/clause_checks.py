@@ -34,6 +34,17 @@ def comparison_problems(conditions: Any, *, path: str) -> Iterator[Problem]:
                 yield from _comparison_problems(one, f"{place}[{index}]")
 
 
+def as_far_as_readable(conditions: Any) -> dict[str, list[Mapping[str, Any]]]:
+    """Of conditions with problems what has expressions, each in its place; never to judge by."""
+    if not isinstance(conditions, Mapping):
+        return {}
+    return {
+        mode: [one if isinstance(one, Mapping) else {} for one in many]
+        for mode, many in conditions.items()
+        if mode in {"any", "all"} and isinstance(many, list | tuple)
+    }
+
+
 def context_problems(entry: ContextEntry, *, path: str, namespace: str) -> Iterator[Problem]:
     """`namespace` is that of a namespaced policy, which reads nothing outside of it."""
     sources = [entry.api_call, entry.variable, entry.global_reference, entry.config_map, entry.image_registry]

@@ -43,6 +43,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return resource.plural in self.plurals
 
 
+def pair(group: str, plural: str) -> str:
+    """One group and one plural of a rule, as one text; `*.` is every kind of the core group."""
+    return f"{plural}.{group}"
+
+
 class Constraints(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     excluded: tuple[Rule, ...] = ()

@@ -7,42 +7,81 @@ told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import product
 
 import msgspec
 
-from skoupa.expr.readings import quoted
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
-from skoupa.policy.constraints import ALL, Constraints, Rule
+from skoupa.policy.constraints import ALL, Rule, pair
 from skoupa.policy.filters import Filters
 from skoupa.policy.kind_patterns import KindPattern
 from skoupa.policy.match import Subject
-from skoupa.policy.missing import Missing, missing_kind, missing_plural
+from skoupa.policy.missing import (
+    Missing,
+    idle_kind,
+    idle_plural,
+    missing_kind,
+    missing_plural,
+    partly,
+    undeletable,
+)
 from skoupa.policy.reach import out_of_reach
 
 
 class Expansion(msgspec.Struct, frozen=True, kw_only=True):
+    """`unreached` tells of wildcards that mean less than fits them: no mistake, but its writer may think otherwise.
+
+    `empty` is what means no kind that is there, as it is written; of a rule each `pair`.
+    """
+
     resources: tuple[Resource, ...]
     missing: tuple[Missing, ...] = ()
+    unreached: tuple[Missing, ...] = ()
+    empty: frozenset[str] = frozenset()
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing written, the kinds that it means and, where it means none, what to say.
+
+    `beyond` are those that fit a wildcard and that it does not reach; `idle` is what to say of a wildcard that means nothing.
+    """
+
+    text: str
+    key: str
+    resources: list[Resource]
+    missing: Missing | None
+    beyond: list[Resource]
+    idle: Callable[[], Missing] | None
 
 
 def expand(subject: Subject, discovery: Discovery) -> Expansion:
     """The kinds to list; for a namespaced policy only those that are in namespaces."""
     found: dict[Resource, None] = {}
     missing: list[Missing] = []
-    for text, resources, problem in _parts(subject.match, discovery):
-        usable = [resource for resource in resources if resource.may("list", "delete")]
-        if problem is not None:
-            missing.append(problem)
-        elif resources and not usable:
-            what = f"{quoted(text)} can't be listed and deleted"
-            missing.append(Missing(text=text, what=what, instead="leave it out"))
-        found |= dict.fromkeys(usable)
+    unreached: list[Missing] = []
+    empty: set[str] = set()
+    for part in _parts(subject, discovery):
+        usable = [resource for resource in part.resources if resource.may("list", "delete")]
+        here = [resource for resource in usable if resource.namespaced or not subject.namespace]
+        if part.missing is not None:
+            missing.append(part.missing)
+        elif part.resources and not usable:
+            missing.append(undeletable(part.text))
+        elif not here and part.idle is not None:
+            missing.append(part.idle())
+        elif here and part.beyond:
+            unreached.append(partly(part.text, part.beyond))
+        if not here:
+            empty.add(part.key)
+        found |= dict.fromkeys(here)
     return Expansion(
-        resources=tuple(one for one in found if one.namespaced or not subject.namespace),
+        resources=tuple(found),
         missing=tuple(dict.fromkeys(missing)),
+        unreached=tuple(dict.fromkeys(unreached)),
+        empty=frozenset(empty),
     )
 
 
@@ -70,22 +109,66 @@ def also_called(pattern: KindPattern, discovery: Discovery) -> list[Resource]:
     ]
 
 
-def _parts(
-    match: Filters | Constraints, discovery: Discovery
-) -> Iterator[tuple[str, list[Resource], Missing | None]]:
-    """Each thing written, the kinds that it means and, where it means none, what to say."""
+def _parts(subject: Subject, discovery: Discovery) -> Iterator[_Part]:
+    match, inside = subject.match, bool(subject.namespace)
     if isinstance(match, Filters):
         for pattern in match.patterns:
-            resources = meant(pattern, discovery)
-            settled = resources and not pattern.wild
-            yield pattern.text, resources, None if settled else missing_kind(pattern, discovery)
+            yield _of_pattern(pattern, match, discovery, inside=inside)
         return
     for rule in match.rules:
         for group, plural in product(sorted(rule.groups), sorted(rule.plurals)):
-            resources = list(_of_rule(rule, group, plural, discovery=discovery))
-            settled = resources and plural != ALL
-            missing = None if settled else missing_plural(group, plural, rule=rule, discovery=discovery)
-            yield plural, resources, missing
+            yield _of_pair(group, plural, rule=rule, discovery=discovery, inside=inside)
+
+
+def _of_pattern(pattern: KindPattern, match: Filters, discovery: Discovery, *, inside: bool) -> _Part:
+    resources = meant(pattern, discovery)
+    settled = resources and not pattern.wild
+    kept = _out_of_reach(filter(pattern.fits, discovery.resources), inside=inside) if pattern.wild else []
+    beyond = [row for row in kept if not _named_beside(pattern, match, row)]
+    idle = partial(idle_kind, pattern, beyond, inside=inside, discovery=discovery)
+    return _Part(
+        text=pattern.text,
+        key=pattern.text,
+        resources=resources,
+        missing=None if settled else missing_kind(pattern, discovery),
+        # Who writes `*` alone knows that it is not everything, and is told so where nothing narrows it.
+        beyond=[] if pattern.kind == ALL == pattern.group else beyond,
+        # A wildcard whose kinds are all named beside it does no harm.
+        idle=idle if pattern.wild and (beyond or not kept) else None,
+    )
+
+
+def _of_pair(group: str, plural: str, *, rule: Rule, discovery: Discovery, inside: bool) -> _Part:
+    resources = list(_of_rule(rule, group, plural, discovery=discovery))
+    settled = resources and plural != ALL
+    rows = (row for row in discovery.resources if group in {ALL, row.group} and rule.fits_kind(row))
+    kept = _out_of_reach(rows, inside=inside) if plural == ALL else []
+    beyond = [row for row in kept if not rule.names_kind(row)]
+    idle = partial(idle_plural, group, beyond, rule=rule, inside=inside, discovery=discovery)
+    return _Part(
+        text=plural if plural != ALL or group == ALL else f"{plural}.{group or 'core'}",
+        key=pair(group, plural),
+        resources=resources,
+        missing=None if settled else missing_plural(group, plural, rule=rule, discovery=discovery),
+        beyond=[] if group == ALL else beyond,
+        idle=idle if plural == ALL and (beyond or not kept) else None,
+    )
+
+
+def _out_of_reach(rows: Iterable[Resource], *, inside: bool) -> list[Resource]:
+    """Those that could be named instead."""
+    return [
+        row
+        for row in rows
+        if out_of_reach(row) and row.may("list", "delete") and (row.namespaced or not inside)
+    ]
+
+
+def _named_beside(pattern: KindPattern, match: Filters, resource: Resource) -> bool:
+    """Whether a kind that a wildcard does not reach is named where that counts for the wildcard's filter."""
+    if match.mode == "all":
+        return match.names_kind(resource)
+    return all(one.names_kind(resource) for one in match.filters if pattern in one.kinds)
 
 
 def _of_rule(rule: Rule, group: str, plural: str, *, discovery: Discovery) -> Iterator[Resource]:

@@ -1,11 +1,13 @@
 """Kinds that a policy writes and the server has not: what to say of them, with the nearest that it has.
 
-A kind whose group could not be read is not called unknown: it may exist there.
+Of a wildcard that means less than fits it only its writer is told: it is no mistake. A
+kind whose group could not be read is not called unknown: it may exist there.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -17,12 +19,15 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.policy.constraints import ALL, Rule
 from skoupa.policy.kind_patterns import KindPattern
+from skoupa.policy.narrowing import listed
 
 _LIST: Final = "`kubectl api-resources` lists the kinds"
+_NAME: Final = "name those that are meant"
+_CORE: Final = "core"
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True):
-    """Something written that means no kind; `unreadable`: it may exist, in a group that could not be read."""
+    """Something written that means no kind, or not all that fit; `unreadable`: it may exist, in a group that could not be read."""
 
     text: str
     what: str
@@ -31,7 +36,7 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def missing_kind(pattern: KindPattern, discovery: Discovery) -> Missing | None:
-    """Of a pattern that means no kind, or of a wildcard; one that reaches none is no mistake."""
+    """Of a pattern that means no kind; of a wildcard, where what it means is not known."""
     gap = next((gap for gap in discovery.gaps if matches(pattern.group, gap.group)), None)
     if gap is not None:
         return _unreadable(pattern.text, gap.where, gap.why)
@@ -63,6 +68,63 @@ def missing_plural(group: str, plural: str, *, rule: Rule, discovery: Discovery)
         instead = 'only "*" alone is a wildcard here'
         return Missing(text=text, what=f"there is no {quoted(text)}", instead=instead)
     return _unknown(text, _nearest(plural, discovery.resources, answer=lambda row: row.plural))
+
+
+def idle_kind(pattern: KindPattern, beyond: list[Resource], *, inside: bool, discovery: Discovery) -> Missing:
+    """Of a wildcard that means no kind, with those `beyond` its reach; `inside`: only those in namespaces count."""
+    if beyond:
+        return _beyond_all(pattern.text, beyond)
+    rows = [row for row in discovery.resources if row.namespaced or not inside]
+    if any(map(pattern.fits, rows)):
+        return undeletable(pattern.text)
+    what = f"no kind{' that lies in a namespace' if inside else ''} fits {quoted(pattern.text)}"
+    if inside and any(map(pattern.fits, discovery.resources)):
+        return Missing(text=pattern.text, what=what, instead="leave it out, or write a ClusterCleanupPolicy")
+    same = next((row for row in rows if matches(pattern.kind, row.kind) and not pattern.fits(row)), None)
+    if same is not None:
+        return Missing(text=pattern.text, what=what, instead=f"write {same.api_version}/{pattern.kind}")
+    near = _nearest(re.sub(r"[*?]", "", pattern.kind), rows, answer=lambda row: row.kind)
+    return Missing(text=pattern.text, what=what, instead=f"did you mean {near}?" if near else _LIST)
+
+
+def idle_plural(
+    group: str, beyond: list[Resource], *, rule: Rule, inside: bool, discovery: Discovery
+) -> Missing:
+    """Of a `*` in a rule that means no kind of a group."""
+    text = f"{ALL}.{group or _CORE}"
+    if beyond:
+        return _beyond_all(text, beyond)
+    rows = [row for row in discovery.resources if group in {ALL, row.group}]
+    if not rows:
+        near = difflib.get_close_matches(group, {row.group for row in discovery.resources}, n=1)
+        instead = f'did you mean "{near[0]}"?' if near else _LIST
+        return Missing(text=text, what=f"there is no kind of the group {quoted(group)}", instead=instead)
+    if inside and not any(row.namespaced for row in rows):
+        what = f"no kind of {group or _CORE} lies in a namespace"
+        return Missing(text=text, what=what, instead="leave it out, or write a DeletingPolicy")
+    if any(map(rule.fits_kind, rows)):
+        return undeletable(text)
+    scope = {"Namespaced": True, "Cluster": False}.get(rule.scope)
+    return _elsewhere(text, rule, [row for row in rows if row.namespaced is scope] or rows)
+
+
+def undeletable(text: str) -> Missing:
+    return Missing(text=text, what=f"{quoted(text)} can't be listed and deleted", instead="leave it out")
+
+
+def partly(text: str, beyond: list[Resource]) -> Missing:
+    """Of a wildcard that means some kinds and not others, which fit it too."""
+    what = f"{quoted(text)} is a wildcard, which does not reach {_kinds(beyond)}"
+    return Missing(text=text, what=what, instead=_NAME)
+
+
+def _beyond_all(text: str, beyond: list[Resource]) -> Missing:
+    what = f"a wildcard does not reach {_kinds(beyond)}, and nothing else fits {quoted(text)}"
+    return Missing(text=text, what=what, instead=_NAME)
+
+
+def _kinds(rows: list[Resource]) -> str:
+    return listed(row.kind for row in rows)
 
 
 def _elsewhere(text: str, rule: Rule, here: list[Resource]) -> Missing:

@@ -10,7 +10,7 @@ from typing import Final
 
 from skoupa.expr.readings import quoted
 from skoupa.expr.wildcards import matches
-from skoupa.policy.constraints import ALL, Constraints
+from skoupa.policy.constraints import ALL, Constraints, pair
 from skoupa.policy.filters import Filter, Filters
 from skoupa.policy.kind_patterns import KindPattern
 from skoupa.policy.match import Subject
@@ -19,15 +19,15 @@ from skoupa.policy.texts import Texts
 _MOST_NAMED: Final = 5
 
 
-def whole_kinds(subject: Subject, *, missing: Container[str] = ()) -> str:
+def whole_kinds(subject: Subject, *, empty: Container[str] = ()) -> str:
     """Of which kinds all goes, in words: "every Secret and ConfigMap in shop goes"; empty where something narrows each.
 
-    `missing` are those that do not exist, as they are written.
+    `empty` is what means no kind that is there, as it is written; of a rule each `pair`.
     """
     where = f"in {subject.namespace}" if subject.namespace else "in the cluster"
     if isinstance(subject.match, Constraints):
-        return _of_rules(subject.match, where, missing)
-    patterns = [pattern for pattern in _of_filters(subject.match) if pattern.text not in missing]
+        return _of_rules(subject.match, where, empty)
+    patterns = [pattern for pattern in _of_filters(subject.match) if pattern.text not in empty]
     if any(pattern.kind == ALL and pattern.group == ALL for pattern in patterns):
         return _everything(where)
     kinds = [quoted(pattern.text) if pattern.wild else pattern.text for pattern in patterns]
@@ -46,18 +46,19 @@ def _everything(where: str) -> str:
     return f"everything {where} goes which a wildcard reaches"
 
 
-def _of_rules(match: Constraints, where: str, missing: Container[str]) -> str:
+def _of_rules(match: Constraints, where: str, empty: Container[str]) -> str:
     if not match.labels.empty or not match.namespace_labels.empty or match.excluded:
         return ""
     whole = [rule for rule in match.rules if not rule.names]
-    if any(ALL in rule.groups and ALL in rule.plurals for rule in whole):
-        return _everything(where)
-    kinds = [
-        plural if plural != ALL else f"kinds of {listed(sorted(group or 'core' for group in rule.groups))}"
-        for rule in whole
-        for plural in sorted(rule.plurals)
-        if plural not in missing
-    ]
+    kinds: list[str] = []
+    for rule in whole:
+        for plural in sorted(rule.plurals):
+            groups = [group for group in rule.groups if pair(group, plural) not in empty]
+            if plural == ALL and ALL in groups:
+                return _everything(where)
+            if groups:
+                every = f"kinds of {listed(sorted(group or 'core' for group in groups))}"
+                kinds.append(every if plural == ALL else plural)
     return f"all {listed(kinds)} {where} go" if kinds else ""
 
 

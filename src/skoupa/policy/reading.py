@@ -8,7 +8,7 @@ a Discovery is. A policy with a problem is no policy: it does not run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -19,14 +19,15 @@ from skoupa.expr.schedules import Schedule, parse_schedule
 from skoupa.kinds.definition import Definition
 from skoupa.kinds.policies.cleanup import CleanupSpec
 from skoupa.kinds.policies.constraints import Constraints
-from skoupa.kinds.policies.deleting import DeletingSpec
+from skoupa.kinds.policies.context import ContextEntry
+from skoupa.kinds.policies.deleting import DeletingSpec, NamedExpression
 from skoupa.kinds.policies.filters import Filters
 from skoupa.kinds.policies.scheduling import Propagation
-from skoupa.kinds.reading import read_field, unknown_fields
+from skoupa.kinds.reading import Partly, read_field_partly, read_partly, unknown_fields
 from skoupa.kube.kinds import Discovery
 from skoupa.policy import constraints, filters
 from skoupa.policy.cautions import cautions
-from skoupa.policy.clause_checks import comparison_problems, context_problems
+from skoupa.policy.clause_checks import as_far_as_readable, comparison_problems, context_problems
 from skoupa.policy.constraint_checks import constraint_problems, expression_problems
 from skoupa.policy.filter_checks import conflicts, filters_problems, match_problems
 from skoupa.policy.headings import definition_of
@@ -39,6 +40,7 @@ from skoupa.policy.problems import Problem
 SHORTEST_INTERVAL: Final = 60
 _MISSING: Final = " is missing"
 
+T = TypeVar("T", ContextEntry, NamedExpression)
 Check = Callable[[Clauses], Iterable[Problem]]
 
 
@@ -78,6 +80,8 @@ class _Sections:
         default_namespace: str,
     ) -> None:
         self.problems: list[Problem] = []
+        # Places that could not be read, and the fields that are written there.
+        self._wrong: dict[str, frozenset[str]] = {}
         self._definition = definition
         self._discovery = discovery
         self._metadata = self._mapping(obj, "metadata")
@@ -105,9 +109,9 @@ class _Sections:
         if check is not None:
             self.problems += check(clauses)
         warnings = list(annotated.unknown())
-        if subject is not None:
+        if subject is not None and self._is_whole("variables"):
             warnings += cautions(subject, clauses, self._discovery)
-        if self.problems or schedule is None or subject is None:
+        if self.problems or self._wrong or schedule is None or subject is None:
             return Reading(policy=None, problems=tuple(self.problems), warnings=tuple(warnings))
         generation = self._metadata.get("generation")
         policy = Policy(
@@ -126,7 +130,9 @@ class _Sections:
         return Reading(policy=policy, warnings=tuple(warnings))
 
     def _schedule(self, zone_name: str, minimum_seconds: int) -> Schedule | None:
-        text = self._field("schedule", required=True)
+        # What to write for an empty text its parser knows, and its type does not.
+        written = self._spec.get("schedule")
+        text = written if written == "" else self._field("schedule", required=True)
         if text is None:
             return None
         schedule = parse_schedule(text, zone_name=zone_name, minimum_seconds=minimum_seconds)
@@ -146,13 +152,15 @@ class _Sections:
         for field, found in (("match", match), ("exclude", exclude)):
             if found is not None:
                 path, raw = f"spec.{field}", self._spec.get(field)
-                self.problems += filters_problems(found, raw=raw, path=path, namespace=self._namespace)
+                self._also(filters_problems(found, raw=raw, path=path, namespace=self._namespace))
         if match is None:
             return None
-        self.problems += match_problems(match, path="spec.match")
+        self._also(match_problems(match, path="spec.match"))
+        self._ask_for_places(match, "spec.match")
+        if not self._is_whole("match", "exclude"):
+            return None
         if exclude is not None:
             self.problems += conflicts(match, exclude)
-        self._ask_for_places(match, "spec.match")
         return Subject(
             match=filters.prepared(match),
             exclude=None if exclude is None else filters.prepared(exclude),
@@ -164,32 +172,53 @@ class _Sections:
         if found is None:
             return None
         path = "spec.matchConstraints"
-        self.problems += constraint_problems(found, path=path, namespace=self._namespace)
+        self._also(constraint_problems(found, path=path, namespace=self._namespace))
         self._ask_for_places(found, path)
+        if not self._is_whole("matchConstraints"):
+            return None
         return Subject(match=constraints.prepared(found), namespace=self._namespace)
 
     def _ask_for_places(self, match: Filters | Constraints, path: str) -> None:
         if self._namespace and self._discovery is not None:
-            self.problems += cluster_wide(match, self._discovery, path=path)
+            self._also(cluster_wide(match, self._discovery, path=path))
 
     def _clauses(self) -> Clauses:
         if self._shape is DeletingSpec:
-            expressions = self._field("conditions") or ()
-            variables = self._field("variables") or ()
-            self.problems += expression_problems(expressions, path="spec.conditions")
-            self.problems += expression_problems(variables, path="spec.variables")
+            expressions = self._many("conditions", NamedExpression, _passing)
+            variables = self._many("variables", NamedExpression, _any_value)
+            self._also(expression_problems(expressions, path="spec.conditions"))
+            self._also(expression_problems(variables, path="spec.variables"))
+            if not self._is_whole("variables") and not all(one.name for one in variables):
+                # Whatever looks at one of them would seem wrong.
+                return Clauses(namespace=self._namespace)
             return Clauses(namespace=self._namespace, expressions=expressions, variables=variables)
-        context = self._field("context") or ()
+        context = self._many("context", ContextEntry, lambda name: ContextEntry(name=name))
         for index, entry in enumerate(context):
-            path = f"spec.context[{index}]"
-            self.problems += context_problems(entry, path=path, namespace=self._namespace)
+            self._also(context_problems(entry, path=f"spec.context[{index}]", namespace=self._namespace))
         comparisons = self._spec.get("conditions")
         if comparisons is None:
             return Clauses(namespace=self._namespace, context=context)
         before = len(self.problems)
         self.problems += comparison_problems(comparisons, path="spec.conditions")
-        sound = len(self.problems) == before
-        return Clauses(namespace=self._namespace, context=context, comparisons=comparisons if sound else {})
+        if len(self.problems) != before:
+            comparisons = as_far_as_readable(comparisons)
+        return Clauses(namespace=self._namespace, context=context, comparisons=comparisons)
+
+    def _many(self, name: str, shape: type[T], stand_in: Callable[[str], T]) -> tuple[T, ...]:
+        """A list of named parts. One that can't be read has a stand-in, so that the others keep their places and may look at it."""
+        written, where = self._spec.get(name), f"spec.{name}"
+        if not isinstance(written, list):
+            return self._field(name) or ()
+        whole = read_field_partly(written, self._shape, name, where=where)
+        if not whole.errors:
+            return cast("tuple[T, ...]", whole.value)
+        parts = [read_partly(one, shape, where=f"{where}[{index}]") for index, one in enumerate(written)]
+        if not any(part.errors for part in parts):
+            return self._note(whole) or ()
+        return tuple(
+            self._note(part) or stand_in(str(one.get("name") or "") if isinstance(one, Mapping) else "")
+            for one, part in zip(written, parts, strict=True)
+        )
 
     def _created(self) -> float | None:
         text = self._metadata.get("creationTimestamp")
@@ -199,17 +228,32 @@ class _Sections:
         return None if isinstance(moment, Unread) else float(moment)
 
     def _field(self, name: str, *, required: bool = False) -> Any:
-        """The part as its Struct; None where it is absent or can't be read, which is then a problem."""
+        """The part as its Struct, without what can't be read of it, which is then a problem; None where nothing is left."""
         value = self._spec.get(name)
         if value is None:
             if required:
                 self._say(f"spec.{name}", "it is missing", f"write {name}")
             return None
-        try:
-            return read_field(value, self._shape, name, where=f"spec.{name}")
-        except UsageError as error:
+        return self._note(read_field_partly(value, self._shape, name, where=f"spec.{name}"))
+
+    def _note(self, partly: Partly) -> Any:
+        for error in partly.errors:
             self._add(error)
-            return None
+        self._wrong |= partly.wrong
+        return partly.value
+
+    def _is_whole(self, *fields: str) -> bool:
+        return not any(place.startswith(f"spec.{field}") for place in self._wrong for field in fields)
+
+    def _also(self, found: Iterable[Problem]) -> None:
+        """Without what only follows from a place that could not be read: mending that mends it too."""
+        self.problems += (problem for problem in found if not self._follows(problem.path))
+
+    def _follows(self, path: str) -> bool:
+        around, _, field = path.rpartition(".")
+        if around in self._wrong and field.partition("[")[0] not in self._wrong[around]:
+            return True
+        return any(place == path or place.startswith((f"{path}.", f"{path}[")) for place in self._wrong)
 
     def _mapping(self, obj: Mapping[str, Any], field: str) -> Mapping[str, Any]:
         found = obj.get(field)
@@ -227,3 +271,11 @@ class _Sections:
 
     def _say(self, path: str, what: str, instead: str) -> None:
         self.problems.append(Problem(path=path, what=what, instead=instead))
+
+
+def _passing(name: str) -> NamedExpression:
+    return NamedExpression(name=name, expression="true")
+
+
+def _any_value(name: str) -> NamedExpression:
+    return NamedExpression(name=name, expression="dyn(0)")

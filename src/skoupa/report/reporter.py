@@ -48,7 +48,8 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "the note says how much, and what holds it.",
     "SkoupaPolicyFailed": "On a policy: it is not understood and does not run, or not all of its run could be read, judged or "
     "deleted; the note says why.",
-    "SkoupaPolicyDeleted": "On a policy: its run deleted the objects named in the note.",
+    "SkoupaPolicyDeleted": "On a policy: its run deleted the objects named in the note. What was in flight, or not told yet, when "
+    "Skoupa was interrupted is not among them: that is told on the objects (`SkoupaDeleted`) and in the history.",
     "SkoupaPolicyRefused": "On a policy: a webhook, a policy or the server refuses to delete the objects named in the note, "
     "or a webhook that has to be asked does not answer.",
     "SkoupaPolicyUnclear": "On a policy: whether the objects named in the note meet its conditions is not known, so they "
@@ -217,6 +218,9 @@ class Reporter:
 
     def policy_broken(self, policy: Regarding, called: str, *, why: str, at: float) -> None:
         self._of_policies.broken(policy, called, why=why, at=at)
+
+    def policy_left_out(self, called: str, *, why: str, at: float) -> None:  # noqa: ARG002 - it is told as it comes
+        self._log("policy run left out", level="warning", policy=called, why=why)
 
     def policy_deleted(self, policy: Regarding, row: Row, claim: Claim, *, at: float) -> None:
         self._of_policies.deleted(policy, row, claim, at=at)

@@ -1,7 +1,8 @@
 """Events of deletions of which only the ledger knows: told by a process after the one that sent them.
 
 They are bundled and read like those of `bundles`: one that was told after all is mostly told by the same Event. Of what
-was in flight when Skoupa was interrupted nobody saw the end, and the words say so.
+was in flight when Skoupa was interrupted nobody saw the end, and the words say so. Policies are told nothing here: the ledger
+knows their names and not which one of that name it was.
 """
 
 from __future__ import annotations

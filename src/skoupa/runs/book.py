@@ -31,6 +31,7 @@ from skoupa.policy.options import as_written, place
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
+from skoupa.runs.authors import last_write
 
 _NOT_READ: Final = "they are not read yet"
 WATCHED: Final[tuple[Definition, ...]] = (*POLICY_KINDS.values(), POLICY_EXCEPTION)
@@ -44,7 +45,7 @@ Object = Mapping[str, Any]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy as it stands in the cluster: `kind` is where its status is written, `author` wrote its spec last."""
+    """A policy as it stands in the cluster: `kind` is where its status is written, `author` wrote its spec last, when is `written`."""
 
     kind: Resource
     namespace: str
@@ -53,6 +54,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
     reading: Reading
     author: str = ""
+    written: int = 0
     status: Object = {}
 
     @property
@@ -218,6 +220,7 @@ class Book:
 
     def _enter(self, uid: str, kind: Resource, found: Object) -> None:
         metadata = found["metadata"]
+        author, written = last_write(metadata)
         entry = Entry(
             kind=kind,
             namespace=str(metadata.get("namespace") or ""),
@@ -225,7 +228,8 @@ class Book:
             uid=uid,
             generation=int(metadata.get("generation") or 0),
             reading=self._unless_refuted(uid, self._read(found, kind)),
-            author=_author(metadata),
+            author=author,
+            written=written,
             status=found.get("status") or {},
         )
         if self._entries.get(uid) != entry:
@@ -280,15 +284,6 @@ def _same(before: Object, found: Object) -> bool:
         and was.get("generation") == now.get("generation")
         and as_written(was.get("annotations")) == as_written(now.get("annotations"))
     )
-
-
-def _author(metadata: Object) -> str:
-    writes = (
-        (str(one.get("time", "")), str(one.get("manager", "")))
-        for one in metadata.get("managedFields") or ()
-        if "f:spec" in (one.get("fieldsV1") or {}) and not one.get("subresource")
-    )
-    return max(writes, default=("", ""))[1]
 
 
 def _with_head(found: Object, kind: Resource) -> Object:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from skoupa.facts.rows import Row, Uid
+from skoupa.facts.rows import Row, Uid, pack_uid
 from skoupa.facts.store import Delta, Store
 from skoupa.judge.cascade import is_namespace
 from skoupa.judge.policies import Chosen, PolicyMechanism
 from skoupa.model.verdicts import Claim, Question
+from skoupa.runs.evaluation import Found
 from skoupa.runs.showing import Showing
 
 
@@ -46,6 +47,15 @@ class Choices:
         for row in rows:
             # A feed may know a newer state.
             self._heed(self._store.get(row.uid) or row)
+
+    def rows(self, rule: str, claimed: Iterable[Found]) -> list[Row]:
+        """Of what a run found; what somebody else deletes already is not ours to follow."""
+        return [
+            self.showing.row(found.resource, found.metadata)
+            for found in claimed
+            if found.metadata.deletion_timestamp is None
+            or rule in self.mechanism.rules_of(pack_uid(found.metadata.uid))
+        ]
 
     def drop(self, rule: str) -> None:
         """The policy is gone, or is not what it was."""

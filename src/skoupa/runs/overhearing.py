@@ -85,6 +85,9 @@ class Overhearing:
     def policy_broken(self, policy: Regarding, called: str, *, why: str, at: float) -> None:
         self._report.policy_broken(policy, called, why=why, at=at)
 
+    def policy_left_out(self, called: str, *, why: str, at: float) -> None:
+        self._report.policy_left_out(called, why=why, at=at)
+
     def policy_deleted(self, policy: Regarding, row: Row, claim: Claim, *, at: float) -> None:
         self._report.policy_deleted(policy, row, claim, at=at)
 

@@ -14,9 +14,12 @@ from skoupa.runs.run import Findings
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """`reported` would go if it was not only told of."""
+
     held: int = 0
     failing: int = 0
     waiting: int = 0
+    reported: int = 0
 
     def counts(self, found: Findings, *, deleted: int) -> LastRun:
         """As the status has it; what the policy itself could not judge has failed, what an exception spares is held."""
@@ -32,7 +35,7 @@ def standing(
     rows: Iterable[Row], *, verdict: Callable[[Row], Verdict], failing: Container[Uid], observing: bool
 ) -> Standing:
     """Of what a run chose and is still there; `observing`: nothing is deleted, so nothing waits."""
-    held = failed = waiting = 0
+    held = failed = waiting = reported = 0
     for row in rows:
         if row.deleted_at:
             continue
@@ -41,6 +44,8 @@ def standing(
             held += 1
         elif row.uid in failing:
             failed += 1
-        elif not observing and not (said.claims and said.claims[0].observed):
+        elif observing or (said.claims and said.claims[0].observed):
+            reported += 1
+        else:
             waiting += 1
-    return Standing(held=held, failing=failed, waiting=waiting)
+    return Standing(held=held, failing=failed, waiting=waiting, reported=reported)

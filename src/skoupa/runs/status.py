@@ -45,7 +45,9 @@ class Went(msgspec.Struct, frozen=True, kw_only=True):
     """How a run went so far; `error` where it could not be evaluated at all, `broken` where no run can be.
 
     `held_for` is what holds how many of the objects that it chose, the most frequent first. `left` of them were asked about again
-    and are not meant any more.
+    and are not meant any more; `reported` would have gone if it did not only report. `cause` is what most deletes that fail are
+    told. `stopped` says how many stay because the policy of that `generation` is not what it was, and `rest_of` which run it was
+    that this is only what was left of.
     """
 
     at: float
@@ -55,6 +57,11 @@ class Went(msgspec.Struct, frozen=True, kw_only=True):
     counts: LastRun = LastRun()
     held_for: tuple[tuple[Reason, int], ...] = ()
     left: int = 0
+    reported: int = 0
+    cause: str = ""
+    stopped: str = ""
+    generation: int | None = None
+    rest_of: float | None = None
 
 
 def status_of(entry: Entry, *, outlook: Outlook, went: Went | None, now: float) -> dict[str, Any]:
@@ -68,7 +75,7 @@ def status_of(entry: Entry, *, outlook: Outlook, went: Went | None, now: float) 
         conditions = updated(conditions, _succeeded(entry, went, moment))
     status: PolicyStatus | DeletingPolicyStatus = PolicyStatus(
         conditions=conditions,
-        last_execution_time=_moment(went.at) if went is not None else None,
+        last_execution_time=_ran_at(entry, went) if went is not None else None,
         next_execution_time=_moment(outlook.next_run),
         observed_generation=entry.generation,
         last_run=went.counts if went is not None else None,
@@ -112,7 +119,7 @@ def told(entry: Entry, went: Went) -> PolicyRun:
         held=went.counts.held,
         failed=went.counts.failed,
         trouble=trouble[:_LONGEST],
-        stays="; ".join(filter(None, (_stays(went), _left(went))))[:_LONGEST],
+        stays="; ".join(filter(None, (_stays(went), went.stopped, _left(went))))[:_LONGEST],
     )
 
 
@@ -159,11 +166,17 @@ def _succeeded(entry: Entry, went: Went, moment: datetime) -> Condition:
         f"{one.what}: {one.instead}" if one.instead else one.what for one in went.findings.missing
     )
     tally = f"matched {counts.matched}, deleted {counts.deleted}, held {counts.held}, failed {counts.failed}"
-    message = "; ".join(filter(None, (tally, *(words for _, words in said), stays, _left(went), missing)))
-    reason = said[0][0] if said else "KindsMissing" if missing else "Succeeded"
-    if reason == "Succeeded" and stays and not counts.deleted:
-        reason = "Held"
-    return _condition(entry, LAST_RUN_SUCCEEDED, reason, message, moment, so=not said)
+    if went.rest_of is not None:
+        tally = f"what was left of the run of {whole_seconds(went.rest_of)}: {tally}"
+    why = (*(words for _, words in said), _reported(went), stays, went.stopped, _left(went), missing)
+    message = "; ".join(filter(None, (tally, *why)))
+    reason = said[0][0] if said else "Stopped" if went.stopped else "KindsMissing" if missing else "Succeeded"
+    if reason == "Succeeded" and not counts.deleted:
+        reason = "OnlyReported" if went.reported else "Held" if stays else "Succeeded"
+    condition = _condition(entry, LAST_RUN_SUCCEEDED, reason, message, moment, so=not said)
+    if went.generation is not None:
+        condition = msgspec.structs.replace(condition, observed_generation=went.generation)
+    return condition
 
 
 def _said(went: Went) -> list[tuple[str, str]]:
@@ -190,7 +203,8 @@ def _said(went: Went) -> list[tuple[str, str]]:
             if failed == 1
             else f"{failed} objects could not be deleted so far; they are"
         )
-        said.append(("NotAllDeleted", f"{many} tried again"))
+        words = f"{many} tried again: {went.cause}" if went.cause else f"{many} tried again"
+        said.append(("NotAllDeleted", words))
     return said
 
 
@@ -201,6 +215,10 @@ def _stays(went: Went) -> str:
     for held, number in went.held_for:
         why[render(held)] += number
     return _some(f"{number} held: {words}" for words, number in why.most_common())
+
+
+def _reported(went: Went) -> str:
+    return f"only reported: would delete {went.reported}" if went.reported else ""
 
 
 def _left(went: Went) -> str:
@@ -234,6 +252,13 @@ def _some(texts: Iterable[str]) -> str:
 
 def _moment(at: float | None) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(int(at), UTC)
+
+
+def _ran_at(entry: Entry, went: Went) -> datetime | None:
+    """What was left of a run is no run: that of the whole one stays where it stands."""
+    if went.rest_of is None:
+        return _moment(went.at)
+    return None if entry.status.get("lastExecutionTime") else _moment(went.rest_of)
 
 
 def conditions_in(status: Mapping[str, Any]) -> tuple[Condition, ...]:

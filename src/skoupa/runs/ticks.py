@@ -2,8 +2,9 @@
 
 Ticks count from a moment that is remembered across restarts: the last run, or when the policy was first seen; one that was made
 while nobody led counts from then. So whatever was missed meanwhile is found by the clock alone, and is one run or none
-(`skoupa.dev/missed-runs`). A policy whose spec or schedule is new waits for its next tick. Two runs of one policy keep a distance;
-a run that is under way is never overtaken by the next. What failed of a run is run again by itself after a restart.
+(`skoupa.dev/missed-runs`). A policy whose spec or schedule is new waits for its next tick after it was written; a tick that is due
+or under way when it changes is still its own where the new schedule has it too. Two runs of one policy keep a distance; a run that
+is under way is never overtaken by the next. What failed of a run is run again by itself after a restart.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Known(msgspec.Struct, frozen=True, array_like=True):
     """What is remembered of a policy: from when its ticks count, and since when it is what it is.
 
     `ran`: it was run at the former, so that the next run keeps its distance. `observe` is for how long it wants to report only:
-    that counts from when the wish was seen. `failing` are the uids of what the last run could not delete.
+    that counts from when the wish was seen. `failing` are the uids of what the last run could not delete. `written` is when the
+    server took this spec, as far as it tells.
     """
 
     counts_from: int
@@ -34,6 +36,7 @@ class Known(msgspec.Struct, frozen=True, array_like=True):
     ran: bool = False
     observe: int = 0
     failing: tuple[str, ...] = ()
+    written: int = 0
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -42,6 +45,11 @@ class Tick(msgspec.Struct, frozen=True):
     uid: str
     moment: float
     only: frozenset[str] = frozenset()
+
+    @property
+    def rest_of(self) -> float | None:
+        """The run of which this is what was left."""
+        return self.moment if self.only else None
 
 
 class _UnderWay(msgspec.Struct, frozen=True):
@@ -55,6 +63,7 @@ class Ticks:
     def __init__(self, *, minimum: int = 60) -> None:
         self._minimum = minimum
         self._policies: dict[str, Policy] = {}
+        self._written: dict[str, int] = {}
         self._known: dict[str, Known] = {}
         self._next: dict[str, float | None] = {}
         self._order: list[tuple[float, str]] = []
@@ -62,6 +71,8 @@ class Ticks:
         self._broken: set[str] = set()
         # Of which something failed before this process led.
         self._unfinished: set[str] = set()
+        # The tick that is not made up for, of those that changed while nobody led.
+        self._left_out: dict[str, float] = {}
         self._led_since = 0.0
         # By then all policies that there were had been seen.
         self._all_seen = math.inf
@@ -77,11 +88,12 @@ class Ticks:
         lately = all_seen is not None and 0 <= now - all_seen <= LATELY_SECONDS
         self._all_seen = all_seen if all_seen is not None and lately else now
         self._running.clear()
+        self._left_out.clear()
         self._known = dict(known)
         self._unfinished = {uid for uid, one in known.items() if rests and one.failing}
         policies, self._policies = self._policies, {}
         for policy in policies.values():
-            self.learn(policy, now)
+            self.learn(policy, now, written=self._written.get(policy.uid, 0))
 
     def remembered(self) -> dict[str, Known]:
         """To be written down."""
@@ -94,27 +106,61 @@ class Ticks:
     def known(self, uid: str) -> Known | None:
         return self._known.get(uid)
 
-    def learn(self, policy: Policy, now: float) -> None:
-        """A policy that is new, or not the same as before."""
-        before = self._policies.get(policy.uid)
-        known = self._known.get(policy.uid)
-        self._policies[policy.uid] = policy
+    def learn(self, policy: Policy, now: float, *, written: float = 0) -> None:
+        """A policy that is new, or not the same as before; `written` is when the server took its spec, 0 where nobody knows."""
+        before, known = self._policies.get(policy.uid), self._known.get(policy.uid)
+        due = self._due_or_under_way(policy.uid, now)
+        self._policies[policy.uid], self._written[policy.uid] = policy, int(written)
         observe, moment = policy.options.observe_seconds, int(now)
         if known is None:
             known = Known(self._first(policy, moment), policy.generation, moment, observe=observe)
-        elif known.generation != policy.generation:
-            known = Known(moment, policy.generation, moment, observe=observe)
-        elif (
-            policy.uid in self._broken
-            or known.counts_from > now
-            or (before is not None and before.schedule != policy.schedule)
-        ):
-            known = Known(moment, policy.generation, known.since, observe=known.observe)
+        elif policy.uid in self._broken or known.counts_from > now:
+            known = _as_it_is(known, policy, moment, counts_from=moment)
+        elif known.generation != policy.generation or (before and before.schedule != policy.schedule):
+            if due is not None and policy.schedule.latest(due) == due:
+                known = _as_it_is(known, policy, moment, counts_from=known.counts_from, ran=known.ran)
+            else:
+                first = self._first_again(policy, known, moment)
+                if before is None:
+                    self._leave_out(policy, known, first, now)
+                known = _as_it_is(known, policy, moment, counts_from=first)
         if known.observe != observe:
             known = msgspec.structs.replace(known, since=moment, observe=observe)
-        self._known[policy.uid] = known
+        self._known[policy.uid] = msgspec.structs.replace(known, written=int(written))
         self._broken.discard(policy.uid)
         self._plan(policy)
+
+    def _due_or_under_way(self, uid: str, now: float) -> float | None:
+        """The tick of a policy that runs or is about to; a change of it must not cost that one."""
+        policy, moment = self._policies.get(uid), self.next(uid)
+        if uid in self._running:
+            return self._running[uid].moment
+        return (
+            policy.schedule.latest(now)
+            if policy is not None and moment is not None and moment <= now
+            else None
+        )
+
+    def _first_again(self, policy: Policy, known: Known, moment: int) -> int:
+        """From when the ticks count of a policy that was written again.
+
+        Who only takes a field out of a spec leaves no time behind: then the one that stands there is as old as before.
+        """
+        written = self._written[policy.uid]
+        told = policy.generation != known.generation and written > known.written
+        return min(moment, max(known.counts_from, written)) if told else moment
+
+    def _leave_out(self, policy: Policy, known: Known, first: int, now: float) -> None:
+        """Who changed it after a tick that nobody ran does not know that it was missed."""
+        missed = policy.schedule.latest(now)
+        wanted = not policy.options.suspended and policy.options.missed_runs != "Skip"
+        if wanted and missed is not None and self._earliest(known) < missed <= first:
+            self._left_out[policy.uid] = missed
+
+    def left_out(self) -> dict[str, float]:
+        """Ticks that nobody runs, for their policies were changed after them and before anybody led; each is told once."""
+        found, self._left_out = self._left_out, {}
+        return found
 
     def _first(self, policy: Policy, moment: int) -> int:
         """From when the ticks of a policy count that nobody has seen before.
@@ -136,6 +182,8 @@ class Ticks:
         self.broken(uid)
         self._broken.discard(uid)
         self._known.pop(uid, None)
+        self._written.pop(uid, None)
+        self._left_out.pop(uid, None)
 
     def next(self, uid: str) -> float | None:
         """When it runs next; None: it does not."""
@@ -164,6 +212,16 @@ class Ticks:
         if policy is None or known is None or not known.ran:
             return False
         return policy.schedule.following(known.counts_from) != self._next.get(uid)
+
+    def stands(self, tick: Tick) -> bool:
+        """Whether the policy as it is now is to be run for that tick."""
+        policy, known = self._policies.get(tick.uid), self._known.get(tick.uid)
+        if policy is None or known is None or policy.options.suspended:
+            return False
+        if tick.only:
+            return tick.only == frozenset(known.failing)
+        moment = self._next.get(tick.uid)
+        return moment is not None and moment <= tick.moment
 
     def next_time(self) -> float | None:
         """When the next of all is due, or some earlier moment."""
@@ -202,6 +260,8 @@ class Ticks:
         policy, known = self._policies.get(tick.uid), self._known.get(tick.uid)
         if policy is None or known is None:
             return
+        if tick.only and not ran:
+            self._unfinished.add(tick.uid)
         if not ran or tick.only or known.counts_from > tick.moment:
             # Its schedule or its spec changed while it ran.
             self._plan(policy)
@@ -215,9 +275,17 @@ class Ticks:
         self._plan(policy)
 
     def _plan(self, policy: Policy) -> None:
-        known = self._known[policy.uid]
-        first = known.counts_from + (self._minimum - 1 if known.ran else 0)
-        moment = policy.schedule.following(first)
+        moment = policy.schedule.following(self._earliest(self._known[policy.uid]))
         self._next[policy.uid] = moment
         if moment is not None and policy.uid not in self._running:
             heapq.heappush(self._order, (moment, policy.uid))
+
+    def _earliest(self, known: Known) -> int:
+        return known.counts_from + (self._minimum - 1 if known.ran else 0)
+
+
+def _as_it_is(known: Known, policy: Policy, moment: int, *, counts_from: int, ran: bool = False) -> Known:
+    """Of a policy that changed: what its old spec could not delete is not for the new one to go after."""
+    if known.generation == policy.generation:
+        return Known(counts_from, known.generation, known.since, ran, known.observe)
+    return Known(counts_from, policy.generation, moment, ran, policy.options.observe_seconds)

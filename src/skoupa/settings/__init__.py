@@ -1,7 +1,7 @@
 """The one configuration: a YAML file, `SKOUPA_*` variables on top of it, command-line flags on top of those.
 
-`fields` is every setting with its default and its description, `loading` reads and merges, `checks` refuses what can't be
-meant.
+`fields` is every setting with its default and its description, `reading` makes a tree of a text, `loading`
+merges, `checks` refuses what can't be meant.
 """
 
 from skoupa.settings.fields import (
@@ -13,7 +13,7 @@ from skoupa.settings.fields import (
     TtlSettings,
     every_setting,
 )
-from skoupa.settings.loading import decode, load, seconds
+from skoupa.settings.loading import check_together, decode, load, seconds
 from skoupa.settings.policies import PolicySettings, WebhookSettings
 from skoupa.settings.sections import DURATION
 from skoupa.settings.trust import BrakeSettings
@@ -29,6 +29,7 @@ __all__ = [
     "Settings",
     "TtlSettings",
     "WebhookSettings",
+    "check_together",
     "decode",
     "every_setting",
     "load",

@@ -174,7 +174,8 @@ class Settings(Section, frozen=True, kw_only=True):
     accept_backlog: Annotated[
         bool,
         about(
-            "Let go what was overdue before Skoupa first looked, or became overdue through one mass labelling."
+            "Let go what was overdue before Skoupa first looked, or became overdue through one mass labelling. Counts once: "
+            "what is found after the start that first has it is held; a start without it makes it count anew."
         ),
     ] = False
     address: Annotated[str, about("Where /healthz, /readyz and /metrics are served; empty: nowhere.")] = (

@@ -12,11 +12,9 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
-import yaml
 
 from skoupa.errors import UsageError
 from skoupa.expr.durations import parse_duration
@@ -31,10 +29,15 @@ from skoupa.settings.checks import (
 from skoupa.settings.fields import ENV_PREFIX, Setting, Settings, every_setting
 from skoupa.settings.notice_checks import check_notices
 from skoupa.settings.policy_checks import check_policies
+from skoupa.settings.reading import read, tree_of
 from skoupa.settings.sections import DURATION, Section
 from skoupa.settings.wording import read_refusal
 
 _SEE_ALL: Final = "docs/settings.md lists all settings"
+_NO_FILE: Final = (
+    "write the name of a file (is a variable of your shell not set?), leave --config out, or write --config /dev/null for "
+    "settings as shipped"
+)
 # Variables that are no settings: for tracing a fault, and for where test tools keep their files.
 _OTHER_VARIABLES: Final = frozenset({"SKOUPA_DEBUG", "SKOUPA_CACHE"})
 # What Kubernetes itself tells every Pod about a Service whose name begins with skoupa.
@@ -43,28 +46,26 @@ _SERVICE_LINK: Final = re.compile(
 )
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # one of two, both known
-    """Dates stay as they were written: no setting is anything but a text, a number or a list of them."""
-
-    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, Any]]]] = {
-        first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
-        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
 def load(
     file: str | None = None,
     *,
-    text: str = "",
+    text: str | None = None,
     environ: Mapping[str, str] = os.environ,
     flags: Mapping[str, Any] | None = None,
+    whole: bool = True,
 ) -> Settings:
     """File, then environment, then flags; `flags` maps keys like `ttl.noticeBefore` to values or texts.
 
-    `text` is what the file says, where somebody has read it already.
+    `text` is what the file says, where somebody has read it already. Without `whole` there is a file yet to be found: what one
+    setting says about another is not looked at.
     """
+    if file == "":
+        # An unset variable of a shell must not switch off the guards of an installation.
+        raise UsageError("--config names no file: it is empty", advice=_NO_FILE)
     source = file or "the settings"
-    tree = _parsed(text or (_read(file) if file else ""), source)
+    if text is None:
+        text = read(file) if file else ""
+    tree = tree_of(text, source)
     known = {setting.key: setting for setting in every_setting()}
     variables = {setting.variable: setting for setting in known.values()}
     for name in sorted(environ):
@@ -78,10 +79,10 @@ def load(
         if key not in known:
             raise UsageError(f"there is no setting {key}", advice=_nearest(key, known))
         _put(tree, key, _from_text(value, known[key]) if isinstance(value, str) else value)
-    return decode(tree, source=source)
+    return decode(tree, source=source, whole=whole)
 
 
-def decode(tree: dict[str, Any], *, source: str) -> Settings:
+def decode(tree: dict[str, Any], *, source: str, whole: bool = True) -> Settings:
     tree = {key: value for key, value in tree.items() if key not in {"apiVersion", "kind"}}
     _check_keys(tree, Settings, path=(), source=source)
     try:
@@ -96,13 +97,19 @@ def decode(tree: dict[str, Any], *, source: str) -> Settings:
                 raise UsageError(f"{source}: {setting.key}: {value!r} is no duration", advice=parsed.instead)
     check_protect(settings.protect, source=source)
     check_namespaces(settings, source=source)
-    check_ledger(settings, source=source)
     check_trash(settings, source=source)
-    check_spans(settings, source=source)
-    check_notices(settings.notices, source=source)
     check_brakes(settings.brakes, source=source)
     check_policies(settings.policies, source=source)
+    if whole:
+        check_together(settings, source=source)
     return settings
+
+
+def check_together(settings: Settings, *, source: str) -> None:
+    """What one setting says about another; only file, variables and flags together can tell."""
+    check_ledger(settings, source=source)
+    check_spans(settings, source=source)
+    check_notices(settings.notices, source=source)
 
 
 def seconds(duration: str) -> int:
@@ -110,32 +117,6 @@ def seconds(duration: str) -> int:
     parsed = parse_duration(duration)
     assert isinstance(parsed, int)
     return parsed
-
-
-def _read(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise UsageError(f"{file} can't be read: {why}", advice="check --config") from error
-
-
-def _parsed(text: str, source: str) -> dict[str, Any]:
-    try:
-        tree = yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a safe one
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        line = f" at line {where.line + 1}" if where else ""
-        raise UsageError(
-            f"{source} is no YAML{line}", advice=str(getattr(error, "problem", error))
-        ) from error
-    if tree is None:
-        return {}
-    if not isinstance(tree, dict):
-        raise UsageError(
-            f"{source} is a {type(tree).__name__}, not settings", advice="write `mode: observe` for a start"
-        )
-    return tree
 
 
 def _check_keys(tree: Any, section: type[msgspec.Struct], *, path: tuple[str, ...], source: str) -> None:

@@ -10,9 +10,12 @@ from typing import Final
 
 import msgspec
 
+from skoupa.settings.choices import choices_at, keys_at
+
 _MISMATCH: Final = re.compile(r"Expected `([^`]+)`, got `([^`]+)`")
 _BOUND: Final = re.compile(r"Expected `(int|float)` (>=|>|<=|<) ([^ ]+)")
 _ENUM: Final = re.compile(r"Invalid enum value (.+)")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]+)`")
 _MISSING: Final = re.compile(r"Object missing required field `([^`]+)`")
 
 _KINDS: Final = {
@@ -56,7 +59,11 @@ def read_refusal(message: str, *, choices: tuple[str, ...] = ()) -> Wrong:
         bound = _BOUNDS[sign].format(limit.removesuffix(".0"))
         return Wrong(key, f"it must be {bound}", f"write {_KINDS[kind]}, {bound}")
     if found := _ENUM.fullmatch(said):
-        return Wrong(key, f"{found[1]} is not known", instead)
+        known = choices or choices_at(key)
+        return Wrong(key, f"{found[1]} is not known", f"write {' or '.join(known)}" if known else "")
+    if found := _UNKNOWN.fullmatch(said):
+        keys = keys_at(key)
+        return Wrong(key, f"there is no {found[1]} in it", f"there are {', '.join(keys)}" if keys else "")
     if found := _MISSING.fullmatch(said):
         return Wrong(key, f"{found[1]} is missing", f"add {found[1]}")
     return Wrong(key, said, instead)

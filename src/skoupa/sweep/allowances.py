@@ -72,6 +72,12 @@ class Allowance:
         self._take(weight)
         return True
 
+    def take_what_is_left(self, weight: int, now: float) -> int:
+        """So much, or all that there is; how much that was."""
+        taken = min(weight, self.left(now))
+        self._take(taken)
+        return taken
+
     def give_back(self, weight: int, now: float) -> None:
         """Into the part that ends first, be it used up: nothing lasts longer for having been lent."""
         self.left(now)

@@ -4,19 +4,22 @@ A reservation is taken from every ceiling before a delete is sent, so nothing ov
 Windows slide by the second, and count what went before a restart once that is told (`rebuild`). A ceiling that is
 reached trips for its scope: what is to be done about it is not decided here. An allowance lets as much pass as somebody
 released on purpose, before the ceilings count again; what nobody used by its time is forgotten. One for a rule ends when the
-rule is another (`outdate`). What is told of the time before a restart uses up the allowances of that time, just as it did then.
+rule is another (`outdate`). An object that several rules claim was counted for each that was released, and uses up all of these,
+whichever it goes by: what is left over would be for others, of which nobody has approved. What is told of the time before a
+restart uses up the allowances of that time, just as it did then.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from skoupa.clock import Clock
 from skoupa.sweep.allowances import Allowance, Grant, Span, Whose
+from skoupa.sweep.windows import Window
 
 Key = tuple[Span, str]
 MINUTE: Final = 60
@@ -32,10 +35,17 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
     most: int
 
 
+class By(NamedTuple):
+    """Who claims an object, as the ceilings see it."""
+
+    mechanism: str
+    rule: str
+
+
 class Going(msgspec.Struct, frozen=True, kw_only=True):
     """One deletion as the ceilings see it. `rule` is empty where nobody's rule but the object's own label decides.
 
-    `kind` (as kubectl shows it) and `mechanism` matter for allowances only.
+    `kind` (as kubectl shows it), `mechanism` and `also`, those who claim it as well, matter for allowances only.
     """
 
     namespace: str = ""
@@ -43,6 +53,12 @@ class Going(msgspec.Struct, frozen=True, kw_only=True):
     weight: int = 1
     kind: str = ""
     mechanism: str = ""
+    also: tuple[By, ...] = ()
+
+    def claimed(self) -> Iterator[tuple[By, Going]]:
+        """As it would go by each of the others."""
+        for by in self.also:
+            yield by, msgspec.structs.replace(self, mechanism=by.mechanism, rule=by.rule, also=())
 
     def scopes(self) -> Iterator[Key]:
         yield "all", ""
@@ -61,11 +77,25 @@ class Trip(msgspec.Struct, frozen=True, kw_only=True):
     weight: int
 
 
+class Used(NamedTuple):
+    """What was taken from an allowance for somebody who claims the object too."""
+
+    by: By
+    whose: Whose
+    number: int
+
+
 class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     going: Going
     second: int
     # The allowance that it came from, if it did not count against the ceilings.
     allowed_by: Whose | None = None
+    beside: tuple[Used, ...] = ()
+
+    def has_used(self, rule: str) -> bool:
+        """Whether it took from what was released of this rule."""
+        used = (self.allowed_by, *(one.whose for one in self.beside))
+        return any(whose is not None and (whose.span, whose.name) == ("rule", rule) for whose in used)
 
 
 class Ceilings:
@@ -74,14 +104,16 @@ class Ceilings:
         self._ceilings = tuple(ceilings)
         self._lengths = {ceiling.seconds for ceiling in self._ceilings}
         self._longest = max(self._lengths, default=0)
-        self._windows: dict[Key, _Window] = {}
+        self._windows: dict[Key, Window] = {}
         self.allowances: dict[Whose, Allowance] = {}
 
     def reserve(self, going: Going) -> Reservation | Trip:
-        second = int(self._clock.now())
-        allowed_by = self._take_allowance(going, self._clock.now()) if self.allowances else None
+        now = self._clock.now()
+        second = int(now)
+        allowed_by = self._take_allowance(going, now) if self.allowances else None
         if allowed_by is not None:
-            return Reservation(going=going, second=second, allowed_by=allowed_by)
+            beside = self._take_beside(going, now)
+            return Reservation(going=going, second=second, allowed_by=allowed_by, beside=beside)
         keys = dict(going.scopes())
         for ceiling in self._ceilings:
             name = keys.get(ceiling.span)
@@ -91,7 +123,7 @@ class Ceilings:
             if gone + going.weight > ceiling.most:
                 return Trip(ceiling=ceiling, name=name, gone=gone, weight=going.weight)
         self._count(going, second)
-        return Reservation(going=going, second=second)
+        return Reservation(going=going, second=second, beside=self._take_beside(going, now))
 
     def too_many(self, goings: Iterable[Going]) -> Trip | None:
         """The first ceiling that has no room for all of these together; nothing is taken from any."""
@@ -135,15 +167,20 @@ class Ceilings:
     def give_back(self, reservation: Reservation) -> None:
         """Nothing went: the next may go instead."""
         going = reservation.going
+        for one in reservation.beside:
+            self._return(one.whose, one.number)
         if reservation.allowed_by is not None:
-            found = self.allowances.get(reservation.allowed_by)
-            if found is not None:
-                found.give_back(going.weight, self._clock.now())
+            self._return(reservation.allowed_by, going.weight)
             return
         for key in going.scopes():
             window = self._windows.get(key)
             if window is not None:
                 window.take_back(reservation.second, going.weight)
+
+    def _return(self, whose: Whose, number: int) -> None:
+        found = self.allowances.get(whose)
+        if found is not None:
+            found.give_back(number, self._clock.now())
 
     def grant(self, grant: Grant) -> None:
         """Lets so many of this scope pass without counting them."""
@@ -162,6 +199,7 @@ class Ceilings:
                 self.grant(ahead.popleft())
             if self._take_allowance(going, at) is None:
                 self._count(going, int(at))
+            self._take_beside(going, at)
         for grant in ahead:
             self.grant(grant)
 
@@ -178,12 +216,24 @@ class Ceilings:
                 return whose
         return None
 
+    def _take_beside(self, going: Going, now: float) -> tuple[Used, ...]:
+        """For each other who claims it from the narrowest, but for what it could have gone by itself: there it counted once."""
+        taken: dict[Whose, Used] = {}
+        for by, claimed in going.claimed() if self.allowances else ():
+            for whose, found in sorted(self.allowances.items(), key=_width):
+                if whose in taken or is_for(whose, going) or not is_for(whose, claimed):
+                    continue
+                if number := found.take_what_is_left(going.weight, now):
+                    taken[whose] = Used(by, whose, number)
+                    break
+        return tuple(taken.values())
+
     def _count(self, going: Going, second: int) -> None:
         for key in going.scopes():
             window = self._windows.get(key)
             if window is None:
                 self._forget_quiet(second)
-                window = self._windows[key] = _Window(self._lengths)
+                window = self._windows[key] = Window(self._lengths)
             window.add(second, going.weight)
 
     def _forget_quiet(self, second: int) -> None:
@@ -208,56 +258,6 @@ def is_for(whose: Whose, going: Going) -> bool:
     )
 
 
-class _Window:
-    """Counts of one scope, for each length of time that some ceiling has."""
-
-    def __init__(self, lengths: Iterable[int]) -> None:
-        self._sums = {length: _Sum(length) for length in lengths}
-        self.newest = 0
-
-    def add(self, second: int, number: int) -> None:
-        # A clock that was set back: it counts as of the newest second, so that nothing is forgotten too soon.
-        self.newest = max(self.newest, second)
-        for found in self._sums.values():
-            found.add(self.newest, number)
-
-    def take_back(self, second: int, number: int) -> None:
-        for found in self._sums.values():
-            found.take_back(second, number)
-
-    def within(self, second: int, length: int) -> int:
-        return self._sums[length].at(second)
-
-
-class _Sum:
-    """How many within the last `length` seconds: counts by the second, the oldest first, and their sum.
-
-    Seconds that are over are forgotten as they are met, so that asking costs the same however much went.
-    """
-
-    def __init__(self, length: int) -> None:
-        self._length = length
-        self._seconds: deque[list[int]] = deque()
-        self._total = 0
-
-    def add(self, second: int, number: int) -> None:
-        self._total += number
-        if self._seconds and self._seconds[-1][0] == second:
-            self._seconds[-1][1] += number
-        else:
-            self._seconds.append([second, number])
-            self.at(second)
-
-    def take_back(self, second: int, number: int) -> None:
-        """What is not in the window any more needs no taking back."""
-        for entry in reversed(self._seconds):
-            if entry[0] <= second:
-                if entry[0] == second:
-                    entry[1] -= number
-                    self._total -= number
-                return
-
-    def at(self, second: int) -> int:
-        while self._seconds and self._seconds[0][0] <= second - self._length:
-            self._total -= self._seconds.popleft()[1]
-        return self._total
+def is_used_by(whose: Whose, going: Going) -> bool:
+    """Whether it takes from such an allowance, by whichever Claim it goes."""
+    return is_for(whose, going) or any(is_for(whose, claimed) for _, claimed in going.claimed())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -39,7 +39,7 @@ class Failures:
         """Whether it is another failure than that of the last try."""
         code = error.code if isinstance(error, ApiError) else 0
         words = shared_words(row, error)
-        failure = Failure(code, words, _WITH_DIGITS.sub("", words))
+        failure = Failure(code, words, lasting_words(words))
         before = self._last.get(row.uid)
         self._last[row.uid] = failure
         return before is None or (before.code, before.gist) != (failure.code, failure.gist)
@@ -51,6 +51,11 @@ class Failures:
         """What the last try of it said; empty: none failed."""
         found = self._last.get(uid)
         return found.words if found is not None else ""
+
+    def commonest(self, uids: Iterable[Uid]) -> str:
+        """What the last tries of most of these said; empty: none failed."""
+        found = Counter(filter(None, map(self.words, uids)))
+        return found.most_common(1)[0][0] if found else ""
 
     def most_frequent(self, counts: Callable[[Uid], bool]) -> tuple[int, str]:
         """How many of those that `counts` have failed, and the words of most of them."""
@@ -66,6 +71,11 @@ def refused(error: SkoupaError) -> bool:
     if not isinstance(error, ApiError) or error.code in _NOT_THE_OBJECTS:
         return False
     return 400 <= error.code < 500 or _WEBHOOK_AWAY in error.status.message
+
+
+def lasting_words(words: str) -> str:
+    """Without what changes from try to try."""
+    return _WITH_DIGITS.sub("", words)
 
 
 def server_words(error: SkoupaError) -> str:

@@ -2,19 +2,20 @@
 
 A place is taken after the last judgement and right before the delete is sent, so nothing overshoots. Where nobody knows
 whether a delete went (no answer came), its place stays taken, and the next try for the same object uses it again: a
-server that is away must not fill the ceilings with tries. A Namespace or definition counts as what is in it.
+server that is away must not fill the ceilings with tries. A Namespace or definition counts as what is in it. What others
+claim too takes from what was released of theirs as well, and gives that back in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from skoupa.errors import ApiError, LeaseLost, LedgerUnavailable, SkoupaError, Withdrawn
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.model.verdicts import Claim
-from skoupa.sweep.ceilings import Ceilings, Going, Reservation, Trip
+from skoupa.sweep.ceilings import By, Ceilings, Going, Reservation, Trip
 
 # Mechanisms by which the object's own label decides, and nobody's rule.
 _LABELLED: Final = frozenset({"ttl"})
@@ -45,9 +46,16 @@ class Gate:
         self._places: dict[Uid, Reservation] = {}
         # Deletes of which nobody knows whether they went.
         self._open: set[Uid] = set()
+        # What went by an allowance and may not have been seen to be gone yet.
+        self._went: dict[Uid, Reservation] = {}
 
-    async def enter(self, row: Row, claim: Claim, *, still_wanted: Callable[[], bool]) -> bool:
-        """Whether it may go now. Weighing and making room take a while, so `still_wanted` is asked after them."""
+    async def enter(
+        self, row: Row, claim: Claim, *, still_wanted: Callable[[], bool], others: Iterable[Claim] = ()
+    ) -> bool:
+        """Whether it may go now. Weighing and making room take a while, so `still_wanted` is asked after them.
+
+        `others` are the Claims that are due as well, also those that only report: a release may have counted it for each.
+        """
         if row.uid in self._open:
             return True
         weight = 1
@@ -55,7 +63,7 @@ class Gate:
             weight += await self._weigh(row)
             if not still_wanted():
                 return False
-        wanted = going(row, claim, weight=weight)
+        wanted = going(row, claim, weight=weight, others=others)
         place = self._ceilings.reserve(wanted)
         if isinstance(place, Trip):
             await self._make_room()
@@ -73,6 +81,19 @@ class Gate:
         place = self._places.get(uid)
         return place.going.weight if place is not None else 1
 
+    def beside(self, uid: Uid, claim: Claim) -> tuple[By, ...]:
+        """Who else than this Claim had an allowance that it used; it may go by another than it came with."""
+        place = self._places.get(uid)
+        if place is None:
+            return ()
+        first = [By(place.going.mechanism, place.going.rule)] if place.allowed_by is not None else []
+        return tuple(by for by in (*first, *(one.by for one in place.beside)) if by != _by(claim))
+
+    def has_used(self, uid: Uid, rule: str) -> bool:
+        """Whether it is on its way and took from what was released of this rule."""
+        place = self._places.get(uid) or self._went.get(uid)
+        return place is not None and place.has_used(rule)
+
     def left(self, row: Row, outcome: str) -> None:
         """What became of it; `gone` is what somebody else deleted, unless an earlier try of ours did.
 
@@ -86,6 +107,8 @@ class Gate:
         went = outcome in {"deleted", "terminating"} or (outcome == "gone" and unsure)
         if place is not None and not went:
             self._ceilings.give_back(place)
+        elif place is not None and self._ceilings.allowances:
+            self._went[row.uid] = place
 
     def failed(self, row: Row, error: SkoupaError) -> None:
         refused = isinstance(error, ApiError) and error.status.code < 500
@@ -97,19 +120,28 @@ class Gate:
 
     def forget(self, uid: Uid) -> None:
         """It is gone, whoever did it: what was taken for a try of ours stays counted."""
+        self._went.pop(uid, None)
+        if not self._ceilings.allowances:
+            self._went.clear()
         if uid in self._open:
             self._open.discard(uid)
             self._places.pop(uid, None)
 
 
-def going(row: Row, claim: Claim, *, weight: int = 1) -> Going:
+def going(row: Row, claim: Claim, *, weight: int = 1, others: Iterable[Claim] = ()) -> Going:
+    by = _by(claim)
     return Going(
         namespace=row.name if is_namespace(row) else row.namespace,
-        rule=rule_of(claim.mechanism, claim.rule),
+        rule=by.rule,
         weight=weight,
         kind=row.resource.qualified,
-        mechanism=claim.mechanism,
+        mechanism=by.mechanism,
+        also=tuple(other for other in dict.fromkeys(map(_by, others)) if other != by),
     )
+
+
+def _by(claim: Claim) -> By:
+    return By(claim.mechanism, rule_of(claim.mechanism, claim.rule))
 
 
 def rule_of(mechanism: str, rule: str) -> str:

@@ -54,6 +54,8 @@ class Record:
         self.read_ahead: Callable[[Sequence[Row]], Awaitable[None]] = _not_ahead
         # How many objects it counts for, as the ceilings do.
         self.weight: Callable[[Uid], int] = lambda _: 1
+        # Who else claims it and had an allowance that it used, each with mechanism and rule.
+        self.beside: Callable[[Uid, Claim], tuple[tuple[str, str], ...]] = lambda _uid, _claim: ()
         # Whether nobody knows what became of an earlier delete of it.
         self.is_open: Callable[[Uid], bool] = lambda _: False
         self._ids = Ids(clock)
@@ -75,7 +77,7 @@ class Record:
         bodies = await self.bodies(row, claim)
         if isinstance(bodies, Hold):
             return bodies
-        entry = self._entry(row, (claim,), ())
+        entry = msgspec.structs.replace(self._entry(row, (claim,), ()), beside=self.beside(row.uid, claim))
         if isinstance(bodies, Unkept):
             entry, bodies = msgspec.structs.replace(entry, unkept=error_text(bodies.why)), ()
         await self.journal.intend([Intent(entry=entry, bodies=bodies, open_before=self.is_open(row.uid))])

@@ -96,6 +96,9 @@ class Report(Protocol):
     def policy_broken(self, policy: Regarding, called: str, *, why: str, at: float) -> None:
         """A policy is not understood, so it does not run; told once for each reason."""
 
+    def policy_left_out(self, called: str, *, why: str, at: float) -> None:
+        """A policy missed a tick that no run makes up for, because it was changed before anybody led again."""
+
     def policy_deleted(self, policy: Regarding, row: Row, claim: Claim, *, at: float) -> None:
         """The same as `deleted`, for who looks at the policy."""
 

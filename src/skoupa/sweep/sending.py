@@ -17,7 +17,7 @@ from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.kube.flow import RateCeiling
 from skoupa.model.reasons import render
-from skoupa.model.verdicts import Claim
+from skoupa.model.verdicts import Claim, Verdict
 from skoupa.sweep.attempts import Outcome
 from skoupa.sweep.deleter import Deleter
 from skoupa.sweep.gate import Gate
@@ -73,9 +73,9 @@ class Sending:
         # Those with a delete on its way.
         self.tasks: set[asyncio.Task[None]] = set()
 
-    async def in_turn(self, row: Row, claim: Claim) -> None:
+    async def in_turn(self, row: Row, claim: Claim, verdict: Verdict) -> None:
         if await self._wait_for_turn():
-            await self._send(row, claim)
+            await self._send(row, claim, verdict)
         else:
             # It had to wait, and knowledge goes on meanwhile.
             await self._send_if_due(row.uid)
@@ -95,14 +95,18 @@ class Sending:
         if claim is None:
             self._staying.stays(row, verdict, now)
         else:
-            await self._send(row, claim)
+            await self._send(row, claim, verdict)
 
-    async def _send(self, row: Row, claim: Claim) -> None:
+    async def _send(self, row: Row, claim: Claim, verdict: Verdict) -> None:
         task = asyncio.current_task()
         assert task is not None
         self.tasks.add(task)
+        now = self._clock.now()
+        others = (one for one in verdict.claims if one.due <= now)
         try:
-            if not await self._gate.enter(row, claim, still_wanted=lambda: self._is_due(row.uid)):
+            if not await self._gate.enter(
+                row, claim, still_wanted=lambda: self._is_due(row.uid), others=others
+            ):
                 self._staying.look_once_more(row.uid)
                 return
             outcome = await self._deleter.delete(row, claim)

@@ -218,7 +218,7 @@ class Sweeper:
             self._plan.postpone(row.uid, self._clock.jitter(WAIT_SECONDS))
         else:
             try:
-                await self._sending.in_turn(row, claim)
+                await self._sending.in_turn(row, claim, verdict)
             finally:
                 self.hanging.leave(row)
 

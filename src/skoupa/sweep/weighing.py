@@ -8,7 +8,7 @@ what is in it. Pure: whoever calls has counted, and pulls the Brake.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -62,9 +62,11 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
         """How many of each kind would be gone, with what goes along."""
         return _counted(self.parts)
 
-    def goings(self) -> Iterator[Going]:
+    def goings(self, *, but: Callable[[Uid], bool] | None = None) -> Iterator[Going]:
         """Only what is still to go: the ceilings have counted the rest."""
-        for part in self.claimed.values():
+        for uid, part in self.claimed.items():
+            if but is not None and but(uid):
+                continue
             yield Going(
                 namespace=part.namespace,
                 rule=self.run.rule,
@@ -85,9 +87,20 @@ class Scales:
         """Kinds of which has to be known how many there are."""
         return [kind for kind, number in load.kinds().items() if number > self._brakes.share_over]
 
-    def weigh(self, load: Load, *, totals: Mapping[str, int], largest: int | None) -> Tripped | None:
-        """What is wrong with it; `totals` says for each doubtful kind how many there are now."""
-        if self._ceilings.allow(load.goings(), edition=load.run.edition):
+    def weigh(
+        self,
+        load: Load,
+        *,
+        totals: Mapping[str, int],
+        largest: int | None,
+        settled: Callable[[Uid], bool] | None = None,
+    ) -> Tripped | None:
+        """What is wrong with it; `totals` says for each doubtful kind how many there are now.
+
+        `settled`: it is gone, or goes and has used what was released of this rule. Asking for that again would be twice.
+        """
+        but = settled if self._ceilings.allowances else None
+        if self._ceilings.allow(load.goings(but=but), edition=load.run.edition):
             return None
         return next(self.objections(load, totals=totals, largest=largest), None)
 

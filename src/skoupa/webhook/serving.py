@@ -43,12 +43,13 @@ async def webhook_served(
 ) -> AsyncIterator[str]:
     """Serves while the block runs, and gives the address in use."""
     registration = _Registration(client, settings=settings, namespace=namespace, log=log)
-    await registration.renew()
     app = web.Application(client_max_size=_MOST_BYTES)
     app.add_routes([web.post(PATH, _answering(reviewer, client.clock, log))])
     async with listening(
         app, settings.address, setting="webhook.address", ssl_context=registration.context
     ) as address:
+        # Only who listens is registered: else the API server would ask where nobody answers.
+        await registration.renew()
         log("policies are reviewed", address=address)
         looking = asyncio.create_task(registration.follow())
         try:

@@ -120,7 +120,7 @@ async def test_the_namespace_that_it_lives_in_never_goes_by_a_label(people: Peop
         await people.label(yard.home, resource=NAMESPACES, ttl="1s")
         held = await process.says("held", name=yard.home)
         assert held["why"] == (
-            f"the Namespace {yard.home} belongs to Skoupa itself and never goes by a label"
+            f"the Namespace {yard.home} belongs to Skoupa itself and goes by no label and no policy"
         )
         assert await process.metric('skoupa_holds{reason="protected-own"}') >= 1
         await people.make("last", "1s")

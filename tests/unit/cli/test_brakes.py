@@ -120,9 +120,12 @@ def test_a_pause_leaves_a_change_freeze_of_the_same_scope_as_it_is(town: Town) -
         (("shop",), '"shop" is no scope: write all'),
         (("ns/",), "is no scope"),
         (("all", "ns/shop"), '"all" is no scope'),
+        (("ns/shop", "all"), "it goes alone: leave it out, or leave out the others"),
         (("ns/a", "ns/b"), "ns is given twice"),
         (("mechanism/tll",), "mechanism"),
         (("ns/Shop_1",), "namespace"),
+        (("ns/Shop_1",), '"Shop_1" is none: write the name of one namespace: small letters, digits and -'),
+        ((f"ns/{'a' * 64}",), "63 at most"),
         (("--for", "soon"), "is no duration"),
         (("--for", "0"), "give more than nothing"),
         (("--until", "2020-01-01"), "is past"),
@@ -178,6 +181,13 @@ def test_a_policy_that_is_not_there_is_refused_with_the_nearest(town: Town, name
     forced = town("pause", f"policy/{named}", "--force")
     assert forced.code == 0
     assert forced.out.startswith(f"Nothing is held now: there is no policy {named} in this cluster.")
+
+
+def test_one_policy_is_not_called_several(town: Town) -> None:
+    town.holding(*policy_definitions())
+    town.holding(cleaning("old-pods"))
+    said = town("pause", "policy/zzz")
+    assert "there is 1 (`skoupa plan -A` names it)" in said.sentence
 
 
 @pytest.mark.parametrize("named", ["q", "Q", "shop/q", "CleanupPolicy/shop/q", "old-pods"])
@@ -294,6 +304,20 @@ def test_release_of_a_brake_that_nobody_lets_go_says_what_to_do(town: Town) -> N
     assert "kubectl patch brake stop --type=merge" in said.err
     (left,) = found(town).values()
     assert left["metadata"]["annotations"]["skoupa.dev/released-by"]
+
+
+@pytest.mark.parametrize("name", ["first-start", "mass-labels-1777630000"])
+def test_release_of_a_backlog_that_nobody_lets_go_says_to_start_a_controller(town: Town, name: str) -> None:
+    """Without its finalizer the Brake goes, and the backlog stays held by what the controller wrote down."""
+    pulled(town, name, mechanism="ttl", policy=name)
+    patch = {"metadata": {"finalizers": ["skoupa.dev/brake"]}}
+    asyncio.run(Client(town.cluster, town.clock).merge_patch(BRAKES, name, patch))
+    said = town("brakes", "release", name, "--yes")
+    assert said.code == 3
+    assert f"the Brake {name} is deleted, but no controller has let it go" in said.err
+    assert "start one that enforces" in said.err
+    assert "skoupa run --enforce --accept-backlog" in " ".join(said.err.split())
+    assert "kubectl patch" not in said.err
 
 
 def test_release_of_a_brake_that_is_not_there(town: Town) -> None:

@@ -113,6 +113,13 @@ def test_until_has_to_be_a_time_to_come(until: str) -> None:
         keep_value(until, now=NOON, tz="UTC")
 
 
+def test_the_date_that_is_advised_instead_of_a_past_one_is_to_come() -> None:
+    with pytest.raises(UsageError) as past:
+        keep_value("yesterday", now=NOON, tz="UTC")
+    assert past.value.advice == "give a date to come, such as 2026-05-31"
+    assert keep_value("2026-05-31", now=NOON, tz="UTC") == "2026-05-31"
+
+
 def test_extend_moves_the_end_and_leaves_the_ttl_as_it_was_written(town: Town) -> None:
     town.holding(config_map("a", "4h"))
     said = town("extend", "cm/a", "-n", "shop", "--by", "7d")

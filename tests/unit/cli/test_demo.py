@@ -71,6 +71,16 @@ def test_what_holds_an_object_is_told_once() -> None:
     assert len(told) == len(set(told))
 
 
+def test_what_people_are_said_to_do_is_true_of_what_comes_after() -> None:
+    told = a_day().out
+    extended = re.findall(r"somebody extended \S+ from (\S+) to (\S+)", told)
+    assert extended
+    assert all(before != after for before, after in extended)
+    unlabelled = re.findall(r"took the label off (\S+): (.+)", told)
+    assert unlabelled
+    assert {said for _, said in unlabelled} == {"no ttl any more"}, "a policy may take it all the same"
+
+
 def test_it_plays_a_snapshot(tmp_path: Path) -> None:
     items = [config_map("goes", "1h", created="2026-01-01T00:00:00Z"), config_map("stays")]
     snapshot = tmp_path / "shop.yaml"

@@ -253,6 +253,17 @@ def test_what_names_no_object_is_refused(texts: Sequence[str]) -> None:
         read_targets(texts)
 
 
+@pytest.mark.parametrize("target", ["cm/%2e%2e", "cm/shop/..", "cm/100%", "cm/%2e/a"])
+@pytest.mark.parametrize("command", ["explain", "keep", "refresh"])
+def test_a_name_that_no_object_can_have_is_misuse_with_advice(
+    skoupa: Shell, monkeypatch: pytest.MonkeyPatch, target: str, command: str
+) -> None:
+    said = Town(skoupa, monkeypatch)(command, target, "-n", "shop")
+    assert said.code == 2
+    assert "no object can be called" in said.sentence
+    assert "write its name as" in said.sentence
+
+
 def test_several_objects_are_explained_and_one_that_is_not_there_does_not_hide_the_others(
     skoupa: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -295,6 +295,7 @@ def test_a_kind_that_the_controller_does_not_watch_is_held_until_it_does(
     files: Files, tmp_path: Path
 ) -> None:
     files.holding(obj("Lease", "lock", api="coordination.k8s.io/v1", namespace="shop", labels={TTL: "3h"}))
+    assert "Nothing." in files.plan("-A").out, "as docs/ttl.md says, it is looked at only where it is named"
     said = files.plan("leases", "-A")
     assert "add leases.coordination.k8s.io to the setting watchAlso" in " ".join(said.out.split())
     assert "1 due: 0 will go, 1 held." in said.out

@@ -1,7 +1,8 @@
-"""What a killed `skoupa sweep` left open in the ledger is closed by the next one."""
+"""A `skoupa sweep` says where it has written down what went; what a killed one left open there is closed by the next one."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -91,3 +92,31 @@ def test_what_cannot_be_looked_at_stays_open_and_is_told(
     assert said.code == 0
     assert "what became of 1 earlier deletion is not known, they stay open" in said.err
     assert outcomes(ledger) == {"old": "intended"}
+
+
+def test_where_what_went_is_written_down_is_said_with_how_to_look_there(town: Town, tmp_path: Path) -> None:
+    ledger = tmp_path / "l.db"
+    town.holding(config_map("old", "1h"))
+    said = town("sweep", "-A", "--yes", "--ledger", str(ledger))
+    assert said.code == 0
+    assert (
+        f"written to {ledger}: `skoupa history` and `skoupa restore` find it there with --ledger" in said.err
+    )
+    town.holding(config_map("new", "1h"))
+    assert town.document("sweep", "-A", "--yes", "--ledger", str(ledger))["ledger"] == str(ledger)
+
+
+@pytest.mark.parametrize(
+    "nothing_to_tell", [("--dry-run", "due"), ("--yes", "none"), ("--yes", "nothing due")]
+)
+def test_a_sweep_that_has_written_nothing_names_no_ledger(
+    town: Town, tmp_path: Path, nothing_to_tell: tuple[str, str]
+) -> None:
+    option, case = nothing_to_tell
+    if case != "nothing due":
+        town.holding(config_map("old", "1h"))
+    ledger = "none" if case == "none" else str(tmp_path / "l.db")
+    said = town("sweep", "-A", option, "--ledger", ledger, "-o", "json")
+    assert said.code == 0
+    assert "written to" not in said.err
+    assert "ledger" not in json.loads(said.out)

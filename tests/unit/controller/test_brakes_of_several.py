@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from skoupa import names
+from skoupa.kinds.brake import BRAKES
 from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import NAMESPACES
+from skoupa.kube.transport import Request
 from skoupa.sim.faults import asking
-from tests.unit.controller.braking import brake, brakes, many, pull, release
+from tests.unit.controller.braking import brake, brakes, many, pull, release, state
 from tests.unit.controller.policies import HOURLY, bring_policies, cleanup, matching, read
 from tests.unit.controller.stage import DAY, HOUR, MINUTE, SHOP, Stage, story
 from tests.unit.controller.test_brakes_pulled import make_all
@@ -250,3 +252,174 @@ async def test_a_brake_released_while_somebody_looks_what_a_policy_would_do_lets
     await stage.later(MINUTE)
     assert not stage.there("web-1", NAMESPACES)
     assert play.overdue == {}
+
+
+async def two_runs_that_hold_the_same(stage: Stage) -> dict[str, str]:
+    """The names of their Brakes, by the name of the policy."""
+    for name in ("old", "new"):
+        await cleanup(stage, name)
+    await stage.later(2 * MINUTE)
+    found = await run_brakes(stage)
+    assert {(await brake(stage, name))["status"]["held"] for name in found.values()} == {40}
+    return found
+
+
+async def let_go(stage: Stage, *names_: str) -> None:
+    """All of them at once, as `kubectl delete brake A B` does it."""
+    for name in names_:
+        found = await stage.people.get(BRAKES, name, view=METADATA)
+        await stage.people.delete(BRAKES, name, uid=found.metadata.uid, propagation="Background")
+    await stage.settle()
+
+
+@story(brakes={"shareOver": 5})
+async def test_two_runs_that_are_released_together_let_go_what_both_held_and_nothing_else(
+    stage: Stage,
+) -> None:
+    await bring_policies(stage)
+    stage.old(many(40))
+    play = await stage.play()
+    found = await two_runs_that_hold_the_same(stage)
+    await let_go(stage, found["old"], found["new"])
+    await stage.later(10)
+    assert not stage.found()
+    assert [line["held"] for line in play.told("brake released")] == ["40", "40"]
+    assert allowed(play) == {}
+    assert await brakes(stage) == set()
+    stage.old(many(40, "web-more"))
+    await stage.later(5 * MINUTE)
+    assert len(stage.found()) == 40, "nobody has released these"
+    assert set(await run_brakes(stage)) == {"old", "new"}
+
+
+@story(brakes={"shareOver": 5})
+async def test_two_runs_whose_brakes_end_together_let_go_what_both_held_and_nothing_else(
+    stage: Stage,
+) -> None:
+    await bring_policies(stage)
+    stage.old(many(40))
+    play = await stage.play()
+    found = await two_runs_that_hold_the_same(stage)
+    for name in found.values():
+        await stage.people.merge_patch(BRAKES, name, {"spec": {"until": stage.time(5)}})
+    await stage.later(15)
+    assert not stage.found()
+    assert allowed(play) == {}
+    stage.old(many(40, "web-more"))
+    await stage.later(5 * MINUTE)
+    assert len(stage.found()) == 40, "nobody has released these"
+
+
+@story(brakes={"shareOver": 5})
+async def test_what_goes_by_its_label_uses_what_was_released_of_the_policy_that_claims_it_too(
+    stage: Stage,
+) -> None:
+    await bring_policies(stage)
+    await pull(stage, "stop-ttl", mechanism="ttl")
+    await make_all(stage, many(40), ttl="1m")
+    play = await stage.play()
+    await stage.later(2 * MINUTE)
+    await cleanup(stage, "old")
+    await stage.later(2 * MINUTE)
+    name = (await run_brakes(stage))["old"]
+    await pull(stage, "freeze", all=True)
+    await let_go(stage, name, "stop-ttl")
+    await stage.later(10)
+    assert len(stage.found()) == 40
+    await let_go(stage, "freeze")
+    await stage.later(10)
+    assert not stage.found()
+    assert allowed(play) == {}
+    stage.old(many(40, "web-more"))
+    await stage.later(5 * MINUTE)
+    assert len(stage.found()) == 40, "nobody has released these"
+
+
+@story(brakes={"shareOver": 5})
+async def test_a_policy_that_only_observes_by_then_has_nothing_left_of_its_release_either(
+    stage: Stage,
+) -> None:
+    await bring_policies(stage)
+    stage.old(many(40))
+    play = await stage.play()
+    found = await two_runs_that_hold_the_same(stage)
+    await pull(stage, "freeze", all=True)
+    await let_go(stage, found["old"], found["new"])
+    await stage.later(10)
+    annotations = {f"{names.SKOUPA_GROUP}/observe": "10m"}
+    await stage.people.merge_patch(
+        CLUSTER_CLEANUP_POLICIES, "new", {"metadata": {"annotations": annotations}}
+    )
+    await stage.later(2 * MINUTE)
+    await let_go(stage, "freeze")
+    await stage.later(MINUTE)
+    assert not stage.found()
+    assert allowed(play) == {}
+
+
+@story(brakes={"shareOver": 5}, rate={"deletionsPerSecond": 10})
+async def test_after_a_kill_the_ledger_tells_what_was_used_of_each_release(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await bring_policies(stage)
+        stage.old(many(40))
+        play = await stage.play(record=book.record)
+        found = await two_runs_that_hold_the_same(stage)
+        await let_go(stage, found["old"], found["new"])
+        while len(stage.found()) > 20:
+            await stage.later(0.1)
+            assert stage.now < HOUR
+        await play.kill()
+        left = len(stage.found())
+        written = state(stage)["allowances"]["left"]
+        assert {one["number"] for one in written} == {40}, "that some went is not written down yet"
+        again = await stage.play(record=book.record)
+        await stage.later(0.2)
+        assert all(number <= left for number in allowed(again).values())
+        await stage.later(MINUTE)
+        assert not stage.found()
+        assert allowed(again) == {}
+        assert await brakes(stage) == set()
+
+
+@story(brakes={"shareOver": 5}, rate={"deletionsPerSecond": 10})
+async def test_a_run_is_not_stopped_because_another_takes_what_was_released_of_both_meanwhile(
+    stage: Stage,
+) -> None:
+    """To count what there is of a kind takes a while, and objects go on going by the other rule."""
+    await bring_policies(stage)
+    stage.old(many(40))
+    play = await stage.play()
+    found = await two_runs_that_hold_the_same(stage)
+    pulled = len(play.told("brake pulled"))
+    counting, counted = asking(verb="list", path="/api/v1/configmaps"), 0
+
+    def of_the_second(request: Request) -> bool:
+        nonlocal counted
+        counted += counting(request)
+        return counted == 2
+
+    stage.cluster.faults.delay(2, when=of_the_second, times=1)
+    await let_go(stage, found["old"], found["new"])
+    await stage.later(20)
+    assert not stage.found()
+    assert len(play.told("brake pulled")) == pulled
+    assert allowed(play) == {}
+
+
+@story(brakes={"shareOver": 5})
+async def test_what_is_refused_gives_back_to_each_release_what_it_took(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(40))
+    play = await stage.play()
+    found = await two_runs_that_hold_the_same(stage)
+    stage.cluster.faults.answer(403, when=DELETES, seconds=30)
+    await let_go(stage, found["old"], found["new"])
+    await stage.later(20)
+    assert len(stage.found()) == 40
+    assert set(allowed(play).values()) == {40}
+    await stage.later(2 * MINUTE)
+    assert not stage.found()
+    assert allowed(play) == {}
+    assert await brakes(stage) == set()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from skoupa.expr.readings import Problem
 from skoupa.expr.ttl import parse_ttl
-from skoupa.facts.rows import Extraction, Pool, pack_uid, uid_text
+from skoupa.facts.rows import NOBODY_KNOWS, Extraction, Pool, pack_uid, uid_text
 from skoupa.kube.objects import Metadata, Partial
 from skoupa.kube.resources import PODS
 
@@ -99,3 +99,46 @@ def test_a_pool_gives_back_equal_values_and_one_of_each(values: list[str]) -> No
     pool = Pool()
     assert [pool.one(value) for value in values] == values
     assert len(pool) == len(set(values))
+
+
+def written(at: str, *keys: str) -> dict[str, object]:
+    """What the server notes of who wrote these."""
+    named: dict[str, dict[str, str]] = {f"f:{key}": {} for key in keys}
+    fields = msgspec.Raw(msgspec.json.encode({"f:metadata": {"f:annotations": named}}))
+    return {"manager": "people", "operation": "Update", "time": at, "fieldsV1": fields}
+
+
+@pytest.mark.parametrize(
+    ("notes", "when"),
+    [
+        ([written("2026-01-01T00:00:30Z", "janitor/ttl")], 0),
+        ([written("2026-01-02T00:00:00Z", "janitor/ttl")], 1_767_312_000),
+        ([written("2026-01-02T00:00:00Z", "other")], NOBODY_KNOWS),
+        ([], NOBODY_KNOWS),
+    ],
+)
+def test_when_another_tools_annotation_was_written_is_known_where_it_is_heeded(
+    notes: list[dict[str, object]], when: int
+) -> None:
+    metadata = {
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "annotations": {"janitor/ttl": "1h"},
+        "managedFields": notes,
+    }
+    heeding = Extraction(annotations=["janitor/ttl"])
+    assert heeding.row(PODS, partial("web", **metadata)).labelled_at == when
+    assert Extraction().row(PODS, partial("web", **metadata)).labelled_at == 0
+
+
+def test_an_annotation_of_which_nobody_knows_makes_the_whole_time_unknown() -> None:
+    found = Extraction(annotations=["janitor/ttl"]).row(
+        PODS,
+        partial(
+            "web",
+            creationTimestamp="2026-01-01T00:00:00Z",
+            labels={"cleanup.kyverno.io/ttl": "1h"},
+            annotations={"janitor/ttl": "1h"},
+            managedFields=[written("2026-01-02T00:00:00Z", "cleanup.kyverno.io/ttl")],
+        ),
+    )
+    assert (found.labelled_at, found.labelled_by) == (NOBODY_KNOWS, "people")

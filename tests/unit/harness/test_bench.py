@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import shlex
+import sys
 from collections import Counter
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from harness.bench import __main__ as bench
 from harness.bench import past
 from harness.bench.course import Figure
-from harness.bench.subject import SKOUPA, skoupa
+from harness.bench.subject import SKOUPA, skoupa, words_of
 from harness.bench.table import cells, render
 from skoupa.ledger.opening import store_for
 from skoupa.ledger.store import Wish
@@ -45,6 +47,28 @@ def test_the_controller_is_started_with_each_setting_once() -> None:
     assert words[words.index("--ledger") + 1] == "/tmp/with space/ledger.db"
     assert {"trash.enabled=false", "address=127.0.0.1:8080"} <= set(words)
     assert "--ledger none" in SKOUPA.command
+
+
+@pytest.mark.parametrize("variable", ["$KUBECONFIG", "${KUBECONFIG}"])
+def test_a_peer_gets_the_kubeconfig_and_the_port_and_every_other_brace_as_it_is(variable: str) -> None:
+    command = f"/bin/peer --kubeconfig {variable} --metrics=:{{port}} --filter '{{.kind}} {{}}' $UNSET"
+    words = words_of(command, port=8080, environment={"KUBECONFIG": "/tmp/with space/config"})
+    assert words == [
+        *("/bin/peer", "--kubeconfig", "/tmp/with space/config", "--metrics=:8080"),
+        *("--filter", "{.kind} {}", "$UNSET"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["kyverno", "kyverno=", "kyverno=  ", "=/bin/peer", "kyverno='/bin/peer"])
+def test_a_peer_that_can_not_be_started_is_refused_before_anything_is_measured(
+    text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["bench", "--peer", text])
+    monkeypatch.setattr(bench, "_measure", lambda *_: pytest.fail("it was measured"))
+    with pytest.raises(SystemExit) as left:
+        bench.main()
+    assert left.value.code == 2
+    assert f"argument --peer: {text!r}" in capsys.readouterr().err
 
 
 async def test_the_history_that_is_made_up_is_all_there(tmp_path: Path) -> None:

@@ -268,6 +268,14 @@ class StoreRules:
             3,
         )
 
+    async def test_the_tally_knows_who_else_had_an_allowance_that_was_used(self, store: Store) -> None:
+        beside = (("policies", "CleanupPolicy/shop/old"), ("ttl", ""))
+        plain, shared = intent("a", at=1.0), intent("b", at=2.0)
+        entry = msgspec.structs.replace(shared.entry, beside=beside)
+        await store.write([plain, msgspec.structs.replace(shared, entry=entry)])
+        assert [one.beside for one in await store.tally(0.0)] == [(), beside]
+        assert [one.beside for one in await store.find()] == [beside, ()]
+
     async def test_pages_go_back_in_time_without_gap_or_repeat(self, store: Store) -> None:
         await store.write([intent(at=float(number // 7)) for number in range(50)])
         seen: list[Entry] = []

@@ -48,6 +48,11 @@ NO_TEAM: dict[str, Any] = {
             "spec.context[0].apiCall.urlPath: policies of a namespace do not see Secrets",
         ),
         (cleanup({"kinds": ["Service"], **OLD}), "write serving.knative.dev/v1/Service as well"),
+        (
+            cleanup({"kinds": ["Secret"]}, MAPS, mode="all"),
+            "spec.match.all: no kind that is there fits all of these filters, so that nothing goes; write any",
+        ),
+        (cleanup({"kinds": ["Secret"]}, {"kinds": ["Conf*"]}, mode="all"), "so that nothing goes"),
     ],
 )
 def test_its_writer_is_told(obj: dict[str, Any], says: str) -> None:
@@ -65,7 +70,6 @@ def test_its_writer_is_told(obj: dict[str, Any], says: str) -> None:
         cleanup({"kinds": ["Secret"]}, **RECENT),
         cleanup({"kinds": ["Secret"], "namespaces": ["foo"]}),
         cleanup({"kinds": ["Secret"]}, **excluding({"names": ["keep"]})),
-        cleanup({"kinds": ["Secret"]}, MAPS, mode="all"),
         cleanup(
             {"kinds": ["Pod"]},
             conditions={

@@ -86,6 +86,51 @@ def test_no_conditions_are_no_conditions(conditions: Any) -> None:
     assert read(spec(conditions=conditions)).clauses.empty
 
 
+AT_ONCE: list[tuple[Any, list[str]]] = [
+    (
+        cleanup({"kind": ["Pod"], "nmes": ["a"]}),
+        [
+            'spec.match.any[0].resources: there is no field "kind"',
+            'spec.match.any[0].resources: there is no field "nmes"',
+        ],
+    ),
+    (
+        spec(match={"any": [{"resources": {"kinds": ["Pod/exec"], "x": 1}, "roles": ["a"], "subject": []}]}),
+        [
+            'spec.match.any[0].resources: there is no field "x"',
+            'spec.match.any[0]: there is no field "subject"',
+            "spec.match.any[0].roles: it can't be used here",
+            'spec.match.any[0].resources.kinds[0]: "Pod/exec" names the subresource',
+        ],
+    ),
+    (
+        filtered(kinds=["Pod"], selector={"matchLabel": {"a": "b"}}),
+        ['spec.match.any[0].resources.selector: there is no field "matchLabel"'],
+    ),
+    (
+        spec(context=[{"name": "a", "aplCall": {}}, {"name": True, "variable": {"value": 1}}, {"name": "c"}]),
+        [
+            'spec.context[0]: there is no field "aplCall"',
+            "spec.context[1].name: true is not a text",
+            "spec.context[2]: it has no sources",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("obj", "says"), AT_ONCE)
+def test_all_problems_are_told_at_once_and_none_that_only_follows(
+    obj: dict[str, Any], says: list[str]
+) -> None:
+    reading = read_policy(obj)
+    assert reading.policy is None
+    found = [str(problem) for problem in reading.problems]
+    assert len(found) == len(says), found
+    assert all(text.startswith(said) for text, said in zip(found, says, strict=True)), found
+    # What a match that is only half read would mean is not told.
+    assert not reading.warnings or "spec.context" in says[0]
+
+
 @pytest.mark.parametrize(
     ("obj", "says"),
     [
@@ -160,6 +205,8 @@ def test_no_conditions_are_no_conditions(conditions: Any) -> None:
         (spec(schedule="0 0 0 * * *"), "spec.schedule: .* leave out the seconds"),
         (spec(schedule="30 2 31 2 *"), "spec.schedule: .* never comes"),
         (spec(schedule=5), "spec.schedule: 5 is not a text"),
+        (spec(schedule=""), "spec.schedule: the cron expression is empty; write "),
+        (spec(schedule=" "), "spec.schedule: the cron expression is empty; write "),
         (spec(deletionPropagationPolicy="background"), "write Background or Foreground or Orphan"),
         (spec(conditions=[]), "spec.conditions: it is no object with fields"),
         (spec(conditions={"every": []}), 'spec.conditions: there is no field "every"; write any or all'),

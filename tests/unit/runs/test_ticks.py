@@ -221,6 +221,105 @@ def test_a_wish_to_observe_counts_from_when_it_was_seen() -> None:
     assert known.since == START + HOUR
 
 
+def test_a_tick_that_is_due_or_under_way_is_not_lost_by_a_change() -> None:
+    for begun in (False, True):
+        ticks = Ticks()
+        ticks.learn(policy(), START)
+        under_way = ticks.due(START + HOUR) if begun else []
+        ticks.learn(policy(generation=2), START + HOUR + 0.02, written=START + HOUR)
+        for tick in under_way:
+            assert ticks.stands(tick)
+            assert ticks.due(START + HOUR + 1) == []
+            ticks.ended(tick, ran=False)
+        (tick,) = ticks.due(START + HOUR + 20)
+        assert tick.moment == START + HOUR
+        ticks.ended(tick)
+        assert ticks.next("u") == START + 2 * HOUR
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        policy("30 * * * *", generation=2),
+        policy("0 5 * * *", time_zone="Asia/Tokyo"),
+        policy(suspend="true"),
+    ],
+    ids=["another schedule", "another zone", "suspended"],
+)
+def test_a_tick_that_a_policy_does_not_have_any_more_is_not_run(changed: Policy) -> None:
+    ticks = Ticks()
+    ticks.learn(policy(), START)
+    (tick,) = ticks.due(START + HOUR)
+    ticks.learn(changed, START + HOUR + 6)
+    assert not ticks.stands(tick)
+    ticks.ended(tick, ran=False)
+    assert not ticks.stands(tick)
+    assert ticks.due(START + HOUR + 20) == []
+
+
+def test_a_rest_that_was_not_run_is_run_again_unless_another_spec_came() -> None:
+    for generation in (1, 2):
+        ticks = Ticks()
+        known = Known(int(START + HOUR), 1, int(START), True, failing=("a",))
+        ticks.remember({"u": known}, START + 1.5 * HOUR, rests=True)
+        ticks.learn(policy(), START + 1.5 * HOUR)
+        (tick,) = ticks.due(START + 1.5 * HOUR)
+        ticks.learn(policy(generation=generation, max_deletions="9"), START + 1.6 * HOUR)
+        assert ticks.stands(tick) == (generation == 1)
+        ticks.ended(tick, ran=False)
+        again = ticks.due(START + 1.6 * HOUR)
+        assert again == ([tick] if generation == 1 else [])
+
+
+def changed_while_nobody_led(written: float, *, known: float = 0.0, **options: str) -> tuple[Ticks, float]:
+    """With a tick at one, until half past one."""
+    ticks, now = Ticks(), START + 1.5 * HOUR
+    before = Known(int(START), 1, int(START), written=int(known))
+    ticks.remember({"u": before}, now)
+    ticks.learn(policy(generation=2, **options), now, written=written)
+    return ticks, now
+
+
+def test_a_policy_that_was_changed_while_nobody_led_counts_from_then() -> None:
+    ticks, now = changed_while_nobody_led(START + 0.9 * HOUR)
+    assert moments(ticks, now) == [HOUR]
+    assert ticks.left_out() == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [
+        (START + 1.1 * HOUR, START),
+        (0.0, 0.0),
+        (START + 0.9 * HOUR, START + 0.9 * HOUR),
+        (START + 9 * HOUR, START),
+    ],
+    ids=["after the tick", "nobody knows when", "no newer time than before", "a clock that is ahead"],
+)
+def test_a_policy_that_may_have_been_changed_after_a_tick_waits_and_that_is_said_once(
+    written: float, known: float
+) -> None:
+    ticks, now = changed_while_nobody_led(written, known=known)
+    assert moments(ticks, now) == []
+    assert ticks.left_out() == {"u": START + HOUR}
+    assert ticks.left_out() == {}
+    assert moments(ticks, START + 2 * HOUR) == [2 * HOUR]
+
+
+def test_what_nobody_wants_to_be_made_up_for_is_not_told_as_left_out() -> None:
+    suspended, _ = changed_while_nobody_led(START + 1.1 * HOUR, suspend="true")
+    skipping, _ = changed_while_nobody_led(START + 1.1 * HOUR, missed_runs="Skip")
+    assert (suspended.left_out(), skipping.left_out()) == ({}, {})
+
+
+def test_a_policy_that_was_broken_and_changed_waits_whenever_it_was_written() -> None:
+    ticks = Ticks()
+    ticks.learn(policy(), START)
+    ticks.broken("u")
+    ticks.learn(policy(generation=2), START + 1.5 * HOUR, written=START + 0.5 * HOUR)
+    assert moments(ticks, START + 1.5 * HOUR) == []
+
+
 @given(
     stops=st.lists(st.tuples(st.floats(60, 5 * HOUR), st.booleans()), min_size=1, max_size=12),
     minutes=st.sampled_from([1, 7, 30]),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skoupa.sweep.allowances import Grant
-from skoupa.sweep.ceilings import HOUR, MINUTE, Ceiling, Ceilings, Going, Reservation, Trip
+from skoupa.sweep.ceilings import HOUR, MINUTE, By, Ceiling, Ceilings, Going, Reservation, Trip
 
 pytestmark = pytest.mark.unit
 
@@ -199,3 +199,72 @@ def test_no_window_ever_holds_more_than_its_ceiling(steps: list[tuple[int, str, 
                     if at > hands.time - limit.seconds and name in {"", where}
                 )
                 assert within <= limit.most or (limit.span == "namespace" and not name)
+
+
+def released(number: int, rule: str = "", *, mechanism: str = "") -> Grant:
+    """Of a rule, or of what a mechanism claims."""
+    return Grant(
+        span="rule" if rule else "all",
+        name=rule,
+        mechanism=mechanism,
+        number=number,
+        at=1_790_000_000.0,
+        until=math.inf,
+    )
+
+
+def left(found: Ceilings) -> list[int]:
+    return [found.allowed(whose) for whose in found.allowances]
+
+
+BY_BOTH = Going(rule="P", mechanism="policies", also=(By("policies", "Q"), By("ttl", "")))
+
+
+def test_what_several_claim_uses_what_was_released_of_each_and_gives_all_of_it_back() -> None:
+    found, _ = ceilings(PER_MINUTE)
+    for grant in (released(2, "P"), released(2, "Q"), released(2, mechanism="ttl"), released(2, "other")):
+        found.grant(grant)
+    place = found.reserve(BY_BOTH)
+    assert isinstance(place, Reservation)
+    assert left(found) == [1, 1, 1, 2]
+    assert [place.has_used(rule) for rule in ("P", "Q", "other")] == [True, True, False]
+    found.give_back(place)
+    assert left(found) == [2, 2, 2, 2]
+
+
+def test_what_counts_against_the_ceilings_uses_what_was_released_of_others_all_the_same() -> None:
+    found, _ = ceilings(PER_MINUTE)
+    found.grant(released(7, "Q"))
+    assert len(taken(found, 7, BY_BOTH)) == 2
+    assert left(found) == [2], "what found no place took nothing"
+
+
+def test_an_allowance_that_is_for_all_who_claim_it_is_used_once() -> None:
+    found, _ = ceilings(PER_MINUTE)
+    found.grant(released(3))
+    assert not taken(found, 1, BY_BOTH)
+    assert left(found) == [2]
+
+
+def test_two_who_claim_it_beside_use_once_what_is_for_both() -> None:
+    found, _ = ceilings(PER_MINUTE)
+    found.grant(released(3, mechanism="policies"))
+    going = Going(mechanism="ttl", also=(By("policies", "P"), By("policies", "Q")))
+    assert not taken(found, 1, going)
+    assert left(found) == [2]
+
+
+def test_no_more_is_given_back_than_was_left_to_be_taken() -> None:
+    found, _ = ceilings(Ceiling(span="all", seconds=MINUTE, most=50))
+    found.grant(released(3, "Q"))
+    place = found.reserve(Going(rule="P", mechanism="policies", weight=10, also=(By("policies", "Q"),)))
+    assert isinstance(place, Reservation)
+    assert left(found) == [0]
+    found.give_back(place)
+    assert left(found) == [3]
+
+
+def test_what_went_before_a_restart_has_used_what_was_released_of_each() -> None:
+    found, hands = ceilings(PER_MINUTE)
+    found.rebuild([(hands.time + 1, BY_BOTH)] * 2, [released(2, "P"), released(3, "Q")])
+    assert [found.allowed(grant.whose) for grant in (released(2, "P"), released(3, "Q"))] == [0, 1]

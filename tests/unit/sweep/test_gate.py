@@ -13,7 +13,7 @@ from skoupa.kube.resources import NAMESPACES
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim
 from skoupa.sweep.allowances import Grant
-from skoupa.sweep.ceilings import HOUR, MINUTE, Ceiling, Ceilings, Trip
+from skoupa.sweep.ceilings import HOUR, MINUTE, By, Ceiling, Ceilings, Trip
 from skoupa.sweep.gate import Gate, going
 from skoupa.sweep.tripping import brake_name, of_ceiling
 from tests.unit.judge.rows import row
@@ -126,6 +126,35 @@ async def test_a_namespace_counts_as_what_is_in_it_and_is_looked_at_again_after_
     assert not await way.passes(row("a"))
     (trip,) = way.trips
     assert trip.gone == 10
+
+
+async def test_an_object_is_known_to_have_used_what_was_released_until_it_is_gone_or_stays() -> None:
+    hands = Hands()
+    ceilings = Ceilings(hands, ())  # type: ignore[arg-type]  # all that it needs of a clock
+    trips: list[Trip] = []
+    gate = Gate(ceilings, weigh=Way(0)._weigh, tripped=trips.append)
+    other = Claim(mechanism="policies", rule="P", due=1.0, reason=CLAIM.reason)
+    ceilings.grant(Grant(span="rule", name="P", number=3, at=hands.now(), until=math.inf))
+    went, stays = row("went"), row("stays")
+    for one in (went, stays):
+        assert await gate.enter(one, CLAIM, still_wanted=lambda: True, others=(CLAIM, other))
+        assert gate.beside(one.uid, CLAIM) == (By("policies", "P"),)
+    gate.left(went, "deleted")
+    gate.left(stays, "stays")
+    assert [gate.has_used(one.uid, "P") for one in (went, stays)] == [True, False]
+    assert not gate.has_used(went.uid, "Q")
+    gate.forget(went.uid)
+    assert not gate.has_used(went.uid, "P")
+    assert [ceilings.allowed(whose) for whose in ceilings.allowances] == [2]
+
+
+async def test_what_goes_by_another_claim_than_it_came_with_is_known_to_have_used_both() -> None:
+    way = Way(0, more=1)
+    other = Claim(mechanism="policies", rule="P", due=1.0, reason=CLAIM.reason)
+    assert await way.passes(row("a"))
+    assert way.gate.beside(row("a").uid, CLAIM) == ()
+    assert way.gate.beside(row("a").uid, other) == (By("ttl", ""),)
+    assert way.gate.beside(row("b").uid, CLAIM) == ()
 
 
 def test_a_label_is_nobodys_rule_and_a_namespace_lies_in_itself() -> None:

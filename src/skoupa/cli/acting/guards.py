@@ -23,8 +23,11 @@ class Guards:
     async def settings(self, world: World) -> Settings:
         found = await settings_for(world, self._config, flags=self._flags)
         if found.doubt and self._needed:
-            say(f"nothing was deleted: {found.doubt}; or {GRANT}")
+            right = f"; or {GRANT}" if found.forbidden else ""
+            say(f"nothing was deleted: {found.doubt}{right}")
             raise typer.Exit(exits.REFUSED)
         if found.doubt:
             say(found.doubt)
-        return found.settings if self._config else with_own_places(found.settings, flags=self._flags)
+        if self._config is not None:
+            return found.settings
+        return with_own_places(found.settings, flags=self._flags)

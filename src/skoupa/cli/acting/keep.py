@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from skoupa import names
 from skoupa.cli.acting.changing import Changing, Decide, Decision, Edit, change_all
 from skoupa.cli.options import Connecting
@@ -10,6 +12,8 @@ from skoupa.controller.survey import Finding, Survey
 from skoupa.errors import UsageError
 from skoupa.expr.instants import parse_label_time, render_label_time
 from skoupa.expr.ttl import KEPT_FOR_GOOD, keep_until
+
+_DAY: Final = 24 * 3600
 
 
 def run(*, connecting: Connecting, common: dict[str, object], until: str | None, remove: bool) -> None:
@@ -40,8 +44,15 @@ def keep_value(until: str, *, now: float, tz: str | None) -> str:
         literal if isinstance(literal, int) else read_time(until, option="--until", now=now, zone=zone_of(tz))
     )
     if moment <= now:
-        raise UsageError(f"--until {until} is past", advice="give a date to come, such as 2026-09-30")
+        raise UsageError(
+            f"--until {until} is past", advice=f"give a date to come, such as {_next_month(now)}"
+        )
     return until if isinstance(literal, int) else render_label_time(moment)
+
+
+def _next_month(now: float) -> str:
+    today = int(now) // _DAY
+    return render_label_time((today + 30) * _DAY)
 
 
 def _let_go(found: Finding, _: Survey, now: float) -> Decision:  # noqa: ARG001 - the shape of a Decide

@@ -150,7 +150,8 @@ class Sweeping:
     async def act(self, world: World, shown: list[Finding]) -> Swept:
         self._settings = await self._guards(world)
         async with recording(self._settings, world.client, cluster=world.cluster) as record:
-            return await self._act(world, shown, record)
+            swept = await self._act(world, shown, record)
+        return msgspec.structs.replace(swept, ledger=record.store.where if record.kept else "")
 
     async def _act(self, world: World, shown: list[Finding], record: Record) -> Swept:
         clock = world.client.clock

@@ -39,7 +39,7 @@ class Swept(msgspec.Struct, frozen=True, kw_only=True):
     """What was planned last, and what became of each object in it; `error` is what stood in the way.
 
     `broken_off`: what is kept could not be read any more, so the rest was not tried. `full` says which ceiling had no
-    room.
+    room, `ledger` where it was written down.
     """
 
     plan: Plan
@@ -47,6 +47,11 @@ class Swept(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     broken_off: bool = False
     full: str = ""
+    ledger: str = ""
+
+    @property
+    def something_went(self) -> bool:
+        return any(outcome.what in _WENT for _, outcome, _ in self.done)
 
 
 def not_tried(findings: list[Finding], why: str) -> list[Done]:
@@ -91,13 +96,14 @@ def news(plan: Plan, *, told: Plan) -> Plan:
 
 
 def leave(swept: Swept) -> None:
+    if swept.ledger and swept.something_went:
+        say(f"written to {swept.ledger}: `skoupa history` and `skoupa restore` find it there with --ledger")
     unknown = swept.plan.survey.knowledge.brakes.unknown
     if unknown:
         advice = f"; {GRANT}" if unknown in {NO_RIGHT, MAY_NOT_WATCH} else ""
         say(f"which Brakes there are is not known, so nothing goes: {unknown}{advice}")
     if swept.full:
-        gone = any(outcome.what in _WENT for _, outcome, _ in swept.done)
-        say(f"{'not all' if gone else 'nothing'} was deleted: {swept.full}")
+        say(f"{'not all' if swept.something_went else 'nothing'} was deleted: {swept.full}")
     code = _exit_code(swept)
     if code:
         raise typer.Exit(code)
@@ -119,7 +125,12 @@ def _document(swept: Swept, *, dry_run: bool) -> Document:
     ]
     acted_on = {found.row.uid for found, _, _ in swept.done}
     items += (swept.plan.item(found) for found in swept.plan.findings if found.row.uid not in acted_on)
-    return msgspec.structs.replace(swept.plan.document("Sweep"), items=tuple(items), dry_run=dry_run)
+    return msgspec.structs.replace(
+        swept.plan.document("Sweep"),
+        items=tuple(items),
+        dry_run=dry_run,
+        ledger=swept.ledger or msgspec.UNSET,
+    )
 
 
 def _exit_code(swept: Swept) -> int:
@@ -130,8 +141,7 @@ def _exit_code(swept: Swept) -> int:
     refused = [error for _, _, error in swept.done if isinstance(error, Forbidden)]
     failed = [error for _, _, error in swept.done if error is not None]
     denied = [found for found in swept.plan.findings if _lacks_right(found.verdict)]
-    gone = any(outcome.what in _WENT for _, outcome, _ in swept.done)
-    if (refused or denied) and not gone and len(failed) == len(refused):
+    if (refused or denied) and not swept.something_went and len(failed) == len(refused):
         return exits.DENIED
     stopped = any(outcome.what == "stays" and _is_braked(found.verdict) for found, outcome, _ in swept.done)
     left = failed or denied or stopped or swept.plan.gaps or swept.broken_off

@@ -47,7 +47,9 @@ async def _missing_policy(client: Client, wanted: str | None, discovery: Discove
     names = {rule.rpartition("/")[2]: rule for rule in rules}
     last = wanted.rpartition("/")[2]
     near = difflib.get_close_matches(last.lower(), names, n=1)
-    advice = f"did you mean {near[0]}?" if near else f"there are {len(rules)} (`skoupa plan -A` names them)"
+    number = "there is 1" if len(rules) == 1 else f"there are {len(rules)}"
+    named = "it" if len(rules) == 1 else "them"
+    advice = f"did you mean {near[0]}?" if near else f"{number} (`skoupa plan -A` names {named})"
     return f"there is no policy {wanted} in this cluster: {advice if rules else 'there are none'}"
 
 

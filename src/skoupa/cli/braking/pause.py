@@ -115,6 +115,11 @@ def read_scope(words: tuple[str, ...]) -> Scope:
     parts: dict[str, str] = {}
     for word in words:
         kind, slash, value = word.partition("/")
+        if word.lower() == "all" and len(words) > 1:
+            raise UsageError(
+                f'"{word}" is no scope beside others: it goes alone',
+                advice="leave it out, or leave out the others",
+            )
         field = _PARTS.get(kind.lower())
         if field is None or not slash or not value:
             raise UsageError(f'"{word}" is no scope', advice=_SAY)

@@ -16,6 +16,7 @@ from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import World, in_cluster
+from skoupa.controller.backlog_brakes import stands_for_backlog
 from skoupa.controller.brake_list import every_brake, explained
 from skoupa.errors import Forbidden, NotFound, SkoupaError, TimedOut
 from skoupa.kinds.brake import BRAKES
@@ -71,9 +72,9 @@ async def _release(world: World, wanted: tuple[str, ...]) -> None:
             continue
         except SkoupaError as error:
             raise explained(error, "delete", name=name) from error
-    for name in wanted:
-        await _until_gone(world, name)
-        sys.stdout.write(f"released {name}\n")
+    for brake in released:
+        await _until_gone(world, brake)
+        sys.stdout.write(f"released {brake.name}\n")
     sys.stdout.flush()
     for brake in await _beside(world, released):
         say(f"the Brake {brake.name} ({scope_text(brake.scope)}) goes on holding it")
@@ -95,21 +96,33 @@ async def _beside(world: World, released: list[Brake]) -> list[Brake]:
     ]
 
 
-async def _until_gone(world: World, name: str) -> None:
+async def _until_gone(world: World, brake: Brake) -> None:
     for _ in range(_WAITS):
         try:
-            found = await world.client.get(BRAKES, name, view=METADATA)
+            found = await world.client.get(BRAKES, brake.name, view=METADATA)
         except NotFound:
             return
         if found.metadata.deletion_timestamp is None:
             # Another of that name by now.
             return
         await world.client.clock.sleep(_WAIT_SECONDS)
-    patch = '{"metadata":{"finalizers":null}}'
     raise TimedOut(
-        f"the Brake {name} is deleted, but no controller has let it go",
-        advice="it goes as soon as one enforces; without a controller run "
-        f"kubectl patch brake {name} --type=merge -p '{patch}'",
+        f"the Brake {brake.name} is deleted, but no controller has let it go",
+        advice=_without_controller(brake),
+    )
+
+
+def _without_controller(brake: Brake) -> str:
+    if stands_for_backlog(brake):
+        return (
+            "start one that enforces: it lets go the Brake and the backlog that it stands for (`skoupa run --enforce "
+            "--accept-backlog` lets go every backlog). The backlog is held by what the controller wrote down: taking the "
+            "finalizer off this Brake releases nothing"
+        )
+    patch = '{"metadata":{"finalizers":null}}'
+    return (
+        "it goes as soon as one enforces; without a controller run "
+        f"kubectl patch brake {brake.name} --type=merge -p '{patch}'"
     )
 
 

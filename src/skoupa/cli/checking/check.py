@@ -22,7 +22,7 @@ from skoupa.cli.checking.reading import Read, judged, read_all
 from skoupa.cli.checking.rights import Right, asked, needed
 from skoupa.cli.checking.schedule_words import in_words
 from skoupa.cli.checking.sources import Sources, read_sources
-from skoupa.cli.installed import settings_before
+from skoupa.cli.installed import Installed, settings_before
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import say
@@ -55,8 +55,8 @@ def run(
     if offline and sources:
         raise UsageError("--offline and --from can't stand together", advice="leave out one of them")
     found = read_sources(files)
-    minimum = _minimum_interval(config, connecting=connecting, alone=offline or bool(sources))
-    many = read_all(found, minimum)
+    known = _settings(config, connecting=connecting, alone=offline or bool(sources))
+    many = read_all(found, int(seconds(known.settings.policies.minimum_interval)))
     besides = read_company(found.company)
     now, findings = _look(many, connecting=connecting, sources=sources, offline=offline)
     if form in {"json", "yaml"}:
@@ -64,12 +64,15 @@ def run(
             now=whole_seconds(now),
             policies=tuple(told(finding, now) for finding in findings),
             besides=tuple(map(told_companion, besides)),
+            warnings=(known.doubt,) if known.doubt else (),
         )
         output.write(msgspec.to_builtins(document), form)
     else:
         screen = screen_of(no_color=no_color)
         shown = [_shown(finding, now, screen) for finding in findings]
         sys.stdout.write("\n".join([*shown, *(_shown_beside(one, screen) for one in besides)]))
+    if known.doubt:
+        say(known.doubt)
     _tell(found, findings, connecting)
     wrong = sum(not one.valid for one in besides)
     if wrong:
@@ -78,15 +81,14 @@ def run(
         raise typer.Exit(INVALID)
 
 
-def _minimum_interval(config: str | None, *, connecting: Connecting, alone: bool) -> int:
-    """As the settings have it; `alone`: without asking the cluster for them."""
+def _settings(config: str | None, *, connecting: Connecting, alone: bool) -> Installed:
+    """`alone`: without asking the cluster for them."""
+    if alone:
+        return Installed(settings=configuration.load(config), known=config is not None)
     try:
-        settings = (
-            configuration.load(config) if alone else settings_before(config, connecting=connecting).settings
-        )
+        return settings_before(config, connecting=connecting)
     except (KubeconfigError, Unreachable) as error:
         raise _or_offline(error) from None
-    return int(seconds(settings.policies.minimum_interval))
 
 
 def _or_offline(error: KubeconfigError | Unreachable) -> KubeconfigError | Unreachable:

@@ -88,6 +88,7 @@ class CheckDocument(Shape, frozen=True, kw_only=True):
     now: str
     policies: tuple[ToldPolicy, ...]
     besides: tuple[ToldCompanion, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

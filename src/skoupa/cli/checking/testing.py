@@ -30,21 +30,26 @@ def run(
         raise UsageError(f"nothing is expected in {', '.join(folders)}", advice=advice)
     cases += prove(trials, settings=settings, allow_calls=allow_calls)
     errors = [case.error for case in cases if case.error is not None]
-    if errors and len(cases) == 1:
-        raise errors[0]
-    screen = screen_of(no_color=no_color)
-    sys.stdout.writelines(f"{_line(case, screen)}\n" for case in cases)
-    for trial in trials:
-        for remark in trial.remarks:
-            say(f"{trial.file}: {remark}")
+    alone = errors[0] if errors and len(cases) == 1 else None
+    if alone is None:
+        _print(trials, cases, screen_of(no_color=no_color))
     if junit_file is not None:
         junit.write(cases, junit_file)
+    if alone is not None:
+        raise alone
     failed = sum(bool(case.why) for case in cases)
     sys.stdout.write(f"\n{len(cases)} tests, {failed} failed.\n")
     if errors:
         raise typer.Exit(UsageError.exit_code)
     if failed:
         raise typer.Exit(exits.FAILED)
+
+
+def _print(trials: list[Trial], cases: list[Case], screen: Screen) -> None:
+    sys.stdout.writelines(f"{_line(case, screen)}\n" for case in cases)
+    for trial in trials:
+        for remark in trial.remarks:
+            say(f"{trial.file}: {remark}")
 
 
 def _read(folders: tuple[str, ...]) -> tuple[list[Trial], list[Case]]:

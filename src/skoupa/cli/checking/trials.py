@@ -154,6 +154,9 @@ def read_trials(file: Path) -> Iterator[Trial]:
 
 def _own(document: Any, file: Path) -> Trial:
     said = msgspec.convert(document, _Own)
+    if not said.expect:
+        advice = "name each policy under expect, with what goes: `{}` where nothing does"
+        raise ManifestError("nothing is expected in it", file=str(file), advice=advice)
     moment = parse_rfc3339(said.now) if said.now is not None else None
     if isinstance(moment, Problem):
         raise ManifestError(f"now: {moment.what}", file=str(file), advice=moment.instead)
@@ -163,7 +166,7 @@ def _own(document: Any, file: Path) -> Trial:
         expected += (Expected(policy, _target(text, file), "unclear") for text in each.unclear)
     return Trial(
         file=str(file),
-        name=said.name or file.parent.name,
+        name=said.name or _folder(file),
         policies=_beside(said.policies, file),
         resources=_beside(said.resources, file),
         exceptions=_beside(said.exceptions, file),
@@ -177,7 +180,7 @@ def _of_kyverno(document: Any, file: Path) -> Trial:
     said = msgspec.convert(document, _Kyverno)
     others = [result for result in said.results if not _OTHERS.isdisjoint(result)]
     results = [msgspec.convert(result, _Result) for result in said.results if _OTHERS.isdisjoint(result)]
-    remarks = []
+    remarks = [] if said.results else ["it has no results, so nothing was tried"]
     if others:
         remarks.append(f"{len(others)} results are about policies that delete nothing, and were passed over")
     payloads = [result for result in results if not any(True for _ in _targets(result))]
@@ -194,7 +197,7 @@ def _of_kyverno(document: Any, file: Path) -> Trial:
     remarks += (remark for each in around for remark in each.remarks)
     return Trial(
         file=str(file),
-        name=said.metadata.name or said.name or file.parent.name,
+        name=said.metadata.name or said.name or _folder(file),
         policies=_beside(said.policies, file),
         resources=_beside(said.resources, file),
         exceptions=_beside(said.exceptions, file),
@@ -206,6 +209,11 @@ def _of_kyverno(document: Any, file: Path) -> Trial:
         ),
         remarks=tuple(remarks),
     )
+
+
+def _folder(file: Path) -> str:
+    """Also where the path is relative to that very folder."""
+    return file.parent.resolve().name
 
 
 def _around(said: _Kyverno, file: Path) -> Iterator[Surroundings]:

@@ -115,6 +115,9 @@ class Journal:
     def policy_broken(self, policy: Regarding, called: str, *, why: str, at: float) -> None:  # noqa: ARG002
         self._say("not understood", f"{called}: {why}")
 
+    def policy_left_out(self, called: str, *, why: str, at: float) -> None:  # noqa: ARG002
+        self._say("left out", f"a run of {called}: {why}")
+
     def policy_deleted(self, policy: Regarding, row: Row, claim: Claim, *, at: float) -> None:
         """It was told with the object."""
 

@@ -162,11 +162,17 @@ class Life:
             await self._client.create(CONFIG_MAPS, {"metadata": {"name": part}}, namespace=name)
         self._tell(f"somebody opened {name} for {ttl}")
 
-    async def _some_labelled(self) -> tuple[str, dict[str, str]] | None:
+    async def _some_labelled(self, *, besides: str = "") -> tuple[str, dict[str, str]] | None:
+        """Any but those that have this ttl already."""
         found = await everything(
             self._client, CONFIG_MAPS, METADATA, scope=Scope(namespace="ci", labels=names.TTL_LABEL)
         )
-        free = [item for item in found.items if names.KEEP_LABEL not in (item.metadata.labels or {})]
+        free = [
+            item
+            for item in found.items
+            if names.KEEP_LABEL not in (labels := item.metadata.labels or {})
+            and labels.get(names.TTL_LABEL) != besides
+        ]
         if not free:
             return None
         chosen = self._random.choice(free).metadata
@@ -179,13 +185,14 @@ class Life:
         chosen = await self._some_labelled()
         if chosen:
             await self._label(chosen[0], {names.TTL_LABEL: None})
-            self._tell(f"somebody took the label off {chosen[0]}: it stays")
+            self._tell(f"somebody took the label off {chosen[0]}: no ttl any more")
 
     async def _extend(self) -> None:
-        chosen = await self._some_labelled()
+        longest = "8h"
+        chosen = await self._some_labelled(besides=longest)
         if chosen:
-            await self._label(chosen[0], {names.TTL_LABEL: "8h"})
-            self._tell(f"somebody extended {chosen[0]} from {chosen[1][names.TTL_LABEL]} to 8h")
+            await self._label(chosen[0], {names.TTL_LABEL: longest})
+            self._tell(f"somebody extended {chosen[0]} from {chosen[1][names.TTL_LABEL]} to {longest}")
 
     async def _keep(self) -> None:
         chosen = await self._some_labelled()

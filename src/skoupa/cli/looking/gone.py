@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.remembering.carried import SEALED, carried_along
 from skoupa.cli.remembering.history import in_words
 from skoupa.cli.remembering.ledgers import LedgerChoice, opened
+from skoupa.cli.remembering.misunderstandings import ledger_here
 from skoupa.cli.remembering.recalling import Filters, is_full_kind, recall
 from skoupa.cli.remembering.remembered import HistoryDocument, history_item
 from skoupa.cli.terminal import output
@@ -62,9 +64,11 @@ async def look_back(
             entries, _ = await recall(source, filters, now=now, zone=zone)
             company = await carried_along(source, filters, entries, now=now, zone=zone)
     except NoController:
+        here = ledger_here()
+        kept = f"--ledger {shlex.quote(here)} is what was written down here" if here else ""
         raise UsageError(
             f"{missing.message}; no Skoupa answers here, so its history could not be asked",
-            advice=f"{missing.advice}; --ledger names a history that is kept elsewhere",
+            advice=f"{missing.advice}; {kept or '--ledger names a history that is kept elsewhere'}",
         ) from missing
     except SkoupaError as error:
         if choice.ledger is not None:

@@ -230,7 +230,7 @@ class Applied:
             ticks.remember({}, now)
         for entry in self._book:
             if entry.policy is not None:
-                ticks.learn(entry.policy, now)
+                ticks.learn(entry.policy, now, written=entry.written)
         return ticks
 
     def _planned(

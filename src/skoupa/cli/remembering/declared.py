@@ -85,7 +85,7 @@ def history(
     by_policy: ByPolicy = None,
     in_run: InRun = None,
     outcome: Outcomes = None,
-    limit: Annotated[int, typer.Option(min=0, help="The newest so many; 0: all.")] = 100,
+    limit: Annotated[int | None, typer.Option(min=0, help="The newest so many; 0: all [100].")] = None,
     tz: TimeZone = None,
     output: Annotated[
         TableForm,
@@ -109,7 +109,14 @@ def history(
     Example: skoupa history deployments -A --since 7d
     """
     filters = _filters(
-        words, since=since, until=until, by_policy=by_policy, run=in_run, outcomes=outcome, limit=limit
+        words,
+        since=since,
+        until=until,
+        by_policy=by_policy,
+        run=in_run,
+        outcomes=outcome,
+        limit=limit,
+        unless_given=100,
     )
     dispatch(
         "remembering.history",
@@ -146,7 +153,7 @@ def restore(
     by_policy: ByPolicy = None,
     in_run: InRun = None,
     outcome: Outcomes = None,
-    limit: Annotated[int, typer.Option(min=0, help="The newest so many; 0: all.")] = 1000,
+    limit: Annotated[int | None, typer.Option(min=0, help="The newest so many; 0: all [1000].")] = None,
     with_dependents: Annotated[
         bool, typer.Option("--with-dependents", help="Also what went along, as far as it is kept.")
     ] = False,
@@ -185,7 +192,14 @@ def restore(
     Example: skoupa restore deploy/web -n shop
     """
     filters = _filters(
-        words, since=since, until=until, by_policy=by_policy, run=in_run, outcomes=outcome, limit=limit
+        words,
+        since=since,
+        until=until,
+        by_policy=by_policy,
+        run=in_run,
+        outcomes=outcome,
+        limit=limit,
+        unless_given=1000,
     )
     wishes = {
         "with_dependents": with_dependents,
@@ -257,8 +271,18 @@ def _filters(
     by_policy: str | None,
     run: str | None,
     outcomes: list[str] | None,
-    limit: int,
+    limit: int | None,
+    unless_given: int,
 ) -> dict[str, object]:
+    """`unless_given` is the limit where none is."""
+    options = {
+        "--since": since,
+        "--until": until,
+        "--by-policy": by_policy,
+        "--run": run,
+        "--outcome": outcomes or None,
+        "--limit": limit,
+    }
     return {
         "words": tuple(words or ()),
         "since": since,
@@ -266,5 +290,6 @@ def _filters(
         "by_policy": by_policy,
         "run": run,
         "outcomes": tuple(outcomes) if outcomes else None,
-        "limit": limit,
+        "limit": unless_given if limit is None else limit,
+        "given": tuple(option for option, value in options.items() if value is not None),
     }

@@ -17,7 +17,14 @@ import msgspec
 from skoupa.cli.options import Connecting, TableForm
 from skoupa.cli.remembering.carried import Company, carried_along
 from skoupa.cli.remembering.ledgers import LedgerChoice, LeftOut, opened
-from skoupa.cli.remembering.recalling import Filters, existing, namespace_of, recall, wishes_of
+from skoupa.cli.remembering.recalling import (
+    Filters,
+    existing,
+    namespace_of,
+    recall,
+    refuse_filters,
+    wishes_of,
+)
 from skoupa.cli.remembering.remembered import HistoryDocument, TrashState, history_item, trash_state
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import said
@@ -60,7 +67,9 @@ def run(
     asked = Filters(**filters)
     choice = LedgerChoice(**ledger)
     one = _id_to_show(asked.words)
-    if one is None and not asked.ids:
+    if one is not None or asked.ids:
+        refuse_filters(asked)
+    else:
         where = namespace_of(connecting, all_namespaces=all_namespaces)
         asked = msgspec.structs.replace(asked, namespace=where)
     found = asyncio.run(_find(choice, asked, connecting=connecting, one=one, now=now, zone=zone))

@@ -5,8 +5,11 @@ Two may refuse: the API server, on the way, and the controller itself.
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import Final
 
+from skoupa import settings as configuration
 from skoupa.errors import (
     ApiError,
     Forbidden,
@@ -20,6 +23,7 @@ from skoupa.errors import (
     api_error,
 )
 from skoupa.install.history import PEOPLE_ROLE, PORT_NAME
+from skoupa.ledger.opening import is_shared
 from skoupa.web.shapes import SERVICE, is_ours
 
 # What the API server says of a service that answers a TLS handshake with plain HTTP; Go has two sentences for it.
@@ -29,6 +33,23 @@ _OR_LEDGER: Final = "or read the ledger itself with --ledger"
 
 def speaks_no_tls(status: Status) -> bool:
     return status.code in {502, 503} and any(words in status.message for words in _PLAIN)
+
+
+def ledger_here() -> str:
+    """The file that `sweep`, and a controller that was started here, write to unless told otherwise; empty: there is none."""
+    try:
+        where = configuration.load(whole=False).ledger.dsn
+    except UsageError:
+        return ""
+    path = Path(where).expanduser()
+    return str(path) if where != "none" and not is_shared(where) and path.is_file() else ""
+
+
+def _written_here() -> str:
+    where = ledger_here()
+    return (
+        f", and so is what `skoupa sweep` deleted from here: --ledger {shlex.quote(where)}" if where else ""
+    )
 
 
 def explained(status: Status, *, namespace: str) -> SkoupaError:
@@ -64,7 +85,7 @@ def _on_the_way(status: Status, namespace: str) -> SkoupaError:
         return NoController(
             f"there is no controller of Skoupa in the namespace {namespace}",
             advice="say where it is with --skoupa-namespace or --context; one that runs outside of the cluster, or is not "
-            "installed, is looked back at with --ledger",
+            f"installed, is looked back at with --ledger{_written_here()}",
         )
     if status.code == 403:
         return Forbidden(

@@ -50,7 +50,7 @@ LIFETIME_KEYS: Final = frozenset(
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """As the options say them. `namespace` empty: all; None: none was named."""
+    """As the options say them. `namespace` empty: all; None: none was named. `given` are the options that narrow it down."""
 
     words: tuple[str, ...] = ()
     namespace: str | None = None
@@ -60,6 +60,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     run: str | None = None
     outcomes: tuple[Result, ...] | None = None
     limit: int = 100
+    given: tuple[str, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -89,6 +90,12 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             return ({"mechanism": _BY_LABEL},)
         whole = {"rule": self.by_policy}
         return (whole, {"mechanism": _BY_POLICY}) if self.policy else (whole,)
+
+
+def refuse_filters(filters: Filters) -> None:
+    """Beside an id, which means one row: a filter that would not count must not look as if it did."""
+    if filters.given:
+        raise UsageError(f"ids and {filters.given[0]} can't go together", advice="give ids, or filters")
 
 
 def is_id(word: str) -> bool:
@@ -185,7 +192,7 @@ def _named(filters: Filters) -> Iterator[tuple[str, str | None, str | None]]:
     inside = filters.namespace or None
     if not any("/" in word for word in filters.words):
         for word in filters.words:
-            kind, namespaced = _kind(word)
+            kind, namespaced = _kind(word, instead=", or an id that `skoupa history` shows")
             yield kind, None, inside if namespaced else None
         return
     targets: Sequence[Target] = read_targets([word for word in filters.words if "/" in word])
@@ -202,8 +209,8 @@ def is_full_kind(word: str) -> bool:
     return last[:1].isupper() or "." in last
 
 
-def _kind(word: str) -> tuple[str, bool]:
-    """As the ledger has it, and whether its objects may be in a namespace."""
+def _kind(word: str, *, instead: str = "") -> tuple[str, bool]:
+    """As the ledger has it, and whether its objects may be in a namespace; `instead` is what else could be written."""
     # What the cluster in memory knows is what every server knows; nobody else here needs it.
     from skoupa.sim.state.kinds import BUILT_IN  # noqa: PLC0415
 
@@ -214,7 +221,7 @@ def _kind(word: str) -> tuple[str, bool]:
             return word.rpartition("/")[2], True
         raise UsageError(
             f'"{word}" is no built-in kind',
-            advice="write others as Widget or widgets.shop.example" + (f"; {unknown.advice}"),
+            advice=f"write others as Widget or widgets.shop.example{instead}; {unknown.advice}",
         ) from unknown
     return found.qualified, found.namespaced
 

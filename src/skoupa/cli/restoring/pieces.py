@@ -19,14 +19,15 @@ POSSIBLE: Final = RestoreOutcome(what="would-restore")
 class Piece(msgspec.Struct, kw_only=True):
     """`entry` is the decision that took it; `went_along`: not by itself.
 
-    `checked`: the server would take it. `uid` is its new one, or that of who has its name. `spare`: who has it serves
-    as well, so nothing is left undone.
+    `foreign`: it was of another cluster than the one it comes to. `checked`: the server would take it. `uid` is its new
+    one, or that of who has its name. `spare`: who has it serves as well, so nothing is left undone.
     """
 
     entry: Entry
     kept: Kept
     manifest: Manifest
     went_along: bool = False
+    foreign: bool = False
     differs: tuple[str, ...] = ()
     outcome: RestoreOutcome = POSSIBLE
     checked: bool = False
@@ -39,9 +40,14 @@ class Piece(msgspec.Struct, kw_only=True):
         return str(self.manifest["metadata"].get("namespace", "")) if self.kept.namespaced else ""
 
     @property
-    def elsewhere(self) -> bool:
+    def moved(self) -> bool:
         """Whether it comes back to another namespace than it was in."""
         return self.kept.namespaced and self.namespace != self.kept.namespace
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it comes to where it never was: who has a name there that it knows is somebody else."""
+        return self.foreign or self.moved
 
     @property
     def possible(self) -> bool:
@@ -58,7 +64,7 @@ class Piece(msgspec.Struct, kw_only=True):
 
     @property
     def stands_for_itself(self) -> bool:
-        """Whether who has its name may stand for it: in another namespace only what came back there before."""
+        """Whether who has its name may stand for it: elsewhere only what came back there before."""
         return not self.elsewhere or (not self.went_along and self.uid == self.entry.restored_as)
 
     def meets(self, obstacle: Obstacle) -> None:

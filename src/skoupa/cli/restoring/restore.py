@@ -17,7 +17,7 @@ from skoupa.cli import exits
 from skoupa.cli.options import Connecting, SweepForm
 from skoupa.cli.remembering.carried import Company, carried_along, is_meant
 from skoupa.cli.remembering.ledgers import HistorySource, LedgerChoice, Sealed, opened
-from skoupa.cli.remembering.recalling import Filters, namespace_of, recall, wishes_of
+from skoupa.cli.remembering.recalling import Filters, namespace_of, recall, refuse_filters, wishes_of
 from skoupa.cli.remembering.remembered import RestoreDocument
 from skoupa.cli.restoring.newer import Newer, newer_ones
 from skoupa.cli.restoring.pieces import Piece
@@ -34,7 +34,9 @@ from skoupa.cli.terminal.tables import Screen, screen_of
 from skoupa.cli.terminal.times import read_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.errors import SkoupaError, UsageError
+from skoupa.expr.durations import parse_duration
 from skoupa.expr.instants import render_label_time
+from skoupa.expr.readings import Problem
 from skoupa.kube.discovery import discover
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import Entry
@@ -82,6 +84,7 @@ def run(
     into = wished.into
     if asked.ids:
         # With ids there is nothing to filter: -n says where to.
+        refuse_filters(asked)
         into = into or connecting.namespace
     else:
         where = namespace_of(connecting, all_namespaces=all_namespaces)
@@ -157,6 +160,7 @@ class _Job:
         choice = Choice(
             with_dependents=self._wishes.with_dependents,
             into=self._into,
+            foreign=whose.another,
             keep=self._keep(now),
             now=now,
         )
@@ -208,12 +212,23 @@ class _Job:
     def _keep(self, now: float) -> str:
         if self._wishes.keep_for is None:
             return ""
-        until = read_time(self._wishes.keep_for, option="--keep-for", now=now, zone=self._zone)
+        try:
+            until = read_time(self._wishes.keep_for, option="--keep-for", now=now, zone=self._zone)
+        except UsageError as error:
+            raise UsageError(error.message, advice=_how_long(self._wishes.keep_for, error)) from None
         if until <= now:
             raise UsageError(
                 f"--keep-for {self._wishes.keep_for} is past", advice="give a time to come, such as 7d"
             )
         return render_label_time(until)
+
+
+def _how_long(text: str, error: UsageError) -> str:
+    """What begins with a number was meant to be a duration, as often as not."""
+    duration = parse_duration(text)
+    if isinstance(duration, Problem) and text[:1].isdecimal() and text.replace(" ", "").isalnum():
+        return duration.instead
+    return f"give how long, such as 7d, or until when: {error.advice}"
 
 
 async def _nobody(uids: dict[str, str]) -> None:

@@ -84,7 +84,8 @@ class Restoring:
         self._makers = frozenset(piece.kept.uid for piece in pieces if piece.possible)
         for piece in pieces:
             if piece.outcome.what == "exists" and piece.uid and piece.stands_for_itself:
-                self._owners.learn(piece.kept.uid, piece.uid)
+                itself = piece.uid in {piece.kept.uid, piece.entry.restored_as}
+                self._owners.learn(piece.kept.uid, piece.uid, replaced=not itself)
         await self._waves([piece for piece in pieces if piece.is_ground and piece.possible])
         came = [piece.kept for piece in pieces if piece.is_ground and piece.outcome.what == "restored"]
         if came and not self._stop.is_set():
@@ -140,7 +141,7 @@ class Restoring:
         if await self._is_made_by_its_owner(piece):
             return
         if piece.kept.resource == "persistentvolumeclaims":
-            piece.manifest, said = await with_volume(self._client, piece.manifest)
+            piece.manifest, said = await with_volume(self._client, piece)
             piece.differs += (said,) if said else ()
         try:
             await self._send(piece, resource, piece.manifest, dry_run=True)
@@ -154,7 +155,7 @@ class Restoring:
 
     async def _is_made_by_its_owner(self, piece: Piece) -> bool:
         """Whoever makes such objects by itself has made another one, and would delete this as one too many."""
-        maker = None if piece.elsewhere else maker_of(piece.manifest, piece.kept.resource)
+        maker = None if piece.moved else maker_of(piece.manifest, piece.kept.resource)
         if maker is None:
             return False
         who = f"its {maker.get('kind')} {maker.get('name')}"
@@ -162,7 +163,7 @@ class Restoring:
             piece.outcome = RestoreOutcome(what="skipped", text=f"{who} is among these and makes its own")
             piece.spare = True
             return True
-        owners = await self._owners.of(piece.manifest, namespace=piece.namespace, discovery=self._discovery)
+        owners = await self._owners.of(piece, discovery=self._discovery)
         if owners.get(str(maker.get("uid"))) is None:
             return False
         piece.meets(Obstacle(what="refused", text=f"{who} {_MAKES}"))
@@ -196,15 +197,11 @@ class Restoring:
         if isinstance(resource, Obstacle):
             piece.meets(resource)
             return
-        where = None if piece.elsewhere else piece.namespace
-        owners = await self._owners.of(piece.manifest, namespace=where, discovery=self._discovery)
+        owners = await self._owners.of(piece, discovery=self._discovery)
         if any(new is None and old in self._coming for old, new in owners.items()):
             piece.outcome = RestoreOutcome(what="skipped", text="its owner did not come back")
             return
-        manifest, ownerless = relinked(piece.manifest, owners)
-        if ownerless:
-            why = "did not come along" if piece.elsewhere else "is not there any more"
-            piece.differs += (f"without its owner {', '.join(ownerless)}, which {why}",)
+        manifest = self._relinked(piece, owners)
         try:
             uid = str((await self._send(piece, resource, manifest))["metadata"]["uid"])
         except AlreadyExists as error:
@@ -224,6 +221,15 @@ class Restoring:
             piece.uid = uid
             piece.outcome = RestoreOutcome(what="restored")
             self._owners.learn(piece.kept.uid, uid)
+
+    def _relinked(self, piece: Piece, owners: dict[str, str | None]) -> Manifest:
+        manifest, ownerless = relinked(piece.manifest, owners)
+        if ownerless:
+            why = "did not come along" if piece.elsewhere else "is not there any more"
+            piece.differs += (f"without its owner {', '.join(ownerless)}, which {why}",)
+        if others := self._owners.replaced(piece.manifest):
+            piece.differs += (f"its owner {', '.join(others)} is another one of that name, made since",)
+        return manifest
 
     def _is_furniture(self, piece: Piece) -> bool:
         """Made by a controller in every new Namespace; what was written on the old one is written on it."""
@@ -267,7 +273,7 @@ class Restoring:
             kept=piece.kept,
             resource=resource,
             namespace=piece.namespace,
-            elsewhere=piece.elsewhere,
+            elsewhere=piece.moved,
             restored_as="" if piece.went_along else before,
             again=piece.went_along and bool(before),
         )

@@ -36,10 +36,14 @@ _DID_NOT_GO: Final[dict[Result, str]] = {
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """How to bring them back; `keep` is the value of the label that holds them, empty: none."""
+    """How to bring them back; `keep` is the value of the label that holds them, empty: none.
+
+    `foreign`: they were of another cluster.
+    """
 
     with_dependents: bool = False
     into: str = ""
+    foreign: bool = False
     keep: str = ""
     now: float = 0.0
 
@@ -48,7 +52,8 @@ class Selection(msgspec.Struct, kw_only=True):
     """`left_along` counts what went along and was not asked for, `unseen` what was and may not be read by who asks.
 
     `uncertain` says what else may have gone along, `left_homes` are Namespaces that stay out, and `absent` are objects
-    that were named and of which nothing is known. `by_rule` are rules that may take something again at once.
+    that were named and of which nothing is known. `rules` are those that let something go, by the id of its row, and
+    `matching` those that would.
     """
 
     pieces: list[Piece] = msgspec.field(default_factory=list)
@@ -58,13 +63,23 @@ class Selection(msgspec.Struct, kw_only=True):
     left_homes: list[str] = msgspec.field(default_factory=list)
     absent: list[str] = msgspec.field(default_factory=list)
     older: int = 0
-    by_rule: set[str] = msgspec.field(default_factory=set)
+    rules: dict[str, str] = msgspec.field(default_factory=dict)
+    matching: set[str] = msgspec.field(default_factory=set)
+
+    @property
+    def by_rule(self) -> set[str]:
+        """Rules that may take something again at once, as far as it can come back at all."""
+        coming = {piece.entry.id for piece in self.pieces if piece.possible}
+        return {rule for entry_id, rule in self.rules.items() if entry_id in coming} | self.matching
 
     def match(self, policies: Mapping[str, str]) -> None:
         """Policies that match something of it, with the first of that; those by which something went are told already."""
-        for policy, what in policies.items():
-            if f"{_BY_POLICY} {policy}" not in self.by_rule:
-                self.by_rule.add(f"{policy}, which matches {what},")
+        told = self.by_rule
+        self.matching |= {
+            f"{policy}, which matches {what},"
+            for policy, what in policies.items()
+            if f"{_BY_POLICY} {policy}" not in told
+        }
 
 
 def select(
@@ -85,7 +100,7 @@ def select(
     mine = [entry for entry in entries if _is_first(entry, taken, selection)]
     for entry in mine:
         if entry.mechanism != _BY_LABEL and not choice.keep:
-            selection.by_rule.add(f"{entry.mechanism} {entry.rule}")
+            selection.rules[entry.id] = f"{entry.mechanism} {entry.rule}"
         shut = (sealed or {}).get(entry.id)
         own, *along = trash.get(entry.id, ()) or (_nothing(entry, shut),)
         if choice.into and own.resource == NAMESPACES:
@@ -136,11 +151,25 @@ def _piece(entry: Entry, kept: Kept, *, choice: Choice, went_along: bool) -> Pie
         outcome = RestoreOutcome(what="not-kept", text=kept.missing)
         where = {"namespace": kept.namespace} if kept.namespaced else {}
         manifest = {"metadata": {"name": kept.name, **where}}
-        return Piece(entry=entry, kept=kept, manifest=manifest, went_along=went_along, outcome=outcome)
+        return Piece(
+            entry=entry,
+            kept=kept,
+            manifest=manifest,
+            went_along=went_along,
+            foreign=choice.foreign,
+            outcome=outcome,
+        )
     claims = () if went_along else entry.claims
     ready = made_ready(kept, claims=claims, into=choice.into, keep=choice.keep, now=choice.now)
     differs = (*ready.differs, *not_known(kept))
-    return Piece(entry=entry, kept=kept, manifest=ready.manifest, went_along=went_along, differs=differs)
+    return Piece(
+        entry=entry,
+        kept=kept,
+        manifest=ready.manifest,
+        went_along=went_along,
+        foreign=choice.foreign,
+        differs=differs,
+    )
 
 
 def _nothing(entry: Entry, shut: SkoupaError | None) -> Kept:

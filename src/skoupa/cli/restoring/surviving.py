@@ -1,14 +1,19 @@
 """What is still there of what an object hung on: its owners, by their names, and the volume of a claim.
 
 Owners that come back in the same run are told by `learn`; others are looked for once, where they were: in another
-namespace one of that name is somebody else. Who can't be found or read is taken as gone: a reference to an owner that
-is not there would let the server collect the object at once.
+namespace or cluster one of that name is somebody else. Who can't be found or read is taken as gone: a reference to an
+owner that is not there would let the server collect the object at once. A volume is a claim's own only while it says so
+itself: one that others have got is left to them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
+import msgspec
+
+from skoupa.cli.restoring.pieces import Piece
 from skoupa.errors import NotFound, SkoupaError
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
@@ -19,6 +24,7 @@ from skoupa.ledger.trash.manifests import Manifest, comes_back
 _VOLUMES: Final = Resource(
     version="v1", plural="persistentvolumes", kind="PersistentVolume", namespaced=False
 )
+_EMPTY: Final = "it gets a new, empty one"
 
 
 class Owners:
@@ -26,38 +32,42 @@ class Owners:
         self._client = client
         # By old uid; None: looked for and not there.
         self._uids: dict[str, str | None] = {}
+        self._replaced: set[str] = set()
 
-    def learn(self, old: str, new: str) -> None:
+    def learn(self, old: str, new: str, *, replaced: bool = False) -> None:
+        """`replaced`: the new one was not brought back, but made by somebody under the same name."""
         self._uids[old] = new
+        if replaced:
+            self._replaced.add(old)
 
     def returned(self, manifest: Manifest) -> set[str]:
         """The new uids of its owners, as far as they are known."""
-        owners = manifest["metadata"].get("ownerReferences") or ()
-        return {new for owner in owners if (new := self._uids.get(str(owner.get("uid", ""))))}
+        return {new for owner in _owners(manifest) if (new := self._uids.get(str(owner.get("uid", ""))))}
 
-    async def of(
-        self, manifest: Manifest, *, namespace: str | None, discovery: Discovery
-    ) -> dict[str, str | None]:
-        """By the uid that the manifest names; None is an owner that is not there.
-
-        `namespace` is where both were; None: the object comes back to another one.
-        """
+    async def of(self, piece: Piece, *, discovery: Discovery) -> dict[str, str | None]:
+        """By the uid that the manifest names; None is an owner that is not there."""
         found: dict[str, str | None] = {}
-        for owner in manifest["metadata"].get("ownerReferences") or ():
+        for owner in _owners(piece.manifest):
             old = str(owner.get("uid", ""))
             if old not in self._uids:
-                self._uids[old] = await self._by_name(owner, namespace=namespace, discovery=discovery)
+                new = await self._by_name(owner, piece, discovery=discovery)
+                self._uids[old] = new
+                if new not in {None, old}:
+                    self._replaced.add(old)
             found[old] = self._uids[old]
         return found
 
-    async def _by_name(
-        self, owner: dict[str, Any], *, namespace: str | None, discovery: Discovery
-    ) -> str | None:
+    def replaced(self, manifest: Manifest) -> tuple[str, ...]:
+        """Owners that somebody made again under their names since."""
+        found = (owner for owner in _owners(manifest) if str(owner.get("uid", "")) in self._replaced)
+        return tuple(f"{owner.get('kind')} {owner.get('name')}" for owner in found)
+
+    async def _by_name(self, owner: dict[str, Any], piece: Piece, *, discovery: Discovery) -> str | None:
         group = str(owner.get("apiVersion", "")).rpartition("/")[0]
         resource = discovery.find(group, str(owner.get("kind", "")))
-        where = namespace if resource is not None and resource.namespaced else ""
-        if resource is None or where is None:
+        if resource is None or piece.foreign or (resource.namespaced and piece.moved):
             return None
+        where = piece.namespace if resource.namespaced else ""
         try:
             found = await self._client.get(resource, str(owner.get("name")), namespace=where, view=METADATA)
         except SkoupaError:
@@ -68,29 +78,64 @@ class Owners:
 
 def maker_of(manifest: Manifest, kind: str) -> dict[str, Any] | None:
     """The owner that makes another one by itself, and deletes one too many: a ReplicaSet of its Pods."""
-    owners = manifest["metadata"].get("ownerReferences") or ()
-    own = next((owner for owner in owners if owner.get("controller")), None)
+    own = next((owner for owner in _owners(manifest) if owner.get("controller")), None)
     return own if own is not None and comes_back(manifest, kind) else None
 
 
-async def with_volume(client: Client, manifest: Manifest) -> tuple[Manifest, str]:
-    """A claim with what is left of its volume, and what is to be said about it."""
-    spec: dict[str, Any] = manifest.get("spec") or {}
-    name = spec.get("volumeName")
+async def with_volume(client: Client, piece: Piece) -> tuple[Manifest, str]:
+    """A claim with what is left of its volume, and what is to be said about it.
+
+    A command is shown only where it takes the volume from nobody.
+    """
+    name = (piece.manifest.get("spec") or {}).get("volumeName")
     if not name:
-        return manifest, ""
+        return piece.manifest, ""
+    if piece.foreign:
+        said = f"its volume {name} stays in the other cluster, and the data with it: {_EMPTY}"
+        return _without_volume(piece.manifest), said
     try:
         volume = await client.get(_VOLUMES, str(name), view=WHOLE)
     except NotFound:
-        left = {key: value for key, value in spec.items() if key != "volumeName"}
-        said = f"its volume {name} is gone, and the data with it: it gets a new, empty one"
-        return {**manifest, "spec": left}, said
+        said = f"its volume {name} is gone, and the data with it: {_EMPTY}"
+        return _without_volume(piece.manifest), said
     except SkoupaError:
-        return manifest, f"whether its volume {name} is still there can't be read"
-    claim = volume.get("spec", {}).get("claimRef") or {}
-    if claim.get("uid"):
-        release = (
-            f"""kubectl patch pv {name} --type json -p '[{{"op":"remove","path":"/spec/claimRef/uid"}}]'"""
+        return piece.manifest, f"whether its volume {name} is still there can't be read"
+    claim: dict[str, Any] = volume.get("spec", {}).get("claimRef") or {}
+    if not claim or (not claim.get("uid") and _names(claim, piece)):
+        return piece.manifest, f"its volume {name} is there, and is bound again"
+    # One that never went still has it; in its own namespace its name would not be free.
+    left = not piece.moved or (volume.get("status") or {}).get("phase") == "Released"
+    if claim.get("uid") == piece.kept.uid and left:
+        command = _release(str(name), piece)
+        return (
+            piece.manifest,
+            f"its volume {name} is there with its data, and is bound again after: {command}",
         )
-        return manifest, f"its volume {name} is there with its data, and is bound again after: {release}"
-    return manifest, f"its volume {name} is there, and is bound again"
+    whose = f"the claim {claim.get('namespace')}/{claim.get('name')}"
+    return _without_volume(piece.manifest), f"its volume {name} is that of {whose} now: {_EMPTY}"
+
+
+def _release(volume: str, piece: Piece) -> str:
+    """Does nothing once another claim has got the volume; and nobody else may have it before the one that comes back."""
+    patch: list[dict[str, Any]] = [{"op": "test", "path": "/spec/claimRef/uid", "value": piece.kept.uid}]
+    if piece.moved:
+        own = {"namespace": piece.namespace, "name": piece.kept.name}
+        patch.append({"op": "replace", "path": "/spec/claimRef", "value": own})
+    else:
+        patch.append({"op": "remove", "path": "/spec/claimRef/uid"})
+    return f"kubectl patch pv {volume} --type json -p '{msgspec.json.encode(patch).decode()}'"
+
+
+def _names(claim: dict[str, Any], piece: Piece) -> bool:
+    return (claim.get("namespace"), claim.get("name")) == (piece.namespace, piece.kept.name)
+
+
+def _without_volume(manifest: Manifest) -> Manifest:
+    return {
+        **manifest,
+        "spec": {key: value for key, value in manifest["spec"].items() if key != "volumeName"},
+    }
+
+
+def _owners(manifest: Manifest) -> Iterable[dict[str, Any]]:
+    return manifest["metadata"].get("ownerReferences") or ()

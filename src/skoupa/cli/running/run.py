@@ -10,6 +10,7 @@ from typing import Any
 from skoupa import settings as configuration
 from skoupa.cli.connect import run_async
 from skoupa.cli.options import Connecting
+from skoupa.cli.running.unnamed_settings import settings_to_run_by
 from skoupa.clock import SystemClock
 from skoupa.controller.process import run_process
 from skoupa.errors import UsageError
@@ -40,12 +41,21 @@ def run(
         flags["acceptBacklog"] = True
     if ledger:
         flags["ledger.dsn"] = ledger
-    settings = configuration.load(config, flags=flags)
+    # Without a file there may be one in the cluster that gives what is missing.
+    here = configuration.load(config, flags=flags, whole=config is not None)
     connection = kubeconfig.load(kubeconfig=connecting.kubeconfig, context=connecting.context)
     clock = SystemClock()
-    log = Log(clock, form=settings.log_format)
-    beside = partial(_beside, settings=settings, log=log)
-    run_async(run_process(connection, clock, settings, log=log, beside=beside))
+    log = Log(clock, form=here.log_format)
+
+    async def main() -> None:
+        settings: Settings | None = here
+        if config is None:
+            settings = await settings_to_run_by(connection, clock, flags=flags, log=log)
+        if settings is not None:
+            beside = partial(_beside, settings=settings, log=log)
+            await run_process(connection, clock, settings, log=log, beside=beside)
+
+    run_async(main())
 
 
 @asynccontextmanager

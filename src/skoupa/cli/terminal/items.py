@@ -198,7 +198,7 @@ class PolicyRun(Shape, frozen=True, kw_only=True):
 class Document(Shape, frozen=True, kw_only=True):
     """What one command prints. `items` are what was asked for; `remarks` are objects of which only notes are told.
 
-    `policies` are told by `plan` alone.
+    `policies` are told by `plan` alone, `ledger` by a `sweep` that has written to one.
     """
 
     api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")
@@ -206,6 +206,7 @@ class Document(Shape, frozen=True, kw_only=True):
     now: str
     window: ToldWindow | None = None
     dry_run: bool = False
+    ledger: str | msgspec.UnsetType = msgspec.UNSET
     items: tuple[Item, ...]
     remarks: tuple[Item, ...] = ()
     policies: tuple[PolicyRun, ...] | msgspec.UnsetType = msgspec.UNSET

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from skoupa.controller.survey import Survey
     from skoupa.facts.rows import Row
 
+# The server lets nothing be called so, since a path would mean something else by it; the same goes for any %.
+_NO_NAMES: Final = frozenset({".", ".."})
 _VERSION: Final = re.compile("v[0-9]+((alpha|beta)[0-9]+)?")
 
 
@@ -33,8 +35,16 @@ class Target(msgspec.Struct, frozen=True):
 
 def read_targets(texts: Sequence[str]) -> list[Target]:
     if len(texts) > 1 and not any("/" in text for text in texts):
-        return [Target(texts[0], name) for name in texts[1:]]
-    return [_target(text) for text in texts]
+        targets = [Target(texts[0], name) for name in texts[1:]]
+    else:
+        targets = [_target(text) for text in texts]
+    for name in (part for target in targets for part in (target.name, target.namespace)):
+        if name in _NO_NAMES or "%" in name:
+            raise UsageError(
+                f'no object can be called "{name}"',
+                advice="write its name as `skoupa plan` and kubectl show it",
+            )
+    return targets
 
 
 def _target(text: str) -> Target:

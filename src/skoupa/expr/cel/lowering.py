@@ -2,12 +2,14 @@
 
 Variables of the policy are bound around the expression, so that each is worked out when it is first reached and only
 once, even in a loop. Functions that answer an optional answer a list of none or one, of which the first is taken.
-Conversions between texts and values, which the engine does in its own way, are done in that of cel-go.
+Conversions between texts and values, which the engine does in its own way, are done in that of cel-go; so is has() on what
+has no fields, which is no error there.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -15,7 +17,7 @@ from typing import Final
 from skoupa.expr.cel import syntax
 from skoupa.expr.cel.library import conversions, formatting, lists
 from skoupa.expr.cel.library.shelf import OPTIONAL, TYPED, VARIABLE, typed
-from skoupa.expr.cel.looking import PREFIX, is_plain_path
+from skoupa.expr.cel.looking import OBJECT, PREFIX, is_plain_path
 
 # Names that no expression can write.
 _BOUND: Final = "@variable_"
@@ -23,6 +25,11 @@ _HELD: Final = "@held_"
 # What the engine writes as cel-go does.
 _WRITTEN_ALIKE: Final = frozenset({"int", "uint", "bool", "string", "bytes"})
 _SCALARS: Final = _WRITTEN_ALIKE | {"double", "timestamp", "duration"}
+_DURATION: Final = "google.protobuf.Duration"
+_FLAT: Final = (
+    *("null_type", "string", "int", "double", "bool", "uint", "bytes"),
+    *(_DURATION, "google.protobuf.Timestamp"),
+)
 
 
 def lowered(checked: syntax.Checked) -> syntax.Checked:
@@ -43,6 +50,8 @@ def lowered(checked: syntax.Checked) -> syntax.Checked:
             return syntax.call("first", on=node)
         if node.is_call and node.name in lists.TYPED.get(checked.type_of(node), ()):
             return syntax.call(typed(node.name, checked.type_of(node)), on=node.arguments[0])
+        if node.asks_presence and checked.type_of(original.arguments[0]) == "dyn":
+            return _present(node)
         if node.is_call and len(node.arguments) in {1, 2}:
             return _converted(node, of=checked.type_of(original.arguments[0]), reads=reads)
         return node
@@ -87,6 +96,8 @@ def _converted(node: syntax.Node, *, of: str, reads: Mapping[str, str]) -> synta
     if node.name == "string" and of not in _WRITTEN_ALIKE and (of in _SCALARS or not _abstract(of)):
         text = syntax.call("string", _held(node))
         return _holding(node, value, syntax.call(conversions.WRITTEN, _held(node), text))
+    if node.name == "int" and of == "duration":
+        return _nanoseconds(value)
     if node.name == "getMilliseconds" and of != "timestamp":
         return _all_milliseconds(node, value, certain=of == "duration")
     if node.name not in conversions.READS or (of in _SCALARS and of != "string"):
@@ -102,7 +113,33 @@ def _converted(node: syntax.Node, *, of: str, reads: Mapping[str, str]) -> synta
     if node.name == "int":
         # To the engine they are 0 and 1.
         chosen = syntax.call("_?_:_", _is(_held(node), "bool"), converting("int", syntax.string("")), chosen)
+        chosen = syntax.call("_?_:_", _is(_held(node), _DURATION), _nanoseconds(_held(node)), chosen)
     return _holding(node, value, chosen)
+
+
+def _nanoseconds(duration: syntax.Node) -> syntax.Node:
+    return syntax.call("int", syntax.call(conversions.NANOSECONDS, syntax.call("string", duration)))
+
+
+def _present(node: syntax.Node) -> syntax.Node:
+    """False where there are no fields at all; of a list, and of what is not there itself, it is an error as ever."""
+    value = node.arguments[0]
+    if value.is_ident and value.name == OBJECT:
+        return node
+    asked = _asked_of_held(node)
+    flat = functools.reduce(
+        lambda one, other: syntax.call("_||_", one, other), (_is(_held(node), kind) for kind in _FLAT)
+    )
+    otherwise = syntax.call("_&&_", syntax.call("!_", flat), _asked_of_held(node))
+    return _holding(node, value, syntax.call("_?_:_", _is(_held(node), "map"), asked, otherwise))
+
+
+def _asked_of_held(node: syntax.Node) -> syntax.Node:
+    fields = [
+        (number, form, _held(node) if isinstance(value, syntax.Node) else value)
+        for number, form, value in node.fields
+    ]
+    return syntax.Node(0, node.kind, fields)
 
 
 def _all_milliseconds(node: syntax.Node, value: syntax.Node, *, certain: bool) -> syntax.Node:
@@ -111,7 +148,7 @@ def _all_milliseconds(node: syntax.Node, value: syntax.Node, *, certain: bool) -
     found = syntax.call("_+_", seconds, syntax.call("getMilliseconds", on=_held(node)))
     if not certain:
         of_timestamp = syntax.call("getMilliseconds", on=_held(node))
-        found = syntax.call("_?_:_", _is(_held(node), "google.protobuf.Duration"), found, of_timestamp)
+        found = syntax.call("_?_:_", _is(_held(node), _DURATION), found, of_timestamp)
     return _holding(node, value, found)
 
 

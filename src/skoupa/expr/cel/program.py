@@ -195,7 +195,6 @@ class _Check:
                 advice="split it into variables",
             )
             return (long,)
-        known = [*NAMES, *VARIABLES, *types]
         try:
             expression = self._environment(source, types).compile(source.expression)
             checked = syntax.read(expression.serialize())
@@ -205,7 +204,11 @@ class _Check:
             ready = self._target.deserialize(syntax.write(lowered(checked)))
         except (RuntimeError, RecursionError) as error:
             return wording.problems(
-                source, where=where, said=str(error), known=known, namespaced=self._namespaced
+                source,
+                where=where,
+                said=str(error),
+                known=wording.Known(variables=frozenset((*VARIABLES, *types)), functions=NAMES),
+                namespaced=self._namespaced,
             )
         return _Compiled(expression.return_type(), ready, looks(checked))
 

@@ -70,4 +70,6 @@ DIFFERENCES: Final = (
     "time.now() is one moment for a whole batch of objects; random strings are the same when an object is judged again.",
     "gzip.compress makes other bytes than Go's encoder does; they unpack to the same text.",
     "namespaceObject of an object without a namespace is null.",
+    "A map that is written with one key twice is an error; in cel-go the last counts.",
+    "has() on an optional that holds something other than a map is an error (`has(object.?a.b)`); on a field that is no map, null among them, it is false, as in cel-go.",
 )

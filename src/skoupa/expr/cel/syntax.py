@@ -29,6 +29,7 @@ _LIST: Final = 7
 _STRUCT: Final = 8
 _COMPREHENSION: Final = 9
 _BOOL_CONSTANT: Final = 2
+_TEST_ONLY: Final = 3
 _INT_CONSTANT: Final = 3
 _STRING_CONSTANT: Final = 6
 _ENTRIES: Final = 2
@@ -74,6 +75,11 @@ class Node(msgspec.Struct):
     @property
     def is_select(self) -> bool:
         return self.kind == _SELECT
+
+    @property
+    def asks_presence(self) -> bool:
+        """Whether it is a has(): a selection that only asks whether the field is there."""
+        return self.is_select and any(found == _TEST_ONLY and value for found, _, value in self.fields)
 
     @property
     def text(self) -> str | None:

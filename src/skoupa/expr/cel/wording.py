@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from skoupa.expr.cel.messages import Named, Problem
 from skoupa.expr.cel.reaching import misplaced
 from skoupa.expr.cel.refused import BY_NAME
@@ -21,6 +23,36 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*")
 _CALLED: Final = re.compile(r"\s*\(")
 _MACROS: Final = frozenset({"all", "exists", "exists_one", "map", "filter"})
 _OPERATORS: Final = re.compile(r"_?(\S+?)_?")
+# What the engine brings along, besides what is declared to it: for advice only.
+_BUILT_IN: Final = _MACROS | {
+    "bool",
+    "contains",
+    "double",
+    "duration",
+    "dyn",
+    "endsWith",
+    "getDate",
+    "getDayOfWeek",
+    "getFullYear",
+    "getHours",
+    "getMinutes",
+    "getMonth",
+    "getSeconds",
+    "has",
+    "hasValue",
+    "int",
+    "matches",
+    "orValue",
+    "size",
+    "startsWith",
+    "timestamp",
+    "type",
+}
+_ALIKE: Final = 0.7
+_NO_SUCH_FUNCTION: Final = (
+    "functions are those of CEL, Kubernetes and Kyverno, such as size(...), timestamp(...) and time.now()"
+)
+_NO_SUCH_VARIABLE: Final = "conditions know object, namespaceObject, images and variables.<name>"
 _STATUS: Final = re.compile(r"^(?:[A-Z_]+: )(.*)$", re.DOTALL)
 _KEY: Final = re.compile(r'Key not found in map : "(.*)"')
 NO_MEMORY: Final = "needs more memory than it may have: look at fewer or smaller values"
@@ -85,16 +117,22 @@ FIXED: Final = frozenset(
 )
 
 
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """The names that an expression may use; functions besides those that every CEL has."""
+
+    variables: frozenset[str]
+    functions: frozenset[str]
+
+
 def problems(
-    source: Named, *, where: str, said: str, known: Iterable[str], namespaced: bool = False
+    source: Named, *, where: str, said: str, known: Known, namespaced: bool = False
 ) -> tuple[Problem, ...]:
-    """What the checker said about one expression; `known` are the names that it may use."""
+    """What the checker said about one expression."""
     complaints = _COMPLAINT.findall(said)
     if not complaints:
         reason = said.split("\n", 1)[0].removesuffix(" [INVALID_ARGUMENT]")
         reason = reason.removeprefix("INVALID_ARGUMENT: ")
         return (Problem(where=where, expression=source.expression, reason=reason),)
-    names = set(known)
     undeclared = {match[1] for _, _, text in complaints if (match := _UNDECLARED.search(text))}
     if undeclared & _MACROS:
         line, column, _ = complaints[0]
@@ -115,7 +153,7 @@ def problems(
             line=int(line),
             column=int(column),
             text=text,
-            known=names,
+            known=known,
             namespaced=namespaced,
         )
         for line, column, text in complaints
@@ -130,7 +168,7 @@ def problems(
 
 
 def _problem(
-    source: Named, *, where: str, line: int, column: int, text: str, known: set[str], namespaced: bool
+    source: Named, *, where: str, line: int, column: int, text: str, known: Known, namespaced: bool
 ) -> Problem:
     reason, advice = text, ""
     match = _NO_OVERLOAD.search(text)
@@ -180,24 +218,42 @@ def _name_at(expression: str, line: int, column: int, text: str) -> str:
     return declared[1] if declared else ""
 
 
-def _unknown(written: str, known: set[str]) -> tuple[str, str]:
+def _unknown(written: str, known: Known) -> tuple[str, str]:
     name = written.removesuffix("()")
     parts = name.split(".")
     for candidate in (name, parts[-1], parts[0]):
         if refusal := BY_NAME.get(candidate):
             return f"{_REFUSED}{candidate}: {refusal.reason}", refusal.instead
-    if written.endswith("()") and (name in known or parts[-1] in known):
-        return f"{parts[-1]} can't be used with so many or so few arguments", ""
-    near = difflib.get_close_matches(name, known, n=1) or difflib.get_close_matches(parts[-1], known, n=1)
-    what = "function" if written.endswith("()") else "variable"
     if parts[0] == "variables" and len(parts) > 1:
-        what, name = "variable", ".".join(parts[:2])
-    advice = (
-        f"did you mean {near[0]}?"
-        if near and near[0] != name
-        else "conditions know object, namespaceObject, images and variables.<name>"
-    )
-    return f"{_UNKNOWN}{what} {name}", advice
+        name = ".".join(parts[:2])
+        return f"{_UNKNOWN}variable {name}", _advised(_near(name, known.variables), _NO_SUCH_VARIABLE)
+    functions = known.functions | _BUILT_IN
+    if not written.endswith("()"):
+        if name in functions:
+            return f"{name} is a function, and is not called", f"write {name}(...)"
+        near = _near(name, known.variables) or _near(parts[0], known.variables)
+        return f"{_UNKNOWN}variable {name}", _advised(near, _NO_SUCH_VARIABLE)
+    if name in functions or parts[-1] in functions:
+        return f"{parts[-1]} can't be used with so many or so few arguments", ""
+    return f"{_UNKNOWN}function {name}", _advised(_nearest_function(name, functions), _NO_SUCH_FUNCTION)
+
+
+def _nearest_function(name: str, functions: frozenset[str]) -> str:
+    """Also one that is meant without its family: `now` is time.now."""
+    last = name.rpartition(".")[2]
+    by_last = {one.rpartition(".")[2].lower(): one for one in sorted(functions)}
+    if last.lower() in by_last:
+        return by_last[last.lower()]
+    near = _near(name, functions) or _near(last, functions)
+    return near or by_last.get(_near(last.lower(), by_last), "")
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=_ALIKE)), "")
+
+
+def _advised(near: str, otherwise: str) -> str:
+    return f"did you mean {near}?" if near else otherwise
 
 
 def run_time(said: str) -> str:

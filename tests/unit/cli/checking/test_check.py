@@ -63,6 +63,41 @@ spec:
   matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]}
   conditions: [{name: a, expression: "objct.metadata.name == 'a'"}]
 """
+MISSPELT = """
+apiVersion: kyverno.io/v2
+kind: ClusterCleanupPolicy
+metadata: {name: misspelt}
+spec:
+  schedule: "@daily"
+  suspend: true
+  match: {any: [{resources: {kind: [Pod], nmes: [a]}, subjects: [{kind: User, name: a}]}]}
+  context: [{name: x, variable: {value: "{{ target.x }"}}, {name: 5, variable: {value: 1}}]
+  conditions:
+    all:
+    - {key: "{{ time_sinc('', target.x, '') }}", operator: GreaterThn, value: 1h}
+    - {key: "{{ time_since(x) }}", operator: GreaterThan, value: 1h}
+---
+apiVersion: policies.kyverno.io/v1
+kind: DeletingPolicy
+metadata: {name: misspelt-too}
+spec:
+  schedule: "@daily"
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], resource: [pods]}]}
+  variables: [{name: a, expresion: "1"}, {name: b, expression: now()}]
+  conditions:
+  - {name: x, expression: variables.a == 1 && nope}
+  - {nam: y, expression: "true"}
+  - {name: z, expression: objct.x == 1, mesage: a}
+"""
+KEYLESS: list[dict[str, Any]] = [
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "skoupa"}},
+    {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "skoupa-config", "namespace": "skoupa"},
+        "data": {"settings.yml": "policies: {minimumInterval: 1h}"},
+    },
+]
 
 
 @pytest.fixture
@@ -139,6 +174,42 @@ def test_everything_that_is_wrong_is_told_at_once_with_what_to_write_and_the_exi
     assert (shown.code, shown.out.count("invalid: it would not run")) == (2, 2)
 
 
+def test_expressions_are_checked_also_where_fields_are_wrong(
+    skoupa: Shell, file: Callable[[str], str]
+) -> None:
+    cleanup, deleting = document(skoupa("check", "-f", file(MISSPELT), "--offline", "-o", "json"), code=2)
+    assert [problem["path"] for problem in cleanup["problems"]] == [
+        "spec",
+        "spec.match.any[0].resources",
+        "spec.match.any[0].resources",
+        "spec.match.any[0].subjects",
+        "spec.context[1].name",
+        "spec.conditions.all[0].operator",
+        "spec.context[0].variable.value",
+        "spec.conditions.all[0].key",
+        "spec.conditions.all[1].key",
+    ]
+    assert [problem["path"] for problem in deleting["problems"]] == [
+        "spec.matchConstraints.resourceRules[0]",
+        "spec.conditions[1]",
+        "spec.conditions[2]",
+        "spec.variables[0]",
+        "spec.variables[1].expression",
+        "spec.conditions[0].expression",
+        "spec.conditions[2].expression",
+    ]
+
+
+def test_a_variable_whose_name_cannot_be_read_makes_no_condition_wrong(
+    skoupa: Shell, file: Callable[[str], str]
+) -> None:
+    text = CEL.replace("conditions:", "variables: [{nme: a, expression: '1'}]\n  conditions:")
+    text = text.replace("object.metadata.name == 'a'", "variables.a == 1")
+    (told,) = document(skoupa("check", "-f", file(text), "--offline", "-o", "json"), code=2)
+    assert [problem["path"] for problem in told["problems"]] == ["spec.variables[0]"]
+    assert not told["cautions"]
+
+
 def test_missing_permissions_are_shown_and_change_no_exit_code(
     skoupa: Shell, file: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +227,36 @@ def test_missing_permissions_are_shown_and_change_no_exit_code(
         True,
         False,
     )
+
+
+@pytest.mark.parametrize(
+    ("world", "words"),
+    [
+        (
+            {"prepare": lambda cluster: cluster.load(KEYLESS)},
+            "ConfigMap skoupa/skoupa-config has no settings.yaml",
+        ),
+        (
+            {"user": "bob", "prepare": granting(Rule(verbs=("list",), resources=("pods",)))},
+            "whether an installation has settings of its own can't be seen",
+        ),
+    ],
+)
+def test_settings_that_may_count_and_cannot_be_read_are_told(
+    skoupa: Shell,
+    file: Callable[[str], str],
+    monkeypatch: pytest.MonkeyPatch,
+    world: dict[str, Any],
+    words: str,
+) -> None:
+    in_a_cluster(monkeypatch, **world)
+    said = skoupa("check", "-f", file(PVCS))
+    assert said.code == 0, said.err
+    assert words in said.err
+    (warning,) = json.loads(skoupa("check", "-f", file(PVCS), "-o", "json").out)["warnings"]
+    assert words in warning
+    named = skoupa("check", "-f", file(PVCS), "--config", "/dev/null")
+    assert words not in named.err
 
 
 def test_what_a_policy_will_ask_for_is_told(skoupa: Shell, file: Callable[[str], str]) -> None:

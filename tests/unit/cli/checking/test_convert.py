@@ -98,6 +98,12 @@ def test_a_cleanup_policy_becomes_a_deleting_policy_with_all_that_its_writer_wro
     ]
 
 
+def test_what_skoupa_wrote_about_the_old_policy_is_left_out(skoupa: Shell, file: Callable[..., str]) -> None:
+    marked = "{skoupa.dev/next-execution-time: 2026-05-02T01:00:00Z, skoupa.dev/time-zone"
+    (body,) = read(skoupa("convert", "-f", file(BARE.replace("{skoupa.dev/time-zone", marked))).out)
+    assert body["metadata"]["annotations"] == {"skoupa.dev/time-zone": "Europe/Athens"}
+
+
 def test_what_it_writes_passes_the_check(skoupa: Shell, file: Callable[..., str]) -> None:
     made = skoupa("convert", "-f", file(f"{BARE}\n---\n{CONTEXT}")).out
     said = skoupa("check", "-f", file(made, "made.yaml"), "--offline")

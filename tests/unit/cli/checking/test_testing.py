@@ -278,7 +278,21 @@ def test_junit_has_a_case_for_each_expectation(folder: Folder) -> None:
     assert failure.get("message") == "it stays"
 
 
+def test_the_folder_that_one_stands_in_names_the_test_too(
+    folder: Folder, skoupa: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.own(expect={"old": {"goes": ["Pod/a"], "unclear": ["Pod/c"]}})
+    monkeypatch.chdir(folder.path)
+    said = skoupa("test", ".", "--junit", "results.xml")
+    assert said.code == 0, said.out
+    assert f"ok      {folder.path.name}: old: Pod/a goes" in said.out
+    (suite,) = ET.parse(folder.path / "results.xml").getroot()
+    assert suite.get("name") == folder.path.name
+    assert {case.get("classname") for case in suite} == {f"{folder.path.name}.old"}
+
+
 BAD = [
+    ({"expect": {}}, "nothing is expected in it"),
     ({"expect": {"nobody": {}}}, "there is no policy nobody"),
     ({"expect": {"old": {"gos": []}}}, "is no test"),
     ({"expect": {"old": {"goes": ["a"]}}}, "write Kind/name"),
@@ -296,6 +310,26 @@ def test_a_test_that_cannot_be_carried_out_says_why_and_is_exit_code_2(
     said = folder()
     assert said.code == 2, said.out
     assert words in said.sentence
+    # Who reads only the results sees it fail as well.
+    assert folder("--junit", str(folder.path / "results.xml")).sentence == said.sentence
+    root = ET.parse(folder.path / "results.xml").getroot()
+    assert (root.get("tests"), root.get("failures")) == ("1", "1")
+    (failure,) = root.iter("failure")
+    assert words in (failure.get("message") or "")
+
+
+def test_a_test_that_expects_nothing_is_told_beside_others(folder: Folder) -> None:
+    folder.own(expect={}, policies=["none.yaml"])
+    folder.kyverno(result("old", "pass", "a", kind="Pod"))
+    said = folder()
+    assert said.code == 2, said.out
+    assert "nothing is expected in it" in said.out
+    assert "2 tests, 1 failed." in said.out
+    folder.own(expect={"old": {"goes": ["Pod/a"], "unclear": ["Pod/c"]}})
+    folder.kyverno()
+    said = folder()
+    assert said.code == 0, said.out
+    assert "kyverno-test.yaml: it has no results, so nothing was tried" in said.err
 
 
 def test_a_policy_that_would_not_run_is_exit_code_2(folder: Folder) -> None:

@@ -26,8 +26,9 @@ LESS_HERE: Final = tuple(
         r"^'%s'\.format\(\[type\(",
         r"^(string|'%s'\.format).*timestamp\(.*[+-](?!00:00)[0-9]{2}:[0-9]{2}['\"]\)",
         r"854775808(s|ns)",
-        r"^int\(dyn\(duration",
         r'"Local"',
+        r"^\{1:2, 1:3\}|^\{'a':1, 'a':2\}",
+        r"^has\(.*\.\?a\.b\)$",
         r"ndexOf\('', 4\)$|lastIndexOf\('c', 9\)$",
     )
 )

@@ -20,6 +20,12 @@ pytestmark = pytest.mark.unit
 
 PROBLEMS = [
     ("quantitty('1') == quantity('2')", r"no function quantitty: did you mean quantity\?"),
+    ("now() > timestamp(0)", r"no function now: did you mean time\.now\?"),
+    ("object.metadata.name.startWith('a')", r"startWith: did you mean startsWith\?"),
+    ("frobnicate(1) == 1", r"no function frobnicate: functions are those of CEL, Kubernetes and Kyverno"),
+    ("size() == 1", "size can't be used with so many or so few arguments"),
+    ("time.now > timestamp(0)", r"time\.now is a function, and is not called: write time\.now\("),
+    ("objct.metadata.name == 'a'", r"did you mean object\?"),
     ("variables.missing == 1", r"no variable variables\.missing"),
     ("objct.metadata.name == 'a'", "no variable objct"),
     ("object.metadata.name ==", "not written as CEL"),

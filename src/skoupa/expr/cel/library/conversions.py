@@ -17,8 +17,9 @@ from typing import Any, Final
 from skoupa.expr.cel.library.declaring import Function, function
 from skoupa.expr.golang import go_duration
 
-# Not for expressions: the checker does not know it.
+# Not for expressions: the checker does not know them.
 WRITTEN: Final = "skoupa_written"
+NANOSECONDS: Final = "skoupa_nanoseconds"
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _NATURAL: Final = re.compile(r"[0-9]+")
@@ -147,14 +148,22 @@ def written(value: Any, text: str) -> str:
     if isinstance(value, datetime):
         return _ZEROS.sub(r"\1", text).replace(".Z", "Z")
     if isinstance(value, timedelta):
-        match = _NANOSECONDS.fullmatch(text)
-        if match is None:
-            raise ValueError("this duration can't be written")
-        sign = -1 if match[1] else 1
-        return seconds_text(sign * (int(match[2]) * _SECOND + int(f"{match[3] or '':0<9}")))
+        return seconds_text(_nanoseconds_of(text))
     if isinstance(value, float):
         return _ODD_NUMBERS.get(text, text)
     return text
+
+
+def nanoseconds(text: str) -> str:
+    """What `int` makes of a duration, which comes as the engine's text."""
+    return read_int(str(_nanoseconds_of(text)))
+
+
+def _nanoseconds_of(text: str) -> int:
+    match = _NANOSECONDS.fullmatch(text)
+    if match is None:
+        raise ValueError("this duration can't be written")
+    return (-1 if match[1] else 1) * (int(match[2]) * _SECOND + int(f"{match[3] or '':0<9}"))
 
 
 def seconds_text(nanoseconds: int) -> str:
@@ -169,4 +178,5 @@ HIDDEN: Final[tuple[Function, ...]] = (
     *(function(reading(name), read, "string -> string") for name, read in READS.items()),
     function(IN_UTC["timestamp"], read_utc_timestamp, "string -> string"),
     function(WRITTEN, written, "dyn, string -> string"),
+    function(NANOSECONDS, nanoseconds, "string -> string"),
 )
