@@ -15,7 +15,7 @@ from skoupa.kube.transport import Request
 from skoupa.sim.faults import asking
 from tests.unit.controller.braking import brake, brakes, many, pull, release, state
 from tests.unit.controller.policies import HOURLY, bring_policies, cleanup, matching, read
-from tests.unit.controller.stage import DAY, HOUR, MINUTE, SHOP, Stage, story
+from tests.unit.controller.stage import DAY, HOUR, MINUTE, SHOP, Play, Stage, story
 from tests.unit.controller.test_brakes_pulled import make_all
 from tests.unit.controller.test_brakes_released import allowed
 from tests.unit.controller.test_trash import ledger
@@ -254,6 +254,15 @@ async def test_a_brake_released_while_somebody_looks_what_a_policy_would_do_lets
     assert play.overdue == {}
 
 
+async def all_went_and_nothing_is_left_over(stage: Stage, play: Play) -> None:
+    """What comes after the release is held as before it."""
+    assert not stage.found()
+    assert allowed(play) == {}
+    stage.old(many(40, "web-more"))
+    await stage.later(5 * MINUTE)
+    assert len(stage.found()) == 40, "nobody has released these"
+
+
 async def two_runs_that_hold_the_same(stage: Stage) -> dict[str, str]:
     """The names of their Brakes, by the name of the policy."""
     for name in ("old", "new"):
@@ -303,11 +312,7 @@ async def test_two_runs_whose_brakes_end_together_let_go_what_both_held_and_noth
     for name in found.values():
         await stage.people.merge_patch(BRAKES, name, {"spec": {"until": stage.time(5)}})
     await stage.later(15)
-    assert not stage.found()
-    assert allowed(play) == {}
-    stage.old(many(40, "web-more"))
-    await stage.later(5 * MINUTE)
-    assert len(stage.found()) == 40, "nobody has released these"
+    await all_went_and_nothing_is_left_over(stage, play)
 
 
 @story(brakes={"shareOver": 5})
@@ -328,11 +333,7 @@ async def test_what_goes_by_its_label_uses_what_was_released_of_the_policy_that_
     assert len(stage.found()) == 40
     await let_go(stage, "freeze")
     await stage.later(10)
-    assert not stage.found()
-    assert allowed(play) == {}
-    stage.old(many(40, "web-more"))
-    await stage.later(5 * MINUTE)
-    assert len(stage.found()) == 40, "nobody has released these"
+    await all_went_and_nothing_is_left_over(stage, play)
 
 
 @story(brakes={"shareOver": 5})
