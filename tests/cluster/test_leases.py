@@ -20,8 +20,9 @@ from harness.faultproxy import Answer, FaultProxy, Reset, Rule, Silence, Slow, k
 from skoupa.clock import SystemClock
 from skoupa.errors import Forbidden, LeaseLost, NotFound, TimedOut
 from skoupa.kube.client import Client
+from skoupa.kube.fence import Fence
 from skoupa.kube.flow import Limits
-from skoupa.kube.leases import Election, Fence
+from skoupa.kube.leases import Election
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, LEASES
 from skoupa.kube.transport import Transport

@@ -184,7 +184,7 @@ class Braking:
     def _is_due(self, row: Row, now: float) -> bool:
         due = self._knowledge.judge.due(row, now)
         free = due is not None and due <= now and not row.deleted_at
-        return free and next(self._knowledge.protection.reasons(row, now), None) is None
+        return free and not self._knowledge.protection.reasons(row, now)
 
     def trip(self, tripped: Tripped) -> str:
         """For whoever finds that something must not go on: holds at once, and makes the Brake. Returns its name."""

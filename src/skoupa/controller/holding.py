@@ -113,4 +113,4 @@ class Holding:
 
     def _may_go(self, row: Row, now: float) -> bool:
         """Neither kept nor protected; a right or a clock that is missing now may be there tomorrow."""
-        return next(self.knowledge.protection.reasons(row, now), None) is None
+        return not self.knowledge.protection.reasons(row, now)

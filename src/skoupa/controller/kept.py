@@ -48,14 +48,14 @@ class KeptIndex:
     def __iter__(self) -> Iterator[Kept]:
         return (self._kept(uid) for uid in self._rows)
 
-    def around(self, row: Row) -> Iterator[Kept]:
+    def around(self, row: Row) -> list[Kept]:
         """The kept objects that may hang on this one, those whose chain is not known included."""
         uids = self._hanging_on.get(row.uid, frozenset()) | self._unknown
         if is_namespace(row):
             uids |= self._hanging_on.get(f"namespace/{row.name}", frozenset())
         elif is_definition(row):
             uids |= self._hanging_on.get(row.name, frozenset())
-        return (self._kept(uid) for uid in uids)
+        return [self._kept(uid) for uid in uids]
 
     def _kept(self, uid: Uid) -> Kept:
         return Kept(row=self._rows[uid], ancestry=self._ancestry[uid])

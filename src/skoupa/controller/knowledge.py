@@ -168,7 +168,7 @@ class Knowledge:
         why = ask(row.namespace) if ask is not None else self.namespaces_unseen
         return Hold(reason=reason(code, kind="namespaces", why=why)) if why else None
 
-    def _blind_kinds(self) -> Iterable[Blind]:
+    def _blind_kinds(self) -> list[Blind]:
         ignored = self.settings.cascade.ignore_kinds
         known = (*self.blind.values(), *self.coming.values()) if self.coming else self.blind.values()
         return [found for found in known if not waived(found.resource, ignored)]

@@ -31,8 +31,9 @@ from skoupa.judge.mechanism import Ruling
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.events import EventWriter
+from skoupa.kube.fence import Fence
 from skoupa.kube.http import HttpTransport
-from skoupa.kube.leases import Election, Fence
+from skoupa.kube.leases import Election
 from skoupa.kube.login.connection import Connection
 from skoupa.kube.skew import SkewMeter
 from skoupa.kube.transport import Transport

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -114,8 +114,12 @@ class Recreations:
                 self._rounds[one.of] = _Rounds(one.count, one.began, one.made, one.deleted, uid)
 
     def hold(self, row: Row, now: float) -> Hold | None:
-        holds = [hold for key in _keys(row) if (hold := self._hold(row, key, now)) is not None]
-        return max(holds, key=lambda hold: hold.until or 0.0, default=None)
+        longest: Hold | None = None
+        for key in _keys(row):
+            hold = self._hold(row, key, now)
+            if hold is not None and (longest is None or (hold.until or 0.0) > (longest.until or 0.0)):
+                longest = hold
+        return longest
 
     def _hold(self, row: Row, key: _Key, now: float) -> Hold | None:
         known = self._rounds.get(key)
@@ -134,11 +138,12 @@ class Recreations:
         return Hold(reason=reason("re-created", count=known.count, until=at), until=until)
 
 
-def _keys(row: Row) -> Iterator[_Key]:
-    yield (row.resource.qualified, row.namespace, row.name)
+def _keys(row: Row) -> tuple[_Key, ...]:
+    by_name = (row.resource.qualified, row.namespace, row.name)
     owner = _replacing(row)
-    if owner is not None:
-        yield (row.resource.qualified, row.namespace, owner.kind, owner.name)
+    if owner is None:
+        return (by_name,)
+    return by_name, (row.resource.qualified, row.namespace, owner.kind, owner.name)
 
 
 def _replacing(row: Row) -> Owner | None:

@@ -83,7 +83,7 @@ class Unseen:
             for row in self._knowledge.store.of_kind(place.resource)
             if place.namespace in {"", row.namespace} and (due := judge.due(row, now)) is not None
         ]
-        dues = sorted(due for due, row in timed if next(protection.reasons(row, now), None) is None)
+        dues = sorted(due for due, row in timed if not protection.reasons(row, now))
         self._lost[place] = Lost(place=place, why=why, known=len(timed), dues=tuple(dues))
 
     def kinds(self) -> set[str]:

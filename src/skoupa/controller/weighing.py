@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from skoupa.controller.counting import Counting
@@ -96,23 +96,22 @@ class Weighing:
         self._write_at = -math.inf
         self.error: SkoupaError | None = None
 
-    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:
+    def holds(self, row: Row, claim: Claim, now: float) -> tuple[Hold, ...]:
         """What is no part of a weighed run stays."""
         if not claim.run or claim.observed:
-            return
+            return ()
         known = self._runs.get((claim.rule, claim.run))
         if known is not None and row.uid in known.admitted:
-            return
+            return ()
         if known is not None and known.stopped_by and self._is_held_by(known.stopped_by, row, claim, now):
-            return
+            return ()
         if not self._wanted:
             self.wake()
         self._wanted.add((claim.rule, claim.run))
         why = known.trouble if known is not None else ""
         if why:
-            yield Hold(reason=reason("not-weighed", rule=claim.rule, why=why))
-        else:
-            yield Hold(reason=reason("being-weighed", rule=claim.rule))
+            return (Hold(reason=reason("not-weighed", rule=claim.rule, why=why)),)
+        return (Hold(reason=reason("being-weighed", rule=claim.rule)),)
 
     def take_over(self, tallies: Sequence[Tally]) -> None:
         """This replica acts from now on: what went before is known from the ledger and the state."""

@@ -7,7 +7,7 @@ is over by then does not. Where there are no Brakes this costs one look at an em
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
@@ -45,19 +45,20 @@ class BrakeGuard:
         # Cron expressions are not cheap, and most objects are asked about within the same span.
         self._spans: dict[str, _Span] = {}
 
-    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:
+    def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:
         pulled = self._pulled()
         if pulled.unknown:
-            yield Hold(reason=reason("brakes-unknown", why=pulled.unknown))
-            return
+            return [Hold(reason=reason("brakes-unknown", why=pulled.unknown))]
         moment = max(now, claim.due)
+        found: list[Hold] = []
         for brake in pulled.brakes:
             if not concerns(brake, row, claim):
                 continue
             span = self._span(brake, moment, pulled)
             if span.active:
                 until = span.end if math.isfinite(span.end) else None
-                yield Hold(reason=told(brake), until=until)
+                found.append(Hold(reason=told(brake), until=until))
+        return found
 
     def namespaces(self, claim: Claim, now: float) -> set[str]:
         """Those in which something stands still now."""

@@ -62,13 +62,14 @@ class CascadeGuard:
     """`kept` gives the kept objects that might hang on a row, `blind` the kinds whose kept objects can't be read."""
 
     def __init__(
-        self, *, kept: Callable[[Row], Iterable[Kept]], blind: Callable[[], Iterable[Blind]]
+        self, *, kept: Callable[[Row], Iterable[Kept]], blind: Callable[[], Collection[Blind]]
     ) -> None:
         self._kept = kept
         self._blind = blind
 
-    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:
+    def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:
         cascades = claim.propagation != "Orphan"
+        found: list[Hold] = []
         for kept in self._kept(row):
             if kept.row.uid == row.uid:
                 continue
@@ -76,15 +77,20 @@ class CascadeGuard:
             if until is None:
                 continue
             if _takes_along(row, kept, cascades=cascades):
-                yield Hold(reason=reason("keeps-inside", object=called(kept.row)), until=finite(until))
+                found.append(
+                    Hold(reason=reason("keeps-inside", object=called(kept.row)), until=finite(until))
+                )
             elif cascades and might_be_above(row, kept):
-                yield Hold(reason=_unknown(kept))
-        yield from self._unseen(row, cascades=cascades)
+                found.append(Hold(reason=_unknown(kept)))
+        blind = self._blind()
+        if blind:
+            found += self._unseen(row, blind, cascades=cascades)
+        return found
 
-    def _unseen(self, row: Row, *, cascades: bool) -> Iterator[Hold]:
+    def _unseen(self, row: Row, blind: Collection[Blind], *, cascades: bool) -> Iterator[Hold]:
         unknown: list[Blind] = []
         behind: list[Blind] = []
-        for found in self._blind():
+        for found in blind:
             if found.namespace and _reach(row) not in {"", found.namespace}:
                 continue
             if _as_a_rule(row, found.resource, cascades=cascades):

@@ -6,7 +6,7 @@ between the two clocks, the objects that are held back together, the ones that k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from skoupa.facts.rows import Row
@@ -30,15 +30,17 @@ class Circumstances:
         self._skew = skew
         self._extra = extra
 
-    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:  # noqa: ARG002 - all Claims respect these
+    def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:  # noqa: ARG002 - all Claims respect these
+        found: list[Hold] = []
         if row.deleted_at:
             waiting = ", ".join(row.finalizers) or "the server"
             told = reason("terminating", since=whole_seconds(row.deleted_at), finalizers=waiting)
-            yield Hold(reason=told)
+            found.append(Hold(reason=told))
         skew = self._skew()
         if abs(skew) >= SKEW_SECONDS:
-            yield Hold(reason=reason("clock-skew", seconds=f"{skew:+.0f}"))
+            found.append(Hold(reason=reason("clock-skew", seconds=f"{skew:+.0f}")))
         for ask in self._extra:
             hold = ask(row, now)
             if hold is not None:
-                yield hold
+                found.append(hold)
+        return found

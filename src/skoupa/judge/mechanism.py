@@ -6,7 +6,7 @@ covers them, and `skoupa install` writes the roles from them) and answers about 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Literal, Protocol
 
 import msgspec
@@ -88,7 +88,7 @@ class Ruling(Mechanism, Protocol):
 class Guard(Protocol):
     """Something that can say "this stays". `claim` is the one that would let it go."""
 
-    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]: ...
+    def holds(self, row: Row, claim: Claim, now: float) -> Iterable[Hold]: ...
 
 
 class LastWord(msgspec.Struct, frozen=True, gc=False):

@@ -84,28 +84,35 @@ class Protection:
         self._selectors: list[tuple[str, LabelSelector]] = [
             (text, parse_labels(text)) for text in protect.selectors
         ]
+        self._by_settings = bool(self._kinds or self._names or self._selectors)
         self._namespace_label = namespace_label
 
-    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:  # noqa: ARG002 - all Claims respect these
-        for told, until in self.reasons(row, now):
-            yield Hold(reason=told, until=until)
+    def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:  # noqa: ARG002 - all Claims respect these
+        return [Hold(reason=told, until=until) for told, until in self.reasons(row, now)]
 
-    def reasons(self, row: Row, now: float) -> Iterator[tuple[Reason, float | None]]:
+    def reasons(self, row: Row, now: float) -> list[tuple[Reason, float | None]]:
         """Why an object never goes, by itself or along with another; with the time at which that ends."""
+        found: list[tuple[Reason, float | None]] = []
         is_namespace = row.resource.kind == "Namespace" and not row.resource.group
         namespace = row.name if is_namespace else row.namespace
-        if namespace in self._namespaces or any(
-            pattern.fullmatch(namespace) for pattern in self._namespace_patterns
+        if namespace in self._namespaces or (
+            self._namespace_patterns
+            and any(pattern.fullmatch(namespace) for pattern in self._namespace_patterns)
         ):
-            yield reason("protected-namespace", namespace=namespace), None
+            found.append((reason("protected-namespace", namespace=namespace), None))
         # Whatever its labels say: state and Lease would go with it.
         what = own(row) or (f"the Namespace {row.name}" if is_namespace and row.name == self._home else "")
         if what:
-            yield reason("protected-own", what=what), None
-        yield from _kept("kept", row.label(names.KEEP_LABEL), now)
-        if row.namespace:
-            yield from _kept("namespace-kept", self._namespace_label(row.namespace), now)
-        yield from ((told, None) for told in self._by_setting(row))
+            found.append((reason("protected-own", what=what), None))
+        kept = row.label(names.KEEP_LABEL)
+        if kept is not None:
+            found += _kept("kept", kept, now)
+        kept = self._namespace_label(row.namespace) if row.namespace else None
+        if kept is not None:
+            found += _kept("namespace-kept", kept, now)
+        if self._by_settings:
+            found += ((told, None) for told in self._by_setting(row))
+        return found
 
     def _by_setting(self, row: Row) -> Iterator[Reason]:
         if self._kinds or self._names:
@@ -131,7 +138,7 @@ class Protection:
         return meant
 
 
-def _kept(code: str, value: str | None, now: float) -> Iterator[tuple[Reason, float | None]]:
+def _kept(code: str, value: str, now: float) -> Iterator[tuple[Reason, float | None]]:
     until = kept_until(value, now)
     if until is not None:
         yield reason(code, value=value or '""'), finite(until)

@@ -33,6 +33,7 @@ Reading = After | At | Never | Problem
 _PROPAGATIONS: Final = frozenset(get_args(Propagation))
 # A refresh may come with the manifest, written a moment before the object was there.
 _REFRESHED_WITH_IT_SECONDS: Final = 600
+_MOST_ALIKE: Final = 4096
 
 
 class Written(msgspec.Struct, frozen=True, gc=False):
@@ -57,6 +58,7 @@ class TtlMechanism:
         )
         longest = settings.ttl.maximum_lifetime
         self._longest = seconds(longest) if longest else None
+        self._alike: dict[tuple[str, int, str], Answer] = {}
         self._longest_text = longest or ""
 
     def interests(self) -> Iterator[Interest]:
@@ -81,6 +83,22 @@ class TtlMechanism:
         return moments[0] if moments and not own(row) else None
 
     def answer(self, row: Row, now: float) -> Answer:
+        # Objects come in masses: of those that have nothing but a label, all of one moment are answered alike.
+        label = row.label(names.TTL_LABEL) if not row.annotations and not row.owners else None
+        if label is None or row.label(names.KEEP_LABEL) is not None or own(row):
+            return self._answer(row, now)
+        alike = (label, row.created, row.labelled_by)
+        known = self._alike.get(alike)
+        if known is None:
+            known = self._answer(row, now)
+            # What is said of a label that is not understood changes with time.
+            if known.claims:
+                if len(self._alike) >= _MOST_ALIKE:
+                    self._alike.clear()
+                self._alike[alike] = known
+        return known
+
+    def _answer(self, row: Row, now: float) -> Answer:
         written = tuple(self._written(row))
         beside = tuple(self._beside(row))
         if not written:

@@ -76,7 +76,6 @@ class Flow:
             turn = self._turns.of(request.kind)
             try:
                 async with turn:
-                    await self._pass()
                     response = await self._timed(request, turn)
             except Withdrawn:
                 break
@@ -88,14 +87,14 @@ class Flow:
                 before = error
                 await self._clock.sleep(backoff.next())
                 continue
-            asked = _patience(response)
-            concerns_all = _concerns_all(response)
+            if response.status < 400:
+                return response
+            asked, concerns_all = _patience(response), _concerns_all(response)
             too_long = asked > LONGEST_PATIENCE_FOR_ONE_SECONDS and not concerns_all
             too_late = turn.over and not concerns_all
             if not left or too_long or too_late or not _may_repeat(response, request):
-                if response.status >= 400 and (unanswered is not None or failed):
-                    return msgspec.structs.replace(response, after_silence=True)
-                return response
+                silence = unanswered is not None or failed
+                return msgspec.structs.replace(response, after_silence=silence)
             failed = failed or (response.status >= 500 and _WEBHOOK_UNASKED not in response.body)
             before = response
             # Zero seconds is no time to wait, and hammering would be no answer to it.
@@ -106,6 +105,8 @@ class Flow:
         return _given_up(request, unanswered or before)
 
     async def _timed(self, request: Request, turn: Turn) -> Response:
+        if not self._passes_at_once():
+            await self._pass()
         if request.still_wanted is not None and not request.still_wanted():
             raise _withdrawn(request)
         turn.begin()
@@ -126,6 +127,10 @@ class Flow:
 
     def _learn(self, response: Response | Stream, started: float, turn: Turn) -> None:
         now = self._clock.monotonic()
+        if response.status < 400:
+            if not turn.over:
+                self._width.answered(now - started)
+            return
         asked, concerns_all = _patience(response), _concerns_all(response)
         if asked and concerns_all:
             self._held_back_until = max(self._held_back_until, now + asked)
@@ -166,6 +171,9 @@ class Flow:
         except (TimeoutError, SkoupaError):
             pass
         return _Refused(stream, body)
+
+    def _passes_at_once(self) -> bool:
+        return self._limits.per_second is None and self._clock.monotonic() >= self._held_back_until
 
     async def _pass(self) -> None:
         """Last, and until nothing changes any more: what waits is sent later than it was let through."""

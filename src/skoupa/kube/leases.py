@@ -1,27 +1,25 @@
 """Leader election by a Lease: at most one writes, and it stops before anybody else may begin.
 
 Another candidate may take the Lease when it has seen no renewal for the whole lease time. So the holder counts from
-before it sent its last renewal, gives up its lead after two thirds of that time, and `Fence` lets no write outlive it.
+before it sent its last renewal, gives up its lead after two thirds of that time, and `fence` lets no write outlive it.
 Expiry is judged by how long the Lease has not changed here, never by the other machine's clock. Leaving releases it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 
 from skoupa import names
 from skoupa.clock import Clock
-from skoupa.errors import AlreadyExists, Conflict, CutShort, LeaseLost, NotFound, SkoupaError, Withdrawn
+from skoupa.errors import AlreadyExists, Conflict, NotFound, SkoupaError
 from skoupa.kube.client import Client
 from skoupa.kube.objects import Metadata, View
 from skoupa.kube.resources import LEASES
 from skoupa.kube.timestamps import micro_time
-from skoupa.kube.transport import Request, Response, Stream, Transport
 
 LEAD_SHARE: Final = 2 / 3
 # By the monotonic clock, and by that on the wall.
@@ -214,79 +212,3 @@ class Election:
             return  # it runs out by itself
         finally:
             self.holder = ""
-
-
-class Fence:
-    """A transport that lets writes begin only while the election is won, and none go on longer than the lease lasts.
-
-    Each renewal lets what is under way go on: a webhook may take longer than a lease. That includes the time that a
-    write waits its turn or its retry further down: nothing leaves after the lease.
-    """
-
-    def __init__(self, inner: Transport, election: Election) -> None:
-        self._inner = inner
-        self._election = election
-        self._limits: set[asyncio.Timeout] = set()
-        election.on_change(self._move_limits)
-
-    async def send(self, request: Request) -> Response:
-        if request.method == "GET" or request.verb == "review":
-            return await self._inner.send(request)
-        if not self._election.leading:
-            raise _lost(request)
-        wanted, lost = request.still_wanted, False
-
-        def still_ours() -> bool:
-            nonlocal lost
-            if wanted is not None and not wanted():
-                return False
-            # As the last thing: a process that stood still goes on with what it was at before it hears of any timer.
-            lost = not self._election.leading
-            return not lost
-
-        try:
-            # Not the Clock's, which can't be moved; both run on the time of the event loop.
-            async with asyncio.timeout(self._election.seconds_left()) as limit:
-                self._limits.add(limit)
-                try:
-                    response = await self._inner.send(
-                        msgspec.structs.replace(request, still_wanted=still_ours)
-                    )
-                finally:
-                    self._limits.discard(limit)
-        except Withdrawn as error:
-            if lost:
-                raise _lost(request) from error
-            raise
-        except TimeoutError as error:
-            raise CutShort(
-                f"{request.verb} {request.kind}: no answer before the lease ran out",
-                advice="nothing to do: whoever leads then looks again",
-            ) from error
-        if lost and response.status == 429:
-            # The server refused it unread, and for another try it is too late.
-            raise _lost(request)
-        return response
-
-    def _move_limits(self) -> None:
-        now = asyncio.get_running_loop().time()
-        end = now + self._election.seconds_left()
-        for limit in self._limits:
-            # One that has passed stays passed, though its timer may not have run yet: somebody else may have led since.
-            if not limit.expired() and (limit.when() or 0.0) > now:
-                limit.reschedule(end)
-
-    @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[Stream]:
-        async with self._inner.stream(request) as stream:
-            yield stream
-
-    async def close(self) -> None:
-        await self._inner.close()
-
-
-def _lost(request: Request) -> LeaseLost:
-    return LeaseLost(
-        f"{request.verb} {request.kind}: not sent, another replica may be leading",
-        advice="nothing to do: the leader goes on with it",
-    )

@@ -34,6 +34,13 @@ class Turns:
     def seconds(self, kind: str) -> float | None:
         return LATE_TURN_SECONDS if self._by_kind and self._late[kind] else self._seconds
 
+    def take_at_once(self, kind: str) -> bool:
+        """Whether there was one: most do not wait, and many come."""
+        if not self._may(kind) or not self._width.enter_at_once():
+            return False
+        self._taken[kind] += 1
+        return True
+
     async def take(self, kind: str) -> None:
         while True:
             while not self._may(kind):
@@ -86,7 +93,8 @@ class Turn:
         self.over = False
 
     async def __aenter__(self) -> None:
-        await self._turns.take(self._kind)
+        if not self._turns.take_at_once(self._kind):
+            await self._turns.take(self._kind)
 
     def begin(self) -> None:
         """Its request leaves."""
@@ -125,9 +133,14 @@ class AdaptiveWidth:
         self._last_cut = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
+    def enter_at_once(self) -> bool:
+        if self.in_flight >= self.width or self._waiting:
+            return False
+        self.in_flight += 1
+        return True
+
     async def enter(self) -> None:
-        if self.in_flight < self.width and not self._waiting:
-            self.in_flight += 1
+        if self.enter_at_once():
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)

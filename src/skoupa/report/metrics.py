@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal
 
 import msgspec
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
+from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -145,27 +145,29 @@ Present = Mapping[str, Mapping[tuple[str, ...], float]]
 class Metrics:
     def __init__(self, present: Callable[[], Present] = dict) -> None:
         self.registry = CollectorRegistry()
-        self._counters = {
-            name: Counter(name.removesuffix("_total"), about.about, about.labels, registry=self.registry)
+        # Plain numbers until somebody asks: the library counts under a lock, and only the loop's thread counts here.
+        self._counts: dict[str, dict[tuple[str, ...], float]] = {
+            name: {} if about.labels else {(): 0.0}
             for name, about in METRICS.items()
             if about.type == "counter" and name not in _COUNTED_ELSEWHERE
         }
-        # The library looks a series up under a lock, each time.
-        self._series: dict[tuple[str, tuple[str, ...]], Counter] = {}
         lag = METRICS["skoupa_deletion_lag_seconds"]
         self._lag = Histogram(
             "skoupa_deletion_lag_seconds", lag.about, lag.labels, buckets=_LAG_BUCKETS, registry=self.registry
         )
+        self._lags: dict[str, Histogram] = {}
+        self.registry.register(_PresentCollector(lambda: self._counts))
         self.registry.register(_PresentCollector(present))
 
     def count(self, name: str, *labels: str, amount: float = 1) -> None:
-        series = self._series.get((name, labels))
-        if series is None:
-            series = self._series[name, labels] = self._counters[name].labels(*labels)
-        series.inc(amount)
+        series = self._counts[name]
+        series[labels] = series.get(labels, 0.0) + amount
 
     def lag(self, mechanism: str, seconds: float) -> None:
-        self._lag.labels(mechanism).observe(max(0.0, seconds))
+        lags = self._lags.get(mechanism)
+        if lags is None:
+            lags = self._lags[mechanism] = self._lag.labels(mechanism)
+        lags.observe(max(0.0, seconds))
 
     def exposition(self) -> bytes:
         return generate_latest(self.registry)

@@ -248,8 +248,8 @@ class Dependents:
                 return Hold(
                     reason=reason("protects-inside", object=called(row), why=render(told)), until=until
                 )
-        braked = next(self._brakes.holds(row, claim, now), None)
-        return braked_inside(braked, called(row)) if braked is not None else None
+        braked = self._brakes.holds(row, claim, now)
+        return braked_inside(braked[0], called(row)) if braked else None
 
 
 def _might_own(owner: Resource, owned: Resource, *, denied: bool) -> bool:

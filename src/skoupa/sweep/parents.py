@@ -129,5 +129,5 @@ class FreshLook:
                 return Hold(reason=reason("keeps-inside", object=called(inside)), until=until)
             why = render(told)
             return Hold(reason=reason("protects-inside", object=called(inside), why=why), until=until)
-        braked = next(self._brakes.holds(inside, claim, now), None)
-        return braked_inside(braked, called(inside)) if braked is not None else None
+        braked = self._brakes.holds(inside, claim, now)
+        return braked_inside(braked[0], called(inside)) if braked else None

@@ -8,8 +8,9 @@ import pytest
 
 from skoupa.errors import LeaseLost, Withdrawn
 from skoupa.kube.client import Client
+from skoupa.kube.fence import Fence
 from skoupa.kube.flow import Flow, Limits
-from skoupa.kube.leases import Election, Fence
+from skoupa.kube.leases import Election
 from skoupa.kube.transport import Request
 from skoupa.sim.clock import VirtualClock, run
 from tests.unit.kube.test_flow import OK, Scripted

@@ -73,7 +73,7 @@ def _first_start(state: State, survey: Survey, now: float) -> Iterator[str]:
     count = sum(
         (due := judge.due(row, now)) is not None
         and due < now - OVERDUE_SECONDS
-        and next(protection.reasons(row, now), None) is None
+        and not protection.reasons(row, now)
         for row in survey.knowledge.store
     )
     if count > FIRST_START_LIMIT:

@@ -35,7 +35,7 @@ class ScalesAhead:
     async def objections(self, run: Run, rows: Sequence[Row], now: float) -> tuple[str, ...]:
         """Why a Brake would stop it, everything at once; what somebody keeps is no part of a run."""
         protection = self._survey.knowledge.protection
-        going = [row for row in rows if next(protection.reasons(row, now), None) is None]
+        going = [row for row in rows if not protection.reasons(row, now)]
         try:
             return await self._objections(run, going)
         except* SkoupaError as errors:

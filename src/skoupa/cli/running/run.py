@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -18,7 +19,7 @@ from skoupa.install.policies import is_reviewed
 from skoupa.kube.client import Client
 from skoupa.kube.login import kubeconfig
 from skoupa.ledger.store import Store
-from skoupa.report.log import Log
+from skoupa.report.log import Log, Together
 from skoupa.report.opinions import Opinions
 from skoupa.settings import Settings
 from skoupa.web.serving import history_served
@@ -45,7 +46,8 @@ def run(
     here = configuration.load(config, flags=flags, whole=config is not None)
     connection = kubeconfig.load(kubeconfig=connecting.kubeconfig, context=connecting.context)
     clock = SystemClock()
-    log = Log(clock, form=here.log_format)
+    lines = Together(sys.stderr)
+    log = Log(clock, form=here.log_format, stream=lines)
 
     async def main() -> None:
         settings: Settings | None = here
@@ -55,7 +57,10 @@ def run(
             beside = partial(_beside, settings=settings, log=log)
             await run_process(connection, clock, settings, log=log, beside=beside)
 
-    run_async(main())
+    try:
+        run_async(main())
+    finally:
+        lines.flush()
 
 
 @asynccontextmanager
