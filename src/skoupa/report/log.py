@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
-from typing import Final, Literal, Protocol, TextIO
+from typing import Final, Literal, Protocol
 
 import msgspec
 
@@ -54,7 +54,7 @@ class Together:
     Whoever ends the loop flushes.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: Lines) -> None:
         self._stream = stream
         self._lines: list[str] = []
 

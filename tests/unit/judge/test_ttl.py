@@ -405,3 +405,33 @@ def test_what_no_refresh_could_put_off_is_not_held_by_one_that_is_not_understood
     (hold,) = limited.answer(found, CREATED + 2 * HOUR).holds
     assert hold.until == CREATED + 10 * HOUR
     assert not limited.answer(found, CREATED + 10 * HOUR).holds
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["1h", "10s", "0", "30", "1d5x", "2026-07-01", "2026-07-01T10:00:00Z"]),
+            st.sampled_from([CREATED, CREATED + 1]),
+            st.sampled_from(["kubectl", "helm"]),
+            st.sampled_from([None, "true", "2026-06-01"]),
+            st.sampled_from([{}, {names.REFRESHED_AT_ANNOTATION: whole_seconds(CREATED + HOUR)}]),
+            st.booleans(),
+            st.booleans(),
+            st.sampled_from([CREATED, CREATED + DAY]),
+        ),
+        max_size=12,
+    )
+)
+def test_what_was_answered_about_others_changes_no_answer(asked: list[Any]) -> None:
+    shared = mechanism()
+    for ttl, created, author, keep, annotated, owned, ours, now in asked:
+        one = row(
+            ttl=ttl,
+            keep=keep,
+            annotations=annotated,
+            labels={names.PART_OF_LABEL: names.COMPONENT} if ours else {},
+            created=created,
+            labelled=(0, author),
+            owners=(owner_of(row("its-owner")),) if owned else (),
+        )
+        assert shared.answer(one, now) == mechanism().answer(one, now)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from skoupa.errors import LeaseLost, Withdrawn
+from skoupa.errors import CutShort, LeaseLost, Withdrawn
 from skoupa.kube.client import Client
 from skoupa.kube.fence import Fence
 from skoupa.kube.flow import Flow, Limits
@@ -84,5 +84,58 @@ def test_a_machine_that_was_suspended_for_longer_than_the_lease_does_not_lead_wh
         with pytest.raises(LeaseLost):
             await Fence(server, election).send(DELETE)
         assert not server.times
+
+    run(main)
+
+
+def test_a_write_without_an_answer_ends_with_the_lease_and_a_renewal_lets_it_go_on() -> None:
+    async def main(clock: VirtualClock) -> None:
+        server = Scripted(clock, OK, seconds=40)
+        election = Election(Client(server, clock), namespace="home", name="lease", identity="me")
+        election._renewed((clock.monotonic(), clock.now()))
+        fence = Fence(server, election)
+        began = clock.monotonic()
+        sent = [asyncio.create_task(fence.send(DELETE)) for _ in range(3)]
+        await clock.sleep(6)
+        election._renewed((clock.monotonic(), clock.now()))
+        for one in sent:
+            with pytest.raises(CutShort):
+                await one
+        assert clock.monotonic() - began == pytest.approx(6 + 15)
+        assert not any(one.cancelled() for one in sent), "the task goes on"
+
+    run(main)
+
+
+def test_a_lease_that_is_given_up_ends_what_is_under_way_at_once() -> None:
+    async def main(clock: VirtualClock) -> None:
+        server = Scripted(clock, OK, seconds=40)
+        election = Election(Client(server, clock), namespace="home", name="lease", identity="me")
+        election._renewed((clock.monotonic(), clock.now()))
+        fence = Fence(server, election)
+        sent = asyncio.create_task(fence.send(DELETE))
+        await clock.sleep(1)
+        election._renewed((float("-inf"), float("-inf")))
+        began = clock.monotonic()
+        with pytest.raises(CutShort):
+            await sent
+        assert clock.monotonic() == began
+
+    run(main)
+
+
+def test_whoever_ends_the_task_of_a_write_ends_it() -> None:
+    async def main(clock: VirtualClock) -> None:
+        server = Scripted(clock, OK, seconds=40)
+        election = Election(Client(server, clock), namespace="home", name="lease", identity="me")
+        election._renewed((clock.monotonic(), clock.now()))
+        fence = Fence(server, election)
+        sent = asyncio.create_task(fence.send(DELETE))
+        await clock.sleep(1)
+        # In the same moment: the lease ends as well.
+        election._renewed((float("-inf"), float("-inf")))
+        sent.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sent
 
     run(main)
