@@ -8,7 +8,7 @@ claim too takes from what was released of theirs as well, and gives that back in
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
 from skoupa.errors import ApiError, LeaseLost, LedgerUnavailable, SkoupaError, Withdrawn
@@ -50,7 +50,7 @@ class Gate:
         self._went: dict[Uid, Reservation] = {}
 
     async def enter(
-        self, row: Row, claim: Claim, *, still_wanted: Callable[[], bool], others: Iterable[Claim] = ()
+        self, row: Row, claim: Claim, *, still_wanted: Callable[[], bool], others: Collection[Claim] = ()
     ) -> bool:
         """Whether it may go now. Weighing and making room take a while, so `still_wanted` is asked after them.
 
@@ -128,7 +128,7 @@ class Gate:
             self._places.pop(uid, None)
 
 
-def going(row: Row, claim: Claim, *, weight: int = 1, others: Iterable[Claim] = ()) -> Going:
+def going(row: Row, claim: Claim, *, weight: int = 1, others: Collection[Claim] = ()) -> Going:
     by = _by(claim)
     return Going(
         namespace=row.name if is_namespace(row) else row.namespace,
@@ -136,7 +136,7 @@ def going(row: Row, claim: Claim, *, weight: int = 1, others: Iterable[Claim] = 
         weight=weight,
         kind=row.resource.qualified,
         mechanism=by.mechanism,
-        also=tuple(other for other in dict.fromkeys(map(_by, others)) if other != by),
+        also=tuple(other for other in dict.fromkeys(map(_by, others)) if other != by) if others else (),
     )
 
 

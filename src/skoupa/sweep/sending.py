@@ -102,7 +102,8 @@ class Sending:
         assert task is not None
         self.tasks.add(task)
         now = self._clock.now()
-        others = (one for one in verdict.claims if one.due <= now)
+        claims = verdict.claims
+        others = [one for one in claims if one.due <= now] if len(claims) > 1 else ()
         try:
             if not await self._gate.enter(
                 row, claim, still_wanted=lambda: self._is_due(row.uid), others=others
