@@ -9,7 +9,17 @@ import time
 from harness.bench.course import Course, Figure
 from harness.bench.cpu import python_cpu
 from harness.bench.lateness import until_gone
-from harness.bench.rates import best_in_flight, chosen, compared, raw_rate, subject_rate, until_left
+from harness.bench.rates import (
+    Contender,
+    backlog,
+    best_in_flight,
+    chosen,
+    compared,
+    raw_rate,
+    subject_rate,
+    unexpired,
+    until_left,
+)
 from skoupa import names
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA, Metadata
@@ -55,9 +65,22 @@ async def idle_requests(course: Course, *, seconds: float = 180, custom_kinds: i
 
 async def backlog_rate(course: Course, *, objects: int = 20_000, pairs: int = 3) -> Figure:
     """In turns: the bare client on one namespace, the subject on another."""
-    best = await best_in_flight(lambda in_flight: raw_rate(course, objects // 5, in_flight))
+    few = objects // 5
+
+    async def ceiling_of_few(in_flight: int) -> float:
+        return await raw_rate(course, await unexpired(course, few), few, in_flight)
+
+    best = await best_in_flight(ceiling_of_few)
     found = await compared(
-        lambda: subject_rate(course, objects), lambda: raw_rate(course, objects, best), times=pairs
+        Contender(
+            fill=lambda: backlog(course, objects),
+            rate=lambda namespace: subject_rate(course, namespace, objects),
+        ),
+        Contender(
+            fill=lambda: unexpired(course, objects),
+            rate=lambda namespace: raw_rate(course, namespace, objects, best),
+        ),
+        times=pairs,
     )
     return Figure(
         name="deletions a second of a backlog of expired objects / bare client",

@@ -18,12 +18,17 @@ SMALL: Final = "x" * 100
 IN_FLIGHT: Final = (16, 32, 64, 128)
 
 
-async def subject_rate(
-    course: Course, objects: int, *, subject: Subject | None = None, data: str = SMALL
-) -> float:
-    """From a fiftieth gone to all gone, as the server's own count shows it."""
+async def backlog(course: Course, objects: int, *, data: str = SMALL) -> str:
+    """The namespace of so many that are expired as soon as they are there."""
     namespace = await course.namespace("backlog")
     await course.arena.fill(namespace, objects, ttl=lambda _: "1s", data=data)
+    return namespace
+
+
+async def subject_rate(
+    course: Course, namespace: str, objects: int, *, subject: Subject | None = None
+) -> float:
+    """On a backlog: from a fiftieth gone to all gone, as the server's own count shows it."""
     async with course.running(subject):
         started = await until_left(course, namespace, objects * 49 // 50)
         left = await course.arena.left(namespace)
@@ -31,12 +36,17 @@ async def subject_rate(
     return left / (ended - started)
 
 
-async def raw_rate(
-    course: Course, objects: int, in_flight: int, *, data: str = SMALL, read: bool = False
-) -> float:
-    """Of deletes by the bare client; `read`: each object is read whole before."""
+async def unexpired(course: Course, objects: int, *, data: str = SMALL) -> str:
+    """The namespace of as many that are the bare client's."""
     namespace = await course.namespace("raw")
     await course.arena.fill(namespace, objects, ttl=lambda _: "30d", data=data)
+    return namespace
+
+
+async def raw_rate(
+    course: Course, namespace: str, objects: int, in_flight: int, *, read: bool = False
+) -> float:
+    """Of deletes by the bare client; `read`: each object is read whole before."""
     return objects / await bare(course, namespace, in_flight, *(["--read"] if read else []))
 
 
@@ -59,22 +69,27 @@ class Compared(msgspec.Struct, frozen=True):
     notes: str
 
 
-async def compared(
-    ours: Callable[[], Awaitable[float]], ceiling: Callable[[], Awaitable[float]], *, times: int
-) -> Compared:
-    """In turns, with the ceiling first and last: ours against the mean of the ceiling before and after it.
+class Contender(msgspec.Struct, frozen=True):
+    """`fill` makes a namespace of objects, and `rate` is how quickly those go."""
 
-    The machine is quicker in one minute than in the next, for both.
+    fill: Callable[[], Awaitable[str]]
+    rate: Callable[[str], Awaitable[float]]
+
+
+async def compared(ours: Contender, ceiling: Contender, *, times: int) -> Compared:
+    """In turns: ours against the mean of the ceiling before and after it.
+
+    The machine is quicker in one minute than in the next, for both: so the three follow each other at once, and all that
+    they need is made before.
     """
     ratios: list[float] = []
     notes: list[str] = []
-    before = await ceiling()
     for _ in range(times):
-        rate, after = await ours(), await ceiling()
+        first, second, last = await ceiling.fill(), await ours.fill(), await ceiling.fill()
+        before, rate, after = await ceiling.rate(first), await ours.rate(second), await ceiling.rate(last)
         around = statistics.mean((before, after))
         ratios.append(rate / around)
-        notes.append(f"{rate:.0f}/{around:.0f}")
-        before = after
+        notes.append(f"{rate:.0f}/{around:.0f} ({before:.0f}, {after:.0f})")
     return Compared(statistics.median(ratios), ", ".join(notes))
 
 

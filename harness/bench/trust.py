@@ -19,7 +19,18 @@ import msgspec
 from harness.bench import installed, past
 from harness.bench.course import Course, Figure
 from harness.bench.cpu import python_cpu
-from harness.bench.rates import bare, best_in_flight, chosen, compared, raw_rate, subject_rate, until_left
+from harness.bench.rates import (
+    Contender,
+    backlog,
+    bare,
+    best_in_flight,
+    chosen,
+    compared,
+    raw_rate,
+    subject_rate,
+    unexpired,
+    until_left,
+)
 from harness.bench.subject import skoupa
 from harness.postgres import PostgresServer
 from skoupa import names
@@ -50,6 +61,7 @@ async def ledger(course: Course, *, objects: int = 10_000, rounds: int = 3) -> t
                     {
                         name: await subject_rate(
                             course,
+                            await backlog(course, objects),
                             objects,
                             subject=skoupa(ledger=place, settings={**_TRASH_OFF, "clusterName": "bench"}),
                         )
@@ -73,17 +85,26 @@ def _share(name: str, rates: list[Mapping[str, float]], *, objects: int) -> Figu
 
 async def trash(course: Course, *, objects: int = 10_000, pairs: int = 3) -> Figure:
     """In turns: the bare client reads and deletes each object, the subject keeps and deletes them."""
+    few = objects // 5
 
-    async def ceiling(in_flight: int, number: int) -> float:
-        return await raw_rate(course, number, in_flight, data=_KILOBYTE, read=True)
+    async def ceiling_of_few(in_flight: int) -> float:
+        namespace = await unexpired(course, few, data=_KILOBYTE)
+        return await raw_rate(course, namespace, few, in_flight, read=True)
 
-    async def ours() -> float:
+    async def ours(namespace: str) -> float:
         with tempfile.TemporaryDirectory(prefix="skoupa-bench-") as folder:
             subject = skoupa(ledger=f"{folder}/ledger.db", settings={"trash.enabled": "true"})
-            return await subject_rate(course, objects, subject=subject, data=_KILOBYTE)
+            return await subject_rate(course, namespace, objects, subject=subject)
 
-    best = await best_in_flight(lambda in_flight: ceiling(in_flight, objects // 5))
-    found = await compared(ours, lambda: ceiling(best, objects), times=pairs)
+    best = await best_in_flight(ceiling_of_few)
+    found = await compared(
+        Contender(fill=lambda: backlog(course, objects, data=_KILOBYTE), rate=ours),
+        Contender(
+            fill=lambda: unexpired(course, objects, data=_KILOBYTE),
+            rate=lambda namespace: raw_rate(course, namespace, objects, best, read=True),
+        ),
+        times=pairs,
+    )
     return Figure(
         name="deletions a second with ledger (SQLite) and trash / GET and DELETE of the bare client",
         value=found.ratio,
