@@ -97,6 +97,8 @@ OF_THE_INSTALLATION: Final = {
     names.BRAKE_FINALIZER: "A finalizer on every Brake while a controller enforces: before a Brake goes, what it holds is counted. See "
     "[brakes](brakes.md).",
     names.RELEASED_BY_ANNOTATION: "On a Brake, written by `skoupa brakes release`: who releases it.",
+    names.STOPPED_RUN_ANNOTATION: "On a Brake that stopped a run of a policy: the uid and the generation of the policy, and how many objects "
+    "the run claimed. Its release is for the policy as it was then.",
     f"{names.SKOUPA_GROUP}/about": "On the ConfigMap of the limits for TTL labels: what its keys mean.",
 }
 

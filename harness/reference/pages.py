@@ -34,7 +34,7 @@ and keys of an installation are not used by `sweep` and `run`: they have their o
 
 A `skoupa run` without `--config` reads them once, at its start. It shares the Lease of the installation, so that one of the two acts. What belongs to
 the installation's own Pod it does not take over: `mode`, `acceptBacklog`, `address`, `api.address`, `webhook`, `logFormat`, and `notices` whose
-secrets are not here. With a `lease.namespace` that you name, and in which no installation is, it is a controller of its own, with settings as shipped. A `skoupa run
+secrets are not here; an `acceptBacklog` there does not count anew because this one is run without it. With a `lease.namespace` that you name, and in which no installation is, it is a controller of its own, with settings as shipped. A `skoupa run
 --config FILE` outside of the cluster has its settings in a file that nobody else knows: name it to the other commands too.
 
 A duration is one or more of `<number><unit>`, largest first: `1d12h`; the units are `w d h m s`.

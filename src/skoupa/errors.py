@@ -224,6 +224,9 @@ class ServerFailure(ApiError):
     repeatable = True
 
 
+# To ask again later may help: nobody answered, or a server that was not well.
+PASSING: tuple[type[SkoupaError], ...] = (Unreachable, TimedOut, TooManyRequests, ServerFailure)
+
 _BY_CODE: dict[int, type[ApiError]] = {
     400: BadRequest,
     401: Unauthorized,

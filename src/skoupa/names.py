@@ -37,6 +37,9 @@ CONFIRM_DELETION_ANNOTATION: Final = "skoupa.dev/confirm-deletion"
 # Written on a Brake by `skoupa brakes release`.
 RELEASED_BY_ANNOTATION: Final = "skoupa.dev/released-by"
 
+# Written on a Brake by Skoupa, where it stopped a run of a rule.
+STOPPED_RUN_ANNOTATION: Final = "skoupa.dev/stopped-run"
+
 # Keys of other tools that are honoured only where a compat switch says so.
 JANITOR_TTL_ANNOTATION: Final = "janitor/ttl"
 JANITOR_EXPIRES_ANNOTATION: Final = "janitor/expires"

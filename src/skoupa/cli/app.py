@@ -124,8 +124,8 @@ def run(
         bool,
         typer.Option(
             "--accept-backlog",
-            help="Let go what was overdue before Skoupa first looked, and other backlogs that are held. Counts once: a start "
-            "without it makes it count anew.",
+            help="With --enforce: let go what was overdue before Skoupa first looked, and other backlogs that are held. Counts "
+            "once: an enforcing start without it makes it count anew.",
         ),
     ] = False,
     config: Annotated[

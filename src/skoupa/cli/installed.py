@@ -17,6 +17,7 @@ from skoupa import settings as configuration
 from skoupa.cli.options import Connecting
 from skoupa.cli.worlds import STANDARD_INPUT, World, in_cluster, in_files
 from skoupa.errors import Forbidden, NotFound, UsageError
+from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS
@@ -54,9 +55,7 @@ async def settings_for(
     # Only to find the others: an installation may give what is missing here, such as clusterName.
     home = configuration.load(flags=flags, whole=False).lease.namespace
     try:
-        written = await _written(world, home)
-        if written is None and elsewhere:
-            written = await _elsewhere(world, home)
+        written = await _seen(world, home, elsewhere=elsewhere)
     except Forbidden as error:
         doubt = (
             f"whether an installation has settings of its own can't be seen ({error.brief}): "
@@ -118,26 +117,42 @@ def with_own_places(settings: Settings, *, flags: Mapping[str, Any] | None = Non
     return own
 
 
-async def _written(world: World, namespace: str) -> _Written | None:
+async def _seen(world: World, home: str, *, elsewhere: bool) -> _Written | None:
+    """Whoever --as names may lack the right to read them, and they count all the same: then it is ours that is used."""
+    try:
+        return await _looked_for(world.client, home, elsewhere=elsewhere)
+    except Forbidden:
+        if world.as_caller is None:
+            raise
+    async with world.as_caller() as client:
+        return await _looked_for(client, home, elsewhere=elsewhere)
+
+
+async def _looked_for(client: Client, home: str, *, elsewhere: bool) -> _Written | None:
+    found = await _written(client, home)
+    return await _elsewhere(client, home) if found is None and elsewhere else found
+
+
+async def _written(client: Client, namespace: str) -> _Written | None:
     """None: there is no installation in that namespace."""
     name = names.SETTINGS_CONFIG_MAP
     try:
-        found = await world.client.get(CONFIG_MAPS, name, namespace=namespace, view=WHOLE)
+        found = await client.get(CONFIG_MAPS, name, namespace=namespace, view=WHOLE)
     except NotFound:
         return None
     text = (found.get("data") or {}).get(names.SETTINGS_KEY)
     return _Written(f"ConfigMap {namespace}/{name}", text)
 
 
-async def _elsewhere(world: World, home: str) -> _Written | None:
+async def _elsewhere(client: Client, home: str) -> _Written | None:
     """Those of the only installation, if it has another home than the usual one."""
     # By its name: a right to list just that is enough.
     scope = Scope(labels=_ITS_OWN, fields=f"metadata.name={names.SETTINGS_CONFIG_MAP}")
-    page = await everything(world.client, CONFIG_MAPS, METADATA, scope=scope)
+    page = await everything(client, CONFIG_MAPS, METADATA, scope=scope)
     homes = sorted(one.metadata.namespace for one in page.items)
     if len(homes) > 1:
         raise UsageError(
             f"there are {len(homes)} installations of Skoupa, in {', '.join(homes)}, and none in {home}",
             advice=f"say whose settings count: SKOUPA_LEASE_NAMESPACE={homes[0]}, or {_ADVICE}",
         )
-    return await _written(world, homes[0]) if homes else None
+    return await _written(client, homes[0]) if homes else None

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -45,6 +46,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     """`namespace` is the one to look at unless told otherwise; empty: all. `cluster` is the server's address.
 
     `as_user` is whom --as names, `token` what we show the server, if that is how we prove who we are. `given` are the uids that manifests brought; others are made up and not shown. None: all are the server's.
+    `as_caller` opens another way to the same cluster where --as names somebody: with our own rights.
     `brought` are the objects of manifests, as `named_in` tells them: a cluster in memory has some of its own besides.
     """
 
@@ -52,6 +54,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     cluster: str = ""
     as_user: str = ""
+    as_caller: Callable[[], AbstractAsyncContextManager[Client]] | None = None
     skew: Callable[[], float] = lambda: 0.0
     given: frozenset[str] | None = None
     brought: frozenset[tuple[str, str, str]] = frozenset()
@@ -69,6 +72,11 @@ def in_cluster(work: Work[R], *, connecting: Connecting) -> R:
     # The HTTP client is half of the start-up time of a command, and manifests need none.
     from skoupa.cli.connect import reached, run_async  # noqa: PLC0415
 
+    @asynccontextmanager
+    async def as_caller() -> AsyncIterator[Client]:
+        async with reached(connecting._replace(as_user=None)) as cluster:
+            yield cluster.client
+
     async def main() -> R:
         async with reached(connecting) as cluster:
             return await work(
@@ -77,6 +85,7 @@ def in_cluster(work: Work[R], *, connecting: Connecting) -> R:
                     namespace=cluster.connection.namespace,
                     cluster=cluster.connection.server,
                     as_user=connecting.as_user or "",
+                    as_caller=as_caller if connecting.as_user else None,
                     skew=lambda: cluster.meter.skew,
                     token=cluster.token,
                 )

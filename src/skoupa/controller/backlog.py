@@ -18,7 +18,8 @@ import msgspec
 
 from skoupa.controller.label_times import LabelTimes, is_unclear, same_times
 from skoupa.controller.late_labels import LABELLING_SECONDS, LateLabels, may_belong
-from skoupa.facts.rows import Row
+from skoupa.controller.masses import MOST_MASSES, Mass, add_mass, mass_at, put_in_order
+from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
@@ -26,17 +27,7 @@ from skoupa.model.verdicts import Hold
 OVERDUE_SECONDS: Final = 3600
 FIRST_START_LIMIT: Final = 100
 SETTLE_SECONDS: Final = 10
-MOST_MASSES: Final = 10
 MOST_READINGS: Final = 300
-
-
-class Mass(msgspec.Struct, kw_only=True, rename="camel"):
-    """One labelling of many objects: when its labels were written, how many, and the Brake that shows it."""
-
-    start: int
-    end: int
-    count: int
-    brake: str = ""
 
 
 class FirstReading(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -126,19 +117,8 @@ class Backlog:
         for mass in masses:
             mass.brake = mass.brake or f"mass-labels-{mass.start}"
             self._unread.add(mass.brake)
-            same = next((own for own in self.masses if _touch(own, mass)), None)
-            if same is not None:
-                same.start, same.end = min(same.start, mass.start), max(same.end, mass.end)
-                same.count = max(same.count, mass.count)
-                same.brake = mass.brake or same.brake
-            elif mass.end > self._accepted_at:
-                self.masses.append(mass)
-        # Labels of an unknown time make a new one at each restart. A mass has no upper end: the earliest says it all.
-        self.masses.sort(key=lambda mass: mass.start)
-        while len(self.masses) > MOST_MASSES:
-            last = self.masses.pop()
-            self.masses[-1].end = max(self.masses[-1].end, last.end)
-            self.masses[-1].count = max(self.masses[-1].count, last.count)
+            add_mass(self.masses, mass, accepted_at=self._accepted_at)
+        put_in_order(self.masses)
 
     def remember_first_start(self, before: float, count: int) -> None:
         """What a process before this one held."""
@@ -178,6 +158,8 @@ class Backlog:
                     lost = self._late.went(before.uid, now) or lost
                 continue
             if before is not None and same_times(row, before):
+                more_time, counted = self._learn_moved(row, before, now)
+                lost, grown = lost or more_time, grown or counted
                 continue
             known = self._late.take_out(row.uid)
             moment = self._times.late(row, before, now)
@@ -188,13 +170,28 @@ class Backlog:
             if moment and before is None and is_unclear(row):
                 self._late.unclear.add(row.uid)
             elif moment:
-                witnessed = not known and self._times.saw_written(row, before, now)
+                witnessed = delta.watched and not known and self._times.saw_written(row, before, now)
                 self._late.add(row.uid, moment, now, witnessed=witnessed)
                 grown = self._count(moment) or grown
         grown = (lost and self._end_masses()) or grown
         if len(self._late.gone) > 1000:
             self._late.forget_gone(now)
         return grown
+
+    def _learn_moved(self, row: Row, before: Row, now: float) -> tuple[bool, bool]:
+        """Whether a refresh gave it so much time that it is of no labelling any more; whether one that is gone made it late.
+
+        One that is used all the time is refreshed all the time: more time alone never makes anything late. Nobody saw
+        just now when its label was written, so it may be of any labelling.
+        """
+        moved = self._times.moved(row, before, now)
+        late = self._times.told(row, now) if moved else 0
+        if moved > 0 and not late and self._late.knows(row.uid):
+            return self._late.take_out(row.uid), False
+        if moved < 0 and late and not self._late.knows(row.uid):
+            self._late.add(row.uid, late, now, witnessed=False)
+            return False, self._count(late)
+        return False, False
 
     def _count(self, moment: int) -> bool:
         if self._is_accepted(moment):
@@ -248,10 +245,24 @@ class Backlog:
 
     def hold_as_told(self, row: Row, now: float) -> Hold | None:
         """For who did not watch and has found nothing itself: what is remembered holds what it did, and no more."""
-        return self._hold_as_found(row, now, moment=self._times.told(row, now))
+        return self._hold_as_found(row, now, moment=self._times.told(row, now), told=True)
 
-    def _hold_as_found(self, row: Row, now: float, *, moment: int, witnessed: bool = False) -> Hold | None:
-        """By a backlog that was found; `moment` is when a late label made it due, 0: none did."""
+    def mass_of(self, uid: Uid, now: float) -> Mass | None:
+        """The labelling that holds it."""
+        if uid in self._late.unclear:
+            return self._mass_at(int(now), witnessed=False)
+        moment, _ = self._late.written.get(uid, (0, 0.0))
+        return self._mass_at(moment, witnessed=uid in self._late.witnessed)
+
+    def _mass_at(self, moment: int, *, witnessed: bool) -> Mass | None:
+        if not moment or self._is_accepted(moment):
+            return None
+        return mass_at(self.masses, moment, witnessed=witnessed)
+
+    def _hold_as_found(
+        self, row: Row, now: float, *, moment: int, witnessed: bool = False, told: bool = False
+    ) -> Hold | None:
+        """By a backlog that was found; `moment` is when a late label made it due, 0: none did. `told`: nobody here watched."""
         if self._first_start is not None:
             before, count = self._first_start
             due = self._due(row, now)
@@ -263,20 +274,15 @@ class Backlog:
             due = self._due(row, now) if held is not None else None
             if held is not None and due is not None and due < held.before:
                 return Hold(reason=reason("first-start-backlog", count=self.first_start))
-        if not moment or self._is_accepted(moment):
+        mass = self._mass_at(moment, witnessed=witnessed)
+        if mass is None:
             return None
-        # The one that it is of, as far as that can be told, before one that it might be of.
-        for exactly in (True, witnessed):
-            for mass in self.masses:
-                if may_belong(moment, mass.start, mass.end, witnessed=exactly):
-                    return Hold(reason=reason("retroactive-label", count=mass.count))
-        return None
+        # What was written since, a refresh too, only the controller saw.
+        later = row.refresh_written > moment or not may_belong(moment, mass.start, mass.end, witnessed=True)
+        code = "perhaps-retroactive" if told and later else "retroactive-label"
+        return Hold(reason=reason(code, count=mass.count, brake=mass.brake))
 
 
 def _together(kind: str, some: list[FirstReading]) -> FirstReading:
     before, count = max(one.before for one in some), sum(one.count for one in some)
     return FirstReading(kind=kind, namespace="", before=before, count=count)
-
-
-def _touch(one: Mass, other: Mass) -> bool:
-    return one.start <= other.end + LABELLING_SECONDS and other.start <= one.end + LABELLING_SECONDS

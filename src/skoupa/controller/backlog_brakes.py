@@ -11,9 +11,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
 from skoupa.clock import Clock
-from skoupa.controller.backlog import Backlog, Mass
+from skoupa.controller.backlog import Backlog
 from skoupa.controller.late_labels import RETROACTIVE_LIMIT
+from skoupa.controller.masses import Mass
 from skoupa.controller.state import FIRST_SWEEP, MASS_LABELLINGS, MASSES_ACCEPTED, READINGS_HELD
+from skoupa.facts.rows import Uid
 from skoupa.kinds.brake import BrakeSpec, Scope
 from skoupa.kinds.brake_reading import Brake
 from skoupa.kube.timestamps import whole_seconds
@@ -49,6 +51,12 @@ class BacklogBrakes:
         if name == FIRST_START and self._backlog.first_start:
             return "first-start-backlog"
         return "retroactive-label" if self._mass(name) is not None else ""
+
+    def stands_for(self, name: str, uid: Uid) -> bool:
+        if name == FIRST_START:
+            return True
+        mass = self._backlog.mass_of(uid, self._clock.now())
+        return mass is not None and mass.brake == name
 
     def is_over(self, brake: Brake) -> bool:
         return stands_for_backlog(brake) and brake.until is None and not self.code(brake.name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from skoupa.controller.accept_once import AcceptOnce
 from skoupa.controller.ever_read import EverRead
 from skoupa.controller.first_look import FirstLook
 from skoupa.controller.first_readings import FirstReadings
@@ -16,6 +17,7 @@ from skoupa.controller.history import History
 from skoupa.controller.holding import Holding
 from skoupa.controller.outlook import Outlook
 from skoupa.controller.same_ledger import SameLedger
+from skoupa.controller.started import Started
 from skoupa.kube.client import Client
 from skoupa.ledger.rows import Tally
 from skoupa.settings import Settings
@@ -25,7 +27,7 @@ SHORT_SECONDS: Final = 0.02
 
 
 class Beginning:
-    """`ever` is what was ever read; `told` hears what is not as it should be."""
+    """`ever` is what was ever read; `told` hears what is not as it should be; `skew` says how far the server's clock is ahead."""
 
     def __init__(
         self,
@@ -38,6 +40,8 @@ class Beginning:
         history: History,
         ever: EverRead,
         standing_by: Callable[[], bool],
+        started: Started,
+        skew: Callable[[], float],
         told: Callable[[str], None],
     ) -> None:
         self._clock = client.clock
@@ -78,6 +82,7 @@ class Beginning:
             acting=holding.acting,
             stopping=lambda: sweeper.stopping,
             failing=lambda: outlook.feeds.failing() if outlook.feeds is not None else (),
+            accept_once=AcceptOnce(holding.state, clock=client.clock, started=started, skew=skew),
             overdue=holding.braking.overdue,
             allow=holding.braking.releases.accepted,
             first_readings=lambda: self.first_readings,

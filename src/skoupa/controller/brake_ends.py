@@ -15,6 +15,7 @@ from skoupa.controller.brake_feed import Found
 from skoupa.controller.brakes import Brakes
 from skoupa.controller.held_counting import Ended
 from skoupa.controller.release import Releases
+from skoupa.controller.run_brakes import approved
 from skoupa.expr.cron import latest
 from skoupa.facts.rows import Uid
 from skoupa.kinds.brake_effect import active
@@ -60,7 +61,9 @@ class BrakeEnds:
         self._last_held.pop(brake.uid, None)
 
     async def look(self, found: Found, brake: Brake, *, now_active: bool) -> bool:
-        """Whether its status may say now what it does: not before its end is counted."""
+        """Whether its status may say now what it does: not before its end is counted, nor before it is known what it holds."""
+        if stops_a_run(brake) and self._too_soon():
+            return False
         if not now_active and self._held_before(found, brake):
             await self.note()
             if self._held_before(found, brake):
@@ -97,10 +100,13 @@ class BrakeEnds:
             if of_run and self._too_soon() and brake.scope.policy != rule:
                 continue
             known, held = brake.uid in self._was_active, self._held(brake)
-            told = read_status(found).held or 0
+            status = read_status(found)
             seen = (held or set()) | self._last_held.get(brake.uid, set())
             uids = frozenset(seen) if known or held is None else None
-            number = told if uids is None else len(uids)
+            number = (status.held or 0) if uids is None else len(uids)
+            if of_run:
+                told = approved(brake, status)
+                number = told if uids is None else min(len(uids), told)
             yield Ended(brake=brake, at=ended_at(brake, now), held=uids, number=number), held is not None
 
     def _held_before(self, found: Found, brake: Brake) -> bool:

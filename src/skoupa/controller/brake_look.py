@@ -16,11 +16,12 @@ from typing import Final
 import msgspec
 
 from skoupa import names
-from skoupa.controller.backlog import OVERDUE_SECONDS, Backlog, FirstReading, Mass
+from skoupa.controller.backlog import OVERDUE_SECONDS, Backlog, FirstReading
 from skoupa.controller.backlog_brakes import FIRST_START, stands_for_backlog
 from skoupa.controller.brake_feed import GOING, Found, definition_made, made_at
 from skoupa.controller.brake_memory import Known
 from skoupa.controller.brakes import LOST
+from skoupa.controller.masses import Mass
 from skoupa.controller.state import (
     ACCEPTED,
     BRAKES_KNOWN,

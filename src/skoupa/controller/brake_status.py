@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
 
 from skoupa.kinds.brake import BrakeStatus
 from skoupa.kinds.brake_reading import Brake
@@ -35,6 +38,13 @@ def status_of(
         observed_generation=brake.generation,
         conditions=updated(before.conditions, _ready(brake, moment, active=active, missing=missing)),
     )
+
+
+def in_full(status: BrakeStatus) -> dict[str, Any]:
+    """As a patch: what it does not say any more goes."""
+    said: dict[str, Any] = {field.encode_name: None for field in msgspec.structs.fields(BrakeStatus)}
+    told: dict[str, Any] = msgspec.to_builtins(status)
+    return said | told
 
 
 def _ready(brake: Brake, moment: datetime, *, active: bool, missing: str) -> Condition:

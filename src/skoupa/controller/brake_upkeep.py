@@ -11,16 +11,15 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any, Final, Protocol
 
-import msgspec
-
 from skoupa import names
 from skoupa.clock import Clock
 from skoupa.controller.brake_ends import BrakeEnds
 from skoupa.controller.brake_feed import Found
 from skoupa.controller.brake_memory import BrakeMemory
-from skoupa.controller.brake_status import status_of
-from skoupa.controller.brakes import Brakes, lasts
+from skoupa.controller.brake_status import in_full, status_of
+from skoupa.controller.brakes import Brakes
 from skoupa.controller.release import Releases
+from skoupa.controller.run_brakes import approved, lasts, stopping, told_of_run
 from skoupa.errors import AlreadyExists, NotFound, SkoupaError
 from skoupa.facts.rows import Uid
 from skoupa.kinds.brake import BrakeStatus, Scope, manifest
@@ -33,6 +32,7 @@ from skoupa.kube.timestamps import whole_seconds
 from skoupa.sweep.memory import Memory
 from skoupa.sweep.reporting import Report
 from skoupa.sweep.tripping import Tripped
+from skoupa.sweep.weighing import stops_a_run
 
 PAUSE_SECONDS: Final = 5.0
 # Where there is nothing to look after; whatever changes that is heard of.
@@ -47,6 +47,9 @@ class Handles(Protocol):
 
     def code(self, name: str) -> str:
         """The code of the Holds that the Brake of that name stands for; empty: it stands for none."""
+
+    def stands_for(self, name: str, uid: Uid) -> bool:
+        """Whether it is that Brake, of those that stand for such Holds, by which this object is let go."""
 
     def is_over(self, brake: Brake) -> bool:
         """Whether it stood for Holds that there are no more, and has not ended itself yet."""
@@ -105,6 +108,7 @@ class BrakeUpkeep:
             await self._nap()
             if not self._acting():
                 self.ends.forget()
+                self._brakes.runs.forget()
                 continue
             try:
                 await self._tidy()
@@ -156,23 +160,33 @@ class BrakeUpkeep:
 
     def _announce(self) -> None:
         """What a ceiling pulls is told by who pulls it; backlogs are only found. Those of a restart were told before."""
-        there = {brake.name for _, brake in self._brakes.objects()}
+        now = self._clock.now()
+        there = {brake.name: brake for _, brake in self._brakes.objects()}
         wanted = {one.name: one for one in self._handles.wanted()}
-        for name in wanted.keys() - there - self._announced:
-            self._report.tripped(wanted[name], at=self._clock.now())
+        for name in wanted.keys() - self._announced:
+            ended = there.get(name)
+            if ended is not None and active(ended, now):
+                continue
+            self._report.tripped(wanted[name], at=now)
+            if ended is not None:
+                # The one of an earlier backlog is about to hold again: nobody makes another, and tells of that.
+                self._report.brake_made(name, ended.uid, why=wanted[name].by, at=now)
         self._announced = set(wanted)
 
     async def _make(self, kind: Resource, tripped: Tripped, there: Brake | None) -> None:
+        self._brakes.runs.ask(tripped)
         if there is not None:
             if there.scope == tripped.spec.scope and not lasts(there, tripped, self._clock.now()):
                 # An earlier one that has ended, or ends too soon: it holds again, or for longer.
                 until = tripped.spec.until
                 end = whole_seconds(until.timestamp()) if until is not None else None
                 spec = {"until": end, "schedule": None, "reason": tripped.spec.reason}
-                await self._client.merge_patch(kind, tripped.name, {"spec": spec})
+                patch = {"metadata": stopping(tripped), "spec": spec}
+                await self._client.merge_patch(kind, tripped.name, patch)
+                self._tripped_by[tripped.name] = tripped.by
             return
         body = manifest(tripped.name, tripped.spec)
-        body["metadata"] |= {
+        body["metadata"] |= stopping(tripped) | {
             "finalizers": [names.BRAKE_FINALIZER],
             "labels": {names.PART_OF_LABEL: names.COMPONENT},
         }
@@ -199,6 +213,8 @@ class BrakeUpkeep:
         elif self._handles.is_over(brake):
             until = whole_seconds(self._clock.now())
             await self._client.merge_patch(kind, brake.name, {"spec": {"until": until}})
+        if by := await self._brakes.runs.renew(self._client, kind, found, brake):
+            self._tripped_by[brake.name] = by
         now_active = active(brake, self._clock.now())
         if await self.ends.look(found, brake, now_active=now_active):
             await self._tell(kind, found, brake, now_active=now_active)
@@ -210,7 +226,9 @@ class BrakeUpkeep:
             code = self._handles.code(brake.name)
             annotations = found["metadata"].get("annotations") or {}
             by = str(annotations.get(names.RELEASED_BY_ANNOTATION, ""))
-            held = await self._releases.release(brake, code=code, going=self._brakes.going())
+            most = approved(brake, read_status(found)) if stops_a_run(brake) else None
+            going = self._brakes.going()
+            held = await self._releases.release(brake, code=code, going=going, most=most)
             if held is not None:
                 self._report.brake_released(brake.name, brake.uid, by=by, held=held, at=self._clock.now())
         await self._free(kind, found)
@@ -241,7 +259,7 @@ class BrakeUpkeep:
             before,
             now=now,
             active=now_active,
-            held=len(held),
+            held=told_of_run(brake, before, len(held), first=uid not in self._written) if holds else 0,
             sample=tuple(self._place(one) for one in held[:_SAMPLED]),
             tripped_by=self._tripped_by.get(brake.name, ""),
             missing=self._missing(brake.scope),
@@ -249,21 +267,15 @@ class BrakeUpkeep:
         urgent = uid not in self._written or status.active != before.active
         generation = status.observed_generation != before.observed_generation
         ready = status.conditions != before.conditions
-        if not (urgent or generation or ready or status.held != before.held):
+        numbers = (status.held, status.tripped_by) != (before.held, before.tripped_by)
+        if not (urgent or generation or ready or numbers):
             return
         if now - at < PAUSE_SECONDS and not (urgent or generation):
             return
         if status != before:
-            said: dict[str, Any] = dict.fromkeys(
-                (field.encode_name for field in msgspec.structs.fields(BrakeStatus)), None
-            )
+            said = {"status": in_full(status)}
             try:
-                await self._client.merge_patch(
-                    kind,
-                    brake.name,
-                    {"status": said | msgspec.to_builtins(status)},
-                    subresource="status",
-                )
+                await self._client.merge_patch(kind, brake.name, said, subresource="status")
             except NotFound:
                 return
         self._written[uid] = (now, status)
@@ -276,6 +288,7 @@ class BrakeUpkeep:
         """Uids of the objects that it holds."""
         code = self._handles.code(name)
         if code:
-            yield from (uid for uid, (_, why) in self._memory.overdue.items() if why == code)
+            held = (uid for uid, (_, why) in self._memory.overdue.items() if why == code)
+            yield from (uid for uid in held if self._handles.stands_for(name, uid))
             return
         yield from (uid for uid, brakes in self._memory.braked.items() if name in brakes)

@@ -19,6 +19,7 @@ from skoupa.clock import Clock
 from skoupa.controller.brake_feed import BrakeFeed, Found, kind_in
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.rights import Rights
+from skoupa.controller.run_brakes import RunBrakes, lasts
 from skoupa.judge.brakes import Pulled
 from skoupa.kinds.brake import Scope
 from skoupa.kinds.brake_effect import active, next_change_of
@@ -59,6 +60,7 @@ class Brakes:
         self._on_change = on_change
         self._told = told
         self.feed = BrakeFeed(client, on_change=self._compose)
+        self.runs = RunBrakes(self.feed)
         # Set with every change, for who keeps the objects in order.
         self.changed = asyncio.Event()
         # Whether Brakes could be read at some time, here or before; None: not known yet.
@@ -132,10 +134,15 @@ class Brakes:
         now = self._clock.now()
         for _, brake in self.objects():
             same = is_numbered(tripped.name, brake.name) and brake.scope == tripped.spec.scope
-            if same and lasts(brake, tripped, now):
-                return msgspec.structs.replace(tripped, name=brake.name), False
+            if same and lasts(brake, tripped, now) and not self.runs.answers_another(brake, tripped, now):
+                pulled = msgspec.structs.replace(tripped, name=brake.name)
+                if self.runs.ask(pulled):
+                    self.changed.set()
+                return pulled, False
         known = self._trips.get(tripped.name)
         if known is not None and known.spec.scope == tripped.spec.scope:
+            if tripped.edition:
+                known = self._trips[tripped.name] = msgspec.structs.replace(tripped, name=known.name)
             return known, False
         self._trips[tripped.name] = tripped
         # What a ceiling had room for goes; only what comes after it is held.
@@ -229,6 +236,8 @@ class Brakes:
             if known is not None and known.scope != scope:
                 # Somebody else's by now.
                 continue
+            if known is not None and self.runs.answers_another(known, tripped, now):
+                continue
             if known is not None and lasts(known, tripped, now):
                 # From here on the object counts, and who deletes it releases it.
                 del self._trips[cause]
@@ -271,13 +280,6 @@ class Brakes:
         return bool(self._knowledge.settings.namespaces) and not self.seen
 
 
-def lasts(brake: Brake, tripped: Tripped, now: float) -> bool:
-    """Whether it holds, and for as long as is wanted; an end that somebody gave it stays where no other is wanted."""
-    wanted = tripped.spec.until
-    longer = wanted is not None and brake.until is not None and brake.until < wanted.timestamp()
-    return active(brake, now) and not longer
-
-
 def _placed(brake: Brake, standing: dict[str, Brake]) -> str:
     """The name under which it holds beside those that stand; empty: one of them holds just the same."""
     for name in numbered(brake.name):
@@ -293,4 +295,4 @@ def _placed(brake: Brake, standing: dict[str, Brake]) -> str:
 
 def _plain(brake: Brake) -> Brake:
     """What it holds and when, whatever else is said of it."""
-    return msgspec.structs.replace(brake, uid="", generation=0, reason="", problems=())
+    return msgspec.structs.replace(brake, uid="", generation=0, reason="", problems=(), edition="", asked=0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +23,7 @@ from skoupa.controller.brakes import Brakes
 from skoupa.controller.counting import Counting
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.release import Releases
-from skoupa.controller.rights import Rights
+from skoupa.controller.rights import Rights, place_of
 from skoupa.controller.state import FIRST_SWEEP, MASSES_ACCEPTED, State
 from skoupa.controller.weight import count_inside, weigh_whole
 from skoupa.errors import LedgerUnavailable, SkoupaError
@@ -34,6 +35,7 @@ from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.ledger.rows import Tally
 from skoupa.ledger.store import Store as Ledger
+from skoupa.model.reasons import REASONS
 from skoupa.settings import BrakeSettings, Settings
 from skoupa.sweep.ceilings import HOUR, MINUTE, By, Ceiling, Ceilings, Going, Trip
 from skoupa.sweep.gate import Gate, rule_of
@@ -43,6 +45,8 @@ from skoupa.sweep.tripping import Tripped, of_ceiling
 
 # A run that can't be done again within this time keeps no Brake from being released.
 CHOSEN_AGAIN_SECONDS: Final = 30.0
+# Judging very many at once would stop everything else for a while.
+ROWS_AT_ONCE: Final = 500
 NOT_COUNTED: Final = "the ledger can't be read: what went within the last hour is not counted, so the ceilings let more go than they say"
 
 
@@ -66,6 +70,7 @@ class Braking:
         self._client = client
         self._settings = settings
         self._knowledge = knowledge
+        self._rights = rights
         self._backlog = backlog
         self._state = state
         self._report = report
@@ -87,6 +92,7 @@ class Braking:
             accept=handles.accept,
             per_second=settings.rate.deletions_per_second,
             editions=self._editions,
+            coming=self._coming,
             standing=self._standing,
         )
         self.beside_kyverno = BesideKyverno(
@@ -176,15 +182,26 @@ class Braking:
                 self.releases.replay((tally.at, counted(tally)) for tally in tallies)
             return [tally for tally in tallies if tally.at >= hour]
 
-    def overdue(self) -> int:
-        """How many are and may go, whatever else holds them now."""
-        now = self._client.clock.now()
-        return sum(self._is_due(row, now) for row in self._knowledge.store)
+    async def overdue(self) -> int:
+        """How many are, and are kept by nothing that lasts; what passes within moments holds none of them for long."""
+        clock, number = self._client.clock, 0
+        due = [row for row in self._knowledge.store if self._is_due(row, clock.now())]
+        # Where it can't be asked, the server's own answer to the delete tells.
+        with suppress(SkoupaError):
+            await self._rights.learn((row.resource, place_of(row)) for row in due)
+        for position, row in enumerate(due, start=1):
+            number += self._is_free(row, clock.now())
+            if position % ROWS_AT_ONCE == 0:
+                await clock.sleep(0)
+        return number
 
     def _is_due(self, row: Row, now: float) -> bool:
         due = self._knowledge.judge.due(row, now)
-        free = due is not None and due <= now and not row.deleted_at
-        return free and not self._knowledge.protection.reasons(row, now)
+        return due is not None and due <= now and not row.deleted_at
+
+    def _is_free(self, row: Row, now: float) -> bool:
+        by_claim = (holds for _, holds in self._knowledge.judge.each(row, now))
+        return any(all(REASONS[hold.reason.code].passing for hold in holds) for holds in by_claim)
 
     def trip(self, tripped: Tripped) -> str:
         """For whoever finds that something must not go on: holds at once, and makes the Brake. Returns its name."""
@@ -232,6 +249,9 @@ class Braking:
     def _editions(self) -> dict[str, str]:
         now = self._client.clock.now()
         return {run.rule: run.edition for ruling in self._knowledge.rulings for run in ruling.runs(now)}
+
+    def _coming(self) -> bool:
+        return self.runs_coming()
 
     def _too_soon(self) -> bool:
         """Whether nobody can tell yet what Brakes hold: what was chosen before a restart has to be chosen again."""

@@ -48,7 +48,8 @@ class Chains:
                 self._look_again()
             masses = msgspec.json.encode(self._backlog.masses)
             if masses != written and self._acting():
-                if await self._first_look.put(MASS_LABELLINGS, self._backlog.masses):
+                knows = self._first_look.knows_masses
+                if knows and await self._first_look.put(MASS_LABELLINGS, self._backlog.masses):
                     written = masses
                 else:
                     self.wanted.set()

@@ -21,6 +21,7 @@ from skoupa.controller.holding import Holding
 from skoupa.controller.outlook import Outlook
 from skoupa.controller.policies import Policies
 from skoupa.controller.rights import place_of
+from skoupa.controller.started import Started, started_now
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.sweeping import sweeper_of
 from skoupa.controller.trash import use_trash
@@ -42,7 +43,7 @@ from skoupa.sweep.reporting import Report
 class Engine:
     """`standing_by` says that another replica leads: this one watches and waits. Observing is a setting.
 
-    `rulings` are mechanisms with rules that choose by themselves, beside policies.
+    `rulings` are mechanisms with rules that choose by themselves, beside policies. `started` is when the settings were read.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Engine:
         rulings: Sequence[Ruling] = (),
         standing_by: Callable[[], bool] = lambda: False,
         skew: Callable[[], float] = lambda: 0.0,
+        started: Started | None = None,
     ) -> None:
         self._clock: Clock = client.clock
         self._settings = settings
@@ -150,6 +152,8 @@ class Engine:
             history=self.history,
             ever=ever,
             standing_by=standing_by,
+            started=started or started_now(client.clock),
+            skew=skew,
             told=self._tell_poorer,
         )
         self.first_look, self.first_readings = self._beginning.first_look, self._beginning.first_readings

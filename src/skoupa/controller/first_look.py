@@ -4,9 +4,6 @@ A cluster that was never swept may be full of forgotten labels; and a setting th
 lifetime, another tool's annotations) can make as many due at once. Nothing is swept before that is known, as far as it can
 be: kinds that fail are waited for a while. What is read for the first time later is counted by `first_readings`, so one
 kind that never answers does not make a cluster count as never swept. State is written only by who acts.
-
-`acceptBacklog` counts once: a setting that is forgotten, or a flag in a Deployment, is given again at every restart, and must
-not let go what was found since. A start without it makes it count anew.
 """
 
 from __future__ import annotations
@@ -18,8 +15,10 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.controller.backlog import OVERDUE_SECONDS, Backlog, Mass
+from skoupa.controller.accept_once import AcceptOnce
+from skoupa.controller.backlog import OVERDUE_SECONDS, Backlog
 from skoupa.controller.first_readings import FirstReadings
+from skoupa.controller.masses import Mass
 from skoupa.controller.state import (
     ACCEPT_USED,
     ACCEPTED,
@@ -43,11 +42,6 @@ PATIENCE_SECONDS: Final = 60.0
 LONG_PATIENCE_SECONDS: Final = 300.0
 # A list that fails once is read a moment later.
 TELL_SECONDS: Final = 10.0
-NO_EFFECT: Final = (
-    "acceptBacklog (--accept-backlog) has no effect any more: it accepted what was overdue when it was first set, and "
-    "nothing that was found since. Take it out. What is held now is let go by releasing its Brake (`skoupa brakes` names it), "
-    "or by one start without acceptBacklog and the next with it"
-)
 NOT_WRITTEN: Final = (
     "acceptBacklog (--accept-backlog) has no effect: that it counted can't be written down in the ConfigMap skoupa-state, so it "
     "would count at every start; start again once it can ({why})"
@@ -57,7 +51,7 @@ NOT_WRITTEN: Final = (
 class FirstLook:
     """`failing` are kinds that can't be read so far; `first_readings` counts what can't be counted now.
 
-    `overdue` says how much would go, and `allow` lets so much pass the ceilings.
+    `accept_once` says whether `acceptBacklog` counts; `overdue`, how much would go then, and `allow` lets so much pass the ceilings.
     """
 
     def __init__(
@@ -71,7 +65,8 @@ class FirstLook:
         acting: Callable[[], bool],
         stopping: Callable[[], bool],
         failing: Callable[[], Collection[Resource]],
-        overdue: Callable[[], int],
+        accept_once: AcceptOnce,
+        overdue: Callable[[], Awaitable[int]],
         allow: Callable[[int], Awaitable[None]],
         first_readings: Callable[[], FirstReadings],
     ) -> None:
@@ -83,15 +78,18 @@ class FirstLook:
         self._acting = acting
         self._stopping = stopping
         self._failing = failing
+        self._accept_once = accept_once
         self._overdue = overdue
         self._allow = allow
         self._first_readings = first_readings
         self.error: SkoupaError | None = None
         # Kinds that are waited for, and when that ends by the clock that never jumps: nothing goes until then.
         self.awaited: tuple[str, float] | None = None
+        # Whether what the state tells of labellings is known: to write it before would be to forget it.
+        self.knows_masses = False
         # When all that was overdue was last accepted.
         self._accepted_at = -math.inf
-        # How many were overdue when this start accepted them; None: it accepts nothing.
+        # How many go since this start accepted them, or would if it enforced; None: it accepts nothing.
         self.accepted: int | None = None
         # Why a setting does not do what it says; empty: it does.
         self.doubt = ""
@@ -104,18 +102,20 @@ class FirstLook:
             self._accepted_at = accepted
             backlog.accept(accepted)
         backlog.remember(self._state.get(MASS_LABELLINGS, list[Mass]) or ())
+        self.knows_masses = True
+        held = self._state.get(FIRST_START, tuple[float, int])
+        if held is not None and self._state.get(FIRST_SWEEP, int) is None and self._is_unaccepted(held):
+            # Before anything is waited for: a Brake ends itself that stands for a backlog of which nothing is known.
+            backlog.remember_first_start(*held)
         remembered = bool(backlog.masses)
-        if remembered and await self._until_all_seen():
+        if remembered and await self._until_all_seen() and not self._first_readings().misses_something:
             backlog.end_what_is_over()
-        used = self._state.get(ACCEPT_USED, bool)
-        # Who accepted without writing down how may have been told to in the same way.
-        spent = used if used is not None else accepted is not None
-        if spent and self._settings.accept_backlog:
-            self.doubt = NO_EFFECT
-        elif self._settings.accept_backlog:
-            await self._accept_all(now)
-        elif spent:
-            await self.put(ACCEPT_USED, False)
+        if self._settings.accept_backlog:
+            self.doubt = self._accept_once.doubt()
+            if not self.doubt:
+                await self._accept_all(now)
+        elif (anew_from := self._accept_once.anew()) is not None:
+            await self.put(ACCEPT_USED, anew_from)
         if accepted is not None or remembered:
             await self.put(MASS_LABELLINGS, backlog.masses)
         await self._assess_first_start()
@@ -123,13 +123,16 @@ class FirstLook:
     async def _accept_all(self, now: float) -> None:
         heaped = bool(self._backlog.masses) or self._state.get(FIRST_SWEEP, int) is None
         heaped = heaped or bool(self._state.get(READINGS_HELD, list[Any]))
+        if self._settings.mode == "enforce" and not self._acting():
+            self.doubt = NOT_WRITTEN.format(why="another replica leads by now")
+            return
         if not await self.put_together({ACCEPTED: int(now), ACCEPT_USED: True}):
             self.doubt = NOT_WRITTEN.format(why=self.error)
             return
         self._accepted_at = now
         self._backlog.accept(now)
         await self._first_readings().accept()
-        self.accepted = self._overdue()
+        self.accepted = await self._overdue()
         if heaped and self._acting():
             try:
                 await self._allow(self.accepted)
@@ -159,8 +162,7 @@ class FirstLook:
 
     async def _count(self, *, anew: bool) -> None:
         held = None if anew else self._state.get(FIRST_START, tuple[float, int])
-        # Whoever accepted a backlog has not seen one that was found later.
-        unaccepted = anew or (held is not None and self._accepted_at < held[0] + OVERDUE_SECONDS)
+        unaccepted = anew or (held is not None and self._is_unaccepted(held))
         if held is not None and self._assess(held, anew=unaccepted):
             # Whoever keeps or deletes some of them has not let go the others.
             return
@@ -181,6 +183,10 @@ class FirstLook:
             self._backlog.remember_first_start(*held)
         elif not count:
             await self.put(FIRST_SWEEP, int(now))
+
+    def _is_unaccepted(self, held: tuple[float, int]) -> bool:
+        """Whoever accepted a backlog has not seen one that was found later."""
+        return self._accepted_at < held[0] + OVERDUE_SECONDS
 
     def _assess(self, held: tuple[float, int] | None, *, anew: bool) -> int:
         if held is not None:

@@ -138,6 +138,12 @@ class FirstReadings:
         feeds.remember()
         self.looked.set()
 
+    @property
+    def misses_something(self) -> bool:
+        """Whether something that was read before may not be read now, or may be of a group whose kinds nobody tells."""
+        feeds = self._known()
+        return bool(feeds.unseen.kinds() or feeds.untold)
+
     def _is_over(self, held: FirstReading, read: Iterable[Place]) -> bool:
         """Nothing is left of it, as far as all of it is seen."""
         for place in read:

@@ -33,12 +33,13 @@ from skoupa.sweep.weighing import stops_a_run
 
 # Judging very many at once would stop everything else for a while.
 _ROWS_AT_ONCE: Final = 500
+_BEING_WEIGHED: Final = "being-weighed"
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """A Brake whose time was over `at` that moment, and what it `held` then.
 
-    None: nobody here saw that. Then all that it would have held counts, and of a run no more than the `number` that was told.
+    None: nobody here saw that. Then all that it would have held counts. Of a run no more than the `number` that was told does.
     """
 
     brake: Brake
@@ -84,8 +85,8 @@ class HeldCounting:
         self._weigh = weigh
         self._editions = editions
 
-    async def held_by(self, brake: Brake, *, code: str, over: set[str]) -> Counted:
-        """What waits for this Brake, which somebody deleted.
+    async def held_by(self, brake: Brake, *, code: str, over: set[str], most: int | None) -> Counted:
+        """What waits for this Brake, which somebody deleted; no more than `most`, where that is not None.
 
         What was released before and is still there is in it, as far as it is allowed yet: both go now. `code` is that of the
         Holds that the Brake stands for, `over` are Brakes that hold nothing any more.
@@ -94,17 +95,23 @@ class HeldCounting:
         free: Counter[Going] = Counter()
 
         def own(hold: Hold) -> bool:
-            return hold.reason.code == code if code else holding(hold) == brake.name
+            if not code:
+                return holding(hold) == brake.name
+            # Several backlogs of one code may be held, each by its own Brake.
+            behind = dict(hold.reason.facts).get("brake", brake.name)
+            return hold.reason.code == code and behind == brake.name
 
         async for row, claims in self._due(list(self._store)):
             free_by = next((claim for claim, holds in claims if not holds), None)
             if free_by is not None:
-                free[going(row, free_by, others=(claim for claim, _ in claims))] += 1
+                free[going(row, free_by, others=[claim for claim, _ in claims])] += 1
+                continue
+            if most is not None and found.held >= most:
                 continue
             for claim, holds in claims:
                 if not _is_of(brake, claim, stands_for=code) or not any(map(own, holds)):
                     continue
-                others = [hold for hold in _lasting(holds) if not own(hold) and holding(hold) not in over]
+                others = [hold for hold in holds if not own(hold) and holding(hold) not in over]
                 if await self._add(found, row, claim, brake=brake, others=others):
                     break
         for whose in found.weights:
@@ -124,12 +131,12 @@ class HeldCounting:
             run = (end.brake.scope.policy or "") if of_run else ""
             done = counted[""] | counted[run] if of_run else set().union(*counted.values())
             async for row, claims in self._due(self._candidates(end, done)):
-                if end.held is None and of_run and found.held - before >= end.number:
+                if of_run and found.held - before >= end.number:
                     break
                 for claim, holds in claims:
                     if not _is_of(end.brake, claim) or not _held_then(end, row, claim):
                         continue
-                    if await self._add(found, row, claim, brake=end.brake, others=_lasting(holds)):
+                    if await self._add(found, row, claim, brake=end.brake, others=holds):
                         counted[run].add(row.uid)
                         break
         return found
@@ -156,14 +163,20 @@ class HeldCounting:
         self, found: Counted, row: Row, claim: Claim, *, brake: Brake, others: Collection[Hold]
     ) -> bool:
         """Whether it counts in spite of these other Holds."""
-        behind = {holding(hold) for hold in others}
-        if "" in behind or (behind and not stops_a_run(brake)):
+        edition, of_run = found.editions.get(claim.rule, ""), stops_a_run(brake)
+        behind = {holding(hold) for hold in _lasting(others)}
+        if "" in behind or (behind and not of_run):
+            return False
+        if of_run and edition != brake.edition:
+            # The rule is another than the one whose run was stopped, or nobody knows which that was.
+            return False
+        if not of_run and any(hold.reason.code == _BEING_WEIGHED for hold in others):
+            # A pause that ends says nothing of a run of which nobody knows yet whether it is too much.
             return False
         found.held += 1
         weight = 1
         if is_namespace(row) or is_definition(row):
             weight += await self._weigh(row)
-        edition = found.editions.get(claim.rule, "")
         whose = _allowed_for(brake.scope, row, claim, edition=edition)
         if behind:
             found.behind[whose] |= behind

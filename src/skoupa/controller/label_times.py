@@ -2,7 +2,8 @@
 
 That is its TTL label, or another tool's annotation where a setting has it heeded. The server tells when it was written, as
 long as nobody took its notes off; a manager that owns the label and writes something else gives it a new time, so what
-was seen before counts more. How many were written together is for `late_labels`.
+was seen before counts more. A refresh gives no label a new time: it only moves what follows from the one that is there. How
+many were written together is for `late_labels`.
 """
 
 from __future__ import annotations
@@ -44,14 +45,28 @@ class LabelTimes:
         return moment if moment and self.is_retroactive(row, moment, now) else 0
 
     def is_retroactive(self, row: Row, moment: int, now: float) -> bool:
-        """Old, and due (almost) as soon as its label was written."""
+        """Old, and due (almost) as soon as its label was written; a refresh gave it time only if that was to come then."""
         due = self._due(row, now)
-        return due is not None and due <= moment + LABELLING_SECONDS and moment - row.created >= OLD_SECONDS
+        if due is None or moment - row.created < OLD_SECONDS:
+            return False
+        return due <= max(moment + LABELLING_SECONDS, row.refresh_written)
 
     def saw_written(self, row: Row, before: Row | None, now: float) -> bool:
-        """Whether its label was written while this process looked."""
-        fresh = row.labelled_at >= now - WITNESSED_SECONDS and not self._starting()
-        return before is not None or fresh
+        """Whether its label was written just now, given that a watch told of it; what a list brings may be old."""
+        if before is not None:
+            return True
+        # A feed of what is kept brings what has just been kept, whenever its label was written.
+        fresh = row.labelled_at >= now - WITNESSED_SECONDS
+        return fresh and row.label(names.KEEP_LABEL) is None
+
+    def moved(self, row: Row, before: Row, now: float) -> int:
+        """Whether a refresh, which is all that may differ, puts its time off (1) or makes it sooner (-1)."""
+        if row.annotations == before.annotations:
+            return 0
+        due, was = self._due(row, now), self._due(before, now)
+        if due is None or was is None:
+            return 0
+        return (due > was) - (due < was)
 
     def _written(self, row: Row, before: Row | None, now: float) -> int:
         if row.labelled_at > 0:
@@ -64,7 +79,7 @@ class LabelTimes:
 
 
 def same_times(row: Row, before: Row) -> bool:
-    """Whether the same is written on both that gives a time."""
+    """Whether the same is written on both that gives a time; a refresh gives none, but may move it."""
     if row.label(names.TTL_LABEL) != before.label(names.TTL_LABEL):
         return False
     return row.annotations == before.annotations or all(

@@ -39,6 +39,9 @@ class LateLabels:
             self.witnessed.add(uid)
         bisect.insort(self._moments, moment)
 
+    def knows(self, uid: Uid) -> bool:
+        return uid in self.written or uid in self.unclear
+
     def take_out(self, uid: Uid) -> bool:
         """Whether it was known."""
         unclear = uid in self.unclear

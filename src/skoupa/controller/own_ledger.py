@@ -1,8 +1,8 @@
 """The ledger of this cluster and no other: opened for it, and refused where its rows are those of a namesake.
 
-Rows without a `clusterName` carry the server's address. A name can be copied with a settings file; the uid of
-kube-system can't. Where that may not be read, the Namespace that
+A name can be copied with a settings file; the uid of kube-system can't. Where that may not be read, the Namespace that
 Skoupa lives in stands for the cluster, and where that may not be read either, a namesake is not noticed, which is said.
+Rows without a `clusterName` carry the server's address: whose they are is written down for `restore`, and nobody is refused.
 While the server does not say, the ledger counts as away: nothing is read there, nothing written, nothing deleted.
 """
 
@@ -64,17 +64,23 @@ class ClusterIdentity:
         return found.metadata.uid
 
 
-def identity_for(client: Client, settings: Settings) -> ClusterIdentity | None:
-    """None: it has no name that another one could have too."""
-    return ClusterIdentity(client, home=settings.lease.namespace) if settings.cluster_name else None
+def own_store(client: Client, settings: Settings, *, server: str) -> tuple[Store, ClusterIdentity]:
+    """Not opened yet. `server` is its address: rows carry it where the settings give no name."""
+    identity = ClusterIdentity(client, home=settings.lease.namespace)
+    store = store_for(
+        settings.ledger.dsn,
+        cluster=settings.cluster_name or server,
+        identity=identity,
+        named=bool(settings.cluster_name),
+    )
+    return store, identity
 
 
 @asynccontextmanager
 async def own_ledger(client: Client, settings: Settings, *, server: str, log: Log) -> AsyncIterator[Store]:
-    """For `skoupa run`. `server` is its address: rows carry it where the settings give no name."""
+    """For `skoupa run`."""
     where = settings.ledger.dsn
-    identity = identity_for(client, settings)
-    store = store_for(where, cluster=settings.cluster_name or server, identity=identity)
+    store, identity = own_store(client, settings, server=server)
     try:
         await _open(store, identity, shared=is_shared(where), log=log)
         if where == "none":
@@ -83,7 +89,7 @@ async def own_ledger(client: Client, settings: Settings, *, server: str, log: Lo
                 level="warning",
                 why="ledger.dsn is none: no history, no trash, nothing to restore",
             )
-        elif is_shared(where) and identity and identity.known is not None and MOST_SURE not in identity.known:
+        elif is_shared(where) and identity.known is not None and MOST_SURE not in identity.known:
             instead = f"that of {settings.lease.namespace} is used" if identity.known else "none is noticed"
             log("degraded", level="warning", why=f"{_UNSEEN}: {instead}")
         yield store
@@ -91,12 +97,12 @@ async def own_ledger(client: Client, settings: Settings, *, server: str, log: Lo
         await store.close()
 
 
-async def _open(store: Store, identity: ClusterIdentity | None, *, shared: bool, log: Log) -> None:
+async def _open(store: Store, identity: ClusterIdentity, *, shared: bool, log: Log) -> None:
     try:
         await store.open()
     except LedgerUnavailable as error:
         # A server comes back, and meanwhile everything due is held. A file that can't be opened needs somebody.
-        file_is_bad = not shared and (identity is None or identity.known is not None)
+        file_is_bad = not shared and identity.known is not None
         if isinstance(error, LedgerUnusable) or file_is_bad:
             raise
         log("trouble", level="warning", what="ledger", error=str(error))

@@ -100,6 +100,7 @@ class Policies:
             showing=Showing(store, knowledge.extraction),
             learn=learn,
             on_outdated=self._second_looks.want,
+            on_doubt=self._second_looks.doubt,
             on_leaving=self._leaving.want,
         )
         evaluations = PolicyEvaluations(
@@ -256,8 +257,7 @@ class Policies:
         """What was chosen has to be asked again whether an exception is about it."""
         for entry in self.book:
             if entry.policy is not None and "Deleting" in entry.policy.kind:
-                for uid in self._mechanism.doubt(entry.called):
-                    self._second_looks.want(entry.called, uid)
+                self.choices.doubt(entry.called)
 
     def _on_news(self, entry: Entry) -> None:
         """A run ended, or came further."""

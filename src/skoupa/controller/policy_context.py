@@ -2,7 +2,7 @@
 
 Entries are asked for when a policy needs them, so one that nobody uses has no status. Only the newest of each is written; while
 observing, and while another leads, nothing is. A write that fails is not tried again: the next time that the entry is asked for
-it is told anew. Where that may not be written at all one is tried a minute: rights come back.
+it is told anew. Where that may not be written one is tried a minute, after those that were not refused before: rights come back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import Forbidden, SkoupaError
+from skoupa.controller.policy_denials import DENIED_SECONDS, Denials
+from skoupa.errors import Forbidden, NotFound, SkoupaError
 from skoupa.kinds.conditions import READY, Condition, updated
 from skoupa.kinds.policies.global_context import GlobalContextStatus
 from skoupa.kube.client import Client
@@ -23,7 +24,6 @@ from skoupa.runs.calls.shared import Refresh
 from skoupa.runs.status import conditions_in
 
 _LONGEST: Final = 1000
-DENIED_SECONDS: Final = 60.0
 
 
 class ContextStatuses:
@@ -38,8 +38,7 @@ class ContextStatuses:
         self._client = client
         self._clock: Clock = client.clock
         self._acting = acting
-        self._told = told
-        self._untold = untold
+        self._denials = Denials(client.clock, words=_poorer, told=told, untold=untold)
         self._wanted: dict[str, Refresh] = {}
         self._news = asyncio.Event()
 
@@ -54,7 +53,8 @@ class ContextStatuses:
             await self._news.wait()
             self._news.clear()
             while self._wanted:
-                name, refresh = self._wanted.popitem()
+                name = min(self._wanted, key=self._denials.was_refused)
+                refresh = self._wanted.pop(name)
                 if not self._acting():
                     self._wanted.clear()
                 elif not await self._may_write(refresh):
@@ -64,18 +64,24 @@ class ContextStatuses:
 
     async def _may_write(self, refresh: Refresh) -> bool:
         """It is written if that is allowed."""
-        what = f"{refresh.kind.qualified}/status"
-        poorer = f"no permission to patch {what}: whether there is a value is not told there"
+        place = (refresh.kind.qualified, "")
         body = {"metadata": {"uid": refresh.uid}, "status": status_of(refresh)}
         try:
             await self._client.merge_patch(refresh.kind, refresh.name, body, subresource="status")
         except Forbidden:
-            self._told(poorer)
+            self._denials.refuse(place, refresh.name)
             return False
+        except NotFound:
+            self._denials.forget(refresh.name)
         except SkoupaError:
             return True
-        self._untold(poorer)
+        else:
+            self._denials.allow(place, refresh.name)
         return True
+
+
+def _poorer(kind: str, where: str) -> str:
+    return f"no permission to patch {kind}/status{where}: whether there is a value is not told there"
 
 
 def status_of(refresh: Refresh) -> dict[str, Any]:

@@ -80,6 +80,12 @@ class PolicyEvaluations:
             at=at,
         )
 
+    def labels_refused(self) -> bool:
+        """Whether the labels of namespaces are not known because nobody was ever allowed to read them."""
+        knowledge = self._knowledge
+        awaited = bool(knowledge.namespaces_unseen) or knowledge.namespace_doubt is not None
+        return not awaited and not self._namespaces_known()
+
     def namespace_labels(self, *, anew: bool = False) -> Labels | None:
         """Of all namespaces that are looked into; None: they are not all known."""
         if not self._namespaces_known():

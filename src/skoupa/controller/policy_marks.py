@@ -3,7 +3,8 @@
 Such are Kyverno's own definitions. For who reads only: nothing rests on it, so it comes after everything else, one at a time, some
 a second, and fewer while runs begin. What is wanted twice before it is written is written once. Nothing but that annotation is in
 the patch, so its policy keeps its generation, and what others apply keeps what is theirs. Where the right to patch is missing the
-server is asked for it once a minute, and what was wanted meanwhile is written when it is there.
+server is asked for it once a minute, and what was wanted meanwhile is written when it is there. A policy that is refused in spite of
+that right is asked about once.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final
 
 from skoupa import names
 from skoupa.clock import Clock
+from skoupa.controller.policy_denials import DENIED_SECONDS, Denials, Place, place_of
 from skoupa.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, SkoupaError
 from skoupa.kube.access import Access
 from skoupa.kube.backoff import Backoff
@@ -24,7 +26,6 @@ PACE_SECONDS: Final = 0.05
 # After runs began, for so long, they and what comes of them are what the server is for.
 YIELD_SECONDS: Final = 10.0
 YIELDING_PACE_SECONDS: Final = 1.0
-DENIED_SECONDS: Final = 60.0
 
 
 class NextRunMarks:
@@ -42,15 +43,14 @@ class NextRunMarks:
         self._book = book
         self._acting = acting
         self._told = told
-        self._untold = untold
         self._access = Access(client, clock=client.clock, fresh_seconds=0.0)
         self._wanted: dict[str, str | None] = {}
         self._written: dict[str, str | None] = {}
         self._news = asyncio.Event()
-        # Kinds that may not be patched, what is wanted of them, and with one of them those that a right is missing for.
-        self._denied: set[str] = set()
+        # Where a right is missing; policies that are refused though there is one; and what is wanted of both.
+        self._denials = Denials(client.clock, words=_poorer, told=told, untold=untold)
+        self._barred: set[str] = set()
         self._put_off: dict[str, str | None] = {}
-        self._lacking: dict[str, Entry] = {}
         self._lacks = asyncio.Event()
         # Kinds of which one was refused.
         self._refused: set[str] = set()
@@ -62,7 +62,8 @@ class NextRunMarks:
         self._put_off.pop(entry.uid, None)
         if when in {there, self._written.get(entry.uid, there)}:
             self._wanted.pop(entry.uid, None)
-        elif entry.kind.kind in self._denied:
+            self._denials.forget(entry.uid)
+        elif self._may_not(entry):
             self._put_off[entry.uid] = when
         else:
             self._wanted[entry.uid] = when
@@ -72,6 +73,8 @@ class NextRunMarks:
         """The policy is gone."""
         for known in (self._wanted, self._put_off, self._written):
             known.pop(uid, None)
+        self._barred.discard(uid)
+        self._denials.forget(uid)
 
     def give_way(self, runs: int) -> None:
         """So many begin."""
@@ -80,9 +83,10 @@ class NextRunMarks:
 
     def doubt(self) -> None:
         """Another may have written meanwhile, and rights may be others."""
-        for known in (self._wanted, self._put_off, self._written, self._lacking):
+        for known in (self._wanted, self._put_off, self._written):
             known.clear()
-        self._denied.clear()
+        self._barred.clear()
+        self._denials.clear()
         self._refused.clear()
 
     async def follow(self) -> None:
@@ -94,24 +98,34 @@ class NextRunMarks:
         while True:
             await self._lacks.wait()
             await self._clock.sleep(DENIED_SECONDS)
-            for kind, entry in list(self._lacking.items()):
-                if self._acting() and await self._may_patch(entry) and kind in self._lacking:
-                    self._resume(kind)
-            if not self._lacking:
+            for place in self._denials.due() if self._acting() else ():
+                await self._ask_again(place)
+            if not self._denials.standing:
                 self._lacks.clear()
+
+    async def _ask_again(self, place: Place) -> None:
+        waiting = [
+            entry
+            for uid in self._put_off
+            if (entry := self._book.get(uid)) is not None
+            and place_of(entry) == place
+            and uid not in self._barred
+        ]
+        if waiting and not await self._may_patch(waiting[0]):
+            self._denials.refuse(place, waiting[0].uid)
+            return
+        for entry in waiting:
+            self._denials.allow(place, entry.uid)
+            if entry.uid in self._put_off:
+                # What was wanted since is newer.
+                self._wanted.setdefault(entry.uid, self._put_off.pop(entry.uid))
+                self._news.set()
 
     async def _may_patch(self, entry: Entry) -> bool:
         try:
             return await self._access.may("patch", entry.kind, namespace=entry.namespace, name=entry.name)
         except SkoupaError:
             return False
-
-    def _resume(self, kind: str) -> None:
-        self._untold(_poorer(self._lacking.pop(kind)))
-        self._denied.discard(kind)
-        put_off, self._put_off = self._put_off, {}
-        self._wanted = {**put_off, **self._wanted}
-        self._news.set()
 
     async def _follow(self) -> None:
         backoff = Backoff(self._clock)
@@ -134,7 +148,7 @@ class NextRunMarks:
                 await self._clock.sleep(backoff.next())
 
     async def _write(self, entry: Entry, when: str | None) -> SkoupaError | None:
-        if entry.kind.kind in self._denied:
+        if self._may_not(entry):
             self._put_off[entry.uid] = when
             return None
         annotations = {names.NEXT_EXECUTION_ANNOTATION: when}
@@ -161,7 +175,7 @@ class NextRunMarks:
         except SkoupaError as error:
             return error
         else:
-            self._untold(_poorer(entry))
+            self._denials.allow(place_of(entry), entry.uid)
             self._written[entry.uid] = when
             if self._wanted.get(entry.uid, "") == when:
                 # By who read it while this was on its way.
@@ -170,16 +184,20 @@ class NextRunMarks:
 
     async def _deny(self, entry: Entry, when: str | None) -> None:
         """A right that is missing may come; who has it is refused by an admission, and to ask again does not help."""
-        self._denied.add(entry.kind.kind)
         self._put_off[entry.uid] = when
-        self._told(_poorer(entry))
-        if not await self._may_patch(entry):
-            self._lacking[entry.kind.kind] = entry
+        barred = await self._may_patch(entry)
+        self._denials.refuse(place_of(entry), entry.uid, alone=barred)
+        if barred:
+            self._barred.add(entry.uid)
+        else:
             self._lacks.set()
 
+    def _may_not(self, entry: Entry) -> bool:
+        return entry.uid in self._barred or self._denials.stands(place_of(entry))
 
-def _poorer(entry: Entry) -> str:
+
+def _poorer(kind: str, where: str) -> str:
     return (
-        f"no permission to patch {entry.kind.qualified}, whose definition has no nextExecutionTime: when policies run "
+        f"no permission to patch {kind}{where}, whose definition has no nextExecutionTime: when policies run "
         "next stands in the words of their condition Ready alone"
     )

@@ -18,7 +18,8 @@ from skoupa.controller.state import POLICIES, POLICIES_SEEN, State
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.kube.backoff import Backoff
 from skoupa.runs.book import Book
-from skoupa.runs.ticks import Known, Ticks
+from skoupa.runs.known import Known
+from skoupa.runs.ticks import Ticks
 
 # Many policies run in the same second: one write tells of all.
 WRITE_SECONDS: Final = 1.0

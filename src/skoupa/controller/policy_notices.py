@@ -12,8 +12,8 @@ from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
-from skoupa.controller.policy_runs import PASSING, PolicyRuns
-from skoupa.errors import SkoupaError
+from skoupa.controller.policy_runs import PolicyRuns
+from skoupa.errors import PASSING, SkoupaError
 from skoupa.facts.rows import Row
 from skoupa.judge.policies import NAME
 from skoupa.kube.timestamps import whole_seconds
@@ -93,7 +93,7 @@ class PolicyNotices:
     async def _announce(self, entry: Entry, policy: Policy, tick: float) -> None:
         try:
             async with self._clock.timeout(max(0.0, tick - self._clock.now())):
-                findings = await self._runs.look(policy, at=tick)
+                findings = await self._runs.looks.look(policy, at=tick)
         except (SkoupaError, TimeoutError) as error:
             # The status tells it when the run fails for the same reason.
             self._try_again(entry, error)

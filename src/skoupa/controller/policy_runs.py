@@ -14,10 +14,12 @@ from typing import Final
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.policy_evaluations import PolicyEvaluations
+from skoupa.controller.policy_looks import PolicyLooks
 from skoupa.controller.policy_settling import Ran, Settling
 from skoupa.controller.policy_thrown_away import tell_left_out, thrown_away, told_already
 from skoupa.controller.policy_unclear import UnclearObjects
-from skoupa.errors import ServerFailure, SkoupaError, TimedOut, TooManyRequests, Unreachable, UsageError
+from skoupa.controller.policy_unread import Unread
+from skoupa.errors import SkoupaError, UsageError
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.mechanism import Run
 from skoupa.judge.policies import NAME, Chosen
@@ -25,12 +27,10 @@ from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.policy.policies import Policy
-from skoupa.runs.accounts import Accounts
 from skoupa.runs.book import Book, Entry
 from skoupa.runs.choices import Choices
 from skoupa.runs.evaluation import Evaluation
-from skoupa.runs.lists import Lists
-from skoupa.runs.run import Findings, about, as_labelled, find
+from skoupa.runs.run import Findings, about
 from skoupa.runs.status import Went
 from skoupa.runs.ticks import Tick, Ticks
 from skoupa.settings import Settings, seconds
@@ -42,7 +42,6 @@ LAUNCHED_AT_ONCE: Final = 20
 # What failed for a reason that passes is asked again, in the beginning after so long.
 AGAIN_SECONDS: Final = 5.0
 LONGEST_AGAIN_SECONDS: Final = 300.0
-PASSING: Final = (Unreachable, TimedOut, ServerFailure, TooManyRequests)
 
 
 class PolicyRuns:
@@ -65,8 +64,6 @@ class PolicyRuns:
         on_news: Callable[[Entry], None],
     ) -> None:
         self._clock: Clock = client.clock
-        self._settings = settings
-        self._knowledge = knowledge
         self._book = book
         self._ticks = ticks
         self._choices = choices
@@ -77,8 +74,9 @@ class PolicyRuns:
         self._on_news = on_news
         new = settings.policies.observe_new
         self._observe_new = seconds(new) if new is not None else 0
-        self.lists = Lists(client)
-        self.accounts = Accounts(client)
+        self.looks = PolicyLooks(
+            client, settings=settings, knowledge=knowledge, book=book, evaluations=evaluations
+        )
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)
         self._era = 0
         self.waiting: list[Tick] = []
@@ -139,12 +137,14 @@ class PolicyRuns:
     async def findings_of(self, rule: str) -> Findings | None:
         """The same for much of what it has chosen: all that it finds now."""
         ran = self.settling.of(rule)
-        return await self.look(ran.policy, anew=True) if ran is not None else None
+        return await self.looks.look(ran.policy, anew=True) if ran is not None else None
 
     async def may_delete(self, rule: str, row: Row) -> bool:
         """Whether the account that the policy acts as may, where it names one."""
         ran = self.settling.of(rule)
-        return ran is not None and await self.accounts.may_delete(ran.policy, row.resource, row.namespace)
+        return ran is not None and await self.looks.accounts.may_delete(
+            ran.policy, row.resource, row.namespace
+        )
 
     def left(self, rule: str, uid: Uid) -> None:
         """Asked again, it does not mean what it has chosen."""
@@ -176,15 +176,17 @@ class PolicyRuns:
         era, backoff = self._era, Backoff(self._clock, first=AGAIN_SECONDS, cap=LONGEST_AGAIN_SECONDS)
         try:
             async with self._turns:
-                again = await self._read(tick, entry, policy, era=era)
-            next_tick = policy.schedule.following(tick.moment) if again else None
-            while again:
+                unread = await self._read(tick, entry, policy, era=era)
+            next_tick = policy.schedule.following(tick.moment) if unread else None
+            while unread:
                 wait = backoff.next()
                 if next_tick is not None and self._clock.now() + wait >= next_tick:
                     break
                 await self._clock.sleep(wait)
+                if self._counts(tick.uid, policy, era) and self.looks.blind_still(policy, unread):
+                    continue
                 async with self._turns:
-                    again = await self._read(tick, entry, policy, era=era)
+                    unread = await self._read(tick, entry, policy, era=era)
         finally:
             if self._counts(tick.uid, policy, era):
                 self._ticks.ended(tick)
@@ -194,20 +196,21 @@ class PolicyRuns:
             self._on_news(entry)
             self._news.set()
 
-    async def _read(self, tick: Tick, entry: Entry, policy: Policy, *, era: int) -> bool:
-        """Whether it has to be read again, for something that passes kept some of it from being read."""
+    async def _read(self, tick: Tick, entry: Entry, policy: Policy, *, era: int) -> Unread:
+        """What has to be read again, for something that passes kept it from being read."""
         if not self._counts(tick.uid, policy, era):
-            return False
-        at = self._clock.now()
+            return Unread()
+        at, ground = self._clock.now(), self.looks.ground(policy)
         findings: Findings | None = None
         error: SkoupaError | None = None
         try:
-            findings = await self.look(policy)
+            findings = await self.looks.look(policy)
             findings = about(findings, tick.only) if tick.only else findings
         except SkoupaError as raised:
             findings, error = None, raised
+        # From here on nothing is waited for: what may stop it is heeded until it is chosen.
         if not self._counts(tick.uid, policy, era):
-            return False
+            return Unread()
         went = Went(
             at=at,
             findings=findings,
@@ -215,10 +218,9 @@ class PolicyRuns:
             broken=isinstance(error, UsageError),
             rest_of=tick.rest_of,
         )
-        self._put(tick, entry, policy, went)
-        if findings is None:
-            return isinstance(error, PASSING)
-        return any(isinstance(gap.error, PASSING) for gap in findings.gaps)
+        doubted = self.looks.doubted(ground, findings) if findings is not None else ()
+        self._put(tick, entry, policy, went, doubted=doubted)
+        return self.looks.unread(ground, findings, error)
 
     def _throw_away(self, tick: Tick) -> None:
         """The policy is not what it was: it runs again for this tick where that is its own still."""
@@ -228,26 +230,16 @@ class PolicyRuns:
             return
         if not told_already(self.settling.latest(tick.uid), tick):
             why = thrown_away(entry.policy, tick, next_run=self._ticks.next(tick.uid))
-            self._put(tick, entry, entry.policy, Went(at=self._clock.now(), error=why, rest_of=tick.rest_of))
-
-    async def look(self, policy: Policy, *, at: float | None = None, anew: bool = False) -> Findings:
-        """What it finds, taking `at` for the present; nothing comes of it."""
-        findings = await find(
-            policy,
-            await self._evaluations.make(policy, at=at, anew=anew),
-            lists=self.lists,
-            discovery=self._knowledge.discovery,
-            namespaces=self._evaluations.namespace_labels(),
-            only=self._settings.namespaces,
-        )
-        findings = as_labelled(policy, findings, self._evaluations.namespace_labels(anew=True))
-        return await self.accounts.permitted(policy, findings)
+            went = Went(at=self._clock.now(), error=why, rest_of=tick.rest_of, thrown_away=True)
+            self._put(tick, entry, entry.policy, went)
 
     def _counts(self, uid: str, policy: Policy, era: int) -> bool:
         entry = self._book.get(uid)
         return era == self._era and entry is not None and entry.policy == policy and not self._standing_by()
 
-    def _put(self, tick: Tick, entry: Entry, policy: Policy, went: Went) -> None:
+    def _put(
+        self, tick: Tick, entry: Entry, policy: Policy, went: Went, *, doubted: Iterable[Uid] = ()
+    ) -> None:
         rule = policy.called
         run = Run(
             mechanism=NAME,
@@ -279,6 +271,7 @@ class PolicyRuns:
                 took=abs(now - went.at),
             ),
             rows,
+            doubted=doubted,
         )
         self._begun()
         self.settling.count(ran)

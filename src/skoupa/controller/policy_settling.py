@@ -27,11 +27,11 @@ from skoupa.model.verdicts import Claim, Verdict
 from skoupa.policy.policies import Policy
 from skoupa.runs.book import Entry
 from skoupa.runs.choices import Choices
+from skoupa.runs.known import Known
 from skoupa.runs.run import Findings
 from skoupa.runs.standing import Standing, standing
 from skoupa.runs.status import Went, regarding, told
 from skoupa.runs.stopped import Stopped, became, concluded
-from skoupa.runs.ticks import Known
 from skoupa.sweep.failures import lasting_words
 from skoupa.sweep.memory import FAILING, Memory
 from skoupa.sweep.reporting import Report

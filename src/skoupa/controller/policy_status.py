@@ -2,8 +2,8 @@
 
 What is to be said is worked out anew each time and written only where it differs from what was written last; so a server that drops
 what its schema does not know is not written to again and again. Where it dropped when a policy runs next, that is left to
-`policy_marks`. While observing, and while another leads, nothing is written. A kind whose status may not be written is tried again
-by one policy a minute: rights come back.
+`policy_marks`. While observing, and while another leads, nothing is written. Where a status may not be written one is tried again a
+minute later: rights come back.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from skoupa import names
 from skoupa.clock import Clock
+from skoupa.controller.policy_denials import Denials, place_of
 from skoupa.controller.policy_marks import NextRunMarks
 from skoupa.controller.policy_runs import PolicyRuns
 from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
@@ -27,7 +28,6 @@ from skoupa.runs.ticks import Ticks
 # What changes within a moment is written once.
 GATHER_SECONDS: Final = 1.0
 LONG_RUN_SECONDS: Final = 20.0
-DENIED_SECONDS: Final = 60.0
 _NEXT: Final = "nextExecutionTime"
 _FRESH_FIELDS: Final = frozenset({"lastTransitionTime"})
 
@@ -52,12 +52,9 @@ class PolicyStatuses:
         self._runs = runs
         self._minimum = minimum
         self._acting = acting
-        self._told = told
-        self._untold = untold
         self._wanted: dict[str, None] = {}
         self._written: dict[str, Any] = {}
-        # Until when the status of a kind is not written, for that was refused.
-        self._denied: dict[str, float] = {}
+        self._denials = Denials(client.clock, words=_poorer, told=told, untold=untold)
         # Until when policies only report, as was written of them.
         self._observed: dict[str, float] = {}
         self._news = asyncio.Event()
@@ -75,7 +72,7 @@ class PolicyStatuses:
     def doubt(self) -> None:
         """Another may have written meanwhile."""
         self._written.clear()
-        self._denied.clear()
+        self._denials.clear()
         self._marks.doubt()
         for entry in self._book:
             self.want(entry.uid)
@@ -91,13 +88,10 @@ class PolicyStatuses:
         for uid in [uid for uid, until in self._observed.items() if until <= now]:
             del self._observed[uid]
             self.want(uid)
-        moment = self._clock.monotonic()
-        again = {kind for kind, until in self._denied.items() if until <= moment}
-        for kind in again:
-            del self._denied[kind]
-        for entry in self._book if again else ():
-            if entry.kind.kind in again:
-                self.want(entry.uid)
+        places = self._denials.due()
+        again = [entry for entry in self._book if place_of(entry) in places] if places else []
+        for entry in sorted(again, key=lambda one: self._denials.was_refused(one.uid)):
+            self.want(entry.uid)
 
     def give_way(self, runs: int) -> None:
         """So many begin."""
@@ -121,6 +115,7 @@ class PolicyStatuses:
                 if entry is None:
                     self._written.pop(uid, None)
                     self._observed.pop(uid, None)
+                    self._denials.forget(uid)
                     self._marks.forget(uid)
                 elif self._acting():
                     error = await self._write(entry) or error
@@ -131,14 +126,12 @@ class PolicyStatuses:
                 await self._clock.sleep(backoff.next())
 
     async def _write(self, entry: Entry) -> SkoupaError | None:
-        if entry.kind.kind in self._denied:
+        place = place_of(entry)
+        if self._denials.stands(place):
             return None
         status = self._status(entry)
         if self._written.get(entry.uid) == _gist(status):
             return None
-        poorer = (
-            f"no permission to patch {entry.kind.qualified}/status: how policies run stands in the log alone"
-        )
         try:
             found = await self._client.merge_patch(
                 entry.kind,
@@ -151,13 +144,14 @@ class PolicyStatuses:
             # It is gone, or another of its name came.
             return None
         except Forbidden:
-            self._denied[entry.kind.kind] = self._clock.monotonic() + DENIED_SECONDS
-            self._told(poorer)
+            self._denials.refuse(place, entry.uid)
+            # So that it is tried again, whatever is to be said then.
+            self._written.pop(entry.uid, None)
             return None
         except SkoupaError as error:
             self.want(entry.uid)
             return error
-        self._untold(poorer)
+        self._denials.allow(place, entry.uid)
         self._mark(entry, status, found)
         self._written[entry.uid] = _gist(status)
         return None
@@ -189,6 +183,10 @@ class PolicyStatuses:
             observed_until=until if until > now else None,
         )
         return status_of(entry, outlook=outlook, went=ran.went if ran is not None else None, now=now)
+
+
+def _poorer(kind: str, where: str) -> str:
+    return f"no permission to patch {kind}/status{where}: how policies run stands in the log alone"
 
 
 def _gist(said: Any) -> Any:

@@ -28,15 +28,18 @@ def told_already(ran: Ran | None, tick: Tick) -> bool:
 
 
 def tell_left_out(ticks: Ticks, book: Book, report: Report, *, now: float) -> None:
-    """Of policies that were changed after a tick which nobody was there to run."""
-    for uid, moment in ticks.left_out().items():
+    """Of policies that were changed after a tick which nobody was there to run, or were suspended before it."""
+    changed, resumed = ticks.left_out(), ticks.slept_through()
+    for uid, moment in (changed | resumed).items():
         entry = book.get(uid)
         if entry is not None:
             why = (
-                f"its run of {whole_seconds(moment)} was missed, and it was changed since, while nobody led; "
-                f"{_next(ticks.next(uid))}"
+                "it was changed since, while nobody led"
+                if uid in changed
+                else "it was suspended when somebody led last"
             )
-            report.policy_left_out(entry.called, why=why, at=now)
+            missed = f"its run of {whole_seconds(moment)} was missed, and {why}; {_next(ticks.next(uid))}"
+            report.policy_left_out(entry.called, why=missed, at=now)
 
 
 def _next(moment: float | None) -> str:

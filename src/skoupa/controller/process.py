@@ -25,6 +25,7 @@ from skoupa.controller.lanes import Lanes
 from skoupa.controller.leading import tell_leads
 from skoupa.controller.opinions import EngineOpinions
 from skoupa.controller.own_ledger import own_ledger
+from skoupa.controller.started import Started
 from skoupa.controller.troubles import Troubles
 from skoupa.errors import ServerFailure, TimedOut, TooManyRequests, Unreachable
 from skoupa.judge.mechanism import Ruling
@@ -52,6 +53,8 @@ TRIES_IN_A_LEASE: Final = 5
 
 
 class Process:
+    """`started` is when the settings were read; None: just now."""
+
     def __init__(
         self,
         transport: Transport,
@@ -62,6 +65,7 @@ class Process:
         store: Store,
         rulings: Sequence[Ruling] = (),
         beside: Beside = nothing_beside,
+        started: Started | None = None,
     ) -> None:
         self._clock = clock
         self._settings = settings
@@ -116,6 +120,7 @@ class Process:
             rulings=rulings,
             standing_by=self._standing_by,
             skew=lambda: self._meter.skew,
+            started=started,
         )
         self._troubles = Troubles(
             self.engine,
@@ -271,11 +276,19 @@ async def run_process(
     log: Log,
     rulings: Sequence[Ruling] = (),
     beside: Beside = nothing_beside,
+    started: Started | None = None,
 ) -> None:
     async with HttpTransport(connection, clock) as transport:
         asking = Client(transport, clock)
         async with own_ledger(asking, settings, server=connection.server, log=log) as store:
             process = Process(
-                transport, clock, settings, log=log, store=store, rulings=rulings, beside=beside
+                transport,
+                clock,
+                settings,
+                log=log,
+                store=store,
+                rulings=rulings,
+                beside=beside,
+                started=started,
             )
             await process.run()

@@ -31,6 +31,8 @@ ALLOWED_SECONDS: Final = 3600.0
 _REMEMBERED: Final = 100
 # Writing it down costs a request.
 _PROLONG_SECONDS: Final = 600.0
+# Between two tries of a run that fails there is none for a while.
+_RESTING_SECONDS: Final = 60.0
 
 
 async def _nobody_heard(_: Brake) -> None:
@@ -71,8 +73,8 @@ class Allowances(msgspec.Struct, kw_only=True):
 class Releases:
     """`weigh` counts what is in a Namespace or definition; `accept` ends the Holds that a Brake stands for.
 
-    `editions` gives by name the rules that have chosen something, as they are now; `standing` the names of Brakes that hold now,
-    None while nobody knows them.
+    `editions` gives by name the rules that have chosen something, as they are now, and `coming` says that more are about to;
+    `standing` the names of Brakes that hold now, None while nobody knows them.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Releases:
         accept: Callable[[str], Awaitable[None]],
         per_second: float,
         editions: Callable[[], Mapping[str, str]] = dict,
+        coming: Callable[[], bool] = bool,
         standing: Callable[[], Collection[str] | None] = tuple,
     ) -> None:
         self._clock = clock
@@ -95,12 +98,16 @@ class Releases:
         self._accept = accept
         self._per_second = per_second
         self._standing = standing
+        self._editions = editions
+        self._coming = coming
         self._held = HeldCounting(
             clock, store=store, judge=judge, ceilings=ceilings, weigh=weigh, editions=editions
         )
         self._given: list[str] = []
         self._grants: list[Grant] = []
         self._written: Allowances | None = None
+        # Rules for which something is allowed and that have no run: since when.
+        self._resting: dict[str, float] = {}
         # Hear of a Brake that is about to go because somebody deleted it, and of one whose time is over.
         self.on_release: Callable[[Brake], Awaitable[None]] = _nobody_heard
         self.on_end: Callable[[Brake], None] = _nobody_saw
@@ -111,6 +118,7 @@ class Releases:
         if known is None:
             return
         self._given, self._grants = list(known.given), list(known.grants)
+        self._resting = {}
         parts: defaultdict[Whose, list[tuple[int, float]]] = defaultdict(list)
         for left in known.left:
             parts[left.whose].append((left.number, left.until))
@@ -141,15 +149,18 @@ class Releases:
         """Whether something is allowed, which is used up little by little."""
         return bool(self._ceilings.allowances)
 
-    async def release(self, brake: Brake, *, code: str, going: Iterable[Brake] = ()) -> int | None:
+    async def release(
+        self, brake: Brake, *, code: str, going: Iterable[Brake] = (), most: int | None = None
+    ) -> int | None:
         """Grants as much as it holds; None: that was done before. `code` is that of the Holds that it stands for.
 
-        Of those that are `going` too, whoever was let go before holds nothing any more.
+        For no more than `most` objects, where that is not None. Of those that are `going` too, whoever was let go before holds
+        nothing any more.
         """
         if brake.uid in self._given:
             return None
         over = {one.name for one in going if one.uid in self._given}
-        counted = await self._held.held_by(brake, code=code, over=over)
+        counted = await self._held.held_by(brake, code=code, over=over, most=most)
         if code:
             await self._accept(brake.name)
         await self.on_release(brake)
@@ -170,13 +181,16 @@ class Releases:
 
     def outdate(self, run: Run) -> None:
         """A run of the rule as it is now is about to be weighed: nobody has released what another edition of it would take."""
-        if not self._ceilings.outdate(run.rule, edition=run.edition):
+        self._outdate(run.rule, edition=run.edition)
+
+    def _outdate(self, rule: str, *, edition: str) -> None:
+        if not self._ceilings.outdate(rule, edition=edition):
             return
         now = self._clock.now()
         # What went by it until now still fills no window after a restart.
         self._grants = [
             msgspec.structs.replace(grant, until=min(grant.until, now), behind=())
-            if (grant.span, grant.name) == ("rule", run.rule) and grant.edition != run.edition
+            if (grant.span, grant.name) == ("rule", rule) and grant.edition != edition
             else grant
             for grant in self._grants
         ]
@@ -189,6 +203,7 @@ class Releases:
     async def write_down(self) -> None:
         """What changed since it was written last: a restart must neither forget an allowance nor grant it twice."""
         self._prolong()
+        self._forget_resting()
         present = self._present()
         if present != (self._written or Allowances()):
             await self._put(ALLOWANCES, present)
@@ -234,6 +249,16 @@ class Releases:
                 until = later if later >= until + _PROLONG_SECONDS else until
                 found.prolong(grant.until, until=until)
             self._grants[number] = msgspec.structs.replace(grant, until=until, behind=behind)
+
+    def _forget_resting(self) -> None:
+        """A rule that claims nothing any more uses nothing of what was allowed: that would be left for what nobody has seen."""
+        rules = {whose.name for whose in self._ceilings.allowances if whose.span == "rule"}
+        chosen = self._editions() if rules and not self._coming() else rules
+        now = self._clock.now()
+        self._resting = {rule: self._resting.get(rule, now) for rule in rules if rule not in chosen}
+        for rule, since in self._resting.items():
+            if now >= since + _RESTING_SECONDS:
+                self._outdate(rule, edition="")
 
     def _allow(self, grants: Iterable[Grant]) -> None:
         for grant in grants:

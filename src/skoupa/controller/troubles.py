@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from skoupa.clock import Clock
+from skoupa.controller.accept_once import ACCEPTING
 from skoupa.controller.engine import Engine
 from skoupa.controller.feed_troubles import FeedTroubles
 from skoupa.controller.group_troubles import GroupTroubles
@@ -24,6 +25,10 @@ FAILING_SECONDS: Final = 60.0
 FAILING_REMINDER_SECONDS: Final = 3600.0
 HANGING_REMINDER_SECONDS: Final = 3600.0
 NAMED_PLACES: Final = 20
+ACCEPTED_NEXT: Final = (
+    "it counts once: take acceptBacklog (--accept-backlog) out, what is found later is held again"
+)
+OBSERVED_NEXT: Final = f"nothing is accepted while observing, and a start without acceptBacklog holds them: {ACCEPTING} accepts them"
 
 
 class Troubles:
@@ -109,14 +114,13 @@ class Troubles:
 
     def _tell_accepted(self) -> None:
         accepted = self._engine.first_look.accepted
-        if accepted is not None and not self._accepted:
-            self._accepted = True
-            self._log(
-                "backlog accepted",
-                objects=accepted,
-                by="acceptBacklog",
-                next="it counts once: take acceptBacklog (--accept-backlog) out, what is found later is held again",
-            )
+        if accepted is None or self._accepted:
+            return
+        self._accepted = True
+        event, then = "backlog accepted", ACCEPTED_NEXT
+        if self._settings.mode != "enforce":
+            event, then = "backlog would be accepted", OBSERVED_NEXT
+        self._log(event, objects=accepted, by="acceptBacklog", next=then)
 
     def _tell_degraded(self) -> None:
         degraded = set(self._engine.outlook.degraded)

@@ -128,13 +128,15 @@ class Feed:
         return []
 
     def _apply(self, change: Change[Partial], view: FeedView) -> Delta | None:
+        # What could not be read so far is new here when it can be, whatever happened to it before.
+        watched = not self.health.unreadable
         if self.health.unreadable:
             uid = change.object.metadata.uid
             self.health.unreadable = [bad for bad in self.health.unreadable if bad.uid != uid]
         if change.deleted:
             return self._store.deleted(view, pack_uid(change.object.metadata.uid))
         self.health.resource_version = change.object.metadata.resource_version
-        return self._store.changed(view, self._extraction.row(self.resource, change.object))
+        return self._store.changed(view, self._extraction.row(self.resource, change.object), watched=watched)
 
     def _heard(self, version: str) -> None:
         self.health.heard_at = self._client.clock.monotonic()

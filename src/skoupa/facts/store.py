@@ -21,12 +21,14 @@ from skoupa.kube.resources import NAMESPACES, Resource
 class Delta(msgspec.Struct, frozen=True, gc=False):
     """How knowledge of one object changed: appeared (no `before`), changed, or disappeared (no `after`).
 
-    `unfollowed`: it disappeared only because nobody follows it any more.
+    `unfollowed`: it disappeared only because nobody follows it any more. `watched`: a watch told of it, change by change; a
+    list tells only what has become of it.
     """
 
     before: Row | None
     after: Row | None
     unfollowed: bool = False
+    watched: bool = False
 
 
 class FeedView:
@@ -128,11 +130,11 @@ class Store:
         feed.seen, feed.arriving = feed.arriving, None
         return self._drop_unseen(feed.resource, lost)
 
-    def changed(self, feed: FeedView, row: Row) -> Delta | None:
+    def changed(self, feed: FeedView, row: Row, *, watched: bool = False) -> Delta | None:
         if self._is_namespace_by_another_name(row):
             return None
         feed.seen.add(row.uid)
-        return self._learn(row)
+        return self._learn(row, watched=watched)
 
     def deleted(self, feed: FeedView, uid: Uid) -> Delta | None:
         """Gone for this feed: it may have been deleted, or have left the feed's selector."""
@@ -151,7 +153,7 @@ class Store:
             return False
         return _is_namespace(known) and not _is_namespace(row)
 
-    def _learn(self, row: Row) -> Delta | None:
+    def _learn(self, row: Row, *, watched: bool = False) -> Delta | None:
         known = self._rows.get(row.uid)
         if known is not None:
             if known.resource is not row.resource and _is_namespace(row) and not _is_namespace(known):
@@ -161,7 +163,7 @@ class Store:
         self._rows[row.uid] = row
         if known is None and self._by_namespace is not None:
             self._by_namespace.setdefault(row.namespace, set()).add(row.uid)
-        return Delta(known, row)
+        return Delta(known, row, watched=watched)
 
     def _lose_sight_as(self, other: Row) -> None:
         for feed in self._feeds.get(other.resource.qualified, ()):

@@ -39,6 +39,7 @@ PASSING: Final = frozenset(
         "feed-behind",
         "first-start-backlog",
         "just-labelled",
+        "perhaps-retroactive",
         "retroactive-label",
         "terminating",
     }

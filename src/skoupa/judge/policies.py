@@ -166,6 +166,7 @@ class PolicyMechanism:
         versions = self._versions.get(rule, {})
         for uid in versions:
             versions[uid] = ""
+            self.distrust(rule, uid)
         return list(versions)
 
     def leave(self, uid: Uid, rules: Iterable[str]) -> bool:

@@ -198,3 +198,8 @@ def manifest(name: str, spec: BrakeSpec) -> dict[str, Any]:
         "metadata": {"name": name},
         "spec": msgspec.to_builtins(spec),
     }
+
+
+def stopped_run(edition: str, objects: int) -> str:
+    """For the annotation that says which run of a rule was stopped, and how many objects it claimed."""
+    return f"{edition}:{objects}"

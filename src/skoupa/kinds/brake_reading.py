@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from skoupa import names
 from skoupa.errors import UsageError
 from skoupa.expr.cron import Cron, parse_cron
 from skoupa.expr.readings import Problem
@@ -22,6 +23,8 @@ from skoupa.kinds.reading import read, read_field, unknown_fields
 
 _SAY_SCOPE: Final = "write all: true, or at least one of namespace, policy, kind, mechanism"
 
+_LONGEST_NUMBER: Final = 9
+
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
     begins: Cron
@@ -30,7 +33,10 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Brake(msgspec.Struct, frozen=True, kw_only=True):
-    """A Brake as it counts. `until` is in seconds since the epoch, None: for good; without a window it always holds."""
+    """A Brake as it counts. `until` is in seconds since the epoch, None: for good; without a window it always holds.
+
+    `edition` is that of the rule of which it stopped a run, and `asked` how many objects that claimed; empty: not known.
+    """
 
     name: str
     uid: str = ""
@@ -40,6 +46,8 @@ class Brake(msgspec.Struct, frozen=True, kw_only=True):
     until: float | None = None
     window: Window | None = None
     problems: tuple[str, ...] = ()
+    edition: str = ""
+    asked: int = 0
 
 
 def parse_brake(obj: Mapping[str, Any]) -> Brake:
@@ -56,6 +64,7 @@ def read_brake(obj: Mapping[str, Any]) -> Brake:
     metadata: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
     generation = metadata.get("generation")
     reading = _Reading(obj.get("spec"))
+    edition, asked = _stopped_run(metadata.get("annotations"))
     return Brake(
         name=str(metadata.get("name", "")),
         uid=str(metadata.get("uid", "")),
@@ -65,6 +74,8 @@ def read_brake(obj: Mapping[str, Any]) -> Brake:
         until=reading.until(),
         window=reading.window(),
         problems=tuple(reading.problems),
+        edition=edition,
+        asked=asked,
     )
 
 
@@ -74,6 +85,14 @@ def read_status(obj: Mapping[str, Any]) -> BrakeStatus:
         return read(obj.get("status") or {}, BrakeStatus, where="status")
     except UsageError:
         return BrakeStatus()
+
+
+def _stopped_run(annotations: Any) -> tuple[str, int]:
+    """Which edition of a rule, and how many objects; nothing where that can't be read."""
+    found = annotations.get(names.STOPPED_RUN_ANNOTATION) if isinstance(annotations, Mapping) else None
+    edition, _, number = found.rpartition(":") if isinstance(found, str) else ("", "", "")
+    readable = bool(edition) and number.isdecimal() and len(number) <= _LONGEST_NUMBER
+    return (edition, int(number)) if readable else ("", 0)
 
 
 class _Reading:

@@ -73,7 +73,13 @@ class Connection:
 
 
 def connect(
-    path: Path, *, cluster: str, writable: bool, busy_seconds: float, known: Mapping[str, str] | None = None
+    path: Path,
+    *,
+    cluster: str,
+    writable: bool,
+    busy_seconds: float,
+    known: Mapping[str, str] | None = None,
+    named: bool = True,
 ) -> Connection:
     """Of a store's own thread, or of one at a time. `known` is what tells this cluster from others of its name."""
     if writable:
@@ -95,7 +101,7 @@ def connect(
             _migrate(connection, where=str(path), writable=writable)
             connection.number = _number(connection, cluster, writable=writable)
             if known is not None and connection.number is not None:
-                _identify(connection, known, cluster=cluster, writable=writable)
+                _identify(connection, known, cluster=cluster, writable=writable, named=named)
         except BaseException:
             raw.close()
             raise
@@ -170,13 +176,16 @@ def _number(connection: Connection, cluster: str, *, writable: bool) -> int | No
     return None if row is None else int(row[0])
 
 
-def _identify(connection: Connection, known: Mapping[str, str], *, cluster: str, writable: bool) -> None:
+def _identify(
+    connection: Connection, known: Mapping[str, str], *, cluster: str, writable: bool, named: bool
+) -> None:
     """Raises LedgerUnusable where the rows are another cluster's."""
     query, number = "SELECT identity FROM skoupa_clusters WHERE number = ?", connection.number
 
     def wanted() -> tuple[str, str]:
         recorded = str(connection.raw.execute(query, [number]).fetchone()[0])
-        return recorded, settled(recorded, known, cluster=cluster, where=str(connection.path))
+        where = str(connection.path)
+        return recorded, settled(recorded, known, cluster=cluster, where=where, named=named)
 
     before, after = wanted()
     if before == after or not writable:

@@ -2,7 +2,8 @@
 
 A ledger says `NAMESPACE=UID` of the cluster that used it first. Whoever comes later has the same uid there, or is
 another cluster and gets nothing: neither a look at the rows nor a place beside them. Of kube-system it is taken where
-that can be read, of the Namespace that Skoupa lives in else; what can't be compared is not refused.
+that can be read, of the Namespace that Skoupa lives in else; what can't be compared is not refused. An address is no
+name: clusters that were reached at one after another share its rows, and the ledger says that whose they are is not known.
 """
 
 from __future__ import annotations
@@ -16,12 +17,19 @@ from skoupa.errors import LedgerUnusable
 Identity = Callable[[], Awaitable[Mapping[str, str]]]
 
 MOST_SURE: Final = "kube-system"
+# Instead of `NAMESPACE=UID`, for good; no Namespace can be called so.
+SEVERAL: Final = "*"
 
 
-def settled(recorded: str, known: Mapping[str, str], *, cluster: str, where: str) -> str:
-    """What the ledger should say from now on; raises LedgerUnusable where it has the rows of another cluster."""
+def settled(recorded: str, known: Mapping[str, str], *, cluster: str, where: str, named: bool = True) -> str:
+    """What the ledger should say from now on; raises LedgerUnusable where it has the rows of another cluster.
+
+    Not `named`: `cluster` is the server's address, which nobody chose and another cluster may have got.
+    """
     name, _, uid = recorded.partition("=")
     if name in known and known[name] != uid:
+        if not named:
+            return SEVERAL
         raise LedgerUnusable(
             f'the ledger {where} has rows of another cluster with the name "{cluster}": its Namespace {name} has the '
             f"uid {uid}, the one here {known[name]}",

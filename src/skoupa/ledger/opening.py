@@ -19,10 +19,18 @@ def is_shared(where: str) -> bool:
     return where.startswith(_POSTGRES)
 
 
-def store_for(where: str, *, cluster: str, writable: bool = True, identity: Identity | None = None) -> Store:
+def store_for(
+    where: str,
+    *,
+    cluster: str,
+    writable: bool = True,
+    identity: Identity | None = None,
+    named: bool = True,
+) -> Store:
     """Not opened yet: nothing is read or made before `open`.
 
-    With an `identity` it serves that cluster only, whatever name another one gives itself.
+    With an `identity` it serves that cluster only, whatever name another one gives itself. Not `named`: `cluster` is an
+    address, which only a file is used with, and which keeps nobody out.
     """
     if where == "none":
         return NoStore(cluster=cluster)
@@ -39,4 +47,5 @@ def store_for(where: str, *, cluster: str, writable: bool = True, identity: Iden
         )
     if not where:
         raise UsageError("the ledger has no place", advice="write a path, postgresql://…, or none")
-    return SqliteStore(Path(where).expanduser(), cluster=cluster, writable=writable, identity=identity)
+    path = Path(where).expanduser()
+    return SqliteStore(path, cluster=cluster, writable=writable, identity=identity, named=named)

@@ -45,6 +45,7 @@ class SqliteStore:
         cluster: str,
         writable: bool = True,
         identity: Identity | None = None,
+        named: bool = True,
         busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         self.path = path
@@ -53,6 +54,7 @@ class SqliteStore:
         self.remark = ""
         self._writable = writable
         self._identity = identity
+        self._named = named
         self._known: Mapping[str, str] | None = None
         self._busy_seconds = busy_seconds
         self._writer: Connection | None = None
@@ -220,6 +222,7 @@ class SqliteStore:
             writable=writable,
             busy_seconds=self._busy_seconds,
             known=self._known,
+            named=self._named,
         )
 
     def _end(self) -> None:

@@ -114,7 +114,13 @@ REASONS: Final[dict[str, Meaning]] = {
     "retroactive-label": Meaning(
         "hold",
         "one of {count} objects that became overdue together through a label (or another tool's annotation) written just now; "
-        "take it off again, or release their Brake (`skoupa brakes` names it; without Brakes: --accept-backlog)",
+        "take it off again, or `skoupa brakes release {brake}` (without Brakes: --accept-backlog)",
+    ),
+    "perhaps-retroactive": Meaning(
+        "hold",
+        "perhaps one of {count} objects that became overdue together through a label (or another tool's annotation): its own, or "
+        "a refresh, was written later, or nobody can tell when. A running controller that saw it being written after theirs lets it "
+        "go; any other holds it with them (Brake {brake}), and so does `skoupa sweep`",
     ),
     "just-labelled": Meaning(
         "hold",

@@ -34,13 +34,15 @@ from skoupa.policy.reach import out_of_reach
 class Expansion(msgspec.Struct, frozen=True, kw_only=True):
     """`unreached` tells of wildcards that mean less than fits them: no mistake, but its writer may think otherwise.
 
-    `empty` is what means no kind that is there, as it is written; of a rule each `pair`.
+    `empty` is what means no kind that is there, as it is written; of a rule each `pair`. `unread` is what may mean one that could
+    not be read, and means no other.
     """
 
     resources: tuple[Resource, ...]
     missing: tuple[Missing, ...] = ()
     unreached: tuple[Missing, ...] = ()
     empty: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +65,7 @@ def expand(subject: Subject, discovery: Discovery) -> Expansion:
     missing: list[Missing] = []
     unreached: list[Missing] = []
     empty: set[str] = set()
+    unread: set[str] = set()
     for part in _parts(subject, discovery):
         usable = [resource for resource in part.resources if resource.may("list", "delete")]
         here = [resource for resource in usable if resource.namespaced or not subject.namespace]
@@ -76,12 +79,15 @@ def expand(subject: Subject, discovery: Discovery) -> Expansion:
             unreached.append(partly(part.text, part.beyond))
         if not here:
             empty.add(part.key)
+            if part.missing is not None and part.missing.unreadable:
+                unread.add(part.key)
         found |= dict.fromkeys(here)
     return Expansion(
         resources=tuple(found),
         missing=tuple(dict.fromkeys(missing)),
         unreached=tuple(dict.fromkeys(unreached)),
         empty=frozenset(empty),
+        unread=frozenset(unread),
     )
 
 

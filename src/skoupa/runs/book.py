@@ -31,7 +31,8 @@ from skoupa.policy.options import as_written, place
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
-from skoupa.runs.authors import last_write
+from skoupa.runs.authors import fields_in, last_write
+from skoupa.runs.known import NOT_KNOWN, Written
 
 _NOT_READ: Final = "they are not read yet"
 WATCHED: Final[tuple[Definition, ...]] = (*POLICY_KINDS.values(), POLICY_EXCEPTION)
@@ -45,7 +46,7 @@ Object = Mapping[str, Any]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy as it stands in the cluster: `kind` is where its status is written, `author` wrote its spec last, when is `written`."""
+    """A policy as it stands in the cluster: `kind` is where its status is written, `author` wrote its spec last."""
 
     kind: Resource
     namespace: str
@@ -54,7 +55,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
     reading: Reading
     author: str = ""
-    written: int = 0
+    written: Written = NOT_KNOWN
     status: Object = {}
 
     @property
@@ -229,7 +230,7 @@ class Book:
             generation=int(metadata.get("generation") or 0),
             reading=self._unless_refuted(uid, self._read(found, kind)),
             author=author,
-            written=written,
+            written=Written(written, fields_in(found.get("spec"))),
             status=found.get("status") or {},
         )
         if self._entries.get(uid) != entry:

@@ -20,7 +20,7 @@ from skoupa.runs.showing import Showing
 class Choices:
     """`learn` plans what changed in the store; `on_outdated` hears which rule has to look at an object anew.
 
-    `on_leaving` hears of those that are being deleted.
+    `on_doubt` hears the same where a look that is under way began too early. `on_leaving` hears of those that are being deleted.
     """
 
     def __init__(
@@ -31,6 +31,7 @@ class Choices:
         showing: Showing,
         learn: Callable[[Sequence[Delta]], None],
         on_outdated: Callable[[str, Uid], None],
+        on_doubt: Callable[[str, Uid], None],
         on_leaving: Callable[[Uid], None],
     ) -> None:
         self.mechanism = mechanism
@@ -38,11 +39,15 @@ class Choices:
         self._store = store
         self._learn = learn
         self._on_outdated = on_outdated
+        self._on_doubt = on_doubt
         self._on_leaving = on_leaving
 
-    def put(self, chosen: Chosen, rows: Sequence[Row]) -> None:
-        """What a run chose, in the place of what the run before did."""
-        left = self.mechanism.put(chosen)
+    def put(self, chosen: Chosen, rows: Sequence[Row], *, doubted: Iterable[Uid] = ()) -> None:
+        """What a run chose, in the place of what the run before did; those that are `doubted` are asked about before they go."""
+        left, rule = self.mechanism.put(chosen), chosen.run.rule
+        for uid in doubted:
+            self.mechanism.distrust(rule, uid)
+            self._on_doubt(rule, uid)
         self._tell([*self.showing.show(rows), *self.showing.hide(left)])
         for row in rows:
             # A feed may know a newer state.
@@ -108,7 +113,12 @@ class Choices:
         for row in list(self._store.in_namespace(namespace)):
             for rule in self.mechanism.rules_of(row.uid):
                 self.mechanism.distrust(rule, row.uid)
-                self._on_outdated(rule, row.uid)
+                self._on_doubt(rule, row.uid)
+
+    def doubt(self, rule: str) -> None:
+        """Whatever it chose has to be asked about again before it goes."""
+        for uid in self.mechanism.doubt(rule):
+            self._on_doubt(rule, uid)
 
     def _heed(self, row: Row) -> None:
         if row.deleted_at:

@@ -8,12 +8,12 @@ most once. Whoever judges an object again later makes a new one. What a TTL or a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import BadReply
+from skoupa.errors import BadReply, SkoupaError
 from skoupa.expr.cel.pool import Pool
 from skoupa.kube.decoding import undecodable
 from skoupa.kube.objects import Metadata
@@ -25,6 +25,7 @@ from skoupa.policy.kyverno_filters import KyvernoFilters, left_alone
 from skoupa.policy.match import Answer, answer
 from skoupa.policy.policies import Policy
 from skoupa.policy.reach import owner_that_goes
+from skoupa.runs.calls.answers import passes
 from skoupa.runs.calls.protocol import Calls, secrets_refused
 from skoupa.runs.comparing import Comparing
 from skoupa.runs.expressions import Expressions, NamespaceReader
@@ -92,12 +93,18 @@ class Evaluation:
         self._filters = filters.filters if filters is not None else ()
         self._namespaces = namespaces
         self._namespace_object = namespace_object
+        self._namespace_unanswered = False
         self._begun: Judging | None = None
 
     @property
     def needs_bodies(self) -> bool:
         """False: metadata is enough for match and conditions. Known once begun."""
         return self._begun is None or self._begun.needs_bodies
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether something that it asked for had no answer for a reason that passes."""
+        return self._namespace_unanswered or self._calls.unanswered
 
     @property
     def troubles(self) -> tuple[str, ...]:
@@ -130,8 +137,16 @@ class Evaluation:
             calls=self._calls,
             now=now,
             exemptions=self._exemptions,
-            namespace_object=self._namespace_object,
+            namespace_object=None if self._namespace_object is None else self._namespace,
         )
+
+    async def _namespace(self, name: str) -> Any:
+        assert self._namespace_object is not None
+        try:
+            return await self._namespace_object(name)
+        except SkoupaError as error:
+            self._namespace_unanswered = self._namespace_unanswered or passes(error)
+            raise
 
     async def page(self, resource: Resource, raw: bytes | Sequence[bytes | msgspec.Raw]) -> list[Found]:
         """Of a list as the server sent it, or of objects one by one. A BadReply where the list is none."""

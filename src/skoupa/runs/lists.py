@@ -1,24 +1,26 @@
 """Lists that runs read, each once for all who want the same or alike at the same time, and few at once.
 
 Policies that are due together mostly ask alike. Whoever asks first waits a moment for company; then every page goes to all of
-them before the next is read, so memory stays at one page. Who is slow is left behind and reads alone, in a turn of the slow:
-nobody's long run delays another's. A reader that fails has failed for itself.
+them before the next is read, so memory stays at one page. Who is slow is left behind and reads alone, in a turn of the slow, and a
+list that does not come is waited for in such a turn too: nobody's long run delays another's. A reader that fails has failed for
+itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import SkoupaError, Unreachable
 from skoupa.kube.client import Client
+from skoupa.kube.decoding import Page
 from skoupa.kube.lists import pages
 from skoupa.kube.objects import View
 from skoupa.policy.queries import Query
@@ -33,6 +35,8 @@ SLOW_AT_ONCE: Final = 8
 COMPANY_SECONDS: Final = 0.05
 LONGEST_COMPANY_SECONDS: Final = 0.5
 PATIENCE_SECONDS: Final = 1.0
+# For a page: as long as a busy server may take, for who is given up asks again.
+PAGE_SECONDS: Final = 3.0
 READERS_AT_ONCE: Final = 8
 
 _METADATA: Final[View[msgspec.Raw]] = View(type=msgspec.Raw, metadata_only=True)
@@ -46,6 +50,11 @@ class _Reader:
         self._take = take
         self.left_behind = False
         self.error: SkoupaError | None = None
+
+    @property
+    def waits(self) -> bool:
+        """For the rest of the list."""
+        return not self.left_behind and self.error is None
 
     async def take(self, items: Items, *, first: bool) -> None:
         try:
@@ -147,21 +156,32 @@ class Lists:
         query, view = reading.company.query, _WHOLE if reading.company.bodies else _METADATA
         # Nothing is kept of what it brings, so it is the way here that costs.
         listing = pages(self._client, query.resource, view, scope=query.scope, compressed=True)
-        try:
-            async with aclosing(listing), asyncio.TaskGroup() as group:
-                async for page in listing:
-                    shares = [
-                        (reader, items)
-                        for reader, items in reading.company.shares(page.items)
-                        if not reader.left_behind and reader.error is None
-                    ]
-                    if not shares:
-                        # Nobody waits for the rest.
-                        return
-                    await self._give(shares, turn, first=page.first, group=group)
-                reading.error = None
-        except* SkoupaError as errors:
-            reading.error = _first(errors)
+        async with aclosing(listing), asyncio.TaskGroup() as group:
+            while isinstance(page := await self._next(listing, reading, turn, group), Page):
+                shares = [
+                    (reader, items) for reader, items in reading.company.shares(page.items) if reader.waits
+                ]
+                if not shares:
+                    # Nobody waits for the rest.
+                    return
+                await self._give(shares, turn, first=page.first, group=group)
+            reading.error = page
+
+    async def _next(
+        self,
+        listing: AsyncGenerator[Page[msgspec.Raw], None],
+        reading: _Reading,
+        turn: _Turn,
+        group: asyncio.TaskGroup,
+    ) -> Page[msgspec.Raw] | SkoupaError | None:
+        """The page that comes next; None: that was all. One that does not come soon keeps no turn from those who are quick."""
+        coming = group.create_task(_page(listing))
+        if turn.is_slow or await self._one_done({coming}, PAGE_SECONDS) or await turn.moved_over():
+            return await coming
+        coming.cancel()
+        for reader, _ in reading.company.shares(()):
+            reader.left_behind = reader.left_behind or reader.waits
+        return reading.error
 
     async def _give(
         self, shares: Sequence[tuple[_Reader, Items]], turn: _Turn, *, first: bool, group: asyncio.TaskGroup
@@ -173,9 +193,11 @@ class Lists:
             while left and len(busy) < READERS_AT_ONCE:
                 reader, items = left.popleft()
                 busy[group.create_task(reader.take(items, first=first))] = reader
-            if await self._one_done(busy, None if turn.is_slow else PATIENCE_SECONDS):
+            single = len(shares) == 1
+            if await self._one_done(busy, None if single and turn.is_slow else PATIENCE_SECONDS):
+                busy = {task: reader for task, reader in busy.items() if not task.done()}
                 continue
-            if len(shares) == 1 and await turn.moved_over():
+            if single and await turn.moved_over():
                 # Whoever is alone need not begin anew.
                 continue
             for task, reader in busy.items():
@@ -183,21 +205,20 @@ class Lists:
                 task.cancel()
             busy.clear()
 
-    async def _one_done(self, busy: dict[asyncio.Task[None], _Reader], patience: float | None) -> bool:
+    async def _one_done(self, tasks: Collection[asyncio.Task[Any]], patience: float | None) -> bool:
         """Whether one of them came to its end in good time; those who did not wait for something outside."""
         try:
             async with self._clock.timeout(patience):
-                done, _ = await asyncio.wait(busy, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         except TimeoutError:
             return False
-        for task in done:
-            del busy[task]
         return True
 
 
-def _first(errors: BaseExceptionGroup[SkoupaError]) -> SkoupaError:
-    found: BaseException = errors
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    assert isinstance(found, SkoupaError)
-    return found
+async def _page(
+    listing: AsyncGenerator[Page[msgspec.Raw], None],
+) -> Page[msgspec.Raw] | SkoupaError | None:
+    try:
+        return await anext(listing, None)
+    except SkoupaError as error:
+        return error

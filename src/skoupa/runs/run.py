@@ -41,7 +41,10 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes, what is unclear and stays, what stays for a reason of its own; and what was not there or not readable."""
+    """What goes, what is unclear and stays, what stays for a reason of its own; and what was not there or not readable.
+
+    `unanswered`: something that its conditions asked for had no answer for a reason that passes.
+    """
 
     claimed: tuple[Found, ...] = ()
     unclear: tuple[Found, ...] = ()
@@ -49,6 +52,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[Gap, ...] = ()
     missing: tuple[Missing, ...] = ()
     troubles: tuple[str, ...] = ()
+    unanswered: bool = False
 
     @property
     def complete(self) -> bool:
@@ -110,6 +114,7 @@ async def find(
         gaps=tuple(reading.gaps),
         missing=expansion.missing,
         troubles=evaluation.troubles,
+        unanswered=evaluation.unanswered,
     )
 
 

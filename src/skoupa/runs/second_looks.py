@@ -44,10 +44,12 @@ _WHOLE: Final[View[msgspec.Raw]] = View(type=msgspec.Raw)
 class _Asking:
     """What is to be asked of one policy, and when."""
 
-    __slots__ = ("backoff", "busy", "not_before", "troubles", "wanted")
+    __slots__ = ("backoff", "busy", "doubted", "not_before", "troubles", "wanted")
 
     def __init__(self, clock: Clock) -> None:
         self.wanted: dict[Uid, None] = {}
+        # What a look that is under way must not answer for: it began too early.
+        self.doubted: set[Uid] = set()
         self.not_before = 0.0
         self.busy = False
         self.backoff = Backoff(clock)
@@ -107,6 +109,11 @@ class SecondLooks:
             self._news.set()
         asking.wanted[uid] = None
 
+    def doubt(self, rule: str, uid: Uid) -> None:
+        """The same where something changed that policies look at beside the object: who asks right now has seen the old."""
+        self.want(rule, uid)
+        self._asked[rule].doubted.add(uid)
+
     def trouble(self, rule: str, uid: Uid) -> str:
         """Why it is not known what the policy says of it now; empty: nobody has failed to ask."""
         asking = self._asked.get(rule)
@@ -143,6 +150,7 @@ class SecondLooks:
         pause, error = 0.0, None
         async with self._turns:
             wanted, asking.wanted = asking.wanted, {}
+            asking.doubted = set()
             rows = [row for uid in wanted if (row := self._store.get(uid)) is not None and not row.deleted_at]
             asking.troubles = {}
             try:
@@ -175,11 +183,13 @@ class SecondLooks:
 
     async def _look_at_few(self, rule: str, rows: Iterable[Row], choices: Choices) -> None:
         # A run that comes in between looks for itself.
-        before = choices.mechanism.of(rule)
+        before, asking = choices.mechanism.of(rule), self._asked[rule]
         evaluation = await self._again().evaluation_of(rule) if before is not None else None
         for row in rows:
             if before is None or evaluation is None or choices.mechanism.of(rule) is not before:
                 return
+            if row.uid in asking.doubted:
+                continue
             try:
                 found = await self._read(row, evaluation)
                 permitted = await self._again().may_delete(rule, row)
@@ -190,6 +200,8 @@ class SecondLooks:
                 return
             if found is None:
                 self._gone(rule, row, choices)
+            elif row.uid in asking.doubted:
+                continue
             elif permitted:
                 self._heed(rule, row, found, choices)
             else:
@@ -248,12 +260,13 @@ class SecondLooks:
         anew = msgspec.structs.replace(
             before, versions={row.uid: row.version for row in fresh}, looked=now, took=abs(now - began)
         )
-        choices.mechanism.looked_over(anew, {row.uid for row in rows})
+        doubted = self._asked[rule].doubted
+        choices.mechanism.looked_over(anew, {row.uid for row in rows} - doubted)
         choices.show(fresh)
         spared = {pack_uid(found.metadata.uid): found for found in findings.spared if found.metadata.uid}
         unread = {gap.query.resource.qualified: gap for gap in findings.gaps}
         for row in rows:
-            if row.uid in anew.versions:
+            if row.uid in anew.versions or row.uid in doubted:
                 continue
             if row.uid in unclear:
                 self._heed(rule, row, unclear[row.uid], choices)

@@ -47,7 +47,7 @@ class Went(msgspec.Struct, frozen=True, kw_only=True):
     `held_for` is what holds how many of the objects that it chose, the most frequent first. `left` of them were asked about again
     and are not meant any more; `reported` would have gone if it did not only report. `cause` is what most deletes that fail are
     told. `stopped` says how many stay because the policy of that `generation` is not what it was, and `rest_of` which run it was
-    that this is only what was left of.
+    that this is only what was left of. `thrown_away`: it did not take place in the end, so numbers and times of the last that did stay.
     """
 
     at: float
@@ -62,6 +62,7 @@ class Went(msgspec.Struct, frozen=True, kw_only=True):
     stopped: str = ""
     generation: int | None = None
     rest_of: float | None = None
+    thrown_away: bool = False
 
 
 def status_of(entry: Entry, *, outlook: Outlook, went: Went | None, now: float) -> dict[str, Any]:
@@ -73,12 +74,13 @@ def status_of(entry: Entry, *, outlook: Outlook, went: Went | None, now: float) 
     conditions = updated(before, ready)
     if went is not None:
         conditions = updated(conditions, _succeeded(entry, went, moment))
+    ran = went if went is not None and not went.thrown_away else None
     status: PolicyStatus | DeletingPolicyStatus = PolicyStatus(
         conditions=conditions,
-        last_execution_time=_ran_at(entry, went) if went is not None else None,
+        last_execution_time=_ran_at(entry, ran) if ran is not None else None,
         next_execution_time=_moment(outlook.next_run),
         observed_generation=entry.generation,
-        last_run=went.counts if went is not None else None,
+        last_run=ran.counts if ran is not None else None,
     )
     if "Deleting" in entry.kind.kind:
         said = ConditionStatus(ready=ready.status == "True", message=ready.message, conditions=conditions)
@@ -92,8 +94,8 @@ def status_of(entry: Entry, *, outlook: Outlook, went: Went | None, now: float) 
     patch: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(status))
     # A merge patch takes a field away only by name.
     patch.setdefault("nextExecutionTime", None)
-    if went is not None:
-        patch["lastRun"] = msgspec.structs.asdict(went.counts)
+    if ran is not None:
+        patch["lastRun"] = msgspec.structs.asdict(ran.counts)
     return patch
 
 

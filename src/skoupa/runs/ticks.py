@@ -17,26 +17,10 @@ from typing import Final
 import msgspec
 
 from skoupa.policy.policies import Policy
+from skoupa.runs.known import NOT_KNOWN, Known, Written, as_seen, changed, counts_again, renewed, resumed
 
 # Who did not lead for longer than that was turned off: what was made meanwhile waits for its next tick.
 LATELY_SECONDS: Final = 86_400.0
-
-
-class Known(msgspec.Struct, frozen=True, array_like=True):
-    """What is remembered of a policy: from when its ticks count, and since when it is what it is.
-
-    `ran`: it was run at the former, so that the next run keeps its distance. `observe` is for how long it wants to report only:
-    that counts from when the wish was seen. `failing` are the uids of what the last run could not delete. `written` is when the
-    server took this spec, as far as it tells.
-    """
-
-    counts_from: int
-    generation: int
-    since: int
-    ran: bool = False
-    observe: int = 0
-    failing: tuple[str, ...] = ()
-    written: int = 0
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -63,7 +47,7 @@ class Ticks:
     def __init__(self, *, minimum: int = 60) -> None:
         self._minimum = minimum
         self._policies: dict[str, Policy] = {}
-        self._written: dict[str, int] = {}
+        self._written: dict[str, Written] = {}
         self._known: dict[str, Known] = {}
         self._next: dict[str, float | None] = {}
         self._order: list[tuple[float, str]] = []
@@ -71,8 +55,9 @@ class Ticks:
         self._broken: set[str] = set()
         # Of which something failed before this process led.
         self._unfinished: set[str] = set()
-        # The tick that is not made up for, of those that changed while nobody led.
+        # The tick that is not made up for, of those that changed while nobody led, and of those that were suspended before.
         self._left_out: dict[str, float] = {}
+        self._slept_through: dict[str, float] = {}
         self._led_since = 0.0
         # By then all policies that there were had been seen.
         self._all_seen = math.inf
@@ -89,11 +74,12 @@ class Ticks:
         self._all_seen = all_seen if all_seen is not None and lately else now
         self._running.clear()
         self._left_out.clear()
+        self._slept_through.clear()
         self._known = dict(known)
         self._unfinished = {uid for uid, one in known.items() if rests and one.failing}
         policies, self._policies = self._policies, {}
         for policy in policies.values():
-            self.learn(policy, now, written=self._written.get(policy.uid, 0))
+            self.learn(policy, now, written=self._written.get(policy.uid, NOT_KNOWN))
 
     def remembered(self) -> dict[str, Known]:
         """To be written down."""
@@ -106,27 +92,30 @@ class Ticks:
     def known(self, uid: str) -> Known | None:
         return self._known.get(uid)
 
-    def learn(self, policy: Policy, now: float, *, written: float = 0) -> None:
-        """A policy that is new, or not the same as before; `written` is when the server took its spec, 0 where nobody knows."""
+    def learn(self, policy: Policy, now: float, *, written: Written = NOT_KNOWN) -> None:
+        """A policy that is new, or not the same as before; `written` is what the server tells of its spec."""
         before, known = self._policies.get(policy.uid), self._known.get(policy.uid)
         due = self._due_or_under_way(policy.uid, now)
-        self._policies[policy.uid], self._written[policy.uid] = policy, int(written)
+        self._policies[policy.uid], self._written[policy.uid] = policy, written
         observe, moment = policy.options.observe_seconds, int(now)
         if known is None:
             known = Known(self._first(policy, moment), policy.generation, moment, observe=observe)
         elif policy.uid in self._broken or known.counts_from > now:
-            known = _as_it_is(known, policy, moment, counts_from=moment)
-        elif known.generation != policy.generation or (before and before.schedule != policy.schedule):
+            known = renewed(known, policy, moment, counts_from=moment)
+        elif changed(policy, known) or (before and before.schedule != policy.schedule):
             if due is not None and policy.schedule.latest(due) == due:
-                known = _as_it_is(known, policy, moment, counts_from=known.counts_from, ran=known.ran)
+                known = renewed(known, policy, moment, counts_from=known.counts_from, ran=known.ran)
             else:
-                first = self._first_again(policy, known, moment)
+                first = counts_again(policy, known, written=written, moment=moment)
                 if before is None:
-                    self._leave_out(policy, known, first, now)
-                known = _as_it_is(known, policy, moment, counts_from=first)
+                    self._leave_out(policy, known, first, now, to=self._left_out)
+                known = renewed(known, policy, moment, counts_from=first)
+        elif before is None and resumed(policy, known):
+            self._leave_out(policy, known, moment, now, to=self._slept_through)
+            known = msgspec.structs.replace(known, counts_from=moment, ran=False)
         if known.observe != observe:
             known = msgspec.structs.replace(known, since=moment, observe=observe)
-        self._known[policy.uid] = msgspec.structs.replace(known, written=int(written))
+        self._known[policy.uid] = as_seen(known, policy, written)
         self._broken.discard(policy.uid)
         self._plan(policy)
 
@@ -141,25 +130,23 @@ class Ticks:
             else None
         )
 
-    def _first_again(self, policy: Policy, known: Known, moment: int) -> int:
-        """From when the ticks count of a policy that was written again.
-
-        Who only takes a field out of a spec leaves no time behind: then the one that stands there is as old as before.
-        """
-        written = self._written[policy.uid]
-        told = policy.generation != known.generation and written > known.written
-        return min(moment, max(known.counts_from, written)) if told else moment
-
-    def _leave_out(self, policy: Policy, known: Known, first: int, now: float) -> None:
+    def _leave_out(
+        self, policy: Policy, known: Known, first: int, now: float, *, to: dict[str, float]
+    ) -> None:
         """Who changed it after a tick that nobody ran does not know that it was missed."""
         missed = policy.schedule.latest(now)
         wanted = not policy.options.suspended and policy.options.missed_runs != "Skip"
         if wanted and missed is not None and self._earliest(known) < missed <= first:
-            self._left_out[policy.uid] = missed
+            to[policy.uid] = missed
 
     def left_out(self) -> dict[str, float]:
         """Ticks that nobody runs, for their policies were changed after them and before anybody led; each is told once."""
         found, self._left_out = self._left_out, {}
+        return found
+
+    def slept_through(self) -> dict[str, float]:
+        """The same for policies that were suspended when somebody saw them last: nobody knows whether they were at the tick."""
+        found, self._slept_through = self._slept_through, {}
         return found
 
     def _first(self, policy: Policy, moment: int) -> int:
@@ -184,6 +171,7 @@ class Ticks:
         self._known.pop(uid, None)
         self._written.pop(uid, None)
         self._left_out.pop(uid, None)
+        self._slept_through.pop(uid, None)
 
     def next(self, uid: str) -> float | None:
         """When it runs next; None: it does not."""
@@ -282,10 +270,3 @@ class Ticks:
 
     def _earliest(self, known: Known) -> int:
         return known.counts_from + (self._minimum - 1 if known.ran else 0)
-
-
-def _as_it_is(known: Known, policy: Policy, moment: int, *, counts_from: int, ran: bool = False) -> Known:
-    """Of a policy that changed: what its old spec could not delete is not for the new one to go after."""
-    if known.generation == policy.generation:
-        return Known(counts_from, known.generation, known.since, ran, known.observe)
-    return Known(counts_from, policy.generation, moment, ran, policy.options.observe_seconds)

@@ -175,7 +175,7 @@ class Settings(Section, frozen=True, kw_only=True):
         bool,
         about(
             "Let go what was overdue before Skoupa first looked, or became overdue through one mass labelling. Counts once: "
-            "what is found after the start that first has it is held; a start without it makes it count anew."
+            "what is found after the enforcing start that first has it is held; one without it makes it count anew, for later starts."
         ),
     ] = False
     address: Annotated[str, about("Where /healthz, /readyz and /metrics are served; empty: nowhere.")] = (

@@ -29,7 +29,8 @@ class Tripped(msgspec.Struct, frozen=True, kw_only=True):
     """A Brake that Skoupa pulls itself. `span` is what tripped, in one word; `by` says it with its numbers.
 
     `count` is how many objects it holds from the beginning, where that is known. `claims` is what a run wants that is too
-    much, without what became of it. `supposed`: no Brake is made of it, so there is nothing to release.
+    much, without what became of it. `edition` is that of the rule whose run it stops, and `objects` how many of its objects that
+    is about. `supposed`: no Brake is made of it, so there is nothing to release.
     """
 
     name: str
@@ -38,6 +39,8 @@ class Tripped(msgspec.Struct, frozen=True, kw_only=True):
     by: str
     count: int = 1
     claims: str = ""
+    edition: str = ""
+    objects: int = 0
     supposed: bool = False
 
 

@@ -189,4 +189,6 @@ def _tripped(load: Load, span: str, said: str) -> Tripped:
         by=by,
         claims=f"{rule} {said}",
         count=load.weight,
+        edition=load.run.edition,
+        objects=len(load.claimed),
     )

@@ -85,6 +85,24 @@ async def test_the_command_that_is_shown_binds_the_claim_to_its_volume_again(
         assert found["spec"]["volumeName"] == volume
 
 
+async def test_restored_and_deleted_by_mistake_it_is_bound_to_its_volume_again(
+    trash: Bin, namespace: str, volume: str
+) -> None:
+    await claimed(trash, namespace, "data", volume)
+    entry_id = await trash.delete(_CLAIMS, "data", namespace=namespace)
+    await in_phase(trash, "Released", _VOLUMES, volume)
+    await obey(trash, volume_said(await trash.restore(entry_id)))
+    await in_phase(trash, "Bound", _CLAIMS, "data", namespace=namespace)
+    kind = await trash.kind(_CLAIMS)
+    uid = (await trash.read(_CLAIMS, "data", namespace=namespace))["metadata"]["uid"]
+    await trash.client.delete(kind, "data", namespace=namespace, uid=uid, propagation="Background")
+    await trash.gone(kind, "data", namespace=namespace)
+    await obey(trash, volume_said(await trash.restore(entry_id)))
+    await in_phase(trash, "Bound", _CLAIMS, "data", namespace=namespace)
+    found = await trash.read(_CLAIMS, "data", namespace=namespace)
+    assert found["spec"]["volumeName"] == volume
+
+
 async def test_a_volume_that_another_claim_has_got_stays_with_it(
     trash: Bin, namespace: str, volume: str
 ) -> None:

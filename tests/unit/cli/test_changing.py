@@ -11,10 +11,12 @@ import pytest
 
 from skoupa.cli.acting.keep import keep_value
 from skoupa.errors import UsageError
+from skoupa.kinds.policies import policy_definitions
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.kube.transport import Request, Response, Stream, Transport
 from skoupa.sim.state.access import Rule
+from tests.unit.cli.policies import cleaning
 from tests.unit.cli.saying import Shell
 from tests.unit.cli.worlds import KEEP, NOON, TTL, Town, config_map, granting, obj
 
@@ -150,6 +152,37 @@ def test_extend_of_what_nothing_wants_gone_is_refused_with_what_to_do(town: Town
     assert said.code == 2
     assert "`skoupa keep --until`" in said.sentence
     assert town.metadata("a")["labels"] == {}
+
+
+def test_what_policies_want_is_not_asked_here_and_said_so(town: Town) -> None:
+    town.holding(
+        *policy_definitions(),
+        cleaning(schedule="0 20 * * *"),
+        config_map("a", labels={KEEP: "true"}),
+        obj("Namespace", "preview", labels={KEEP: "true"}),
+    )
+    said = town("keep", "--remove", "cm/a", "-n", "shop")
+    assert said.out == (
+        "ConfigMap shop/a: label skoupa.dev/keep removed (was true). No label wants it to go; whether a policy does, "
+        "`skoupa explain configmap/a -n shop` tells.\n"
+    )
+    assert "Goes Fri 2026-05-01 20:00 UTC" in town("explain", "configmap/a", "-n", "shop").out
+    refused = town("extend", "cm/a", "-n", "shop", "--by", "7d")
+    assert refused.code == 2
+    assert (
+        "no label wants it to go (whether a policy does, `skoupa explain configmap/a -n shop` tells), so there is "
+        "nothing to extend: `skoupa keep --until` keeps it in any case"
+    ) in refused.sentence
+    assert "`skoupa explain namespace/preview` tells" in town("keep", "--remove", "ns/preview").out
+
+
+def test_where_policies_are_off_nothing_else_could_want_it_to_go(town: Town, tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text("features: {policies: false}\n")
+    town.holding(config_map("a", labels={KEEP: "true"}))
+    with_it = ("cm/a", "-n", "shop", "--config", str(config))
+    assert town("keep", "--remove", *with_it).out.endswith("removed (was true). Nothing wants it to go.\n")
+    assert "nothing wants it to go, so there" in town("extend", *with_it, "--by", "7d").sentence
 
 
 def test_refresh_lets_the_time_count_anew(town: Town) -> None:

@@ -108,7 +108,7 @@ def test_a_backlog_that_the_controller_holds_is_told_with_what_lets_it_go() -> N
     old = [config_map(f"old-{number}", "10m") for number in range(101)]
     [warning] = told(planning(*old, state_of())).warnings
     assert warning.startswith("101 objects here are overdue by more than an hour")
-    assert "--accept-backlog" in warning
+    assert "`skoupa run --enforce --accept-backlog`" in warning
     assert told(planning(*old, state_of(firstSweep="1777000000"))).warnings == ()
     assert told(planning(*old[:100], state_of())).warnings == ()
     [warning] = told(planning(state_of(firstStartHeld="[1777000000.5, 340]"))).warnings

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from skoupa.cli.running import run, unnamed_settings
+from skoupa.controller.started import Started as Began
 from skoupa.errors import Unreachable
 from skoupa.kube.transport import Request, Response, Transport
 from skoupa.settings import Settings
@@ -47,6 +48,7 @@ class Started:
     def __init__(self, town: Town, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.town = town
         self.judged_by: Settings | None = None
+        self.began: Began | None = None
         self._kubeconfig = kubeconfig(folder)
         self.wrap: Callable[[Transport], Transport] = lambda transport: transport
 
@@ -54,8 +56,10 @@ class Started:
         async def reaching(*_: object) -> AsyncIterator[Transport]:
             yield self.wrap(town.cluster.as_user(town.user) if town.user else town.cluster)
 
-        async def judging(_: object, __: object, settings: Settings, **___: object) -> None:
-            self.judged_by = settings
+        async def judging(
+            _: object, __: object, settings: Settings, *, started: Began, **___: object
+        ) -> None:
+            self.judged_by, self.began = settings, started
 
         monkeypatch.setattr(unnamed_settings, "HttpTransport", reaching)
         monkeypatch.setattr(run, "run_process", judging)
@@ -128,6 +132,44 @@ notices: {default: team, routes: [{name: team, type: slack, urlFrom: {file: /var
     assert settings.notices == Settings().notices
     (why,) = (line["why"] for line in lines(said) if line["event"] == "degraded")
     assert why.startswith("no notices are sent from here")
+
+
+@pytest.mark.parametrize(
+    ("there", "args", "borrowed"),
+    [
+        ("acceptBacklog: true\n", (), True),
+        ("acceptBacklog: true\n", ("--config", "/dev/null"), False),
+        (None, (), False),
+    ],
+)
+def test_a_run_by_the_settings_of_the_installation_takes_nothing_out_of_them(
+    started_with: Started, there: str | None, args: tuple[str, ...], *, borrowed: bool
+) -> None:
+    """That it was started without acceptBacklog does not make the installation's count anew."""
+    if there is not None:
+        started_with.town.holding(installed(there))
+    settings = started_with.settings("--enforce", *args)
+    assert not settings.accept_backlog
+    assert started_with.began is not None
+    assert started_with.began.borrowed is borrowed
+
+
+def test_it_counts_as_started_when_its_flags_were_read_however_long_the_server_was_away(
+    started_with: Started,
+) -> None:
+    clock = started_with.town.clock
+    began = clock.now()
+
+    class Late(AwayAtFirst):
+        async def send(self, request: Request) -> Response:
+            clock.moment += 60.0
+            return await super().send(request)
+
+    started_with.wrap = lambda inner: Late(inner, times=3)  # type: ignore[assignment,return-value]
+    started_with.settings("--enforce", "--accept-backlog")
+    assert clock.now() > began + 60.0
+    assert started_with.began is not None
+    assert (started_with.began.now, started_with.began.monotonic) == (began, began)
 
 
 def test_a_file_that_is_named_is_all_that_counts(started_with: Started, tmp_path: Path) -> None:

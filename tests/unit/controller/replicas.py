@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from skoupa.controller.process import Process
+from skoupa.controller.started import Started
 from skoupa.errors import Unreachable
 from skoupa.kube.transport import Request, Response, Stream
 from skoupa.ledger.nowhere import NoStore
@@ -52,7 +53,9 @@ class Cable:
 
 
 class Replica:
-    def __init__(self, stage: Stage, *, user: str = "", **settings: Any) -> None:
+    def __init__(
+        self, stage: Stage, *, user: str = "", started: Started | None = None, **settings: Any
+    ) -> None:
         self.cable = Cable(stage, user=user)
         self._text = io.StringIO()
         self.process = Process(
@@ -61,6 +64,7 @@ class Replica:
             decode({**QUICK, **settings}, source="the test"),
             log=Log(stage.clock, stream=self._text),
             store=NoStore(cluster="test"),
+            started=started,
         )
         self.task = asyncio.create_task(self.process.run())
 
@@ -90,12 +94,12 @@ class Replica:
 
 @asynccontextmanager
 async def replicas(
-    stage: Stage, count: int, *, user: str = "", **settings: Any
+    stage: Stage, count: int, *, user: str = "", started: Started | None = None, **settings: Any
 ) -> AsyncIterator[list[Replica]]:
-    started = [Replica(stage, user=user, **settings) for _ in range(count)]
+    running = [Replica(stage, user=user, started=started, **settings) for _ in range(count)]
     await stage.later(5)
     try:
-        yield started
+        yield running
     finally:
-        for replica in started:
+        for replica in running:
             await replica.kill()

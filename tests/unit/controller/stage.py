@@ -17,6 +17,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.controller.engine import Engine
+from skoupa.controller.started import Started
 from skoupa.judge.mechanism import Ruling
 from skoupa.kube.client import Client
 from skoupa.kube.events import EventWriter
@@ -81,6 +82,7 @@ class Play:
         user: str = "",
         rulings: Sequence[Ruling] = (),
         record: Record | None = None,
+        started: Started | None = None,
     ) -> None:
         clock = stage.clock
         self._stage = stage
@@ -103,6 +105,7 @@ class Play:
             rulings=rulings,
             standing_by=lambda: self.standing_by,
             skew=lambda: self.meter.skew,
+            started=started,
         )
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -178,10 +181,18 @@ class Stage:
         user: str = "",
         rulings: Sequence[Ruling] = (),
         record: Record | None = None,
+        started: Started | None = None,
         **settings: Any,
     ) -> Play:
         """Starts an engine; `settings` come on top of the story's."""
-        play = Play(self, {**self._settings, **settings}, user=user, rulings=rulings, record=record)
+        play = Play(
+            self,
+            {**self._settings, **settings},
+            user=user,
+            rulings=rulings,
+            record=record,
+            started=started,
+        )
         self.plays.append(play)
         return await play.start()
 

@@ -27,10 +27,10 @@ pytestmark = pytest.mark.unit
 class Start:
     """`skoupa run` up to the moment in which the ledger is open."""
 
-    def __init__(self, stage: Stage, path: Path) -> None:
+    def __init__(self, stage: Stage, path: Path, *, name: str = "prod") -> None:
         self._stage = stage
         self._settings = decode(
-            {"clusterName": "prod", "ledger": {"dsn": str(path)}, "address": ""}, source="the test"
+            {"clusterName": name, "ledger": {"dsn": str(path)}, "address": ""}, source="the test"
         )
         self._text = io.StringIO()
 
@@ -78,6 +78,38 @@ async def test_a_server_that_does_not_answer_yet_leaves_the_ledger_away_and_ends
     assert [line["event"] for line in start.lines] == ["trouble"]
     await stage.later(121)
     assert await start.on(stage.cluster) == ["a"]
+
+
+async def clusters(path: Path) -> Mapping[str, str]:
+    store = store_for(str(path), cluster="", writable=False)
+    try:
+        return await store.clusters()
+    finally:
+        await store.close()
+
+
+@story()
+async def test_without_a_name_it_is_written_down_whose_rows_they_are_and_nobody_is_refused(
+    stage: Stage, tmp_path: Path
+) -> None:
+    """An address is nobody's choice: a cluster that was built anew at the same one starts all the same."""
+    path = tmp_path / "l.db"
+    start = Start(stage, path, name="")
+    assert await start.on(stage.cluster) == ["a"]
+    uid = (await ClusterIdentity(Client(stage.cluster, stage.clock), home=HOME)())["kube-system"]
+    assert await clusters(path) == {"https://kube": f"kube-system={uid}"}
+    assert await start.on(EmbeddedCluster(clock=stage.clock, seed=7)) == ["a"]
+    assert await clusters(path) == {"https://kube": "*"}, "whose each of them is, nobody knows any more"
+    assert await start.on(stage.cluster) == ["a"]
+    assert await clusters(path) == {"https://kube": "*"}
+
+
+@story()
+async def test_without_a_name_and_rights_nothing_is_written_down(stage: Stage, tmp_path: Path) -> None:
+    stage.cluster.allow_only("nothing", [])
+    start = Start(stage, tmp_path / "l.db", name="")
+    assert await start.on(stage.cluster.as_user("nothing")) == ["a"]
+    assert await clusters(tmp_path / "l.db") == {"https://kube": ""}
 
 
 @story()

@@ -256,3 +256,24 @@ async def test_what_was_left_of_a_run_before_a_restart_is_told_as_that(stage: St
     await stage.until(2 * HOUR + MINUTE)
     assert (await last_run(stage))["message"] == "matched 0, deleted 0, held 0, failed 0"
     assert (await read(stage))["status"]["lastExecutionTime"] == "2026-01-01T02:00:00Z"
+
+
+@story(brakes=WIDE)
+async def test_a_run_that_was_thrown_away_leaves_what_is_told_of_the_last_one(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(3))
+    await stage.play()
+    await cleanup(stage, schedule=HOURLY)
+    await stage.until(HOUR + MINUTE)
+    before = (await read(stage))["status"]
+    assert before["lastRun"]["deleted"] == 3
+    stage.cluster.faults.delay(
+        20, when=asking(verb="list", path=f"/api/v1/namespaces/{SHOP}/configmaps"), times=None
+    )
+    await stage.until(2 * HOUR + 6)
+    await suspend(stage)
+    await stage.later(MINUTE)
+    after = (await read(stage))["status"]
+    assert "was thrown away" in (await last_run(stage))["message"]
+    for told in ("lastExecutionTime", "lastRun"):
+        assert after[told] == before[told]

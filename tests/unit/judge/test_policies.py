@@ -95,6 +95,16 @@ def test_what_is_doubted_claims_nothing_until_it_was_looked_at() -> None:
     assert mechanism.outdated(row()) == [RULE]
 
 
+def test_what_is_doubted_while_all_is_looked_over_is_not_answered_for_by_that_look() -> None:
+    mechanism = PolicyMechanism()
+    mechanism.put(chosen(row("a"), row("b")))
+    mechanism.doubt(RULE)
+    mechanism.looked_over(chosen(row("a"), row("b")), {"a"})
+    (ours,), (others,) = (mechanism.answer(row(uid), NOW).claims for uid in ("a", "b"))
+    assert not mechanism.late(ours, "a", NOW, ages=False)
+    assert mechanism.late(others, "b", NOW, ages=False)
+
+
 def test_a_time_that_is_still_to_come_holds_against_policies_and_nothing_else() -> None:
     mechanism, ttl = PolicyMechanism(), TtlMechanism(Settings())
     mechanism.put(chosen(row()))

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skoupa import names
 from skoupa.errors import UsageError
-from skoupa.kinds.brake import EVERYTHING, BrakeSpec, BrakeStatus, Schedule, Scope, manifest
+from skoupa.kinds.brake import EVERYTHING, BrakeSpec, BrakeStatus, Schedule, Scope, manifest, stopped_run
 from skoupa.kinds.brake_effect import active
 from skoupa.kinds.brake_reading import Brake, parse_brake, read_brake, read_status
 
@@ -166,6 +167,34 @@ def test_a_status_is_read_as_far_as_it_can_be() -> None:
     )
     assert read_status({"status": {"held": "three"}}) == BrakeStatus()
     assert read_status({}) == BrakeStatus()
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("6f1c:3:40", ("6f1c:3", 40)),
+        (":1:40", (":1", 40)),
+        ("40", ("", 0)),
+        ("6f1c:3:", ("", 0)),
+        ("6f1c:3:many", ("", 0)),
+        ("6f1c:3:" + "9" * 5000, ("", 0)),
+        (7, ("", 0)),
+        (None, ("", 0)),
+    ],
+)
+def test_which_run_it_stopped_is_known_only_where_that_can_be_read(
+    written: Any, read: tuple[str, int]
+) -> None:
+    annotations = {names.STOPPED_RUN_ANNOTATION: written}
+    brake = read_brake({"metadata": {"name": "share-old", "annotations": annotations}})
+    assert (brake.edition, brake.asked) == read
+    assert read_brake({"metadata": {"annotations": "none"}}).edition == ""
+
+
+def test_which_run_it_stopped_is_read_as_it_is_written() -> None:
+    annotations = {names.STOPPED_RUN_ANNOTATION: stopped_run("6f1c:3", 40)}
+    brake = read_brake({"metadata": {"annotations": annotations}})
+    assert (brake.edition, brake.asked) == ("6f1c:3", 40)
 
 
 def test_a_brake_defaults_to_holding_everything() -> None:

@@ -127,8 +127,10 @@ def test_a_policy_of_a_namespace_has_only_what_is_in_namespaces() -> None:
 
 def test_a_kind_whose_group_could_not_be_read_is_not_called_unknown() -> None:
     partly = Discovery(resources=CUSTOM, gaps=(Gap(group="apps", version="v1", why="no endpoints"),))
-    (missing,) = expanded(cleanup({"kinds": ["Deployment"]}), partly).missing
+    found = expanded(cleanup({"kinds": ["Deployment"]}), partly)
+    (missing,) = found.missing
     assert missing.unreadable
+    assert found.unread == {"Deployment"}
     assert missing.instead == "mend the API service first (no endpoints)"
     rule = {"apiGroups": ["apps"], "resources": ["deployments"]}
     (missing,) = expanded(deleting(rule), partly).missing
@@ -140,6 +142,7 @@ def test_a_wildcard_that_can_not_see_every_group_says_so(obj: dict[str, Any]) ->
     partly = Discovery(resources=CUSTOM, gaps=(Gap(group="apps", version="v1", why="no endpoints"),))
     found = expanded(obj, partly)
     assert WIDGET_V2 in found.resources
+    assert found.unread == frozenset(), "it means others, too"
     (missing,) = found.missing
     assert missing.unreadable
     assert missing.what == 'all that "*" means is not known, for the kinds of apps/v1 could not be read'

@@ -291,7 +291,7 @@ def test_a_cluster_scoped_object_is_kept_by_its_name_alone() -> None:
     [
         (reason("clock-skew", seconds="+30"), "warning"),
         (reason("first-start-backlog", count=101), "warning"),
-        (reason("retroactive-label", count=51), "warning"),
+        (reason("retroactive-label", count=51, brake="mass-labels-1"), "warning"),
         (reason("kept", value="true"), "info"),
         (reason("bad-propagation", value="x"), "info"),
     ],

@@ -52,6 +52,7 @@ class Table:
 
     sees_secrets = True
     saw_secrets = False
+    unanswered = False
     troubles: Mapping[str, str] = NOTHING
 
     def __init__(self, answers: Mapping[str, Any] | None = None, *, broker: Broker | None = None) -> None:

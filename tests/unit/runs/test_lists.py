@@ -10,11 +10,11 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from skoupa.errors import ServerFailure, SkoupaError, UsageError
+from skoupa.errors import ServerFailure, SkoupaError, TimedOut, UsageError
 from skoupa.kube.client import Client
-from skoupa.kube.flow import Flow
+from skoupa.kube.flow import Flow, Limits
 from skoupa.kube.lists import Scope
-from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.kube.resources import CONFIG_MAPS, PODS
 from skoupa.kube.transport import Request
 from skoupa.policy.queries import Query
 from skoupa.runs.lists import Lists
@@ -170,6 +170,60 @@ async def test_however_many_are_slow_whoever_is_quick_waits_for_none_of_them(sta
     assert quick.ended_at < 10
     await asyncio.gather(*waiting)
     assert [names_of(reader) for reader in slow] == [[app] for app in apps]
+
+
+def hanging(stage: Stage, count: int) -> tuple[Lists, list[asyncio.Task[None]], list[Reader]]:
+    """So many lists that get no answer, each of another namespace, on a way that is wide enough for all."""
+    wide = Flow(stage.cluster, stage.clock, limits=Limits(at_first=64, turn_seconds=3.0, by_kind=True))
+    lists = Lists(Client(wide, stage.clock))
+    stage.cluster.faults.delay(1000.0, when=asking(verb="list", kind="pods"), times=None)
+    readers = [Reader(stage.clock) for _ in range(count)]
+    queries = (Query(PODS, Scope(namespace=f"team-{number}")) for number in range(count))
+    tasks = [
+        asyncio.create_task(reader.read(lists, query=query))
+        for reader, query in zip(readers, queries, strict=True)
+    ]
+    return lists, tasks, readers
+
+
+@staged
+async def test_however_many_lists_get_no_answer_whoever_is_quick_waits_for_none_of_them(stage: Stage) -> None:
+    lists, waiting, silent = hanging(stage, 30)
+    await stage.clock.sleep(1)
+    quick = Reader(stage.clock)
+    await quick.read(lists)
+    assert len(quick.items) == 1200
+    assert quick.ended_at < 15
+    await asyncio.gather(*waiting)
+    assert all(isinstance(reader.error, TimedOut) for reader in silent)
+
+
+@staged
+async def test_who_shares_a_list_that_comes_late_does_not_wait_for_who_is_slow(stage: Stage) -> None:
+    """The list is in a turn of the slow by then."""
+    second = asking(kind="configmaps")
+    stage.cluster.faults.delay(
+        10.0, when=lambda request: second(request) and "continue" not in dict(request.query), times=1
+    )
+    slow, quick = Reader(stage.clock, slow=300.0), Reader(stage.clock)
+    await asyncio.gather(slow.read(stage.lists), quick.read(stage.lists))
+    assert (len(slow.items), len(quick.items)) == (1200, 1200)
+    assert 10 < quick.ended_at < 20
+
+
+@staged
+async def test_a_list_that_was_given_up_is_read_to_its_end_for_all_who_wanted_it(stage: Stage) -> None:
+    """There is no turn of the slow for it, until lists that get no answer are over."""
+    lists, waiting, _ = hanging(stage, 8)
+    await stage.clock.sleep(10)
+    page = asking(kind="configmaps")
+    stage.cluster.faults.delay(5.0, when=lambda request: page(request) and "continue" in dict(request.query))
+    readers = [Reader(stage.clock), Reader(stage.clock, fails=True), Reader(stage.clock)]
+    await asyncio.gather(*(reader.read(lists) for reader in readers))
+    assert [len(reader.items) for reader in readers] == [1200, 0, 1200]
+    assert [reader.error is not None for reader in readers] == [False, True, False]
+    assert readers[1].ended_at < 20 < readers[0].ended_at
+    await asyncio.gather(*waiting)
 
 
 OTHERS = (

@@ -117,3 +117,10 @@ def test_what_was_left_of_a_run_leaves_when_the_policy_ran_as_it_stands() -> Non
         "what was left of the run of 2026-01-01T00:00:00Z: matched 2, deleted 2, held 0, failed 0"
     )
     assert said(went)[0]["lastExecutionTime"] == "2026-01-01T00:00:00Z", "where nothing is known of it"
+
+
+def test_a_run_that_was_thrown_away_has_no_time_and_no_numbers() -> None:
+    status, found = said(Went(at=START, error="its run was thrown away", thrown_away=True))
+    assert not status.keys() & {"lastExecutionTime", "lastRun"}
+    assert found["LastRunSucceeded"]["message"] == "its run was thrown away"
+    assert {"lastExecutionTime", "lastRun"} <= said(Went(at=START, error="no answer"))[0].keys()

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from skoupa.policy.policies import Policy
 from skoupa.policy.reading import read_policy
-from skoupa.runs.ticks import Known, Ticks
+from skoupa.runs.known import Known, Written
+from skoupa.runs.ticks import Ticks
 
 pytestmark = pytest.mark.unit
 
 HOUR = 3600.0
 # 2026-01-01T00:00:00Z
 START = 1_767_225_600.0
+SIZE = 20
 
 
 def policy(
@@ -226,7 +228,7 @@ def test_a_tick_that_is_due_or_under_way_is_not_lost_by_a_change() -> None:
         ticks = Ticks()
         ticks.learn(policy(), START)
         under_way = ticks.due(START + HOUR) if begun else []
-        ticks.learn(policy(generation=2), START + HOUR + 0.02, written=START + HOUR)
+        ticks.learn(policy(generation=2), START + HOUR + 0.02, written=Written(int(START + HOUR), SIZE))
         for tick in under_way:
             assert ticks.stands(tick)
             assert ticks.due(START + HOUR + 1) == []
@@ -271,17 +273,27 @@ def test_a_rest_that_was_not_run_is_run_again_unless_another_spec_came() -> None
         assert again == ([tick] if generation == 1 else [])
 
 
-def changed_while_nobody_led(written: float, *, known: float = 0.0, **options: str) -> tuple[Ticks, float]:
+def changed_while_nobody_led(
+    written: float,
+    *,
+    known: float = START - HOUR,
+    generation: int = 2,
+    size: int = SIZE,
+    known_size: int = SIZE,
+    suspended: bool = False,
+    **options: str,
+) -> tuple[Ticks, float]:
     """With a tick at one, until half past one."""
     ticks, now = Ticks(), START + 1.5 * HOUR
-    before = Known(int(START), 1, int(START), written=int(known))
+    before = Known(int(START), 1, int(START), written=int(known), size=known_size, suspended=suspended)
     ticks.remember({"u": before}, now)
-    ticks.learn(policy(generation=2, **options), now, written=written)
+    ticks.learn(policy(generation=generation, **options), now, written=Written(int(written), size))
     return ticks, now
 
 
-def test_a_policy_that_was_changed_while_nobody_led_counts_from_then() -> None:
-    ticks, now = changed_while_nobody_led(START + 0.9 * HOUR)
+@pytest.mark.parametrize("size", [SIZE, SIZE + 3])
+def test_a_policy_that_was_changed_while_nobody_led_counts_from_then(size: int) -> None:
+    ticks, now = changed_while_nobody_led(START + 0.9 * HOUR, size=size)
     assert moments(ticks, now) == [HOUR]
     assert ticks.left_out() == {}
 
@@ -306,6 +318,76 @@ def test_a_policy_that_may_have_been_changed_after_a_tick_waits_and_that_is_said
     assert moments(ticks, START + 2 * HOUR) == [2 * HOUR]
 
 
+@pytest.mark.parametrize(
+    "unclear",
+    [
+        {"generation": 3},
+        {"size": SIZE - 1},
+        {"known": 0.0},
+        {"known_size": 0},
+        {"size": 0},
+        {"suspended": True},
+    ],
+    ids=[
+        "written twice",
+        "something was taken out",
+        "no time in the state",
+        "no size in the state",
+        "no spec",
+        "suspended before",
+    ],
+)
+def test_a_time_before_the_tick_is_not_believed_where_it_may_be_that_of_another_write(
+    unclear: dict[str, Any],
+) -> None:
+    ticks, now = changed_while_nobody_led(START + 0.9 * HOUR, **unclear)
+    assert moments(ticks, now) == []
+    assert ticks.left_out() == {"u": START + HOUR}
+    assert moments(ticks, START + 2 * HOUR) == [2 * HOUR]
+
+
+def test_a_tick_at_which_a_policy_may_have_been_suspended_is_not_made_up_for() -> None:
+    ticks, now = changed_while_nobody_led(START - HOUR, generation=1, suspended=True)
+    assert moments(ticks, now) == []
+    assert (ticks.left_out(), ticks.slept_through()) == ({}, {"u": START + HOUR})
+    assert ticks.slept_through() == {}
+    assert moments(ticks, START + 2 * HOUR) == [2 * HOUR]
+
+
+def test_a_policy_whose_time_zone_was_changed_while_nobody_led_waits_for_its_next_tick() -> None:
+    for zone, due in ((None, [HOUR]), ("", [HOUR]), ("Asia/Tokyo", [])):
+        ticks, now = Ticks(), START + 1.5 * HOUR
+        ticks.remember({"u": Known(int(START), 1, int(START), zone=zone)}, now)
+        ticks.learn(policy(), now)
+        assert moments(ticks, now) == due
+        assert ticks.left_out() == ({} if due else {"u": START + HOUR})
+
+
+def test_a_policy_that_is_suspended_still_sleeps_on_and_nothing_is_told_of_it() -> None:
+    ticks, now = changed_while_nobody_led(START - HOUR, generation=1, suspended=True, suspend="true")
+    assert moments(ticks, now) == []
+    assert ticks.slept_through() == {}
+    known = ticks.known("u")
+    assert known is not None
+    assert known.suspended
+
+
+def test_what_is_remembered_is_readable_by_the_version_before_and_the_other_way_round() -> None:
+    class Before(msgspec.Struct, frozen=True, array_like=True):
+        counts_from: int
+        generation: int
+        since: int
+        ran: bool = False
+        observe: int = 0
+        failing: tuple[str, ...] = ()
+        written: int = 0
+
+    known = Known(1, 2, 3, ran=True, written=4, size=5, suspended=True, zone="Asia/Tokyo")
+    assert msgspec.json.decode(msgspec.json.encode(known), type=Before) == Before(1, 2, 3, True, written=4)
+    before = msgspec.json.decode(msgspec.json.encode(Before(1, 2, 3, True, written=4)), type=Known)
+    assert before == Known(1, 2, 3, ran=True, written=4)
+
+
 def test_what_nobody_wants_to_be_made_up_for_is_not_told_as_left_out() -> None:
     suspended, _ = changed_while_nobody_led(START + 1.1 * HOUR, suspend="true")
     skipping, _ = changed_while_nobody_led(START + 1.1 * HOUR, missed_runs="Skip")
@@ -316,7 +398,7 @@ def test_a_policy_that_was_broken_and_changed_waits_whenever_it_was_written() ->
     ticks = Ticks()
     ticks.learn(policy(), START)
     ticks.broken("u")
-    ticks.learn(policy(generation=2), START + 1.5 * HOUR, written=START + 0.5 * HOUR)
+    ticks.learn(policy(generation=2), START + 1.5 * HOUR, written=Written(int(START + 0.5 * HOUR), SIZE))
     assert moments(ticks, START + 1.5 * HOUR) == []
 
 

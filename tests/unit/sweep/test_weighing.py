@@ -179,3 +179,9 @@ def test_what_passes_is_within_every_limit(
         number = claimed.count(kind)
         assert number <= 20 or number <= 0.3 * max(number, totals[kind])
     assert len(claimed) <= 50 or largest is None or len(claimed) <= 10 * largest
+
+
+def test_what_stops_a_run_says_of_which_edition_of_its_rule_and_for_how_many_objects_still_to_go() -> None:
+    tripped = weigh(parts(30), gone=parts(10), totals={"configmaps": 40})
+    assert tripped is not None
+    assert (tripped.edition, tripped.objects, tripped.count) == ("one:1", 30, 40)

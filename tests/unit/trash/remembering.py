@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
 
 from skoupa.cli.app import app
+from skoupa.cli.options import Connecting
 from skoupa.cli.remembering import declared as remembering
 from skoupa.cli.restoring import restore
+from skoupa.cli.worlds import World
 from skoupa.errors import NotFound
 from skoupa.facts.rows import Extraction, uid_text
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.objects import METADATA
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.ledger.rows import Entry, Ids, Unkept
 from skoupa.ledger.sqlite import SqliteStore
 from skoupa.ledger.store import Finish, Intent, Wish
@@ -30,7 +33,10 @@ from skoupa.model.verdicts import Claim, Hold
 from tests.unit.cli.saying import Said, Shell
 from tests.unit.cli.worlds import TTL, Town
 
+R = TypeVar("R")
+
 CLUSTER = "east"
+KUBE_SYSTEM = "kube-system"
 
 
 def declare() -> None:
@@ -48,6 +54,11 @@ class Memory(Town):
         # History goes by the clock of the machine.
         self.clock.moment = time.time()
         self.path = path
+        # How the rows call their cluster, and where the commands reach the one that is there.
+        self.called = CLUSTER
+        self.address = ""
+        # What the ledger says whose rows they are; a controller writes that down as it opens it.
+        self.whose = {KUBE_SYSTEM: self.own_uid}
         self.keys: tuple[Key, ...] = ()
         self.keeping = Keeping()
         self._ids = Ids(self.clock)
@@ -75,9 +86,23 @@ class Memory(Town):
 
         asyncio.run(gone())
 
+    @property
+    def own_uid(self) -> str:
+        found = self.find(NAMESPACES, KUBE_SYSTEM)
+        assert found is not None
+        return str(found["metadata"]["uid"])
+
+    def used_by(self, **uids: str) -> None:
+        """The ledger says that this cluster used it first; without any, as one of an earlier release: nothing."""
+        self.whose = {name.replace("_", "-"): uid for name, uid in uids.items()}
+        said = next((f"{name}={uid}" for name, uid in self.whose.items()), "")
+        with sqlite3.connect(self.path) as raw:
+            raw.execute("UPDATE skoupa_clusters SET identity = ?", [said])
+        raw.close()
+
     def row(self, entry_id: str) -> Entry:
         async def find() -> Entry:
-            store = SqliteStore(self.path, cluster=CLUSTER)
+            store = SqliteStore(self.path, cluster=self.called)
             try:
                 [found] = await store.find(Wish(id=entry_id))
             finally:
@@ -101,7 +126,7 @@ class Memory(Town):
         )
         keeper = Keeper(
             client,
-            seal=lambda: Seal(cluster=CLUSTER, keys=self.keys),
+            seal=lambda: Seal(cluster=self.called, keys=self.keys),
             discovery=lambda: discovery,
             keeping=self.keeping,
         )
@@ -111,7 +136,7 @@ class Memory(Town):
         bodies = () if isinstance(found_bodies, Unkept) else found_bodies
         entry = Entry(
             id=self._ids.next(),
-            cluster=CLUSTER,
+            cluster=self.called,
             at=self.clock.now(),
             api_version=resource.api_version,
             kind=resource.kind,
@@ -126,7 +151,7 @@ class Memory(Town):
             claims=(claim,),
             unkept=unkept,
         )
-        store = SqliteStore(self.path, cluster=CLUSTER)
+        store = SqliteStore(self.path, cluster=self.called, identity=self._which)
         try:
             ids = await store.write([Intent(entry=entry, bodies=bodies)])
             await client.delete(resource, name, namespace=where, uid=entry.uid, propagation="Background")
@@ -136,6 +161,15 @@ class Memory(Town):
             await store.close()
         self.clock.moment += 1
         return ids[entry.uid]
+
+    async def _which(self) -> Mapping[str, str]:
+        return self.whose
+
+    def _in_cluster(self, work: Callable[[World], Coroutine[Any, Any, R]], *, connecting: Connecting) -> R:
+        def there(world: World) -> Coroutine[Any, Any, R]:
+            return work(msgspec.structs.replace(world, cluster=self.address))
+
+        return super()._in_cluster(there, connecting=connecting)
 
 
 def without_server_fields(found: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -536,34 +536,14 @@ def test_what_went_along_and_may_not_be_read_is_missing_and_that_is_said(
     assert "2 objects that went along can't come back: you may not read such objects" in said.err
 
 
-KUBE_SYSTEM = "kube-system"
-
-
-def used_by(memory: Memory, uid: str, *, namespace: str = KUBE_SYSTEM) -> None:
-    """The ledger says which cluster used it first."""
-
-    async def which() -> dict[str, str]:
-        return {namespace: uid}
-
-    async def mark() -> None:
-        store = SqliteStore(memory.path, cluster="east", identity=which)
-        await store.open()
-        await store.close()
-
-    asyncio.run(mark())
-
-
-def own_uid(memory: Memory) -> str:
-    found = memory.find(NAMESPACES, KUBE_SYSTEM)
-    assert found is not None
-    return str(found["metadata"]["uid"])
+ANOTHER_CLUSTER = "00000000-0000-0000-0000-00000000000e"
 
 
 @pytest.mark.parametrize("also", ["--yes", "--dry-run"])
 def test_what_was_of_another_cluster_does_not_come_here_by_mistake(memory: Memory, also: str) -> None:
     memory.holding(config_map("a", "1h"))
     entry_id = memory.delete("configmaps", "a")
-    used_by(memory, "00000000-0000-0000-0000-00000000000e")
+    memory.used_by(kube_system=ANOTHER_CLUSTER)
     said = memory("restore", entry_id, also, "--cluster", "east")
     assert said.code == USAGE
     assert 'another cluster "east"' in said.sentence
@@ -577,7 +557,7 @@ def test_what_was_of_another_cluster_comes_here_on_purpose_and_its_row_does_not_
 ) -> None:
     memory.holding(config_map("a", "1h"))
     entry_id = memory.delete("configmaps", "a")
-    used_by(memory, "00000000-0000-0000-0000-00000000000e")
+    memory.used_by(kube_system=ANOTHER_CLUSTER)
     document = memory.document("restore", entry_id, "--dry-run", "--into-other-cluster")
     assert any("of the cluster east" in line for line in document["warnings"])
     assert outcomes(restored(memory, entry_id, "--into-other-cluster")) == {"a": "restored"}
@@ -588,7 +568,7 @@ def test_what_was_of_another_cluster_comes_here_on_purpose_and_its_row_does_not_
 def test_what_was_of_this_cluster_comes_back_whatever_is_allowed(memory: Memory) -> None:
     memory.holding(config_map("a", "1h"), config_map("b", "1h"))
     first, second = memory.delete("configmaps", "a"), memory.delete("configmaps", "b")
-    used_by(memory, own_uid(memory))
+    memory.used_by(kube_system=memory.own_uid)
     document = memory.document("restore", first, "--yes")
     assert document["warnings"] == []
     restored(memory, second, "--into-other-cluster")
@@ -599,7 +579,7 @@ def test_what_was_of_this_cluster_comes_back_whatever_is_allowed(memory: Memory)
 def test_where_nobody_can_tell_whose_rows_they_are_that_is_said(memory: Memory) -> None:
     memory.holding(config_map("a", "1h"))
     entry_id = memory.delete("configmaps", "a")
-    used_by(memory, "00000000-0000-0000-0000-00000000000e", namespace="skoupa-of-theirs")
+    memory.used_by(skoupa_of_theirs=ANOTHER_CLUSTER)
     document = memory.document("restore", entry_id, "--yes")
     assert any("is not known: no permission to read the Namespace" in one for one in document["warnings"])
     assert memory.row(entry_id).restored_as

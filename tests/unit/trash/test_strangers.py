@@ -9,13 +9,12 @@ import pytest
 from skoupa.kube.resources import PODS
 from tests.unit.cli.worlds import config_map, obj
 from tests.unit.trash.remembering import Memory
-from tests.unit.trash.test_commands import LEFTOVERS, outcomes, restored, used_by
+from tests.unit.trash.test_commands import ANOTHER_CLUSTER, LEFTOVERS, outcomes, restored
 from tests.unit.trash.test_going_again import pod, replica_set
 
 pytestmark = pytest.mark.unit
 
 OWNER = "00000000-0000-4000-8000-0000000000a1"
-ANOTHER_CLUSTER = "00000000-0000-0000-0000-00000000000e"
 
 
 def reference(kind: str, name: str, *, api: str = "v1") -> dict[str, str]:
@@ -37,7 +36,7 @@ def test_in_another_cluster_nobody_is_its_owner_by_name(memory: Memory, owner: d
     memory.holding(config_map("child", "1h", owners=[owner]))
     entry_id = memory.delete("configmaps", "child")
     memory.holding(made_again(owner))
-    used_by(memory, ANOTHER_CLUSTER)
+    memory.used_by(kube_system=ANOTHER_CLUSTER)
     [item] = restored(memory, entry_id, "--into-other-cluster")
     said = f"without its owner {owner['kind']} owner, which did not come along"
     assert said in item["differs"]
@@ -50,7 +49,7 @@ def test_in_another_cluster_an_owner_that_was_to_come_is_not_replaced_by_who_has
     memory.holding(config_map("owner", "1h", uid=OWNER), config_map("child", "1h", owners=[IN_SHOP]))
     ids = [memory.delete("configmaps", name) for name in ("child", "owner")]
     memory.holding(config_map("owner"))
-    used_by(memory, ANOTHER_CLUSTER)
+    memory.used_by(kube_system=ANOTHER_CLUSTER)
     found = restored(memory, *ids, "--into-other-cluster", code=LEFTOVERS)
     assert outcomes(found) == {"child": "skipped", "owner": "exists"}
 
@@ -58,7 +57,7 @@ def test_in_another_cluster_an_owner_that_was_to_come_is_not_replaced_by_who_has
 def test_in_another_cluster_an_owner_that_comes_along_is_one(memory: Memory) -> None:
     memory.holding(config_map("owner", "1h", uid=OWNER), config_map("child", "1h", owners=[IN_SHOP]))
     ids = [memory.delete("configmaps", name) for name in ("child", "owner")]
-    used_by(memory, ANOTHER_CLUSTER)
+    memory.used_by(kube_system=ANOTHER_CLUSTER)
     found = restored(memory, *ids, "--into-other-cluster")
     assert outcomes(found) == {"child": "restored", "owner": "restored"}
     [link] = memory.metadata("child")["ownerReferences"]
@@ -69,7 +68,7 @@ def test_in_another_cluster_an_owner_that_comes_along_is_one(memory: Memory) -> 
 def test_in_another_cluster_a_pod_is_not_left_to_a_stranger_but_to_its_own_maker(memory: Memory) -> None:
     memory.holding(replica_set(), pod("web-1-x"))
     first = memory.delete("pods", "web-1-x")
-    used_by(memory, ANOTHER_CLUSTER)
+    memory.used_by(kube_system=ANOTHER_CLUSTER)
     assert outcomes(restored(memory, first, "--into-other-cluster")) == {"web-1-x": "restored"}
     found = memory.find(PODS, "web-1-x")
     assert found is not None

@@ -13,7 +13,7 @@ from skoupa.kube.client import Client
 from tests.unit.cli.worlds import TTL, obj
 from tests.unit.trash.keeping import KINDS
 from tests.unit.trash.remembering import Memory
-from tests.unit.trash.test_commands import restored, used_by
+from tests.unit.trash.test_commands import ANOTHER_CLUSTER, LEFTOVERS, restored
 
 pytestmark = pytest.mark.unit
 
@@ -30,17 +30,40 @@ def volume(*, phase: str = "Released", **claim: str) -> dict[str, Any]:
 
 
 def a_claim_went(memory: Memory) -> str:
-    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "manual", "volumeName": "disk-1"}
-    memory.holding(
-        obj("Namespace", "lab"),
-        obj("PersistentVolumeClaim", "data", namespace="shop", labels={TTL: "1h"}, uid=OWN, spec=spec),
-    )
+    memory.holding(obj("Namespace", "lab"), the_claim(OWN))
     entry_id = memory.delete("persistentvolumeclaims", "data")
-    # The cluster stands still: who would see that no Pod uses it does not run.
-    client = Client(memory.cluster, memory.clock)
-    asyncio.run(client.merge_patch(CLAIMS, "data", {"metadata": {"finalizers": None}}, namespace="shop"))
-    assert memory.find(CLAIMS, "data") is None
+    unused(memory)
     return entry_id
+
+
+def the_claim(uid: str) -> dict[str, Any]:
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "manual", "volumeName": "disk-1"}
+    return obj("PersistentVolumeClaim", "data", namespace="shop", labels={TTL: "1h"}, uid=uid, spec=spec)
+
+
+def unused(memory: Memory, *, namespace: str = "shop") -> None:
+    """The cluster stands still: who would see that no Pod uses it does not run."""
+    client = Client(memory.cluster, memory.clock)
+    asyncio.run(client.merge_patch(CLAIMS, "data", {"metadata": {"finalizers": None}}, namespace=namespace))
+    assert memory.find(CLAIMS, "data", namespace) is None
+
+
+def deleted_by_hand(memory: Memory, *, namespace: str = "shop") -> str:
+    """Its uid."""
+    found = memory.find(CLAIMS, "data", namespace)
+    assert found is not None
+    memory.remove(CLAIMS, "data", namespace=namespace)
+    unused(memory, namespace=namespace)
+    return str(found["metadata"]["uid"])
+
+
+def releases(said: str, uid: str) -> bool:
+    """Whether the command does it, as long as the volume is that of this claim."""
+    own = [
+        {"op": "test", "path": "/spec/claimRef/uid", "value": uid},
+        {"op": "remove", "path": "/spec/claimRef/uid"},
+    ]
+    return "is there with its data" in said and patch(said) == own
 
 
 def came(memory: Memory, *args: str, namespace: str = "shop") -> tuple[str, str | None]:
@@ -88,7 +111,6 @@ def test_into_another_namespace_the_command_gives_it_to_the_claim_there(memory: 
     [
         {"namespace": "shop", "name": "stranger", "uid": OTHER},
         {"namespace": "lab", "name": "data", "uid": OTHER},
-        {"namespace": "shop", "name": "data", "uid": OTHER},
         # Set aside for a claim that is still to come.
         {"namespace": "shop", "name": "stranger"},
     ],
@@ -136,8 +158,110 @@ def test_a_volume_of_that_name_in_another_cluster_is_somebody_elses(
 ) -> None:
     entry_id = a_claim_went(memory)
     memory.holding(volume(phase="Bound", **claim))
-    used_by(memory, "00000000-0000-0000-0000-00000000000e")
+    memory.used_by(kube_system=ANOTHER_CLUSTER)
     said, asked = came(memory, entry_id, "--into-other-cluster")
     assert "stays in the other cluster, and the data with it: it gets a new, empty one" in said
     assert "kubectl" not in said
+    assert asked is None
+
+
+def test_restored_and_deleted_by_mistake_it_gets_its_data_again(memory: Memory) -> None:
+    entry_id = a_claim_went(memory)
+    restored(memory, entry_id)
+    uid = deleted_by_hand(memory)
+    # Meanwhile the command was run, and the volume was bound to what came back.
+    memory.holding(volume(namespace="shop", name="data", uid=uid))
+    said, asked = came(memory, "pvc/data", "-n", "shop")
+    assert asked == "disk-1"
+    assert releases(said, uid)
+
+
+def test_restored_and_gone_again_before_the_command_was_run_it_gets_its_data_again(memory: Memory) -> None:
+    entry_id = a_claim_went(memory)
+    memory.holding(volume(namespace="shop", name="data", uid=OWN))
+    restored(memory, entry_id, "--keep-for", "1h")
+    memory.delete("persistentvolumeclaims", "data")
+    unused(memory)
+    said, asked = came(memory, "pvc/data", "-n", "shop")
+    assert asked == "disk-1"
+    assert releases(said, OWN)
+
+
+def test_a_claim_that_is_gone_has_no_volume_whatever_that_says_yet(memory: Memory) -> None:
+    """A moment after its deletion the volume is still said to be bound to it."""
+    entry_id = a_claim_went(memory)
+    memory.holding(volume(phase="Bound", namespace="shop", name="data", uid=OTHER))
+    said, asked = came(memory, entry_id)
+    assert asked == "disk-1"
+    assert releases(said, OTHER)
+
+
+def test_a_claim_of_that_name_that_is_there_keeps_its_volume(memory: Memory) -> None:
+    entry_id = a_claim_went(memory)
+    memory.holding(the_claim(OTHER), volume(phase="Bound", namespace="shop", name="data", uid=OTHER))
+    [item] = restored(memory, entry_id, code=LEFTOVERS)
+    assert item["outcome"]["what"] == "exists"
+    assert not any("volume" in said for said in item["differs"])
+
+
+def test_a_claim_that_was_restored_and_is_there_keeps_its_volume(memory: Memory) -> None:
+    entry_id = a_claim_went(memory)
+    [item] = restored(memory, entry_id)
+    memory.holding(volume(phase="Bound", namespace="shop", name="data", uid=item["newUid"]))
+    [again] = restored(memory, entry_id, code=LEFTOVERS)
+    assert again["outcome"] == {"what": "exists", "text": "it is back already: it was restored before"}
+    assert not any("volume" in said for said in again["differs"])
+    said, asked = came(memory, entry_id, "--into", "lab", namespace="lab")
+    assert said == "its volume disk-1 is that of the claim shop/data now: it gets a new, empty one"
+    assert asked is None
+
+
+def test_restored_into_another_namespace_and_deleted_there_it_gets_its_data_again(memory: Memory) -> None:
+    entry_id = a_claim_went(memory)
+    restored(memory, entry_id, "--into", "lab")
+    uid = deleted_by_hand(memory, namespace="lab")
+    memory.holding(volume(namespace="lab", name="data", uid=uid))
+    said, asked = came(memory, entry_id, "--into", "lab", namespace="lab")
+    assert asked == "disk-1"
+    assert releases(said, uid)
+
+
+@pytest.mark.parametrize(("phase", "is_free"), [("Released", True), ("Bound", False)])
+def test_restored_into_another_namespace_its_volume_comes_home_only_from_a_claim_that_is_gone(
+    memory: Memory, phase: str, *, is_free: bool
+) -> None:
+    entry_id = a_claim_went(memory)
+    [item] = restored(memory, entry_id, "--into", "lab")
+    uid = item["newUid"]
+    memory.holding(volume(phase=phase, namespace="lab", name="data", uid=uid))
+    said, asked = came(memory, entry_id)
+    assert asked == ("disk-1" if is_free else None)
+    if is_free:
+        home = {"namespace": "shop", "name": "data"}
+        assert patch(said) == [
+            {"op": "test", "path": "/spec/claimRef/uid", "value": uid},
+            {"op": "replace", "path": "/spec/claimRef", "value": home},
+        ]
+    else:
+        assert said == "its volume disk-1 is that of the claim lab/data now: it gets a new, empty one"
+
+
+def test_a_volume_that_a_stranger_had_last_is_not_said_to_be_his_now(memory: Memory) -> None:
+    entry_id = a_claim_went(memory)
+    memory.holding(volume(namespace="shop", name="stranger", uid=OTHER))
+    said, asked = came(memory, entry_id)
+    assert said == "its volume disk-1 was that of the claim shop/stranger last: it gets a new, empty one"
+    assert asked is None
+
+
+@pytest.mark.parametrize("args", [(), ("--into", "lab")])
+def test_a_volume_that_is_being_deleted_is_no_place_for_data(memory: Memory, args: tuple[str, ...]) -> None:
+    entry_id = a_claim_went(memory)
+    memory.holding(volume(namespace="shop", name="data", uid=OWN))
+    memory.remove(KINDS["persistentvolumes"], "disk-1", namespace="")
+    found = memory.find(KINDS["persistentvolumes"], "disk-1")
+    assert found is not None
+    assert found["metadata"]["deletionTimestamp"]
+    said, asked = came(memory, entry_id, *args, namespace="lab" if args else "shop")
+    assert said == "its volume disk-1 is being deleted, and its data may go with it: it gets a new, empty one"
     assert asked is None

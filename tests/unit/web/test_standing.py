@@ -224,3 +224,21 @@ async def test_explain_says_it_too(tmp_path: Path) -> None:
         assert hold.reason.facts == {"by": "not-in-trash", "namespace": "skoupa", "why": TOO_LARGE.text}
         assert web.item.goes_at is None
         assert plain.item.holds == ()
+
+
+async def test_what_may_be_of_a_backlog_is_asked_about_too(tmp_path: Path) -> None:
+    held_there = Standing(code="retroactive-label", text="one of 60 objects")
+    state = {"massLabellings": '[{"start": 1, "end": 2, "count": 60, "brake": "mass-labels-1"}]'}
+    async with open_office(tmp_path, opinions=Engine(secrets=held_there)) as office:
+        fill(
+            office,
+            config_map(names.STATE_CONFIG_MAP, namespace="skoupa", data=state),
+            obj("Secret", "theirs", namespace="shop", labels={TTL: OVER}),
+            config_map("other", OVER),
+        )
+        found = held(await planned(office))
+        assert found["theirs"].endswith(
+            "the controller in skoupa holds it (retroactive-label): one of 60 objects"
+        )
+        assert found["other"].startswith("perhaps one of 60 objects")
+        assert "the controller in skoupa" not in found["other"]

@@ -3,7 +3,7 @@
 Every write names the very state it was decided on (resourceVersion); when somebody else was faster the object is read
 and decided anew, so nothing is overwritten blindly. The caller's own rights are used. Everything is written before anything
 else is read: who keeps an object is in a hurry. Then what becomes of it is told with its surroundings in view, as `explain`
-does; only whether the caller might delete it is not asked.
+does; only whether the caller might delete it, and what policies say of it, is not asked: who asks that is sent to `explain`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import typer
 from skoupa.cli import exits
 from skoupa.cli.installed import settings_for
 from skoupa.cli.looking.explain import fate
+from skoupa.cli.looking.plan import name_of
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Change, Document, Item, Outcome, item_of
@@ -60,7 +61,10 @@ Decide = Callable[[Finding, Survey, float], Decision]
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    """`unasked`: who may want it to go and was not asked, in words; empty: all were."""
+
     found: Finding
+    unasked: str
     changes: tuple[Change, ...]
     outcome: Outcome
 
@@ -73,6 +77,14 @@ class Changing(msgspec.Struct, frozen=True, kw_only=True):
     tz: str | None = None
     form: TextForm = "text"
     config: str | None = None
+
+
+def unasked(row: Row, settings: Settings) -> str:
+    """Policies are not read here: that would take much longer than the write."""
+    if not settings.features.policies:
+        return ""
+    where = f" -n {row.namespace}" if row.namespace else ""
+    return f"whether a policy does, `skoupa explain {name_of(row, with_namespace=False)}{where}` tells"
 
 
 def change_all(common: Changing, *, connecting: Connecting, decide: Decide) -> None:
@@ -171,7 +183,12 @@ async def _seen(written: _Written) -> Changed:
     except SkoupaError as error:
         # It is written, whatever else is not known.
         say(f"{called(row)}: what else could hold it or take it along is not known: {error}")
-    return Changed(found=place.survey.finding(row, now), changes=written.changes, outcome=written.outcome)
+    return Changed(
+        found=place.survey.finding(row, now),
+        unasked=unasked(row, place.survey.knowledge.settings),
+        changes=written.changes,
+        outcome=written.outcome,
+    )
 
 
 async def _write(world: World, place: _Place, target: Target, *, decide: Decide, dry_run: bool) -> _Written:
@@ -244,7 +261,10 @@ def _sentence(changed: Changed, *, now: float, zone: tzinfo) -> str:
     else:
         what = ", ".join(_told(change) for change in changed.changes)
     dry = "would be: " if changed.outcome.what == "would-change" else ""
-    return f"{called(changed.found.row)}: {dry}{what}. {fate(changed.found.verdict, now, zone)}"
+    then = fate(changed.found.verdict, now, zone)
+    if changed.unasked and changed.found.verdict.due is None:
+        then = f"No label wants it to go; {changed.unasked}."
+    return f"{called(changed.found.row)}: {dry}{what}. {then}"
 
 
 def _told(change: Change) -> str:

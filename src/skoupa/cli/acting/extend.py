@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from skoupa import names
-from skoupa.cli.acting.changing import Changing, Decision, Edit, change_all
+from skoupa.cli.acting.changing import Changing, Decision, Edit, change_all, unasked
 from skoupa.cli.options import Connecting
 from skoupa.controller.survey import Finding, Survey
 from skoupa.errors import UsageError
@@ -27,21 +27,22 @@ def run(*, connecting: Connecting, common: dict[str, object], by: str) -> None:
     if not seconds:
         raise UsageError("--by 0 changes nothing", advice="write how much longer, such as 7d")
 
-    def decide(found: Finding, _: Survey, now: float) -> Decision:
-        return _later(found, seconds, now)
+    def decide(found: Finding, survey: Survey, now: float) -> Decision:
+        return _later(found, seconds, now, not_asked=unasked(found.row, survey.knowledge.settings))
 
     changing = Changing(**common)  # type: ignore[arg-type] # the names are those of the options
     change_all(changing, connecting=connecting, decide=decide)
 
 
-def _later(found: Finding, seconds: int, now: float) -> Decision:
+def _later(found: Finding, seconds: int, now: float, *, not_asked: str) -> Decision:
     label, due = found.row.label(names.KEEP_LABEL), found.verdict.due
     kept = kept_until(label, now)
     if kept == math.inf:
         return Decision(why=f"{names.KEEP_LABEL}={label} keeps it for good")
     if due is None:
+        nobody = f"no label wants it to go ({not_asked})" if not_asked else "nothing wants it to go"
         raise UsageError(
-            "nothing wants it to go, so there is nothing to extend",
+            f"{nobody}, so there is nothing to extend",
             advice="`skoupa keep --until` keeps it in any case",
         )
     until = math.ceil(max(now, due, kept or 0.0)) + seconds

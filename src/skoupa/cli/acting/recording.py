@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from skoupa.cli.terminal.saying import say
-from skoupa.controller.own_ledger import identity_for
+from skoupa.controller.own_ledger import own_store
 from skoupa.controller.sighting import Sighting
 from skoupa.errors import LedgerUnavailable
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
-from skoupa.ledger.opening import is_shared, store_for
+from skoupa.ledger.opening import is_shared
 from skoupa.ledger.resolving import Resolved, resolve
 from skoupa.settings import Settings
 from skoupa.sweep.record import Record
@@ -31,8 +31,7 @@ OPEN_SECONDS: Final = 15.0
 @asynccontextmanager
 async def recording(settings: Settings, client: Client, *, cluster: str) -> AsyncIterator[Record]:
     """`cluster` is the server's address: rows carry it where the settings give no name."""
-    identity = identity_for(client, settings)
-    store = store_for(settings.ledger.dsn, cluster=settings.cluster_name or cluster, identity=identity)
+    store, _ = own_store(client, settings, server=cluster)
     await store.open()
     record = Record(store, client.clock, on_failure=settings.ledger.on_failure)
     writing = asyncio.create_task(record.journal.run())

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from skoupa.controller.backlog import FIRST_START_LIMIT, OVERDUE_SECONDS, FirstReading, Mass
+from skoupa.controller.backlog import FIRST_START_LIMIT, OVERDUE_SECONDS, FirstReading
 from skoupa.controller.backlog_brakes import FIRST_START, stands_for_backlog
 from skoupa.controller.brake_look import first_start_held
+from skoupa.controller.masses import Mass
 from skoupa.controller.state import (
     ACCEPTED,
     FIRST_SWEEP,
@@ -23,8 +24,18 @@ from skoupa.controller.state import (
 from skoupa.controller.survey import Survey
 from skoupa.kinds.brake_effect import active
 from skoupa.kube.timestamps import whole_seconds
+from skoupa.model.verdicts import Verdict
 
-_LET_GO: Final = "{}: the controller holds them until `skoupa run --accept-backlog`, or until the Brake first-start is released"
+_LET_GO: Final = "{}: the controller holds them until `skoupa run --enforce --accept-backlog`, or until the Brake first-start is released"
+
+# In place of the reason that the controller gives: it may be of a backlog, and the controller knows whether it is.
+PERHAPS: Final = "perhaps-retroactive"
+
+
+def only_perhaps(verdict: Verdict) -> bool:
+    """Whether it is held by nothing but what a controller that watched may know better."""
+    lasting = [hold for hold in verdict.holds if hold.until is None]
+    return bool(lasting) and all(hold.reason.code == PERHAPS for hold in lasting)
 
 
 def held_backlogs(survey: Survey, now: float) -> list[str]:
@@ -59,7 +70,7 @@ def _in_words(mass: Mass) -> str:
     return (
         f"the controller holds {mass.count} objects that became overdue together through labels written from "
         f"{whole_seconds(mass.start)} to {whole_seconds(mass.end)}: take the labels off again, or let them go with "
-        "`skoupa run --accept-backlog`"
+        "`skoupa run --enforce --accept-backlog`"
     )
 
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from skoupa.cli.looking.backlogs import only_perhaps
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import Finding
 from skoupa.errors import NoController, SkoupaError, Unauthorized
 from skoupa.facts.rows import Row, uid_text
 from skoupa.model.reasons import reason
-from skoupa.model.verdicts import Hold
+from skoupa.model.verdicts import Hold, Verdict
 
 if TYPE_CHECKING:
     from skoupa.cli.looking.planning import Plan
@@ -65,7 +66,7 @@ async def hear_controller(
 ) -> Heard:
     """About those that nothing here holds for good, from the controller in `home`."""
     heard = Heard(home=home)
-    free = [found.row for found in findings if found.verdict.goes is not None and not found.row.deleted_at]
+    free = [found.row for found in findings if _may_go(found.verdict) and not found.row.deleted_at]
     if world.given is not None or not free:
         return heard
     # Most plans have nothing that is due, and need nothing of this.
@@ -90,13 +91,21 @@ async def hear_controller(
 
 async def with_controllers_holds(world: World, plan: Plan, *, home: str) -> Plan:
     """A plan of what the controller in `home` will do, with what it says of that which is due."""
-    due = [found for found in plan.findings if (found.verdict.goes or math.inf) <= plan.now]
+    due = [
+        found
+        for found in plan.findings
+        if _may_go(found.verdict) and (found.verdict.goes or found.verdict.due or math.inf) <= plan.now
+    ]
     heard = await hear_controller(world, due, home=home)
     return msgspec.structs.replace(
         plan,
         findings=[heard.added_to(found) for found in plan.findings],
         warnings=[*plan.warnings, *heard.remarks],
     )
+
+
+def _may_go(verdict: Verdict) -> bool:
+    return verdict.goes is not None or only_perhaps(verdict)
 
 
 async def _ask(source: ControllerSource, rows: Sequence[Row], heard: Heard) -> None:

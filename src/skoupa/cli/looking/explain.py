@@ -15,7 +15,7 @@ import msgspec
 import typer
 
 from skoupa.cli.installed import settings_for
-from skoupa.cli.looking.backlogs import held_backlogs
+from skoupa.cli.looking.backlogs import held_backlogs, only_perhaps
 from skoupa.cli.looking.controller_holds import hear_controller
 from skoupa.cli.looking.parents import Ancestor, along, ancestors_of, parent_lines, parents_of, place, takers
 from skoupa.cli.looking.planning import surrounded
@@ -281,5 +281,5 @@ def fate(verdict: Verdict, now: float, zone: tzinfo) -> str:
     if not verdict.holds:
         return f"Goes {due}." if verdict.due > now else f"Due since {due}: it goes as soon as Skoupa acts."
     if verdict.goes is None:
-        return f"Due {due}, but held: it stays."
+        return f"Due {due}, but {'perhaps held.' if only_perhaps(verdict) else 'held: it stays.'}"
     return f"Due {due}, but held: it goes {full_time(verdict.goes, zone)}, {distance(verdict.goes, now)}."

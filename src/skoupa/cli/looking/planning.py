@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from skoupa.cli.looking.backlogs import held_backlogs
+from skoupa.cli.looking.backlogs import PERHAPS, held_backlogs
 from skoupa.cli.looking.policies_part import PolicyPart
 from skoupa.cli.looking.unkept import nothing_is_kept, with_losses
 from skoupa.cli.terminal.items import Document, Item, PolicyRun, gap_of, item_of, window_of
@@ -28,6 +28,7 @@ from skoupa.settings import Settings
 # Counting what goes along costs a request per kind and Namespace.
 MOST_WEIGHED: Final = 50
 WOULD_BRAKE: Final = "run-would-brake"
+_MAY_GO: Final = frozenset({WOULD_BRAKE, PERHAPS})
 CONTROLLER: Final = "system:serviceaccount:skoupa:skoupa"
 
 
@@ -68,9 +69,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def wanted(self) -> int:
-        """How many would go; also where only a Brake would stop them, for somebody may release it."""
+        """How many would go; also where only a Brake would stop them, for somebody may release it, or perhaps does."""
         stopped = sum(
-            bool(holds := found.verdict.holds) and all(hold.reason.code == WOULD_BRAKE for hold in holds)
+            bool(holds := found.verdict.holds) and all(hold.reason.code in _MAY_GO for hold in holds)
             for found in self.findings
         )
         return len(self.going()) + stopped

@@ -27,7 +27,8 @@ from skoupa.policy.exemptions import Exemption
 from skoupa.policy.headings import POLICY_KINDS
 from skoupa.policy.policies import Policy
 from skoupa.runs.book import WATCHED, Book, Entry, account_problem, served
-from skoupa.runs.ticks import Known, Ticks
+from skoupa.runs.known import Known
+from skoupa.runs.ticks import Ticks
 from skoupa.settings import Settings, seconds
 
 _REFUSED: Final = "no permission to list them"

@@ -10,6 +10,7 @@ import msgspec
 from skoupa.cli.remembering.remembered import RestoreResult
 from skoupa.errors import AlreadyExists, ApiError, Forbidden, NotFound, SkoupaError
 from skoupa.kube.client import Client
+from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
 from skoupa.ledger.trash.contents import SECRETS, Kept
@@ -40,6 +41,19 @@ class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
     uid: str = ""
     controller: str = ""
     denied: bool = False
+
+
+def kind_of(kept: Kept, discovery: Discovery) -> Resource | Obstacle:
+    """As the server has it now, in the version that it was read in where that is served."""
+    group, _, version = kept.api_version.rpartition("/")
+    found = discovery.find(group, kept.kind, version) or discovery.find(group, kept.kind)
+    if found is not None:
+        return found
+    gap = discovery.unreadable(group)
+    if gap is not None:
+        return Obstacle(what="failed", text=f"the kinds of {gap.where} can't be read: {gap.why}")
+    text = f"the server has no kind {kept.kind} of {group or 'the core group'} any more"
+    return Obstacle(what="refused", text=text)
 
 
 async def obstacle_of(error: SkoupaError, wanted: Comeback, *, client: Client) -> Obstacle:

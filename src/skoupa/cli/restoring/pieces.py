@@ -20,7 +20,8 @@ class Piece(msgspec.Struct, kw_only=True):
     """`entry` is the decision that took it; `went_along`: not by itself.
 
     `foreign`: it was of another cluster than the one it comes to. `checked`: the server would take it. `uid` is its new
-    one, or that of who has its name. `spare`: who has it serves as well, so nothing is left undone.
+    one, or that of who has its name. `spare`: who has it serves as well, so nothing is left undone. What is said of its
+    volume and its owners is foreseen first, and said anew when it comes.
     """
 
     entry: Entry
@@ -29,6 +30,8 @@ class Piece(msgspec.Struct, kw_only=True):
     went_along: bool = False
     foreign: bool = False
     differs: tuple[str, ...] = ()
+    volume_said: str = ""
+    owners_said: tuple[str, ...] = ()
     outcome: RestoreOutcome = POSSIBLE
     checked: bool = False
     denied: bool = False
@@ -50,6 +53,16 @@ class Piece(msgspec.Struct, kw_only=True):
         return self.foreign or self.moved
 
     @property
+    def again(self) -> bool:
+        """Whether what took it along did come back before, and maybe it too: of what went along that is not written down."""
+        return self.went_along and bool(self.entry.restored_as)
+
+    @property
+    def will_differ(self) -> tuple[str, ...]:
+        volume = (self.volume_said,) if self.volume_said else ()
+        return (*self.differs, *volume, *self.owners_said)
+
+    @property
     def possible(self) -> bool:
         return self.outcome.what == "would-restore"
 
@@ -61,6 +74,11 @@ class Piece(msgspec.Struct, kw_only=True):
     @property
     def called(self) -> tuple[str, str]:
         return self.kept.resource, self.kept.name
+
+    @property
+    def own_uids(self) -> set[str]:
+        """The one that it had, and the one that it got when it came back before."""
+        return {self.kept.uid} if self.went_along else {self.kept.uid, self.entry.restored_as} - {""}
 
     @property
     def stands_for_itself(self) -> bool:

@@ -58,6 +58,8 @@ class Restored(msgspec.Struct, kw_only=True):
     now: float
     selection: Selection
     warnings: list[str] = msgspec.field(default_factory=list)
+    # How many of them were said already.
+    said: int = 0
     # Their rows are those of another cluster, where nothing came back.
     elsewhere: bool = False
     interrupted: bool = False
@@ -107,9 +109,10 @@ def run(
             raise typer.Exit(exits.REFUSED)
         _leave(found)
         return
+    if not wished.yes and form == "table":
+        sys.stdout.write(table(found.pieces, screen))
+    _warn(found)
     if not wished.yes:
-        if form == "table":
-            sys.stdout.write(table(found.pieces, screen))
         number = len(found.pieces)
         question = f"Restore {possible} of {number} object{'s' * (number != 1)}?"
         confirm(question, done="restored", command="restore", for_programs=form != "table")
@@ -177,6 +180,7 @@ class _Job:
         discovery = await discover(world.client)
         restoring = Restoring(world.client, discovery=discovery, remember=_nobody, progress=progress)
         await restoring.check([piece for piece in found.pieces if piece.possible])
+        await restoring.foresee(found.pieces)
         if not choice.keep:
             taken = await Rules(world.client, discovery, now=now).ask(found.pieces)
             found.selection.match(taken.by)
@@ -260,9 +264,15 @@ def _end(found: Restored, *, form: SweepForm, screen: Screen, dry_run: bool) -> 
             warnings=tuple(found.warnings),
         )
         output.write(msgspec.to_builtins(document), form)
+    _warn(found)
+
+
+def _warn(found: Restored) -> None:
+    """Of what is known before anything is done: before the question, while it can still be answered with no."""
     sys.stdout.flush()
-    for warning in found.warnings:
+    for warning in found.warnings[found.said :]:
         say(warning)
+    found.said = len(found.warnings)
 
 
 def _leave(found: Restored) -> None:

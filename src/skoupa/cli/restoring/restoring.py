@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.cli.remembering.remembered import RestoreOutcome
-from skoupa.cli.restoring.obstacles import Comeback, Obstacle, obstacle_of
+from skoupa.cli.restoring.obstacles import Comeback, Obstacle, kind_of, obstacle_of
 from skoupa.cli.restoring.pieces import POSSIBLE, Piece
 from skoupa.cli.restoring.readiness import furnished, served
 from skoupa.cli.restoring.surviving import Owners, maker_of, with_volume
@@ -26,7 +26,6 @@ from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
 from skoupa.ledger.trash.manifests import Manifest, without_addresses
 from skoupa.ledger.trash.ordering import DEFINITIONS, NAMESPACES, waves
-from skoupa.ledger.trash.returning import relinked
 
 AT_A_TIME: Final = 64
 _RULE: Final = "restore"
@@ -78,14 +77,23 @@ class Restoring:
 
         await self._each([piece for piece in pieces if not piece.is_ground], look, "checked")
 
+    async def foresee(self, pieces: Sequence[Piece]) -> None:
+        """After the check of those that may come: what will differ, as far as a read can tell before anything is created."""
+        self._learn_who_is_there(pieces)
+        coming = frozenset(piece.kept.uid for piece in pieces)
+
+        async def look(piece: Piece) -> None:
+            await self._owners.foresee(piece, discovery=self._discovery, coming=coming)
+            if not piece.checked:
+                await self._look_at_volume(piece)
+
+        await self._each([piece for piece in pieces if piece.possible], look, "looked at")
+
     async def create(self, pieces: Sequence[Piece]) -> None:
         """Those that were found to be possible."""
         self._coming = frozenset(piece.kept.uid for piece in pieces)
         self._makers = frozenset(piece.kept.uid for piece in pieces if piece.possible)
-        for piece in pieces:
-            if piece.outcome.what == "exists" and piece.uid and piece.stands_for_itself:
-                itself = piece.uid in {piece.kept.uid, piece.entry.restored_as}
-                self._owners.learn(piece.kept.uid, piece.uid, replaced=not itself)
+        self._learn_who_is_there(pieces)
         await self._waves([piece for piece in pieces if piece.is_ground and piece.possible])
         came = [piece.kept for piece in pieces if piece.is_ground and piece.outcome.what == "restored"]
         if came and not self._stop.is_set():
@@ -96,6 +104,12 @@ class Restoring:
         rest = [piece for piece in pieces if piece.possible and not piece.is_ground]
         await self._each([piece for piece in rest if not piece.checked], self._dry_run, "checked")
         await self._waves([piece for piece in rest if piece.possible])
+
+    def _learn_who_is_there(self, pieces: Sequence[Piece]) -> None:
+        for piece in pieces:
+            if piece.outcome.what == "exists" and piece.uid and piece.stands_for_itself:
+                itself = piece.again or piece.uid in piece.own_uids
+                self._owners.learn(piece.kept.uid, piece.uid, replaced=not itself)
 
     async def _waves(self, pieces: Sequence[Piece]) -> None:
         by_kept = {id(piece.kept): piece for piece in pieces}
@@ -134,15 +148,13 @@ class Restoring:
         self._progress("")
 
     async def _dry_run(self, piece: Piece) -> None:
-        resource = self._resource(piece)
+        resource = kind_of(piece.kept, self._discovery)
         if isinstance(resource, Obstacle):
             piece.meets(resource)
             return
         if await self._is_made_by_its_owner(piece):
             return
-        if piece.kept.resource == "persistentvolumeclaims":
-            piece.manifest, said = await with_volume(self._client, piece)
-            piece.differs += (said,) if said else ()
+        await self._look_at_volume(piece)
         try:
             await self._send(piece, resource, piece.manifest, dry_run=True)
         except AlreadyExists as error:
@@ -152,6 +164,15 @@ class Restoring:
             await self._refused(piece, resource, error)
         if piece.possible:
             piece.outcome, piece.checked = POSSIBLE, True
+        else:
+            # Who has its name has the volume, too.
+            piece.volume_said = ""
+
+    async def _look_at_volume(self, piece: Piece) -> None:
+        if piece.kept.resource == "persistentvolumeclaims":
+            piece.manifest, said = await with_volume(self._client, piece)
+            # One that was left out before has nothing to say any more.
+            piece.volume_said = said or piece.volume_said
 
     async def _is_made_by_its_owner(self, piece: Piece) -> bool:
         """Whoever makes such objects by itself has made another one, and would delete this as one too many."""
@@ -193,7 +214,7 @@ class Restoring:
         return made
 
     async def _create(self, piece: Piece) -> None:
-        resource = self._resource(piece)
+        resource = kind_of(piece.kept, self._discovery)
         if isinstance(resource, Obstacle):
             piece.meets(resource)
             return
@@ -201,7 +222,7 @@ class Restoring:
         if any(new is None and old in self._coming for old, new in owners.items()):
             piece.outcome = RestoreOutcome(what="skipped", text="its owner did not come back")
             return
-        manifest = self._relinked(piece, owners)
+        manifest = self._owners.relink(piece, owners)
         try:
             uid = str((await self._send(piece, resource, manifest))["metadata"]["uid"])
         except AlreadyExists as error:
@@ -221,15 +242,6 @@ class Restoring:
             piece.uid = uid
             piece.outcome = RestoreOutcome(what="restored")
             self._owners.learn(piece.kept.uid, uid)
-
-    def _relinked(self, piece: Piece, owners: dict[str, str | None]) -> Manifest:
-        manifest, ownerless = relinked(piece.manifest, owners)
-        if ownerless:
-            why = "did not come along" if piece.elsewhere else "is not there any more"
-            piece.differs += (f"without its owner {', '.join(ownerless)}, which {why}",)
-        if others := self._owners.replaced(piece.manifest):
-            piece.differs += (f"its owner {', '.join(others)} is another one of that name, made since",)
-        return manifest
 
     def _is_furniture(self, piece: Piece) -> bool:
         """Made by a controller in every new Namespace; what was written on the old one is written on it."""
@@ -255,27 +267,14 @@ class Restoring:
             return ""
         return found.metadata.uid
 
-    def _resource(self, piece: Piece) -> Resource | Obstacle:
-        group, _, version = piece.kept.api_version.rpartition("/")
-        find = self._discovery.find
-        found = find(group, piece.kept.kind, version) or find(group, piece.kept.kind)
-        if found is not None:
-            return found
-        gap = self._discovery.unreadable(group)
-        if gap is not None:
-            return Obstacle(what="failed", text=f"the kinds of {gap.where} can't be read: {gap.why}")
-        text = f"the server has no kind {piece.kept.kind} of {group or 'the core group'} any more"
-        return Obstacle(what="refused", text=text)
-
     async def _refused(self, piece: Piece, resource: Resource, error: SkoupaError) -> None:
-        before = piece.entry.restored_as
         wanted = Comeback(
             kept=piece.kept,
             resource=resource,
             namespace=piece.namespace,
             elsewhere=piece.moved,
-            restored_as="" if piece.went_along else before,
-            again=piece.went_along and bool(before),
+            restored_as="" if piece.went_along else piece.entry.restored_as,
+            again=piece.again,
         )
         obstacle = await obstacle_of(error, wanted, client=self._client)
         if obstacle.what == "exists" and piece.went_along and piece.called in _FURNITURE:

@@ -23,7 +23,7 @@ def _line(piece: Piece) -> Line:
     paint: Paint = "green" if what == "restored" else "" if what == "would-restore" else "yellow"
     cells = (piece.kept.kind, piece.namespace, piece.kept.name, what, piece.outcome.text)
     comes = piece.possible or what == "restored"
-    return Line(cells=cells, paint=paint, below=piece.differs if comes else tuple(not_known(piece.kept)))
+    return Line(cells=cells, paint=paint, below=piece.will_differ if comes else tuple(not_known(piece.kept)))
 
 
 def summary(selection: Selection, *, dry_run: bool) -> str:
@@ -48,7 +48,7 @@ def item_of(piece: Piece) -> RestoreItem:
         went_along=piece.went_along,
         outcome=piece.outcome,
         new_uid=piece.uid if piece.outcome.what == "restored" else "",
-        differs=piece.differs,
+        differs=piece.will_differ,
     )
 
 

@@ -2,10 +2,12 @@
 
 A ledger that is read itself may have rows of any cluster, and a kubeconfig any context: objects of one come to another only
 where that is asked for. Clusters are told apart by the uid of a Namespace, as the ledger has it; where that can't be
-compared nobody can tell, and that is said.
+compared nobody can tell, and that is said. An address proves nothing: one cluster has several, and several may have one.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 import msgspec
 
@@ -13,6 +15,12 @@ from skoupa.cli.remembering.ledgers import HistorySource, LedgerChoice
 from skoupa.cli.worlds import World
 from skoupa.controller.own_ledger import ClusterIdentity
 from skoupa.errors import SkoupaError, UsageError
+from skoupa.ledger.identity import SEVERAL
+
+_UNSAID: Final = "the ledger does not say which cluster used it"
+_SHARED: Final = (
+    "several clusters used the ledger at the same address (a clusterName for each tells them apart)"
+)
 
 
 class Whose(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,11 +34,12 @@ class Whose(msgspec.Struct, frozen=True, kw_only=True):
         if self.another:
             said = f"these objects were of the cluster {cluster}; they come back to {here or 'this one'}"
             return [f"{said}, and its rows do not say so: nothing came back there"]
+        if not self.doubt:
+            return []
         if "://" in cluster and cluster != here:
-            return [f"these objects were of {cluster}; they come back to {here}"]
-        return (
-            [f"whether these objects were of this cluster is not known: {self.doubt}"] if self.doubt else []
-        )
+            said = f"these objects were of {cluster}; they come back to {here or 'this one'}"
+            return [f"{said}, and whether that is the same cluster is not known: {self.doubt}"]
+        return [f"whether these objects were of this cluster is not known: {self.doubt}"]
 
 
 async def whose_rows(source: HistorySource, world: World, *, named: LedgerChoice, allowed: bool) -> Whose:
@@ -40,9 +49,11 @@ async def whose_rows(source: HistorySource, world: World, *, named: LedgerChoice
             "--into-other-cluster goes with --ledger",
             advice="the controller knows its own cluster; leave it out",
         )
+    if named.ledger is None:
+        return Whose()
     namespace, _, uid = source.whose.partition("=")
     if not uid:
-        return Whose(another=allowed)
+        return Whose(another=allowed, doubt=_SHARED if source.whose == SEVERAL else _UNSAID)
     try:
         known = await ClusterIdentity(world.client, home=namespace)()
     except SkoupaError as error:

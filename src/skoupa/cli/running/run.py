@@ -8,12 +8,15 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from skoupa import settings as configuration
 from skoupa.cli.connect import run_async
 from skoupa.cli.options import Connecting
 from skoupa.cli.running.unnamed_settings import settings_to_run_by
 from skoupa.clock import SystemClock
 from skoupa.controller.process import run_process
+from skoupa.controller.started import started_now
 from skoupa.errors import UsageError
 from skoupa.install.policies import is_reviewed
 from skoupa.kube.client import Client
@@ -35,6 +38,8 @@ def run(
     ledger: str | None,
     assignments: tuple[str, ...],
 ) -> None:
+    clock = SystemClock()
+    started = started_now(clock)
     flags: dict[str, Any] = dict(_assignment(text) for text in assignments)
     if enforce:
         flags["mode"] = "enforce"
@@ -45,17 +50,19 @@ def run(
     # Without a file there may be one in the cluster that gives what is missing.
     here = configuration.load(config, flags=flags, whole=config is not None)
     connection = kubeconfig.load(kubeconfig=connecting.kubeconfig, context=connecting.context)
-    clock = SystemClock()
     lines = Together(sys.stderr)
     log = Log(clock, form=here.log_format, stream=lines)
 
     async def main() -> None:
-        settings: Settings | None = here
+        settings, borrowed = here, False
         if config is None:
-            settings = await settings_to_run_by(connection, clock, flags=flags, log=log)
-        if settings is not None:
-            beside = partial(_beside, settings=settings, log=log)
-            await run_process(connection, clock, settings, log=log, beside=beside)
+            found = await settings_to_run_by(connection, clock, flags=flags, log=log)
+            if found is None:
+                return
+            settings, borrowed = found
+        beside = partial(_beside, settings=settings, log=log)
+        began = msgspec.structs.replace(started, borrowed=borrowed)
+        await run_process(connection, clock, settings, log=log, beside=beside, started=began)
 
     try:
         run_async(main())

@@ -44,8 +44,8 @@ _PASSING: Final = (Unreachable, TimedOut, ServerFailure, TooManyRequests, Timeou
 
 async def settings_to_run_by(
     connection: Connection, clock: Clock, *, flags: Mapping[str, Any], log: Log
-) -> Settings | None:
-    """None: a signal ended the wait for the server."""
+) -> tuple[Settings, bool] | None:
+    """With whether they are an installation's. None: a signal ended the wait for the server."""
     here = configuration.load(flags=flags, whole=False)
     async with HttpTransport(connection, clock) as transport, stop_on_signal() as stop:
         world = World(client=Client(transport, clock), namespace="", cluster=connection.server)
@@ -64,7 +64,7 @@ async def settings_to_run_by(
     _refuse_in_doubt(found, here, log=log)
     if found.known:
         log("settings of the installation", namespace=found.settings.lease.namespace)
-    return _as_run_here(found.settings, here, flags=flags, log=log)
+    return _as_run_here(found.settings, here, flags=flags, log=log), found.known
 
 
 async def _read(world: World, here: Settings, *, flags: Mapping[str, Any], log: Log) -> tuple[Installed, str]:

@@ -1,7 +1,8 @@
 """What one run of a policy has asked already, and how much more it may ask.
 
 The same question is asked once, also when it failed: all objects of a run are judged by the same answers, and a service that
-hangs costs a run a few waits and not one per object. Answers are kept up to a size; beyond it the oldest are asked for anew.
+hangs costs a run a few waits and not one per object. Answers are kept up to a size; beyond it the oldest are asked for anew. Whether
+something had no answer that may have one later is remembered: then the run may be worth another try.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-from skoupa.errors import BadReply, SkoupaError, TimedOut, UsageError
+from skoupa.errors import PASSING, BadReply, KindUnreadable, SkoupaError, TimedOut, UsageError
 
 # Bytes as they came; what they are decoded to is several times that.
 KEPT_BYTES: Final = 8_000_000
@@ -86,6 +87,12 @@ class Answers:
         self._room = kept_bytes
         self._under_way: dict[Hashable, asyncio.Lock] = {}
         self._silences: Counter[str] = Counter()
+        # What had no answer, for a reason that passes, when it was asked last; who does not wait may ask again.
+        self._unanswered: set[Hashable] = set()
+
+    @property
+    def unanswered(self) -> bool:
+        return bool(self._unanswered)
 
     @property
     def made(self) -> int:
@@ -98,7 +105,10 @@ class Answers:
             async with lock:
                 known = self._kept.get(key)
                 if known is None:
+                    self._unanswered.add(key)
                     known = await self._asked(place, ask)
+                    if not isinstance(known, SkoupaError) or not passes(known):
+                        self._unanswered.discard(key)
                     self._keep(key, known)
         finally:
             self._under_way.pop(key, None)
@@ -142,6 +152,13 @@ class Answers:
         while self._room < 0 and self._kept:
             oldest = next(iter(self._kept))
             self._room += _size(self._kept.pop(oldest))
+
+
+def passes(error: BaseException | None) -> bool:
+    """Whether it, or what it was raised from, may be over when somebody asks again later."""
+    while error is not None and not isinstance(error, (*PASSING, KindUnreadable)):
+        error = error.__cause__
+    return error is not None
 
 
 def _size(known: Answer | Known | SkoupaError) -> int:

@@ -10,12 +10,12 @@ from typing import Any
 
 from aiohttp.abc import AbstractResolver
 
-from skoupa.errors import UsageError
+from skoupa.errors import BadReply, UsageError
 from skoupa.expr.cel.broker import Broker
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
-from skoupa.runs.calls.answers import Answer, Answers, Known
+from skoupa.runs.calls.answers import Answer, Answers, Known, passes
 from skoupa.runs.calls.paths import about_secrets, read_path
 from skoupa.runs.calls.protocol import NOTHING, ServiceCall, outside_refused, secrets_refused
 from skoupa.runs.calls.questions import PolicyBroker, identified
@@ -70,6 +70,8 @@ class PolicyCalls:
         self._discovery = discovery
         self.sees_secrets = not namespace or outside.settings.allow_secrets_in_namespaced_policies
         self.saw_secrets = False
+        # A service said itself that it is not well.
+        self._unwell = False
         self._answers = Answers(most=outside.settings.max_calls_per_run)
         self._broker = PolicyBroker(
             namespace=namespace,
@@ -87,6 +89,10 @@ class PolicyCalls:
     @property
     def saw_others(self) -> bool:
         return self._answers.made > 0
+
+    @property
+    def unanswered(self) -> bool:
+        return self._answers.unanswered or self._broker.unanswered or self._unwell
 
     @property
     def troubles(self) -> Mapping[str, str]:
@@ -107,7 +113,12 @@ class PolicyCalls:
         body: bytes | None = None,
         headers: Mapping[str, str] = NOTHING,
     ) -> Any:
-        return accepted(await self._ask_service(call, method, body, headers)).value()
+        answer = await self._ask_service(call, method, body, headers)
+        try:
+            return accepted(answer).value()
+        except BadReply as error:
+            self._unwell = self._unwell or passes(error)
+            raise
 
     async def shared(self, name: str, projection: str = "") -> Any:
         return (await self._ask_shared(name, projection)).value()

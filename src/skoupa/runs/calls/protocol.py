@@ -72,6 +72,11 @@ class Calls(Protocol):
         ...
 
     @property
+    def unanswered(self) -> bool:
+        """Whether something had no answer for a reason that passes."""
+        ...
+
+    @property
     def troubles(self) -> Mapping[str, str]:
         """Of questions of CEL that got no answer: what may be told of it, by the words that it was told in."""
         ...
@@ -90,6 +95,7 @@ class NoCalls:
     sees_secrets = True
     saw_secrets = False
     saw_others = False
+    unanswered = False
     troubles = NOTHING
 
     async def api(self, method: str, path: str, body: bytes | None = None) -> Any:  # noqa: ARG002 - as Calls has it

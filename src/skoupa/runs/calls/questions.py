@@ -26,7 +26,7 @@ from skoupa.expr.cel.messages import (
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.kube.selectors import label_key_faults, label_value_faults
-from skoupa.runs.calls.answers import Answer, Known
+from skoupa.runs.calls.answers import Answer, Known, passes
 from skoupa.runs.calls.kinds import by_kind, by_plural
 from skoupa.runs.calls.protocol import ServiceCall
 from skoupa.runs.untold import trouble
@@ -67,11 +67,13 @@ class PolicyBroker:
         self._service = service
         self._shared = shared
         self.troubles: dict[str, str] = {}
+        self.unanswered = False
 
     async def answer(self, question: Question) -> bytes:
         try:
             return await self._answer(question)
         except SkoupaError as error:
+            self.unanswered = self.unanswered or passes(error)
             if len(self.troubles) < _MOST_TROUBLES:
                 self.troubles[str(error)] = f"{_FUNCTIONS[type(question)]}: {trouble(error)}"
             raise

@@ -18,7 +18,7 @@ from aiohttp.abc import AbstractResolver
 
 from skoupa import __version__, names
 from skoupa.clock import Clock
-from skoupa.errors import BadReply, SkoupaError, TimedOut, Unreachable, UsageError
+from skoupa.errors import BadReply, SkoupaError, Status, TimedOut, Unreachable, UsageError, api_error
 from skoupa.runs.calls.answers import Answer
 from skoupa.runs.calls.hosts import AllowedHosts, Destination
 from skoupa.runs.calls.protocol import NOTHING, ServiceCall
@@ -151,7 +151,10 @@ class Services:
 def accepted(answer: Answer) -> Answer:
     """The answer, unless its status says that it is none; its text is not quoted, it may hold what was sent."""
     if not 200 <= answer.status < 300:
-        raise BadReply(f"{answer.where} answered {answer.status}", advice="check what the policy asks it for")
+        said = api_error(Status(code=answer.status), doing=answer.where)
+        raise BadReply(
+            f"{answer.where} answered {answer.status}", advice="check what the policy asks it for"
+        ) from said
     return answer
 
 

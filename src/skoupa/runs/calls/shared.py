@@ -183,7 +183,7 @@ class SharedContext:
                 kept = _Kept(entry.edition, until, value)
                 self._kept[entry.name] = kept
         if isinstance(kept.value, SkoupaError):
-            raise _not_ready(entry, kept.value)
+            raise _not_ready(entry, kept.value) from kept.value
         return kept.value
 
     def _tell(self, entry: Entry, value: Any) -> None:

@@ -81,6 +81,26 @@ async def test_who_asks_and_does_not_wait_counts_as_silence_too() -> None:
         await answers.get("next", place="x", ask=never)
 
 
+async def test_what_got_no_answer_is_remembered_until_it_gets_one() -> None:
+    answers, begun = Answers(most=100), asyncio.Event()
+
+    async def never() -> Answer:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    waiting = asyncio.create_task(answers.get("a", place="x", ask=never))
+    await begun.wait()
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    assert answers.unanswered
+    await answers.get("a", place="x", ask=Asked())
+    assert not answers.unanswered, "whoever read too slowly reads again, and had its answer"
+    with pytest.raises(TimedOut):
+        await answers.get("b", place="x", ask=Asked(error=TimedOut("no answer")))
+    assert answers.unanswered
+
+
 async def test_answers_are_kept_up_to_a_size() -> None:
     answers, asked = Answers(most=100, kept_bytes=10), Asked(b'"1234"')
     await answers.get("a", place="x", ask=asked)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import web
 
 from skoupa.clock import SystemClock
 from skoupa.errors import BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
@@ -125,6 +127,40 @@ async def test_a_server_that_fails_for_a_moment_is_asked_again() -> None:
     assert cluster.failures == 0
 
 
+@pytest.mark.parametrize(
+    ("code", "passes"), [(403, False), (404, False), (422, False), (429, True), (500, True), (503, True)]
+)
+async def test_whether_a_refusal_passes_is_remembered(code: int, passes: bool) -> None:  # noqa: FBT001 - parametrized
+    async with staged() as stage:
+        calls = await stage.calls()
+        assert await calls.api("GET", VAULT)
+        assert not calls.unanswered
+        stage.cluster.faults.answer(code, times=None)
+        with pytest.raises(SkoupaError):
+            await calls.api("GET", PRICES)
+        assert calls.unanswered is passes
+
+
+@pytest.mark.parametrize(
+    ("code", "passes"), [(200, False), (403, False), (404, False), (429, True), (500, True), (503, True)]
+)
+async def test_so_is_that_of_a_service_and_of_shared_context(code: int, passes: bool) -> None:  # noqa: FBT001 - parametrized
+    async def answering(_: web.Request) -> web.StreamResponse:
+        return web.json_response({}, status=code)
+
+    async with served(answering) as service, staged(service.settings(), lookup=here()) as stage:
+        calls = await stage.calls()
+        with contextlib.suppress(BadReply):
+            await calls.service(ServiceCall(url=service.origin, ca_bundle=AUTHORITY.certificate))
+        assert calls.unanswered is passes
+        asked = {"url": service.origin, "caBundle": AUTHORITY.certificate}
+        await stage.entry("fruit", apiCall={"service": asked, "retryLimit": 1})
+        calls = await stage.calls()
+        with contextlib.suppress(UsageError):
+            await calls.shared("fruit")
+        assert calls.unanswered is passes
+
+
 async def test_a_run_has_a_bounded_number_of_calls() -> None:
     async with staged(PolicySettings(max_calls_per_run=2)) as stage:
         calls = await stage.calls()
@@ -166,6 +202,7 @@ async def test_a_service_that_hangs_costs_a_run_three_waits_and_not_one_per_obje
             with pytest.raises(TimedOut):
                 await calls.service(call)
         assert len(service.requests) == 3
+        assert calls.unanswered
 
 
 async def test_a_plan_asks_the_cluster_and_nobody_else() -> None:

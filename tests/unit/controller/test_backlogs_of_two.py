@@ -1,0 +1,101 @@
+"""Two labellings of many are held at once: each Brake tells of its own objects, and its release lets go just those."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from skoupa.kube.resources import CONFIG_MAPS
+from tests.unit.controller.braking import brake, brakes, bring_kind, release
+from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, story
+from tests.unit.controller.test_backlog import label_all, many, restart, state
+
+pytestmark = pytest.mark.unit
+
+
+async def label_two(stage: Stage) -> tuple[str, str]:
+    """Sixty, and an hour later three hundred; the names of their Brakes."""
+    await label_all(stage, many(60))
+    await stage.later(HOUR)
+    await label_all(stage, many(300, "db"))
+    await stage.later(10 * MINUTE)
+    first, second = sorted(await brakes(stage))
+    return first, second
+
+
+async def told_by(stage: Stage, name: str) -> tuple[int, set[str]]:
+    """How many it holds, and of which sort those are that it names."""
+    status = (await brake(stage, name))["status"]
+    return status["held"], {place.rpartition("/")[2].partition("-")[0] for place in status.get("sample", ())}
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["found", "after a restart"])
+@story()
+async def test_each_brake_tells_of_its_own_objects_and_its_release_allows_no_more(
+    stage: Stage, *, again: bool
+) -> None:
+    await bring_kind(stage)
+    stage.old([*many(60), *many(300, "db")])
+    play = await stage.play()
+    await stage.later(1)
+    first, second = await label_two(stage)
+    if again:
+        play = await restart(stage, play)
+        await stage.later(MINUTE)
+    assert await told_by(stage, first) == (60, {"web"})
+    assert await told_by(stage, second) == (300, {"db"})
+    assert f"`skoupa brakes release {first}`" in play.why_held("web-7")
+    assert f"`skoupa brakes release {second}`" in play.why_held("db-7")
+
+    await release(stage, first)
+    await stage.later(2 * MINUTE)
+    assert stage.found() == set(many(300, "db"))
+    assert [line["held"] for line in play.told("brake released")] == ["60"]
+    assert [grant["number"] for grant in json.loads(state(stage)["allowances"])["grants"]] == [60]
+    assert await told_by(stage, second) == (300, {"db"})
+
+
+@story()
+async def test_what_may_be_of_either_counts_for_the_one_whose_release_lets_it_go(stage: Stage) -> None:
+    """A manager that writes again while nobody watches gives the labels of the first a time after the second."""
+    await bring_kind(stage)
+    stage.old([*many(60), *many(300, "db")])
+    play = await stage.play()
+    await stage.later(1)
+    first, second = await label_two(stage)
+    await play.stop()
+    await stage.later(HOUR)
+    for name in many(20):
+        patch = {"metadata": {"annotations": {"beat": "1"}}}
+        await stage.people.merge_patch(CONFIG_MAPS, name, patch, namespace=SHOP)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    assert (await told_by(stage, first))[0] == 40
+    assert (await told_by(stage, second))[0] == 320
+    await release(stage, first)
+    await stage.later(MINUTE)
+    assert stage.found() == {*many(20), *many(300, "db")}
+    assert (await told_by(stage, second))[0] == 320
+    await release(stage, second)
+    await stage.later(5 * MINUTE)
+    assert not stage.found()
+
+
+@story()
+async def test_one_of_which_few_are_left_is_not_forgotten_for_another_that_a_start_finds_first(
+    stage: Stage,
+) -> None:
+    stage.old([*many(60), *many(300, "db")])
+    play = await stage.play()
+    await stage.later(1)
+    await label_all(stage, many(60))
+    await stage.later(HOUR)
+    await label_all(stage, many(300, "db"))
+    await label_all(stage, many(60)[20:], ttl="30d")
+    await stage.later(10 * MINUTE)
+    for _ in range(2):
+        play = await restart(stage, play)
+        await stage.later(HOUR)
+        assert len(stage.found()) == 360
+        assert play.overdue == {"retroactive-label": 320}
