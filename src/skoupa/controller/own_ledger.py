@@ -67,6 +67,9 @@ class ClusterIdentity:
 def own_store(client: Client, settings: Settings, *, server: str) -> tuple[Store, ClusterIdentity]:
     """Not opened yet. `server` is its address: rows carry it where the settings give no name."""
     identity = ClusterIdentity(client, home=settings.lease.namespace)
+    if settings.namespaces and not settings.cluster_name:
+        # Who looks after some namespaces has no right to read others, and asks for nothing that is not needed.
+        identity.known = {}
     store = store_for(
         settings.ledger.dsn,
         cluster=settings.cluster_name or server,
