@@ -100,10 +100,13 @@ class Backlog:
     def accepting(self, mass: Mass, at: float) -> list[tuple[int, int]]:
         """What `accepted` is to be so that this one labelling goes and others stay held.
 
-        Its labels may have got a newer time since: up to the next labelling all of them are its own.
+        Its labels may have got a newer time since: up to the next labelling all of them are its own, unless they may be of an
+        earlier one that is still held.
         """
-        end = min((one.start - 1 for one in self.masses if one.start > mass.start), default=int(at))
-        return [*self.accepted, (mass.start, max(end, mass.end))][-MOST_MASSES:]
+        earlier = any(one.start < mass.start for one in self.masses)
+        end = mass.end if earlier else max(int(at), mass.end)
+        following = (one.start - 1 for one in self.masses if one.start > mass.start)
+        return [*self.accepted, (mass.start, min((end, *following)))][-MOST_MASSES:]
 
     def remember_accepted(self, accepted: list[tuple[int, int]], *, first_start: bool) -> None:
         """What was accepted before this process led."""

@@ -53,7 +53,7 @@ class BacklogBrakes:
         return "retroactive-label" if self._mass(name) is not None else ""
 
     def stands_for(self, name: str, uid: Uid) -> bool:
-        if name == FIRST_START:
+        if name == FIRST_START or len(self._backlog.masses) == 1:
             return True
         mass = self._backlog.mass_of(uid, self._clock.now())
         return mass is not None and mass.brake == name

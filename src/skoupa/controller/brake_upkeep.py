@@ -108,6 +108,9 @@ class BrakeUpkeep:
             await self._nap()
             if not self._acting():
                 self.ends.forget()
+                # Another one writes what they say, and for how many an answer is.
+                self._written.clear()
+                self._tripped_by.clear()
                 self._brakes.runs.forget()
                 continue
             try:

@@ -166,8 +166,11 @@ class FirstLook:
         if held is not None and self._assess(held, anew=unaccepted):
             # Whoever keeps or deletes some of them has not let go the others.
             return
+        if held is not None and unaccepted:
+            # While it is waited for, its Brake stands.
+            self._backlog.remember_first_start(*held)
         seen = await self._seen(anew=anew, held=held is not None and unaccepted)
-        if self._stopping():
+        if self._stopping() or self._is_released(anew=anew):
             return
         if anew:
             # In the same moment: what is read a moment later is in neither count else.
@@ -183,6 +186,10 @@ class FirstLook:
             self._backlog.remember_first_start(*held)
         elif not count:
             await self.put(FIRST_SWEEP, int(now))
+
+    def _is_released(self, *, anew: bool) -> bool:
+        """Whether somebody let it go while it was waited for; what is counted anew nobody has seen yet."""
+        return not anew and self._state.get(FIRST_SWEEP, int) is not None
 
     def _is_unaccepted(self, held: tuple[float, int]) -> bool:
         """Whoever accepted a backlog has not seen one that was found later."""

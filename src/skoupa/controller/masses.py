@@ -34,14 +34,19 @@ def mass_at(masses: Iterable[Mass], moment: int, *, witnessed: bool) -> Mass | N
 
 
 def add_mass(masses: list[Mass], mass: Mass, *, accepted_at: float) -> None:
-    """One that was written down before a restart; what was counted since may be the same one."""
-    same = next((own for own in masses if _touch(own, mass)), None)
-    if same is not None:
-        same.start, same.end = min(same.start, mass.start), max(same.end, mass.end)
-        same.count = max(same.count, mass.count)
-        same.brake = mass.brake or same.brake
-    elif mass.end > accepted_at:
-        masses.append(mass)
+    """One that was written down before a restart; what was counted since may be the same one, or several parts of it."""
+    parts = [own for own in masses if _touch(own, mass)]
+    if not parts:
+        if mass.end > accepted_at:
+            masses.append(mass)
+        return
+    same, *others = parts
+    for part in (mass, *others):
+        same.start, same.end = min(same.start, part.start), max(same.end, part.end)
+        same.count = max(same.count, part.count)
+    same.brake = mass.brake or same.brake
+    for part in others:
+        masses.remove(part)
 
 
 def put_in_order(masses: list[Mass]) -> None:

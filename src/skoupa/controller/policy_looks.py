@@ -102,6 +102,7 @@ class PolicyLooks:
             error,
             kinds=ground.unread_kinds,
             labels_may_come=not self._evaluations.labels_refused(),
+            at=ground.at,
         )
 
     def blind_still(self, policy: Policy, unread: Unread) -> bool:

@@ -174,9 +174,14 @@ class PolicyRuns:
 
     async def _run(self, tick: Tick, entry: Entry, policy: Policy) -> None:
         era, backoff = self._era, Backoff(self._clock, first=AGAIN_SECONDS, cap=LONGEST_AGAIN_SECONDS)
+        ended = False
         try:
             async with self._turns:
                 unread = await self._read(tick, entry, policy, era=era)
+            if unread and unread.among is not None:
+                # All was read and judged once: nobody does the whole of it again, also not after a restart.
+                self._ticks.ended(tick)
+                ended = True
             next_tick = policy.schedule.following(tick.moment) if unread else None
             while unread:
                 wait = backoff.next()
@@ -186,9 +191,11 @@ class PolicyRuns:
                 if self._counts(tick.uid, policy, era) and self.looks.blind_still(policy, unread):
                     continue
                 async with self._turns:
-                    unread = await self._read(tick, entry, policy, era=era)
+                    unread = await self._read(tick, entry, policy, era=era, before=unread)
         finally:
-            if self._counts(tick.uid, policy, era):
+            if ended:
+                pass
+            elif self._counts(tick.uid, policy, era):
                 self._ticks.ended(tick)
             elif era == self._era:
                 self._throw_away(tick)
@@ -196,8 +203,10 @@ class PolicyRuns:
             self._on_news(entry)
             self._news.set()
 
-    async def _read(self, tick: Tick, entry: Entry, policy: Policy, *, era: int) -> Unread:
-        """What has to be read again, for something that passes kept it from being read."""
+    async def _read(
+        self, tick: Tick, entry: Entry, policy: Policy, *, era: int, before: Unread | None = None
+    ) -> Unread:
+        """What has to be read again, for something that passes kept it from being read; `before` is what this reading is for."""
         if not self._counts(tick.uid, policy, era):
             return Unread()
         at, ground = self._clock.now(), self.looks.ground(policy)
@@ -206,6 +215,7 @@ class PolicyRuns:
         try:
             findings = await self.looks.look(policy)
             findings = about(findings, tick.only) if tick.only else findings
+            findings = before.narrowed(findings) if before is not None else findings
         except SkoupaError as raised:
             findings, error = None, raised
         # From here on nothing is waited for: what may stop it is heeded until it is chosen.
@@ -220,7 +230,7 @@ class PolicyRuns:
         )
         doubted = self.looks.doubted(ground, findings) if findings is not None else ()
         self._put(tick, entry, policy, went, doubted=doubted)
-        return self.looks.unread(ground, findings, error)
+        return self.looks.unread(ground, findings, error).after(before)
 
     def _throw_away(self, tick: Tick) -> None:
         """The policy is not what it was: it runs again for this tick where that is its own still."""

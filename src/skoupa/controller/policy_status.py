@@ -110,7 +110,7 @@ class PolicyStatuses:
             self._news.clear()
             wanted, self._wanted = self._wanted, {}
             error: SkoupaError | None = None
-            for uid in wanted:
+            for uid in sorted(wanted, key=self._denials.was_refused):
                 entry = self._book.get(uid)
                 if entry is None:
                     self._written.pop(uid, None)

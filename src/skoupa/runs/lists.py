@@ -79,25 +79,49 @@ class _Turn:
     def __init__(self, quick: asyncio.Semaphore, slow: asyncio.Semaphore, *, is_slow: bool = False) -> None:
         self._quick = quick
         self._slow = slow
+        self._held: asyncio.Semaphore | None = None
         self.is_slow = is_slow
 
     async def __aenter__(self) -> Self:
-        await (self._slow if self.is_slow else self._quick).acquire()
+        await self._take(self._slow if self.is_slow else self._quick)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        (self._slow if self.is_slow else self._quick).release()
+        self._give_back()
+
+    async def _take(self, turns: asyncio.Semaphore) -> None:
+        await turns.acquire()
+        self._held = turns
+
+    def _give_back(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            held.release()
 
     async def moved_over(self) -> bool:
         """Whether it goes on among the slow; where they are many it can't."""
         if self._slow.locked():
             return False
-        await self._slow.acquire()
-        self._quick.release()
+        self._give_back()
+        await self._take(self._slow)
         self.is_slow = True
         return True
+
+    async def stepped_aside(self, coming: asyncio.Task[Any]) -> None:
+        """Keeps no turn until there is one among the slow, or what it waits for is there."""
+        self._give_back()
+        room = asyncio.create_task(self._slow.acquire())
+        try:
+            await asyncio.wait({coming, room}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if room.done():
+                self._held, self.is_slow = self._slow, True
+            else:
+                room.cancel()
+        if self._held is None:
+            await self._take(self._quick)
 
 
 class Lists:
@@ -157,7 +181,7 @@ class Lists:
         # Nothing is kept of what it brings, so it is the way here that costs.
         listing = pages(self._client, query.resource, view, scope=query.scope, compressed=True)
         async with aclosing(listing), asyncio.TaskGroup() as group:
-            while isinstance(page := await self._next(listing, reading, turn, group), Page):
+            while isinstance(page := await self._next(listing, turn, group), Page):
                 shares = [
                     (reader, items) for reader, items in reading.company.shares(page.items) if reader.waits
                 ]
@@ -170,18 +194,15 @@ class Lists:
     async def _next(
         self,
         listing: AsyncGenerator[Page[msgspec.Raw], None],
-        reading: _Reading,
         turn: _Turn,
         group: asyncio.TaskGroup,
     ) -> Page[msgspec.Raw] | SkoupaError | None:
         """The page that comes next; None: that was all. One that does not come soon keeps no turn from those who are quick."""
         coming = group.create_task(_page(listing))
-        if turn.is_slow or await self._one_done({coming}, PAGE_SECONDS) or await turn.moved_over():
-            return await coming
-        coming.cancel()
-        for reader, _ in reading.company.shares(()):
-            reader.left_behind = reader.left_behind or reader.waits
-        return reading.error
+        if not turn.is_slow and not await self._one_done({coming}, PAGE_SECONDS):
+            # Those who wait for it stay together: each for itself would ask a busy server as many times.
+            await turn.stepped_aside(coming)
+        return await coming
 
     async def _give(
         self, shares: Sequence[tuple[_Reader, Items]], turn: _Turn, *, first: bool, group: asyncio.TaskGroup

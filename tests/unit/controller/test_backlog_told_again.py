@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.unit.controller.braking import brake, bring_kind
+from tests.unit.controller.braking import brake, bring_kind, release
 from tests.unit.controller.stage import DAY, MINUTE, Play, Stage, story
 from tests.unit.controller.test_backlog import many, restart
+from tests.unit.controller.test_backlog_watched import of_labelled
 
 pytestmark = pytest.mark.unit
 
@@ -45,3 +46,38 @@ async def test_a_second_backlog_is_told_although_the_brake_of_the_first_is_still
     await stage.later(5 * MINUTE)
     assert not pulled(play), "what was told before a restart is not told again"
     assert len(stage.events("SkoupaBraked", "first-start")) == 2
+
+
+@story()
+async def test_its_brake_stands_while_a_start_waits_for_what_it_can_not_read(stage: Stage) -> None:
+    await bring_kind(stage)
+    stage.old(many(110), "1h", age=DAY)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await play.stop()
+    stage.cluster.faults.answer(500, when=of_labelled, times=None, seconds=30)
+    play = await stage.play()
+    for _ in range(30):
+        await stage.later(2)
+        assert (await brake(stage, "first-start"))["status"]["active"]
+    assert not pulled(play)
+    assert not play.told("brake ended")
+    assert (await brake(stage, "first-start"))["status"]["held"] == 110
+
+
+@story()
+async def test_who_releases_it_while_a_start_waits_for_what_it_can_not_read_has_released_it(
+    stage: Stage,
+) -> None:
+    await bring_kind(stage)
+    stage.old(many(110), "1h", age=DAY)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await play.stop()
+    stage.cluster.faults.answer(500, when=of_labelled, times=None, seconds=30)
+    play = await stage.play()
+    await stage.later(10)
+    await release(stage, "first-start")
+    await stage.later(5 * MINUTE)
+    assert not stage.found()
+    assert not pulled(play)

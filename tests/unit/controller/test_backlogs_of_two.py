@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from skoupa.controller.backlog import Backlog
+from skoupa.controller.masses import Mass, add_mass
 from skoupa.kube.resources import CONFIG_MAPS
 from tests.unit.controller.braking import brake, brakes, bring_kind, release
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, story
@@ -99,3 +101,49 @@ async def test_one_of_which_few_are_left_is_not_forgotten_for_another_that_a_sta
         await stage.later(HOUR)
         assert len(stage.found()) == 360
         assert play.overdue == {"retroactive-label": 320}
+
+
+@story()
+async def test_the_release_of_a_later_one_is_no_release_of_an_earlier_one_whose_labels_got_a_newer_time(
+    stage: Stage,
+) -> None:
+    await bring_kind(stage)
+    stage.old([*many(60), *many(300, "db")])
+    play = await stage.play()
+    await stage.later(1)
+    first, second = await label_two(stage)
+    for name in many(60):
+        patch = {"metadata": {"annotations": {"beat": "1"}}}
+        await stage.people.merge_patch(CONFIG_MAPS, name, patch, namespace=SHOP)
+    await stage.later(20 * MINUTE)
+    await release(stage, second)
+    await stage.later(5 * MINUTE)
+    assert stage.found() == set(many(60))
+    play = await restart(stage, play)
+    await stage.later(HOUR)
+    assert stage.found() == set(many(60))
+    # Which labelling they are of nobody can tell by now; to release what is held lets them go.
+    held = {name: (await told_by(stage, name))[0] for name in await brakes(stage)}
+    assert held.keys() > {first}
+    assert sum(held.values()) == 60
+    for name in held:
+        await release(stage, name)
+    await stage.later(5 * MINUTE)
+    assert not stage.found()
+
+
+def mass(start: int, end: int, brake: str = "") -> Mass:
+    return Mass(start=start, end=end, count=60, brake=brake)
+
+
+def test_what_a_restart_finds_in_parts_is_the_one_labelling_that_was_written_down() -> None:
+    found = [mass(0, 600, "a"), mass(1000, 1100, "b")]
+    add_mass(found, mass(0, 1100, "mass-labels-0"), accepted_at=-1)
+    assert found == [mass(0, 1100, "mass-labels-0")]
+
+
+def test_to_accept_one_never_accepts_what_counts_for_the_next() -> None:
+    backlog = Backlog(due=lambda _row, _now: None, may_go=lambda _row, _now: True, starting=lambda: False)
+    backlog.masses = [mass(0, 1100, "a"), mass(1000, 1200, "b")]
+    backlog.remember_accepted(backlog.accepting(backlog.masses[0], at=5000.0), first_start=False)
+    assert [one.brake for one in backlog.masses] == ["b"]

@@ -164,3 +164,35 @@ async def test_a_call_that_fails_for_hours_is_made_seldom(stage: Stage) -> None:
     stage.cluster.faults.clear()
     await stage.later(6 * MINUTE)
     assert not stage.found()
+
+
+@story(brakes=WIDE)
+async def test_a_call_that_fails_for_one_object_all_day_does_not_make_the_run_one_of_all_day(
+    stage: Stage,
+) -> None:
+    """What is made, or first matches, after the tick waits for the next one, also over a restart."""
+    await bring_policies(stage)
+    stage.old([*many(3), "late"])
+    stage.old(["odd"])
+    play = await stage.play()
+    path = f"{PODS_THERE}/{{{{ target.metadata.name }}}}"
+    context = [{"name": "pod", "apiCall": {"urlPath": path, "jmesPath": "metadata.name", "default": "none"}}]
+    none = {
+        "all": [
+            {"key": "{{ pod }}", "operator": "Equals", "value": "none"},
+            {"key": "{{ target.metadata.labels.stays || '' }}", "operator": "Equals", "value": ""},
+        ]
+    }
+    await stage.label("late", stays="true")
+    await cleanup(stage, schedule=WEEKLY, context=context, conditions=none)
+    stage.cluster.faults.answer(500, when=asking(path=f"{PODS_THERE}/odd"), times=None)
+    await stage.until(HOUR + 10 * MINUTE)
+    assert stage.found() == {"odd", "late"}
+    await stage.label("late", stays=None)
+    await stage.make("new")
+    await stage.until(3 * HOUR)
+    assert stage.found() == {"odd", "late", "new"}
+    await play.stop()
+    await stage.play()
+    await stage.until(6 * HOUR)
+    assert stage.found() == {"odd", "late", "new"}
