@@ -178,10 +178,9 @@ class PolicyRuns:
         try:
             async with self._turns:
                 unread = await self._read(tick, entry, policy, era=era)
-            if unread and unread.among is not None:
+            if ended := bool(unread) and unread.among is not None:
                 # All was read and judged once: nobody does the whole of it again, also not after a restart.
                 self._ticks.ended(tick)
-                ended = True
             next_tick = policy.schedule.following(tick.moment) if unread else None
             while unread:
                 wait = backoff.next()
@@ -193,11 +192,9 @@ class PolicyRuns:
                 async with self._turns:
                     unread = await self._read(tick, entry, policy, era=era, before=unread)
         finally:
-            if ended:
-                pass
-            elif self._counts(tick.uid, policy, era):
+            if not ended and self._counts(tick.uid, policy, era):
                 self._ticks.ended(tick)
-            elif era == self._era:
+            elif not ended and era == self._era:
                 self._throw_away(tick)
         if era == self._era:
             self._on_news(entry)
