@@ -29,6 +29,7 @@ from skoupa.judge.policies import PolicyGuard, PolicyMechanism
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.client import Client
 from skoupa.model.verdicts import Claim
+from skoupa.policy.exemptions import Exemption
 from skoupa.runs.book import Book, Entry
 from skoupa.runs.choices import Choices
 from skoupa.runs.leaving import Leaving
@@ -75,8 +76,7 @@ class Policies:
         self._knowledge = knowledge
         self._standing_by = standing_by
         self._look_again = look_again
-        self._mechanism = mechanism
-        store = knowledge.store
+        self._mechanism, store = mechanism, knowledge.store
         self.book = Book(
             client,
             discovery=lambda: knowledge.discovery,
@@ -253,10 +253,10 @@ class Policies:
             self._broken[entry.uid] = why
             self._report.policy_broken(regarding(entry), entry.called, why=why, at=self._clock.now())
 
-    def _exempted(self) -> None:
+    def _exempted(self, changed: Iterable[Exemption]) -> None:
         """What was chosen has to be asked again whether an exception is about it."""
         for entry in self.book:
-            if entry.policy is not None and "Deleting" in entry.policy.kind:
+            if entry.policy is not None and any(one.is_about(entry.policy) for one in changed):
                 self.choices.doubt(entry.called)
 
     def _on_news(self, entry: Entry) -> None:

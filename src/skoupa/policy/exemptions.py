@@ -33,9 +33,11 @@ class Exemption(msgspec.Struct, frozen=True, kw_only=True):
 
     def concerns(self, policy: Policy, *, now: float) -> bool:
         """Whether it is to be asked about what a policy matches; cleanup policies know no exceptions."""
+        return self.is_about(policy) and (self.until is None or now < self.until)
+
+    def is_about(self, policy: Policy) -> bool:
+        """At any time."""
         if policy.kind not in {"DeletingPolicy", "NamespacedDeletingPolicy"}:
-            return False
-        if self.until is not None and now >= self.until:
             return False
         return self.policies is None or (policy.kind, policy.name) in self.policies
 

@@ -77,7 +77,7 @@ def served(definition: Definition, discovery: Discovery) -> Resource | None:
 
 
 class Book:
-    """`on_change` hears of a policy by its uid: new, changed, or gone; `on_exemptions` that exceptions changed.
+    """`on_change` hears of a policy by its uid: new, changed, or gone; `on_exemptions` of an exception, as it was and as it is.
 
     `told` hears what may not be read. `require_account`: a policy of a namespace has to name the account that it acts as.
     """
@@ -88,7 +88,7 @@ class Book:
         *,
         discovery: Callable[[], Discovery],
         on_change: Callable[[str], None],
-        on_exemptions: Callable[[], None],
+        on_exemptions: Callable[[Iterable[Exemption]], None],
         told: Callable[[str], None] = lambda _: None,
         require_account: bool = False,
     ) -> None:
@@ -210,9 +210,9 @@ class Book:
         _, before = self._objects.get(uid, (None, None))
         self._objects[uid] = (kind, found)
         if kind.kind not in POLICY_KINDS:
-            self._exemptions[uid] = read_exemption(found)
+            was, self._exemptions[uid] = self._exemptions.get(uid), read_exemption(found)
             if before is None or before.get("spec") != found.get("spec"):
-                self._on_exemptions()
+                self._on_exemptions([one for one in (was, self._exemptions[uid]) if one is not None])
         elif before is not None and _same(before, found) and uid in self._entries:
             status = found.get("status") or {}
             self._entries[uid] = msgspec.structs.replace(self._entries[uid], kind=kind, status=status)
@@ -256,8 +256,9 @@ class Book:
     def _drop(self, uid: str) -> None:
         self._objects.pop(uid, None)
         self._refuted.pop(uid, None)
-        if self._exemptions.pop(uid, None) is not None:
-            self._on_exemptions()
+        exemption = self._exemptions.pop(uid, None)
+        if exemption is not None:
+            self._on_exemptions([exemption])
         if self._entries.pop(uid, None) is not None:
             self._on_change(uid)
 

@@ -297,6 +297,32 @@ async def test_a_run_of_which_nothing_was_held_is_not_looked_at_twice(stage: Sta
     assert not lists(play, "web-0")
 
 
+@pytest.mark.parametrize(("about", "again"), [("other", False), ("cel", True)])
+@story(brakes={"share": 100}, rate={"deletionsPerSecond": 10})
+async def test_only_what_an_exception_is_about_is_looked_at_again_for_it(
+    stage: Stage, about: str, *, again: bool
+) -> None:
+    await bring_policies(stage)
+    stage.old(many(200))
+    play = await stage.play()
+    await deleting(stage, "object.metadata.name.startsWith('web-')")
+    await stage.until(HOUR + 5)
+    exception = {
+        "apiVersion": POLICY_EXCEPTIONS.api_version,
+        "kind": POLICY_EXCEPTIONS.kind,
+        "metadata": {"name": "spare"},
+        "spec": {
+            "policyRefs": [{"name": about, "kind": "DeletingPolicy"}],
+            "matchConditions": [{"name": "none", "expression": "object.metadata.name == 'nobody'"}],
+        },
+    }
+    await stage.people.create(POLICY_EXCEPTIONS, exception, namespace=SHOP)
+    assert len(stage.found()) > 100, "the run has to be under way"
+    await stage.later(3 * MINUTE)
+    assert not stage.found()
+    assert (len(lists(play)) > 1) is again
+
+
 @story()
 async def test_a_change_of_the_object_is_asked_about_once_and_held_ones_not_again_and_again(
     stage: Stage,

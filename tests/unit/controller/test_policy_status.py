@@ -277,3 +277,23 @@ async def test_a_run_that_was_thrown_away_leaves_what_is_told_of_the_last_one(st
     assert "was thrown away" in (await last_run(stage))["message"]
     for told in ("lastExecutionTime", "lastRun"):
         assert after[told] == before[told]
+
+
+@story()
+async def test_a_policy_whose_status_alone_is_refused_keeps_no_other_from_its_own(stage: Stage) -> None:
+    await bring_policies(stage)
+    patches = asking(method="PATCH", kind=CLUSTER_CLEANUP_POLICIES.qualified)
+
+    def of_the_first(request: Request) -> bool:
+        return patches(request) and request.path.endswith("/a-first/status")
+
+    stage.cluster.faults.answer(403, when=of_the_first, times=None)
+    await stage.play()
+    await cleanup(stage, "a-first", schedule=HOURLY)
+    await cleanup(stage, "tidy", schedule=HOURLY)
+    for value, ready in (("true", "False"), (None, "True")) * 3:
+        for name in ("a-first", "tidy"):
+            body = {"metadata": {"annotations": {names.SUSPEND_ANNOTATION: value}}}
+            await stage.people.merge_patch(CLUSTER_CLEANUP_POLICIES, name, body)
+        await stage.later(2 * MINUTE)
+        assert (await conditions(stage))["Ready"]["status"] == ready

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from skoupa.kube.flow import Flow
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from skoupa.policy.exemptions import Exemption
 from skoupa.policy.reading import Reading, read_policy
 from skoupa.runs import book
 from skoupa.runs.book import Book, Entry, served
@@ -37,7 +38,7 @@ class Stage:
         self.cluster = cluster
         self.client = Client(Flow(cluster, clock), clock)
         self.changes: list[str] = []
-        self.exempted = 0
+        self.exempted: list[list[str]] = []
         self.discovery = discovery
         self.book = self.opened()
         self._tasks: list[asyncio.Task[None]] = []
@@ -51,8 +52,8 @@ class Stage:
             **more,
         )
 
-    def _exempt(self) -> None:
-        self.exempted += 1
+    def _exempt(self, changed: Iterable[Exemption]) -> None:
+        self.exempted.append([one.name for one in changed])
 
     async def follow(self, *kinds: Resource) -> None:
         for kind in kinds:
@@ -201,14 +202,14 @@ async def test_deleting_policies_wait_for_exceptions_and_hear_of_them(stage: Sta
     reference = {"kind": "DeletingPolicy", "name": "tidy"}
     await stage.write(POLICY_EXCEPTIONS, "spare", {"policyRefs": [reference]})
     assert [one.name for one in stage.book.exemptions] == ["spare"]
-    assert stage.exempted == 1
+    assert stage.exempted == [["spare"]]
     found = await stage.client.get(POLICY_EXCEPTIONS, "spare", namespace="shop", view=METADATA)
     await stage.client.delete(
         POLICY_EXCEPTIONS, "spare", namespace="shop", uid=found.metadata.uid, propagation="Background"
     )
     await stage.clock.idle()
     assert stage.book.exemptions == ()
-    assert stage.exempted == 2
+    assert stage.exempted == [["spare"], ["spare"]]
 
 
 @staged

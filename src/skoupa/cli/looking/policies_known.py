@@ -15,6 +15,7 @@ from skoupa.cli.checking.findings import Finding
 from skoupa.cli.checking.reading import Read, judged, read_all
 from skoupa.cli.checking.sources import read_sources
 from skoupa.cli.looking.policies_told import InvalidPolicies
+from skoupa.cli.terminal.items import LastRun
 from skoupa.controller.state import POLICIES, POLICIES_SEEN, State
 from skoupa.controller.survey import Survey
 from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut, UsageError
@@ -45,6 +46,7 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     file: str = ""
     document: int = 0
     moment: float | None = None
+    last_run: LastRun | None = None
     next_run: float | None = None
     # Until then it only reports.
     observed_until: float | None = None
@@ -164,7 +166,7 @@ class Applied:
             client,
             discovery=lambda: survey.knowledge.discovery,
             on_change=lambda _: None,
-            on_exemptions=lambda: None,
+            on_exemptions=lambda _: None,
             require_account=settings.policies.require_service_account,
         )
         self.doubts: list[str] = []
@@ -245,6 +247,7 @@ class Applied:
             name=entry.name,
             policy=policy,
             moment=next_run if looked_at else None,
+            last_run=_last_run(entry),
             next_run=next_run if policy is not None else None,
             observed_until=self._observed_until(policy, ticks, told=told) if policy is not None else None,
             problems=tuple(map(str, entry.reading.problems)),
@@ -267,6 +270,21 @@ def _upcoming(entry: Entry, overdue: float | None, now: float) -> float | None:
     if overdue is None or entry.policy is None or not isinstance(last, int) or last < int(overdue):
         return overdue
     return entry.policy.schedule.following(now)
+
+
+def _last_run(entry: Entry) -> LastRun | None:
+    """As its status tells; Kyverno's own definitions have room for the time alone."""
+    at = entry.status.get("lastExecutionTime")
+    if not isinstance(parse_rfc3339(str(at or "")), int):
+        return None
+    found = entry.status.get("lastRun")
+    counts = found if isinstance(found, dict) else {}
+    number = {
+        name: value
+        for name in ("matched", "deleted", "held", "failed")
+        if isinstance(value := counts.get(name), int)
+    }
+    return LastRun(at=str(at), **number)
 
 
 def _short(error: SkoupaError) -> str:

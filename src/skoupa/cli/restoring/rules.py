@@ -70,7 +70,7 @@ class Rules:
             self._client,
             discovery=lambda: self._discovery,
             on_change=lambda _: None,
-            on_exemptions=lambda: None,
+            on_exemptions=lambda _: None,
         )
         await self._read(book, {piece.namespace for piece in pieces if piece.namespace})
         policies = [entry.policy for entry in book if entry.policy is not None]
