@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 import msgspec
 
+from skoupa import names
 from skoupa.kinds.policies.selectors import WildSelector
 from skoupa.kinds.schema import Rule, about
 
@@ -110,10 +111,17 @@ SOME_KIND: Final = Rule(
 _NAMES_NONE: Final = (
     "(!has(f.resources) || !has(f.resources.namespaces) || size(f.resources.namespaces) == 0)"
 )
-NO_NAMESPACES: Final = Rule(
-    f"(!has(self.any) || self.any.all(f, {_NAMES_NONE})) && (!has(self.all) || self.all.all(f, {_NAMES_NONE}))",
-    "leave out namespaces: a CleanupPolicy is about its own namespace; a ClusterCleanupPolicy takes them",
-)
+
+
+def no_namespaces(kind: str, of_the_cluster: str) -> Rule:
+    """A policy of a namespace is about that namespace."""
+    return Rule(
+        f"(!has(self.any) || self.any.all(f, {_NAMES_NONE})) && (!has(self.all) || self.all.all(f, {_NAMES_NONE}))",
+        f"leave out namespaces: a {kind} is about its own namespace; a {of_the_cluster} takes them",
+    )
+
+
+NO_NAMESPACES: Final = no_namespaces(names.CLEANUP_POLICY_KIND, names.CLUSTER_CLEANUP_POLICY_KIND)
 
 
 class Filters(
