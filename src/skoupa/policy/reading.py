@@ -12,7 +12,6 @@ from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-from skoupa.errors import UsageError
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.expr.readings import Problem as Unread
 from skoupa.expr.schedules import Schedule, parse_schedule
@@ -23,7 +22,7 @@ from skoupa.kinds.policies.context import ContextEntry
 from skoupa.kinds.policies.deleting import DeletingSpec, NamedExpression
 from skoupa.kinds.policies.filters import Filters
 from skoupa.kinds.policies.scheduling import Propagation
-from skoupa.kinds.reading import Partly, read_field_partly, read_partly, unknown_fields
+from skoupa.kinds.reading import read_field_partly, read_partly
 from skoupa.kube.kinds import Discovery
 from skoupa.policy import constraints, filters
 from skoupa.policy.cautions import cautions
@@ -36,9 +35,9 @@ from skoupa.policy.options import OptionsReading
 from skoupa.policy.places import cluster_wide
 from skoupa.policy.policies import Clauses, Kind, Policy
 from skoupa.policy.problems import Problem
+from skoupa.policy.sections import Sections
 
 SHORTEST_INTERVAL: Final = 60
-_MISSING: Final = " is missing"
 
 T = TypeVar("T", ContextEntry, NamedExpression)
 Check = Callable[[Clauses], Iterable[Problem]]
@@ -64,12 +63,12 @@ def read_policy(
     definition = definition_of(obj)
     if isinstance(definition, Problem):
         return Reading(policy=None, problems=(definition,))
-    reading = _Sections(obj, definition, discovery=discovery, default_namespace=default_namespace)
+    reading = _PolicyParts(obj, definition, discovery=discovery, default_namespace=default_namespace)
     return reading.read(check=check, minimum_seconds=minimum_seconds)
 
 
-class _Sections:
-    """The parts of one policy, each by itself, and what was wrong with them."""
+class _PolicyParts:
+    """The parts of one policy, each by itself."""
 
     def __init__(
         self,
@@ -79,47 +78,41 @@ class _Sections:
         discovery: Discovery | None,
         default_namespace: str,
     ) -> None:
-        self.problems: list[Problem] = []
-        # Places that could not be read, and the fields that are written there.
-        self._wrong: dict[str, frozenset[str]] = {}
+        self._shape: type[msgspec.Struct] = DeletingSpec if "Deleting" in definition.kind else CleanupSpec
+        self._read = Sections(obj, self._shape)
         self._definition = definition
         self._discovery = discovery
-        self._metadata = self._mapping(obj, "metadata")
-        self._spec = self._mapping(obj, "spec")
-        self._shape: type[msgspec.Struct] = DeletingSpec if "Deleting" in definition.kind else CleanupSpec
+        self._metadata, self._spec = self._read.metadata, self._read.spec
         # A policy of a namespace that names none must never count as one about the whole cluster.
         namespace = str(self._metadata.get("namespace") or default_namespace)
         self._namespace = namespace if definition.namespaced else ""
 
     def read(self, *, check: Check | None, minimum_seconds: int) -> Reading:
-        if self.problems:
-            return Reading(policy=None, problems=tuple(self.problems))
+        problems = self._read.problems
+        if problems:
+            return Reading(policy=None, problems=tuple(problems))
         annotated = OptionsReading(self._metadata.get("annotations"), namespaced=self._definition.namespaced)
-        for error in unknown_fields(self._spec, self._shape, where="spec"):
-            self._add(error)
-        name = self._metadata.get("name")
-        if not isinstance(name, str) or not name:
-            self._say("metadata.name", "it is missing", "write a name")
+        self._read.unknown_fields()
+        name = self._read.name()
         schedule = self._schedule(annotated.time_zone(), minimum_seconds)
         subject = self._subject()
         clauses = self._clauses()
-        propagation: Propagation | None = self._field("deletionPropagationPolicy")
+        propagation: Propagation | None = self._read.field("deletionPropagationPolicy")
         options = annotated.options()
-        self.problems += annotated.problems
+        problems += annotated.problems
         if check is not None:
-            self.problems += check(clauses)
+            problems += check(clauses)
         warnings = list(annotated.unknown())
-        if subject is not None and self._is_whole("variables"):
+        if subject is not None and self._read.is_whole("variables"):
             warnings += cautions(subject, clauses, self._discovery)
-        if self.problems or self._wrong or schedule is None or subject is None:
-            return Reading(policy=None, problems=tuple(self.problems), warnings=tuple(warnings))
-        generation = self._metadata.get("generation")
+        if not self._read.whole or schedule is None or subject is None:
+            return Reading(policy=None, problems=tuple(problems), warnings=tuple(warnings))
         policy = Policy(
             kind=cast("Kind", self._definition.kind),
             namespace=self._namespace,
-            name=str(name),
-            uid=str(self._metadata.get("uid") or ""),
-            generation=generation if isinstance(generation, int) else 0,
+            name=name,
+            uid=self._read.uid,
+            generation=self._read.generation,
             created=self._created(),
             subject=subject,
             clauses=clauses,
@@ -132,12 +125,12 @@ class _Sections:
     def _schedule(self, zone_name: str, minimum_seconds: int) -> Schedule | None:
         # What to write for an empty text its parser knows, and its type does not.
         written = self._spec.get("schedule")
-        text = written if written == "" else self._field("schedule", required=True)
+        text = written if written == "" else self._read.field("schedule", required=True)
         if text is None:
             return None
         schedule = parse_schedule(text, zone_name=zone_name, minimum_seconds=minimum_seconds)
         if isinstance(schedule, Unread):
-            self._say("spec.schedule", schedule.what, schedule.instead)
+            self._read.say("spec.schedule", schedule.what, schedule.instead)
             return None
         return schedule
 
@@ -147,20 +140,20 @@ class _Sections:
         return self._filtered()
 
     def _filtered(self) -> Subject | None:
-        match: Filters | None = self._field("match", required=True)
-        exclude: Filters | None = self._field("exclude")
+        match: Filters | None = self._read.field("match", required=True)
+        exclude: Filters | None = self._read.field("exclude")
         for field, found in (("match", match), ("exclude", exclude)):
             if found is not None:
                 path, raw = f"spec.{field}", self._spec.get(field)
-                self._also(filters_problems(found, raw=raw, path=path, namespace=self._namespace))
+                self._read.also(filters_problems(found, raw=raw, path=path, namespace=self._namespace))
         if match is None:
             return None
-        self._also(match_problems(match, path="spec.match"))
+        self._read.also(match_problems(match, path="spec.match"))
         self._ask_for_places(match, "spec.match")
-        if not self._is_whole("match", "exclude"):
+        if not self._read.is_whole("match", "exclude"):
             return None
         if exclude is not None:
-            self.problems += conflicts(match, exclude)
+            self._read.problems += conflicts(match, exclude)
         return Subject(
             match=filters.prepared(match),
             exclude=None if exclude is None else filters.prepared(exclude),
@@ -168,39 +161,39 @@ class _Sections:
         )
 
     def _constrained(self) -> Subject | None:
-        found: Constraints | None = self._field("matchConstraints", required=True)
+        found: Constraints | None = self._read.field("matchConstraints", required=True)
         if found is None:
             return None
         path = "spec.matchConstraints"
-        self._also(constraint_problems(found, path=path, namespace=self._namespace))
+        self._read.also(constraint_problems(found, path=path, namespace=self._namespace))
         self._ask_for_places(found, path)
-        if not self._is_whole("matchConstraints"):
+        if not self._read.is_whole("matchConstraints"):
             return None
         return Subject(match=constraints.prepared(found), namespace=self._namespace)
 
     def _ask_for_places(self, match: Filters | Constraints, path: str) -> None:
         if self._namespace and self._discovery is not None:
-            self._also(cluster_wide(match, self._discovery, path=path))
+            self._read.also(cluster_wide(match, self._discovery, path=path))
 
     def _clauses(self) -> Clauses:
         if self._shape is DeletingSpec:
             expressions = self._many("conditions", NamedExpression, _passing)
             variables = self._many("variables", NamedExpression, _any_value)
-            self._also(expression_problems(expressions, path="spec.conditions"))
-            self._also(expression_problems(variables, path="spec.variables"))
-            if not self._is_whole("variables") and not all(one.name for one in variables):
+            self._read.also(expression_problems(expressions, path="spec.conditions"))
+            self._read.also(expression_problems(variables, path="spec.variables"))
+            if not self._read.is_whole("variables") and not all(one.name for one in variables):
                 # Whatever looks at one of them would seem wrong.
                 return Clauses(namespace=self._namespace)
             return Clauses(namespace=self._namespace, expressions=expressions, variables=variables)
         context = self._many("context", ContextEntry, lambda name: ContextEntry(name=name))
         for index, entry in enumerate(context):
-            self._also(context_problems(entry, path=f"spec.context[{index}]", namespace=self._namespace))
+            self._read.also(context_problems(entry, path=f"spec.context[{index}]", namespace=self._namespace))
         comparisons = self._spec.get("conditions")
         if comparisons is None:
             return Clauses(namespace=self._namespace, context=context)
-        before = len(self.problems)
-        self.problems += comparison_problems(comparisons, path="spec.conditions")
-        if len(self.problems) != before:
+        wrong = list(comparison_problems(comparisons, path="spec.conditions"))
+        self._read.problems += wrong
+        if wrong:
             comparisons = as_far_as_readable(comparisons)
         return Clauses(namespace=self._namespace, context=context, comparisons=comparisons)
 
@@ -208,15 +201,15 @@ class _Sections:
         """A list of named parts. One that can't be read has a stand-in, so that the others keep their places and may look at it."""
         written, where = self._spec.get(name), f"spec.{name}"
         if not isinstance(written, list):
-            return self._field(name) or ()
+            return self._read.field(name) or ()
         whole = read_field_partly(written, self._shape, name, where=where)
         if not whole.errors:
             return cast("tuple[T, ...]", whole.value)
         parts = [read_partly(one, shape, where=f"{where}[{index}]") for index, one in enumerate(written)]
         if not any(part.errors for part in parts):
-            return self._note(whole) or ()
+            return self._read.note(whole) or ()
         return tuple(
-            self._note(part) or stand_in(str(one.get("name") or "") if isinstance(one, Mapping) else "")
+            self._read.note(part) or stand_in(str(one.get("name") or "") if isinstance(one, Mapping) else "")
             for one, part in zip(written, parts, strict=True)
         )
 
@@ -226,51 +219,6 @@ class _Sections:
             return None
         moment = parse_rfc3339(text)
         return None if isinstance(moment, Unread) else float(moment)
-
-    def _field(self, name: str, *, required: bool = False) -> Any:
-        """The part as its Struct, without what can't be read of it, which is then a problem; None where nothing is left."""
-        value = self._spec.get(name)
-        if value is None:
-            if required:
-                self._say(f"spec.{name}", "it is missing", f"write {name}")
-            return None
-        return self._note(read_field_partly(value, self._shape, name, where=f"spec.{name}"))
-
-    def _note(self, partly: Partly) -> Any:
-        for error in partly.errors:
-            self._add(error)
-        self._wrong |= partly.wrong
-        return partly.value
-
-    def _is_whole(self, *fields: str) -> bool:
-        return not any(place.startswith(f"spec.{field}") for place in self._wrong for field in fields)
-
-    def _also(self, found: Iterable[Problem]) -> None:
-        """Without what only follows from a place that could not be read: mending that mends it too."""
-        self.problems += (problem for problem in found if not self._follows(problem.path))
-
-    def _follows(self, path: str) -> bool:
-        around, _, field = path.rpartition(".")
-        if around in self._wrong and field.partition("[")[0] not in self._wrong[around]:
-            return True
-        return any(place == path or place.startswith((f"{path}.", f"{path}[")) for place in self._wrong)
-
-    def _mapping(self, obj: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-        found = obj.get(field)
-        if isinstance(found, Mapping):
-            return found
-        what = "it is missing" if found is None else "it is no object with fields"
-        self._say(field, what, f"write {field} with its fields")
-        return {}
-
-    def _add(self, error: UsageError) -> None:
-        path, colon, what = error.message.partition(": ")
-        if not colon and path.endswith(_MISSING):
-            path, what = path.removesuffix(_MISSING), f"it{_MISSING}"
-        self._say(path, what, error.advice)
-
-    def _say(self, path: str, what: str, instead: str) -> None:
-        self.problems.append(Problem(path=path, what=what, instead=instead))
 
 
 def _passing(name: str) -> NamedExpression:
