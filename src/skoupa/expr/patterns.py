@@ -59,6 +59,14 @@ class Pattern:
         found = self.find_all(text, limit=1)
         return found[0] if found else None
 
+    def first_group(self, text: str) -> str | None:
+        """What the first group holds in the first match; None where there is no match, or the group took no part."""
+        data = _encoded(text)
+        spans = next(self._all(data), None)
+        if spans is None or len(spans) == 1 or spans[1][0] < 0:
+            return None
+        return data[slice(*spans[1])].decode()
+
     def find_all(self, text: str, *, limit: int | None = None) -> list[str]:
         """Whole matches, at most `limit` of them where one is given."""
         data = _encoded(text)

@@ -1,0 +1,1 @@
+"""policy/retention/: what users wrote as RetentionPolicy: reading with what to write instead, what it is about, which of several counts."""
