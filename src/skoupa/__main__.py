@@ -7,6 +7,7 @@ them: `skoupa --help` has to be quick. Standard output is emptied here, so that 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from contextlib import suppress
@@ -52,6 +53,7 @@ def _run() -> None:
         # Closed by whoever started us (`>&-`): nobody wants to read it.
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    _write_wholly()
     from skoupa.cli.app import app  # noqa: PLC0415
 
     if COMPLETING in os.environ:
@@ -65,6 +67,26 @@ def _run() -> None:
             raise KeyboardInterrupt from None
         sys.stdout.flush()
         raise
+
+
+def _write_wholly() -> None:
+    """Whatever the pipe takes at a time: a JSON document that ends in the middle would look like success.
+
+    A pipe may have been made non-blocking by whoever shares it. With PYTHONUNBUFFERED, which many images set, Python drops what
+    one system call leaves over.
+    """
+    out = sys.stdout
+    with suppress(OSError, ValueError):
+        if not os.get_blocking(out.fileno()):
+            os.set_blocking(out.fileno(), True)
+        if isinstance(out.buffer, io.RawIOBase):
+            sys.stdout = io.TextIOWrapper(
+                io.BufferedWriter(out.buffer),
+                encoding=out.encoding,
+                errors=out.errors,
+                newline="\n",
+                line_buffering=True,
+            )
 
 
 def _known() -> type[Exception]:

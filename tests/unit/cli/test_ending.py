@@ -11,12 +11,13 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
 from skoupa.cli import app as commands
 from skoupa.cli import dispatch
-from tests.unit.cli.processes import SKOUPA, ended, environment, started, waiting_on
+from tests.unit.cli.processes import SKOUPA, Ended, ended, environment, started, waiting_on
 from tests.unit.cli.saying import Shell
 from tests.unit.cli.worlds import config_map
 
@@ -153,3 +154,27 @@ def test_an_output_that_is_closed_is_not_missed(tmp_path: Path) -> None:
     command = ["sh", "-c", '"$@" >&-', "sh", *SKOUPA, "plan", "--from", manifests(tmp_path, 1)]
     said = subprocess.run(command, env=environment(TZ="UTC"), capture_output=True, text=True, check=False)
     assert (said.returncode, said.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_what_is_longer_than_a_pipe_takes_at_a_time_is_written_whole(tmp_path: Path, unbuffered: str) -> None:
+    """Whoever shares the pipe may have made it non-blocking, and many images set PYTHONUNBUFFERED."""
+    world = tmp_path / "world.yaml"
+    many = (config_map(f"web-{index}", ttl="1h") for index in range(1000))
+    world.write_text(yaml.safe_dump_all(many), encoding="utf-8")
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    process = subprocess.Popen(
+        [*SKOUPA, "plan", "-A", "--from", str(world), "-o", "json"],
+        stdin=subprocess.DEVNULL,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        env=environment(TZ="UTC", PYTHONUNBUFFERED=unbuffered),
+        text=True,
+    )
+    os.close(write)
+    with os.fdopen(read, "rb") as output:
+        written = output.read()
+    assert ended(process) == Ended(code=0, out="", err="")
+    assert len(written) > 2**18, "more than a pipe takes at a time"
+    assert len(msgspec.json.decode(written)["items"]) == 1000

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
+import msgspec
 import typer
 
 from skoupa import settings as configuration
@@ -61,7 +63,16 @@ def _read(folders: tuple[str, ...]) -> tuple[list[Trial], list[Case]]:
             trials += read_trials(file)
         except UsageError as error:
             cases.append(broken(str(file), error))
-    return trials, cases
+    return _told_apart(trials), cases
+
+
+def _told_apart(trials: list[Trial]) -> list[Trial]:
+    """Most of Kyverno's tests have one name: where several do, the file says which one failed."""
+    often = {name for name, count in Counter(trial.name for trial in trials).items() if count > 1}
+    return [
+        msgspec.structs.replace(trial, name=f"{trial.file}: {trial.name}") if trial.name in often else trial
+        for trial in trials
+    ]
 
 
 def _line(case: Case, screen: Screen) -> str:

@@ -47,6 +47,7 @@ _MEMBERSHIP: Final = frozenset({"AnyIn", "AllIn", "AnyNotIn", "AllNotIn"})
 _EMPTY: Final[tuple[Any, ...]] = (None, "", False, [], {})
 _NOTHING: Final = '[null, "", false, [], {}]'
 _DIGITS: Final = frozenset("+-.0123456789")
+_BEGINS_AS_A_NUMBER: Final = "^[-+]?[.0-9]"
 
 
 def conditions(comparisons: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -138,8 +139,7 @@ def _text_equal(key: Key, value: str) -> str:
     if key.sort == "number":
         return f"{key.cel} == {_count(value)}"
     if value != "0" and duration_of(value) is not None:
-        # A text that is no duration is an error in CEL: that object stays.
-        same = f"duration({key.cel}) == duration({literal(value)})"
+        same = every([_like_a_duration(key.cel), f"duration({key.cel}) == duration({literal(value)})"])
         return same if key.sort == "text" else every([f"type({key.cel}) == string", same])
     if quantity_of(value) is not None:
         return _as_amounts(key, value, size=_SAME_SIZE, sign="==")
@@ -242,12 +242,17 @@ def _ordered(key: Key, operator: str, value: Any) -> str:
 
 
 def _of_texts(key: Key, operator: str, value: Any) -> str:
-    """A text that is no duration is an error in CEL: that object stays."""
     if key.sort not in {"any", "text"} or not isinstance(value, str):
         raise Unsaid("it compares durations with numbers")
     if duration_of(value) is None or quantity_of(value) is not None:
         raise Unsaid(f"{literal(value)} may be a duration or a quantity")
-    return f"duration(string({key.cel})) {_SIGNS[operator]} duration({literal(value)})"
+    text = key.cel if key.sort == "text" else f"string({key.cel})"
+    return every([_like_a_duration(text), f"duration({text}) {_SIGNS[operator]} duration({literal(value)})"])
+
+
+def _like_a_duration(text: str) -> str:
+    """What does not begin as a number is no duration for Kyverno, and an error for CEL. Of what does and is none CEL says so: it stays."""
+    return f"{text}.matches({literal(_BEGINS_AS_A_NUMBER)})"
 
 
 def _compared_durations(key: Key, operator: str, value: Any) -> str:

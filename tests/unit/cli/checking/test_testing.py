@@ -278,6 +278,20 @@ def test_junit_has_a_case_for_each_expectation(folder: Folder) -> None:
     assert failure.get("message") == "it stays"
 
 
+def test_of_many_tests_with_one_name_the_file_says_which_one_failed(folder: Folder, skoupa: Shell) -> None:
+    places = [folder.path / name for name in ("one", "two")]
+    for place, expected in zip(places, ("pass", "fail"), strict=True):
+        place.mkdir()
+        Folder(place, skoupa).kyverno(result("old", expected, "a"))
+    said = folder("--junit", str(folder.path / "results.xml"))
+    assert said.code == 1
+    first, second = (f"{place / 'kyverno-test.yaml'}: deleting" for place in places)
+    assert f"ok      {first}: old: Pod/a goes" in said.out
+    assert f"FAILED  {second}: old: Pod/a" in said.out
+    suites = list(ET.parse(folder.path / "results.xml").getroot())
+    assert [(suite.get("name"), suite.get("failures")) for suite in suites] == [(first, "0"), (second, "1")]
+
+
 def test_the_folder_that_one_stands_in_names_the_test_too(
     folder: Folder, skoupa: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,7 +75,10 @@ SAID = [
     ),
     (
         one("{{ target.spec.wait }}", "Equals", "1h"),
-        'type(object.spec.wait) == string && duration(object.spec.wait) == duration("1h")',
+        (
+            'type(object.spec.wait) == string && object.spec.wait.matches("^[-+]?[.0-9]") && '
+            'duration(object.spec.wait) == duration("1h")'
+        ),
     ),
     (one("{{ length(target.spec.containers) }}", "GreaterThan", "1"), "size(object.spec.containers) > 1"),
 ]
@@ -140,6 +143,28 @@ def test_the_first_of_any_that_holds_decides_and_a_failure_before_it_lets_the_ob
     fails = one("{{ target.spec.nothing }}", "Equals", "x")
     assert both(conditions(some=(holds, fails)), pod()) == (True, True)
     assert both(conditions(some=(fails, holds)), pod()) == (False, False)
+
+
+@pytest.mark.parametrize("operator", ["Equals", "DurationGreaterThan", "GreaterThan"])
+def test_what_is_no_duration_is_none_and_the_other_conditions_decide(operator: str) -> None:
+    aged = one("{{ target.metadata.annotations.age || '' }}", operator, "24h")
+    named = one("{{ target.metadata.name }}", "Equals", "web")
+    policy = conditions(some=(aged, named))
+    for text in (None, "", "old", "a day"):
+        metadata = {"annotations": {"age": text}} if text is not None else {}
+        assert both(policy, pod(metadata=metadata)) == (True, True)
+        assert both(policy, pod(metadata={**metadata, "name": "other"})) == (False, False)
+    longer = {"name": "other", "annotations": {"age": "24h" if operator == "Equals" else "25h"}}
+    assert both(policy, pod(metadata=longer)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "text", ["24h", "1440m", "+24h", "86400s", "1.5h", "-1h", "0", "12abc", ".5h", "", "old"]
+)
+def test_what_differs_from_a_duration_never_claims_more(text: str) -> None:
+    policy = conditions(one("{{ target.metadata.annotations.age }}", "NotEquals", "24h"))
+    before, after = both(policy, pod(metadata={"annotations": {"age": text}}))
+    assert before or not after
 
 
 @pytest.mark.parametrize(("operator", "value"), [("AnyIn", "*"), ("AllNotIn", []), ("Equals", "*")])
