@@ -98,7 +98,7 @@ PROGRAMS = {
         Program(
             name="helm",
             version=_HELM,
-            fits=("3.", "4."),
+            fits=("4.",),
             version_arguments=("version", "--short"),
             module="gomodule-helm",
             package="helm.sh/helm/v4/cmd/helm",

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import yaml
 
 from harness.controlplane import Access
+from harness.controlplane.ports import Port
 from harness.controlplane.probe import Probe
 
 T = TypeVar("T")
@@ -63,7 +64,7 @@ def controller(access: Access, directory: Path, *, home: str) -> Iterator[Contro
     config.write_text(settings["data"]["settings.yaml"])
     log = directory / "log"
     kubeconfig = kubeconfig_of(access, directory, home=home)
-    command = [sys.executable, "-m", "skoupa", "run", "--config", str(config), "--set", "address=127.0.0.1:0"]
+    command = [sys.executable, "-m", "skoupa", "run", "--config", str(config), *_own_ports(config)]
     with (
         log.open("w") as stream,
         subprocess.Popen(
@@ -80,6 +81,18 @@ def controller(access: Access, directory: Path, *, home: str) -> Iterator[Contro
                 process.kill()
                 raise
     assert code == 0, log.read_text()
+
+
+def _own_ports(config: Path) -> Iterator[str]:
+    """A Pod has an address of its own; on one machine the controllers of several tests would meet at a port."""
+    tree = yaml.safe_load(config.read_text())
+    yield from ("--set", "address=127.0.0.1:0")
+    for section in ("api", "webhook"):
+        if tree.get(section, {}).get("address", "none") != "none":
+            # Not 0: the port of the webhook is told to the API server.
+            free = Port()
+            free.release()
+            yield from ("--set", f"{section}.address=127.0.0.1:{free.number}")
 
 
 def kubeconfig_of(access: Access, directory: Path, *, home: str) -> Path:

@@ -48,12 +48,14 @@ _MEANING: Final = {
     "serviceaccounts": "the controller can't log in",
     "leases.coordination.k8s.io": "nobody leads; a running controller makes it again",
     BRAKES.qualified: "what it holds is not held any more",
-    CUSTOM_RESOURCE_DEFINITIONS.qualified: "takes along all Brakes; a controller that still runs then holds everything",
+    CUSTOM_RESOURCE_DEFINITIONS.qualified: "takes along all objects of this kind, whoever made them",
     "configmaps": "settings or limits are gone; what reads them stops or refuses",
+    "persistentvolumeclaims": "history and trash are gone; nothing can be restored",
     "namespaces": "takes along everything in it",
 }
 _ADDED_MEANING: Final = "an operator added these kinds to skoupa-delete"
 _STATE_MEANING: Final = "the cluster counts as never swept: the next start holds a backlog again"
+_BRAKES_MEANING: Final = "takes along all Brakes; a controller that still runs then holds everything"
 _BRAKE_MEANING: Final = (
     f"what it holds is not held any more; its finalizer {names.BRAKE_FINALIZER} is removed by the controller, "
     "so without one by hand"
@@ -195,6 +197,8 @@ def _found(resource: Resource, metadata: Metadata) -> Found:
     meaning = _MEANING.get(resource.qualified, _OTHER_MEANING)
     if is_state:
         meaning = _STATE_MEANING
+    elif resource.qualified == CUSTOM_RESOURCE_DEFINITIONS.qualified and metadata.name == BRAKES.qualified:
+        meaning = _BRAKES_MEANING
     elif names.BRAKE_FINALIZER in (metadata.finalizers or ()):
         meaning = _BRAKE_MEANING
     elif (

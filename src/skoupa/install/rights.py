@@ -1,7 +1,8 @@
 """Every right that the controller needs, in one table: from the mechanisms' Interests, and its own housekeeping.
 
 Reading is broad and deleting is narrow. The rights on a kind of others are list, watch and delete: no get, no update,
-nothing that changes an object; Brakes are Skoupa's own, and of policies one annotation is written (`install.policies`). What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
+nothing that changes an object; Brakes are Skoupa's own, of policies one annotation is written (`install.policies`), and with
+`features.retention` one on what may go. What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
 though Skoupa asks for metadata only, and for the whole of what it is about to delete. The roles of `skoupa install` and `docs/rights.md` are written from this table.
 """
 
@@ -35,6 +36,7 @@ ASK: Final[RoleName] = "skoupa-ask"
 # The only role that counts in Skoupa's own namespace and nowhere else.
 HOME: Final[RoleName] = "skoupa"
 _DELETE_VERB: Final = "delete"
+_MARK_VERB: Final = "patch"
 
 
 class Right(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,27 +116,32 @@ def home_namespace(home: str) -> Right:
 
 def _reading(interests: Sequence[Interest]) -> Iterator[Right]:
     for interest in interests:
-        verbs = tuple(verb for verb in interest.verbs if verb != _DELETE_VERB)
+        verbs = tuple(verb for verb in interest.verbs if verb not in {_DELETE_VERB, _MARK_VERB})
         why = f"objects with the label {interest.labels}" if interest.labels else "all objects"
         for group, resources in _by_group(interest.kinds or (ALL,)):
             yield Right(role=READ, group=group, resources=resources, verbs=verbs, why=why)
 
 
 def _deleting(interests: Sequence[Interest], kinds: Sequence[DeletableKind]) -> Iterator[Right]:
-    wanted: set[str] = set()
-    for interest in interests:
-        if _DELETE_VERB in interest.verbs:
-            wanted.update(interest.kinds or (ALL,))
-    for kind in kinds:
-        if ALL in wanted or kind.plural == ALL or kind.qualified in wanted:
-            yield Right(
-                role=DELETE,
-                group=kind.group,
-                resources=(kind.plural,),
-                verbs=(_DELETE_VERB,),
-                namespaced=kind.namespaced,
-                why="lets go what is due",
-            )
+    """What may go may also be marked beforehand, where something goes by such a mark; nothing else is patched."""
+    for verb, why in (
+        (_DELETE_VERB, "lets go what is due"),
+        (_MARK_VERB, f"since when nothing needs it is written on it ({names.UNNEEDED_SINCE_ANNOTATION})"),
+    ):
+        wanted: set[str] = set()
+        for interest in interests:
+            if verb in interest.verbs:
+                wanted.update(interest.kinds or (ALL,))
+        for kind in kinds:
+            if ALL in wanted or (kind.plural == ALL and wanted) or kind.qualified in wanted:
+                yield Right(
+                    role=DELETE,
+                    group=kind.group,
+                    resources=(kind.plural,),
+                    verbs=(verb,),
+                    namespaced=kind.namespaced,
+                    why=why,
+                )
 
 
 def _braking() -> Iterator[Right]:

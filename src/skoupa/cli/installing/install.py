@@ -86,6 +86,17 @@ def plan(
     settings = configuration.load(
         config, environ={}, flags={key: value for key, value in flags.items() if value}
     )
+    return installation_of(settings, image=image, replicas=replicas, kinds=kinds, policy_kinds=policy_kinds)
+
+
+def installation_of(
+    settings: Settings,
+    *,
+    image: str | None = None,
+    replicas: int | None = None,
+    kinds: Sequence[str] = (),
+    policy_kinds: bool = False,
+) -> Installation:
     settings = policies.placed(history.placed(ledger.placed(settings)))
     return Installation(
         settings=settings,
@@ -95,14 +106,14 @@ def plan(
             KEPT,
         ),
         policy_kinds=policies.brought() if policy_kinds and settings.features.policies else (),
-        admission=_admission(settings),
+        admission=admission_of(settings),
         kinds=_kinds(kinds),
         image=image or DEFAULT_IMAGE,
         replicas=ledger.replicas_of(settings, replicas),
     )
 
 
-def _admission(settings: Settings, *, had_limits: bool = False) -> tuple[Manifest, ...]:
+def admission_of(settings: Settings, *, had_limits: bool = False) -> tuple[Manifest, ...]:
     """`had_limits` says that the policy of the limits is in the cluster already, where it then has to stay."""
     home, kyverno_readings = settings.lease.namespace, settings.compat.kyverno_ttl
     of_policies = policy_admission(settings)
@@ -175,7 +186,7 @@ async def _apply(
         had_limits = any(one.resource.kind == BINDING_KIND and one.name == LIMITS_POLICY for one in present)
         installation = msgspec.structs.replace(
             installation,
-            admission=_admission(settings, had_limits=had_limits),
+            admission=admission_of(settings, had_limits=had_limits),
             policy_kinds=await _missing_kinds(client, settings),
         )
         documents = manifests(installation)
