@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from skoupa.errors import Forbidden, NotFound, SkoupaError, UsageError
 from skoupa.kinds.brake import BRAKES
+from skoupa.kinds.brake_reading import read_brake
 from skoupa.kube.client import Client
+from skoupa.kube.discovery import discover
+from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import everything
 from skoupa.kube.objects import WHOLE
 
@@ -20,6 +24,17 @@ async def every_brake(client: Client) -> list[dict[str, Any]]:
     except SkoupaError as error:
         raise explained(error, "list") from error
     return sorted(found.items, key=lambda one: str(one["metadata"]["name"]))
+
+
+async def named_kinds(client: Client, found: Iterable[Mapping[str, Any]]) -> Discovery:
+    """Those of the server, where some Brake names one; none where it does not tell, which doubts nothing."""
+    nothing = Discovery(resources=())
+    if not any(read_brake(one).scope.kind is not None for one in found):
+        return nothing
+    try:
+        return await discover(client)
+    except SkoupaError:
+        return nothing
 
 
 def explained(error: SkoupaError, verb: str, *, name: str = "") -> SkoupaError:

@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from skoupa.clock import Clock
 from skoupa.controller.engine import Engine
+from skoupa.controller.policy_standings import standings_of
 from skoupa.facts.rows import Row, pack_uid, uid_text
-from skoupa.model.reasons import REASONS, Reason, render
-from skoupa.report.opinions import Acts, Opinion, Standing
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.model.reasons import REASONS, Reason, reason, render
+from skoupa.model.verdicts import NOTHING, Claim, Hold, Verdict
+from skoupa.report.opinions import Acts, Opinion, PolicyStanding, Standing
 from skoupa.sweep.memory import FAILING, HANGING
 
 UNSEEN: Final = "unseen"
@@ -44,6 +49,37 @@ class EngineOpinions:
         return Opinion(
             uid=uid, resource=row.resource.qualified, namespace=row.namespace, stays=tuple(self._stays(row))
         )
+
+    def rows(self) -> list[Row]:
+        return list(self._engine.knowledge.store)
+
+    def judged(self, row: Row, now: float) -> Verdict:
+        if row.deleted_at:
+            return NOTHING
+        verdict = self._engine.knowledge.judge.foresee(row, now)
+        if not verdict.claims:
+            return verdict
+        holds = [hold for hold in verdict.holds if not REASONS[hold.reason.code].passing]
+        if not holds:
+            holds += (Hold(reason=one) for one in self._engine.sweeper.memory.found.get(row.uid, ()))
+        if verdict.claims[0].observed and not self._observing:
+            holds.append(self._only_reported(verdict.claims[0]))
+        return msgspec.structs.replace(verdict, holds=tuple(holds))
+
+    def policies(self) -> list[PolicyStanding] | None:
+        policies = self._engine.policies
+        return None if policies is None else standings_of(policies, now=self._clock.now())
+
+    def _only_reported(self, claim: Claim) -> Hold:
+        policies = self._engine.policies
+        book = policies.book if policies is not None else ()
+        policy = next((one.policy for one in book if one.called == claim.rule), None)
+        until = (
+            whole_seconds(policies.runs.observed_until(policy))
+            if policies is not None and policy is not None
+            else "its next run"
+        )
+        return Hold(reason=reason("policy-observes", policy=claim.rule, until=until))
 
     def _stays(self, row: Row) -> Iterator[Standing]:
         if row.deleted_at:
@@ -83,5 +119,5 @@ class EngineOpinions:
                 return
 
 
-def _told(reason: Reason) -> Standing:
-    return Standing(code=reason.code, text=render(reason))
+def _told(one: Reason) -> Standing:
+    return Standing(code=one.code, text=render(one))

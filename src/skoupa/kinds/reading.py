@@ -144,6 +144,8 @@ def _readable(message: str, value: Any, shape: Any, *, where: str) -> UsageError
     if _NOT_FORMED.search(said) and steps:
         parent, field = _shape_at(shape, steps[:-1]), steps[-1][0]
         form = _form(parent, field)
+        if found == "" and field:
+            return UsageError(f"{place}: it is empty", advice=form or f"write it: {_about(parent, field)}")
         if form or "matching regex" in said:
             return UsageError(f"{place}: {_shown(found)} is none", advice=form or _about(parent, field))
     return UsageError(f"{place}: {_shown(found)} can't be used", advice=said[:1].lower() + said[1:])

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
-from skoupa.errors import SkoupaError
+from skoupa.errors import SkoupaError, UnknownKind
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
+from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import NAMESPACES
 from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason
-from skoupa.model.verdicts import Hold
+from skoupa.model.verdicts import Hold, Verdict
 from skoupa.web.permissions import Spot, spot_of_part
 
 HIDDEN: Final = "something that you may not read"
@@ -44,15 +45,27 @@ class Kinds:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._names: dict[str, set[str]] = {}
+        self._discovery = Discovery(resources=())
         self._good_until = 0.0
         self._looking = asyncio.Lock()
 
     async def called(self, kind: str) -> frozenset[str]:
         """Empty: there is none, or nobody can say."""
+        await self._known()
+        return frozenset(self._names.get(kind, ()))
+
+    async def meant(self, word: str) -> str:
+        """What kubectl shows for a kind that somebody typed; as it was typed where the server knows none of that name."""
+        await self._known()
+        try:
+            return self._discovery.resolve(word).qualified
+        except UnknownKind:
+            return word
+
+    async def _known(self) -> None:
         async with self._looking:
             if self._client.clock.monotonic() >= self._good_until:
                 await self._look()
-        return frozenset(self._names.get(kind, ()))
 
     async def _look(self) -> None:
         try:
@@ -63,6 +76,7 @@ class Kinds:
         for resource in found.resources:
             names.setdefault(resource.kind, set()).add(resource.qualified)
         self._names = names
+        self._discovery = found
         self._good_until = self._client.clock.monotonic() + _FRESH_SECONDS
 
 
@@ -78,6 +92,26 @@ async def cut(entry: Entry, *, kinds: Kinds, reaches: Reaches) -> Entry:
         holds=tuple(_without(hold, hidden) for hold in entry.holds),
         error=_CUT if hidden & {*_said(entry.error)} else entry.error,
     )
+
+
+async def cut_verdicts(verdicts: Sequence[Verdict], *, kinds: Kinds, reaches: Reaches) -> list[Verdict]:
+    """As `cut`, for many at once; only what holds them names others."""
+    mentions: set[str] = set()
+    for verdict in verdicts:
+        for hold in verdict.holds:
+            mentions.update(_objects((hold,)))
+            for name, fact in hold.reason.facts:
+                if name != _OBJECT:
+                    mentions.update(_said(fact))
+    hidden = await _hidden(mentions, kinds, reaches)
+    if not hidden:
+        return list(verdicts)
+    return [
+        msgspec.structs.replace(one, holds=tuple(_without(hold, hidden) for hold in one.holds))
+        if one.holds
+        else one
+        for one in verdicts
+    ]
 
 
 async def cut_text(text: str, *, kinds: Kinds, reaches: Reaches) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from skoupa.errors import Forbidden, LedgerUnavailable, SkoupaError, Status
+from skoupa.errors import Forbidden, LedgerUnavailable, SkoupaError, Status, UsageError
 from skoupa.web.shapes import Reason, refusal
 
 CANNOT_ASK = (
@@ -36,6 +36,8 @@ def status_of(error: Exception) -> Status:
         return refusal(503, "LedgerUnavailable", str(error))
     if isinstance(error, TimeoutError):
         return refusal(503, "LedgerUnavailable", "the controller did not get to an answer in time; ask again")
+    if isinstance(error, UsageError):
+        return refusal(400, "BadRequest", str(error))
     if isinstance(error, SkoupaError):
         return refusal(503, "CannotAsk", "the controller got no answer from the API server; ask again")
     if isinstance(error, msgspec.ValidationError | msgspec.DecodeError):

@@ -8,7 +8,7 @@ nobody else; when too many ask, the rest is told to come back. No header is ever
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from functools import cache
 from typing import Final
 
@@ -26,9 +26,11 @@ from skoupa.ledger.store import Store
 from skoupa.ledger.trash.keyring import Keyring
 from skoupa.report.endpoints import listening
 from skoupa.report.log import Log
-from skoupa.report.opinions import Opinions
+from skoupa.report.opinions import Insight, Opinions
 from skoupa.settings import Settings
 from skoupa.web.certificate import own_context
+from skoupa.web.dashboard.answering import Board, board_routes, make_safe, page_routes
+from skoupa.web.dashboard.engine_board import EngineBoards
 from skoupa.web.history import HistoryApi
 from skoupa.web.identities import Identities
 from skoupa.web.mentions import Kinds
@@ -54,6 +56,10 @@ _WRITE_SECONDS: Final = 30.0
 _MOST_SENT: Final = 256 * 1024
 # Tokens of large organisations list all groups of a person.
 _LONGEST_HEADER: Final = 64 * 1024
+_WHO: Final = (
+    "these pages show what you may read in the cluster: give a token of yours, or one that "
+    "`kubectl create token NAME -n NAMESPACE` makes for a ServiceAccount"
+)
 _NO_LEDGER: Final = "this controller keeps no history: its setting ledger.dsn is none"
 
 _encoder: Final = msgspec.json.Encoder()
@@ -63,7 +69,13 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @asynccontextmanager
 async def history_served(
-    client: Client, store: Store, *, settings: Settings, log: Log, opinions: Opinions | None = None
+    client: Client,
+    store: Store,
+    *,
+    settings: Settings,
+    log: Log,
+    opinions: Opinions | None = None,
+    insight: Insight | None = None,
 ) -> AsyncIterator[str]:
     """Serves while the block runs, where `api.address` says, and gives the address in use."""
     if not is_served(settings):
@@ -76,7 +88,8 @@ async def history_served(
             level="warning",
             why="tokens cross the cluster's network in the clear: install 'skoupa[encryption]'",
         )
-    app = Desk(client, store, settings=settings, log=log, opinions=opinions).application()
+    desk = Desk(client, store, settings=settings, log=log, opinions=opinions, insight=insight)
+    app = desk.application()
     async with listening(
         app,
         settings.api.address,
@@ -89,7 +102,7 @@ async def history_served(
 
 
 class Desk:
-    """`opinions` are those of the engine that runs beside it, if one does."""
+    """`opinions` are those of the engine that runs beside it, if one does; with its `insight` the dashboard is served too."""
 
     def __init__(
         self,
@@ -99,6 +112,7 @@ class Desk:
         settings: Settings,
         log: Log,
         opinions: Opinions | None = None,
+        insight: Insight | None = None,
     ) -> None:
         self._clock: Clock = client.clock
         self._log = log
@@ -114,10 +128,19 @@ class Desk:
                 cluster=store.cluster, clock=client.clock, file=trash.key_file, variable=trash.key_env
             )
 
-        self._opinions = opinions
+        self._opinions = opinions or insight
         self._permissions = Permissions(client)
         self._kinds = Kinds(client)
         self._api = HistoryApi(store, self._permissions, seal=lambda: keyring().opening(), kinds=self._kinds)
+        self._boards: EngineBoards | None = None
+        if insight is not None:
+            self._boards = EngineBoards(
+                client,
+                insight,
+                permissions=self._permissions,
+                kinds=self._kinds,
+                history=self._api if self._kept else None,
+            )
 
     def application(self) -> web.Application:
         app = web.Application(client_max_size=_MOST_SENT, middlewares=[self._guarded])
@@ -132,6 +155,9 @@ class Desk:
         )
         if self._opinions is not None:
             app.add_routes([web.get(STANDING, self._standing)])
+        if self._boards is not None:
+            app.add_routes([*page_routes(), *board_routes(self._board, limit=self._limited)])
+            app.on_response_prepare.append(make_safe)
         app.on_response_prepare.append(_without_date)
         return app
 
@@ -183,6 +209,16 @@ class Desk:
             asked = named_of(request.query.items())
             found = await standings(self._opinions, self._permissions, caller, asked, kinds=self._kinds)
             return _answer(found)
+
+    async def _board(self, request: web.Request) -> Board:
+        assert self._boards is not None
+        shown = request.headers.get(names.CALLER_HEADER, "")
+        if not shown:
+            raise Refused(401, "NoToken", _WHO)
+        return self._boards.of(await self._identities.caller(shown))
+
+    def _limited(self) -> AbstractAsyncContextManager[object]:
+        return self._clock.timeout(_ANSWER_SECONDS)
 
     async def _get(self, request: web.Request) -> web.Response:
         async with self._clock.timeout(_ANSWER_SECONDS):

@@ -44,6 +44,8 @@ Reason = Literal[
     "NoLedger",
     "NotFound",
     "UnknownPath",
+    "UnknownHost",
+    "Reading",
     "BadRequest",
     "Sealed",
     "TooManyRequests",

@@ -27,7 +27,7 @@ from skoupa.ledger.trash.contents import Kept, NotKept, packed
 from skoupa.ledger.trash.sealing import Key, Seal
 from skoupa.report.endpoints import listening
 from skoupa.report.log import Log
-from skoupa.report.opinions import Opinions
+from skoupa.report.opinions import Insight, Opinions
 from skoupa.settings import Settings
 from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.sim.state.access import Rule
@@ -172,6 +172,7 @@ async def open_office(
     store: Store | None = None,
     log: Log | None = None,
     opinions: Opinions | None = None,
+    insight: Insight | None = None,
     acting: str = "",
 ) -> AsyncIterator[Office]:
     """`acting` is who the controller is; without one it may do everything."""
@@ -194,6 +195,7 @@ async def open_office(
         settings=settings or Settings(),
         log=log or Log(clock, stream=io.StringIO()),
         opinions=opinions,
+        insight=insight,
     )
     try:
         async with listening(desk.application(), "127.0.0.1:0", setting="api.address") as address:

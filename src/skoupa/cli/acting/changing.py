@@ -19,7 +19,6 @@ import typer
 from skoupa.cli import exits
 from skoupa.cli.installed import settings_for
 from skoupa.cli.looking.explain import fate
-from skoupa.cli.looking.plan import name_of
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Change, Document, Item, Outcome, item_of
@@ -30,6 +29,7 @@ from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.survey import Finding, Survey
 from skoupa.errors import Conflict, SkoupaError
+from skoupa.facts.naming import name_of
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import called
 from skoupa.kube.client import Client

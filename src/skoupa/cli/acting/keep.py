@@ -7,11 +7,12 @@ from typing import Final
 from skoupa import names
 from skoupa.cli.acting.changing import Changing, Decide, Decision, Edit, change_all
 from skoupa.cli.options import Connecting
-from skoupa.cli.terminal.times import read_time, zone_of
+from skoupa.cli.terminal.times import zone_of
 from skoupa.controller.survey import Finding, Survey
 from skoupa.errors import UsageError
 from skoupa.expr.instants import parse_label_time, render_label_time
 from skoupa.expr.ttl import KEPT_FOR_GOOD, keep_until
+from skoupa.expr.typed_times import read_time
 
 _DAY: Final = 24 * 3600
 

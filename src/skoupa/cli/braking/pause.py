@@ -19,11 +19,12 @@ from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
-from skoupa.cli.terminal.times import full_time, read_time, zone_of
+from skoupa.cli.terminal.times import full_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.brake_list import explained
 from skoupa.errors import AlreadyExists, Conflict, Forbidden, NotFound, SkoupaError, UsageError
 from skoupa.expr.durations import parse_duration
+from skoupa.expr.typed_times import read_time
 from skoupa.kinds.brake import BRAKES, EVERYTHING, BrakeSpec, Scope, manifest
 from skoupa.kinds.brake_effect import scope_text
 from skoupa.kinds.brake_reading import parse_brake, read_brake

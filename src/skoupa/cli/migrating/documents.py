@@ -15,7 +15,8 @@ from skoupa.cli.migrating.kyverno import Kyverno, State
 from skoupa.cli.migrating.labels import Labelled
 from skoupa.cli.migrating.policies import Compared
 from skoupa.cli.migrating.steps import Step
-from skoupa.cli.terminal.items import API_VERSION, Shape, ToldGap, gap_of, moment
+from skoupa.cli.terminal.items import API_VERSION, gap_of, moment
+from skoupa.cli.terminal.shape import Shape, ToldGap
 from skoupa.controller.survey import Gap
 from skoupa.facts.rows import uid_text
 from skoupa.judge.kyverno_labels import our_words

@@ -27,10 +27,11 @@ from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import screen_of
-from skoupa.cli.terminal.times import read_time, zone_of
+from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World, in_cluster, in_files
 from skoupa.controller.survey import Gap, Survey
 from skoupa.errors import UsageError
+from skoupa.expr.typed_times import read_time
 from skoupa.install.kinds import DEFAULT_KINDS
 from skoupa.model.differences import Difference, difference
 from skoupa.policy.kyverno_filters import KyvernoFilter

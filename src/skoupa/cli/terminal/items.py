@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from skoupa.cli.terminal.needs_told import ItemNeeds
+from skoupa.cli.terminal.shape import Shape, ToldGap
 from skoupa.expr.windows import Window
 from skoupa.facts.rows import Row, uid_text
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.model.reasons import REASONS, Reason, render
+from skoupa.model.reasons import Reason, said
 from skoupa.model.verdicts import Claim, Hold, Verdict
 
 if TYPE_CHECKING:
@@ -22,10 +24,6 @@ if TYPE_CHECKING:
     from skoupa.controller.weight import Weight
 
 API_VERSION: Final = "skoupa.dev/v1alpha1"
-
-
-class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of the output; keys are written in camelCase."""
 
 
 class ToldReason(Shape, frozen=True, kw_only=True):
@@ -130,7 +128,7 @@ class ItemPolicy(Shape, frozen=True, kw_only=True):
 class Item(Shape, frozen=True, kw_only=True):
     """One object. `due` is when the first claim lets it go, `goes_at` when it goes if nothing changes.
 
-    The last five are there only in the commands that have something to say in them.
+    The last six are there only in the commands that have something to say in them.
     """
 
     api_version: str
@@ -146,6 +144,7 @@ class Item(Shape, frozen=True, kw_only=True):
     takes_along: TakesAlong | msgspec.UnsetType = msgspec.UNSET
     parents: tuple[Parent, ...] | msgspec.UnsetType = msgspec.UNSET
     policies: tuple[ItemPolicy, ...] | msgspec.UnsetType = msgspec.UNSET
+    needed_by: ItemNeeds | msgspec.UnsetType = msgspec.UNSET
     changes: tuple[Change, ...] | msgspec.UnsetType = msgspec.UNSET
     outcome: Outcome | msgspec.UnsetType = msgspec.UNSET
 
@@ -160,11 +159,14 @@ class ToldWindow(Shape, frozen=True, kw_only=True):
     text: str
 
 
-class ToldGap(Shape, frozen=True, kw_only=True):
-    """Something that could not be read, so that the list may lack objects."""
+class LastRun(Shape, frozen=True, kw_only=True):
+    """The last run of a policy, as its status tells: when, and how many objects it was about."""
 
-    what: str
-    why: str
+    at: str
+    matched: int = 0
+    deleted: int = 0
+    held: int = 0
+    failed: int = 0
 
 
 class PolicyRun(Shape, frozen=True, kw_only=True):
@@ -182,6 +184,7 @@ class PolicyRun(Shape, frozen=True, kw_only=True):
     schedule: str
     words: str
     zone: str
+    last_run: LastRun | None
     next_run: str | None
     suspended: bool
     observed_until: str | None
@@ -286,10 +289,3 @@ def hold_of(hold: Hold) -> ToldHold:
 
 def _reason(told: Reason) -> ToldReason:
     return ToldReason(code=told.code, facts=dict(told.facts), text=said(told))
-
-
-def said(told: Reason) -> str:
-    """In words; what is read from a ledger may be older, or newer, than the table of reasons here."""
-    if told.code in REASONS:
-        return render(told)
-    return ", ".join((told.code, *(f"{name} {fact}" for name, fact in told.facts)))

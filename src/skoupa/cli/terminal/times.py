@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from skoupa.errors import UsageError
 from skoupa.expr.durations import UNITS
-from skoupa.expr.moments import at_clock, read_moment
-from skoupa.expr.walltime import show_time, wall_clock
+from skoupa.expr.walltime import show_time
 from skoupa.expr.zones import local_zone, named_zone
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -55,21 +53,3 @@ def distance(moment: float, now: float) -> str:
             break
     text = "".join(parts)
     return f"in {text}" if moment > now else f"{text} ago"
-
-
-def read_time(text: str, *, option: str, now: float, zone: tzinfo) -> int:
-    """One moment as people say it: a date, `2026-08-01 17:00`, `friday 17:00`, `7d` from now, or with Z and an offset."""
-    try:
-        moment = read_moment(text)
-    except UsageError as error:
-        raise UsageError(f"{option}: {error.message}", advice=error.advice) from None
-    if moment.instant is not None:
-        return moment.instant
-    if moment.from_now is not None:
-        return int(now) + moment.from_now
-    today = wall_clock(now, zone).date()
-    day = moment.day(today)
-    found = at_clock(day, moment.clock or 0, zone, later=False).epoch
-    if found <= now and moment.weekday is not None:
-        found = at_clock(day + timedelta(weeks=1), moment.clock or 0, zone, later=False).epoch
-    return found

@@ -11,9 +11,13 @@ from skoupa.kinds.definition import Definition, Version, resource
 from skoupa.kinds.policies.constraints import SOME_RULE, Constraints
 from skoupa.kinds.policies.scheduling import PropagationPolicy, ScheduleText
 from skoupa.kinds.policies.status import DELETING_COLUMNS, DeletingPolicyStatus
-from skoupa.kinds.schema import Rule, about
+from skoupa.kinds.schema import FORM, Rule, about
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
+_Cel = Annotated[
+    str,
+    msgspec.Meta(min_length=1, extra={FORM: "write CEL, such as object.metadata.name.startsWith('old-')"}),
+]
 
 
 class NamedExpression(
@@ -22,7 +26,7 @@ class NamedExpression(
     """An expression in CEL and what it is called."""
 
     name: Annotated[_Text, about("What it is called; each name once.")]
-    expression: Annotated[_Text, about("The expression, in CEL.")]
+    expression: Annotated[_Cel, about("The expression, in CEL.")]
 
 
 class DeletingSpec(

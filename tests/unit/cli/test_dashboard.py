@@ -1,0 +1,183 @@
+"""`skoupa dashboard` as a command: what it prints, serves and refuses, and the commands that its pages show."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+import yaml
+
+from skoupa.cli.dashboard.typing_along import TypedHere
+from skoupa.cli.options import Connecting
+from skoupa.cli.remembering.ledgers import LedgerChoice
+from tests.unit.cli.saying import Shell
+from tests.unit.cli.worlds import KEEP, config_map, obj
+
+pytestmark = pytest.mark.unit
+
+NOON = "2026-05-01T12:00:00Z"
+
+
+def snapshot(directory: Path) -> Path:
+    """Made at ten."""
+    policy = {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "ClusterCleanupPolicy",
+        "metadata": {"name": "tidy", "creationTimestamp": "2026-05-01T10:00:00Z"},
+        "spec": {"schedule": "0 7 * * *", "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}},
+        "status": {
+            "lastExecutionTime": "2026-05-01T07:00:00Z",
+            "lastRun": {"matched": 4, "deleted": 3, "held": 1},
+        },
+    }
+    objects = [
+        obj("Namespace", "shop"),
+        obj("Namespace", "lab"),
+        config_map("a", "1h"),
+        config_map("mine", "1h", labels={KEEP: "true"}),
+        obj(
+            "Secret",
+            "login",
+            namespace="shop",
+            labels={"cleanup.kyverno.io/ttl": "1h"},
+            data={"password": "aHVzaA=="},
+        ),
+        obj("Pod", "web", namespace="shop", spec={"containers": []}),
+        policy,
+    ]
+    path = directory / "shop.yaml"
+    path.write_text(yaml.safe_dump_all(objects))
+    return path
+
+
+@contextmanager
+def serving(*args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A dashboard as a process of its own, and the address that it printed."""
+    command = [sys.executable, "-m", "skoupa", "dashboard", "-o", "json", *args]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TZ": "UTC"}
+    ) as process:
+        try:
+            assert process.stdout is not None
+            told = ""
+            while not told.endswith("}\n"):
+                line = process.stdout.readline()
+                assert line, process.stderr and process.stderr.read()
+                told += line
+            yield process, json.loads(told)["address"]
+        finally:
+            process.kill()
+
+
+def asked(address: str, page: str) -> dict[str, Any]:
+    base, _, secret = address.partition("/#token=")
+    request = Request(
+        f"{base}/api/v1alpha1/board/{page}", headers={"Skoupa-Authorization": f"Bearer {secret}"}
+    )
+    with urlopen(request, timeout=30) as answer:
+        found: dict[str, Any] = json.load(answer)
+        return found
+
+
+def test_a_snapshot_is_served_on_loopback_until_it_is_told_to_end(tmp_path: Path) -> None:
+    source = snapshot(tmp_path)
+    with serving("--from", str(source), "--now", NOON) as (process, address):
+        assert address.startswith("http://127.0.0.1:")
+        page = asked(address, "overview")
+        assert page["standing"]["headline"] == "2 objects would go at once"
+        assert page["now"] == NOON
+        assert page["command"] == f"skoupa plan -A --from {source}"
+        assert [hold["code"] for hold in page["holds"]] == ["kept"]
+        (policy,) = asked(address, "policies")["items"]
+        assert policy["lastRun"] == {
+            "at": "2026-05-01T07:00:00Z",
+            "matched": 4,
+            "deleted": 3,
+            "held": 1,
+            "failed": 0,
+        }
+        assert policy["nextRun"] == "2026-05-02T07:00:00Z"
+        assert (policy["ahead"], policy["matched"]) == (True, 1)
+        matched = asked(address, "objects?policy=ClusterCleanupPolicy/tidy")
+        assert [one["name"] for one in matched["items"]] == ["web"]
+        # Whatever is asked for, what a Secret contains is in no answer.
+        everything = [asked(address, page) for page in ("overview", "objects", "brakes", "policies")]
+        assert "login" in str(everything)
+        assert "aHVzaA" not in str(everything)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_one_namespace_is_looked_into_where_that_is_asked_for(tmp_path: Path) -> None:
+    with serving("--from", str(snapshot(tmp_path)), "--now", NOON, "-n", "lab") as (_, address):
+        page = asked(address, "overview")
+        assert (page["namespace"], page["standing"]["headline"]) == ("lab", "Nothing is to go")
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--now", NOON), "--now needs --from"),
+        (("--from", "-"), "--from - is not for the dashboard"),
+        (("--from", "no-such-file.yaml"), "no-such-file.yaml"),
+        (("--ledger", "none"), "--ledger none has no history"),
+        (("--cluster", "east"), "--cluster goes with --ledger"),
+        (("--kubeconfig", "no-such-config"), "no-such-config"),
+    ],
+)
+def test_what_can_not_be_meant_is_refused_in_one_sentence(
+    skoupa: Shell, args: tuple[str, ...], said: str
+) -> None:
+    found = skoupa("dashboard", *args)
+    assert found.code == 2
+    assert said in found.sentence
+
+
+def test_a_port_that_is_taken_and_one_that_is_none_are_told(skoupa: Shell, tmp_path: Path) -> None:
+    source = str(snapshot(tmp_path))
+    with serving("--from", source) as (_, address):
+        port = address.split(":")[2].split("/")[0]
+        found = skoupa("dashboard", "--from", source, "--port", port)
+        assert found.code == 2
+        assert f"can't listen on 127.0.0.1:{port}" in found.sentence
+        assert "--port" in found.sentence
+    assert skoupa("dashboard", "--from", source, "--port", "70000").code == 2
+
+
+def test_an_address_beyond_this_machine_is_warned_about(skoupa: Shell, tmp_path: Path) -> None:
+    with serving("--from", str(snapshot(tmp_path)), "--address", "0.0.0.0") as (process, address):
+        assert address.startswith("http://0.0.0.0:")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert process.stderr is not None
+        assert "can be reached from other machines" in process.stderr.read()
+    assert "is no address" in skoupa("dashboard", "--address", "a/b").sentence
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [
+        (("plan", "-A"), "skoupa plan -A --context prod --as ann --config 'my settings.yaml'"),
+        (("keep", "pod/shop/web"), "skoupa keep pod/shop/web --context prod --as ann"),
+        (("brakes", "release", "x"), "skoupa brakes release x --context prod --as ann"),
+        (
+            ("history", "-A"),
+            "skoupa history -A --context prod --ledger postgresql://db/skoupa --cluster east",
+        ),
+    ],
+)
+def test_commands_lead_to_the_same_cluster_and_show_no_password(words: tuple[str, ...], typed: str) -> None:
+    choice = LedgerChoice(ledger="postgresql://me:hush@db/skoupa", cluster="east")
+    here = TypedHere(Connecting(None, "prod", None, "ann"), choice, sources=(), config="my settings.yaml")
+    assert here(words) == typed

@@ -1,0 +1,236 @@
+"""The pages of a running controller: for each who asks what they may read, and nothing from who does not lead."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from skoupa import names
+from skoupa.controller.survey import Finding
+from skoupa.facts.rows import Row
+from skoupa.ledger.nowhere import NoStore
+from skoupa.ledger.store import Store
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import NOTHING, Hold, Verdict
+from skoupa.report.opinions import Acts, Opinion, PolicyStanding
+from skoupa.web.dashboard import engine_board
+from tests.unit.cli.worlds import TTL, config_map, obj
+from tests.unit.ledger.entries import CLUSTER
+from tests.unit.web.dashboard.findings import planned
+from tests.unit.web.desks import ADMIN, ANNA, BEN, Office, open_office
+
+pytestmark = pytest.mark.unit
+
+
+class Knowing:
+    """An engine that knows these findings."""
+
+    def __init__(self, *findings: Finding, acts: Acts = "observes") -> None:
+        self._verdicts = {found.row.uid: found.verdict for found in findings}
+        self._rows = [found.row for found in findings]
+        self._acts = acts
+        self.judgements = 0
+        self.known_policies: list[PolicyStanding] | None = []
+
+    def acts(self) -> Acts:
+        return self._acts
+
+    def of(self, uid: str, *, resource: str, namespace: str) -> Opinion:
+        return Opinion(uid=uid, resource=resource, namespace=namespace)
+
+    def rows(self) -> list[Row]:
+        return self._rows
+
+    def judged(self, row: Row, now: float) -> Verdict:
+        self.judgements += 1
+        return self._verdicts.get(row.uid, NOTHING)
+
+    def policies(self) -> list[PolicyStanding] | None:
+        return self.known_policies
+
+
+# Not inside a test: a plan is made in a loop of its own, in virtual time.
+@pytest.fixture(scope="module")
+def mess() -> list[Finding]:
+    return planned(
+        config_map("a", "1h"),
+        config_map("b", "1h"),
+        config_map("elsewhere", "1h", namespace="lab"),
+        obj("Secret", "login", namespace="shop", labels={TTL: "1h"}),
+    ).findings
+
+
+class Visit:
+    def __init__(self, office: Office, session: aiohttp.ClientSession) -> None:
+        self.office = office
+        self._session = session
+
+    async def __call__(self, page: str, *, token: str = ADMIN, code: int = 200) -> dict[str, Any]:
+        url = f"http://{self.office.proxy.address}/api/v1alpha1/board/{page}"
+        headers = {names.CALLER_HEADER: f"Bearer {token}"} if token else {}
+        async with self._session.get(url, headers=headers) as answer:
+            document: dict[str, Any] = await answer.json()
+            assert answer.status == code, document
+            return document
+
+
+@asynccontextmanager
+async def visited(directory: Path, engine: Knowing, *, store: Store | None = None) -> AsyncIterator[Visit]:
+    async with (
+        open_office(directory, insight=engine, store=store) as office,
+        aiohttp.ClientSession() as session,
+    ):
+        yield Visit(office, session)
+
+
+async def test_each_sees_what_they_may_read_and_how_much_they_may_not(
+    mess: list[Finding], tmp_path: Path
+) -> None:
+    async with visited(tmp_path, Knowing(*mess)) as ask:
+        seen = {}
+        for token in (ADMIN, ANNA, BEN):
+            page = await ask("overview", token=token)
+            seen[token] = (page["counts"]["due"], page["warnings"])
+        assert seen == {
+            ADMIN: (4, []),
+            ANNA: (2, ["2 objects are not shown: you may not read them"]),
+            BEN: (0, ["4 objects are not shown: you may not read them"]),
+        }
+        listed = await ask("objects?state=due", token=ANNA)
+        assert [one["name"] for one in listed["items"]] == ["a", "b"]
+        page = await ask("overview")
+        assert page["standing"]["headline"] == "4 objects would have gone by now"
+        assert page["standing"]["mode"] == "observes"
+
+
+async def test_nobody_is_shown_anything_without_a_token_but_the_page_that_asks_for_one(
+    mess: list[Finding], tmp_path: Path
+) -> None:
+    engine = Knowing(*mess)
+    async with visited(tmp_path, engine) as ask, aiohttp.ClientSession() as session:
+        for page in ("overview", "objects", "brakes", "history", "policies"):
+            refused = await ask(page, token="", code=401)
+            assert "give a token of yours" in refused["message"]
+            assert (await ask(page, token="made-up", code=401))["reason"] == "Unauthorized"
+        assert engine.judgements == 0
+        async with session.get(f"http://{ask.office.proxy.address}/") as answer:
+            assert answer.status == 200
+            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+            assert "shop" not in await answer.text()
+
+
+async def test_what_would_go_along_is_named_to_who_may_read_it(mess: list[Finding], tmp_path: Path) -> None:
+    held = Hold(reason=reason("keeps-inside", object="Secret shop/login"))
+    found = next(one for one in mess if one.row.name == "a")
+    engine = Knowing(Finding(found.row, Verdict(claims=found.verdict.claims, holds=(held,))))
+    async with visited(tmp_path, engine) as ask:
+        texts = {}
+        for token in (ADMIN, ANNA):
+            (hold,) = (await ask("overview", token=token))["holds"]
+            texts[token] = hold["texts"][0]["text"]
+        assert texts == {
+            ADMIN: "deleting it would take along Secret shop/login, which is kept",
+            ANNA: "deleting it would take along something that you may not read, which is kept",
+        }
+        (listed,) = (await ask("objects", token=ANNA))["items"]
+        assert "login" not in str(listed)
+
+
+@pytest.mark.parametrize("acts", ["stands-by", "starts"])
+async def test_a_replica_that_does_not_lead_says_so_and_tells_nothing_else(
+    mess: list[Finding], tmp_path: Path, acts: Acts
+) -> None:
+    engine = Knowing(*mess, acts=acts)
+    async with visited(tmp_path, engine) as ask:
+        page = await ask("overview")
+        assert (page["standing"]["mode"], page["counts"]["due"]) == (acts, 0)
+        assert engine.judgements == 0
+
+
+async def test_all_who_ask_within_moments_share_one_judgement(mess: list[Finding], tmp_path: Path) -> None:
+    engine = Knowing(*mess)
+    async with visited(tmp_path, engine) as ask:
+        for token in (ADMIN, ANNA, ADMIN):
+            await ask("overview", token=token)
+        assert engine.judgements == 4
+        clock = ask.office.cluster.clock
+        clock.ahead += 60.0  # type: ignore[attr-defined]
+        await ask("overview")
+        assert engine.judgements == 8
+
+
+async def test_rights_are_asked_for_the_places_with_the_most_objects(
+    mess: list[Finding], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_board, "MOST_SPOTS", 1)
+    async with visited(tmp_path, Knowing(*mess)) as ask:
+        page = await ask("overview", token=ANNA)
+        assert page["counts"]["due"] == 2
+        (said,) = page["warnings"]
+        assert said.startswith("2 objects are not shown, in places with few of them")
+
+
+async def test_brakes_are_for_who_may_read_them_also_where_there_can_be_none(tmp_path: Path) -> None:
+    async with visited(tmp_path, Knowing()) as ask:
+        refused = await ask("brakes", token=ANNA, code=403)
+        assert refused["message"] == "you, anna, may not get brakes.skoupa.dev"
+        page = await ask("brakes")
+        assert page["items"] == []
+        assert "`skoupa install` brings it" in page["notes"][0]
+
+
+async def test_policies_are_for_who_may_read_them(tmp_path: Path) -> None:
+    engine = Knowing()
+    engine.known_policies = [
+        PolicyStanding(
+            resource="cleanuppolicies.kyverno.io",
+            kind="CleanupPolicy",
+            namespace="shop",
+            name="old",
+            schedule="0 * * * *",
+            last=3600.0,
+            deleted=3,
+            next_run=7200.0,
+        )
+    ]
+    async with visited(tmp_path, engine) as ask:
+        (shown,) = (await ask("policies"))["items"]
+        assert (shown["lastRun"]["at"], shown["lastRun"]["deleted"]) == ("1970-01-01T01:00:00Z", 3)
+        assert shown["nextRun"] == "1970-01-01T02:00:00Z"
+        assert (await ask("policies", token=ANNA))["items"] == []
+        engine.known_policies = None
+        assert "switched off" in (await ask("policies"))["notes"][0]
+
+
+async def test_the_history_is_filtered_shown_by_rights_and_says_how_to_bring_back(tmp_path: Path) -> None:
+    async with visited(tmp_path, Knowing()) as ask:
+        web = await ask.office.went(namespace="shop", name="web")
+        await ask.office.went(namespace="lab", name="other")
+        page = await ask("history")
+        assert [one["name"] for one in page["items"]] == ["other", "web"]
+        page = await ask("history", token=ANNA)
+        assert [one["name"] for one in page["items"]] == ["web"]
+        assert page["notes"] == ["1 row is not shown: they are of kinds that you may not read there"]
+        (shown,) = page["items"]
+        assert shown["restore"] == f"skoupa restore {web.id}"
+        page = await ask("history?object=cm/web&namespace=shop&outcome=deleted&since=2000-01-01&limit=5")
+        # Rows of these tests are from 1970.
+        assert page["items"] == []
+        assert page["command"] == ("skoupa history cm/web -n shop --since 2000-01-01 --outcome deleted")
+        assert len((await ask("history?object=cm/web&namespace=shop&outcome=deleted"))["items"]) == 1
+        assert (await ask("history?object=deploy"))["items"] == []
+        refused = await ask("history?since=tomorrowish", code=400)
+        assert "write 7d (ago)" in refused["message"]
+
+
+async def test_a_controller_without_a_ledger_has_no_history_and_says_so(
+    mess: list[Finding], tmp_path: Path
+) -> None:
+    async with visited(tmp_path, Knowing(*mess), store=NoStore(cluster=CLUSTER)) as ask:
+        assert (await ask("history", code=404))["reason"] == "NoLedger"
+        assert (await ask("overview"))["counts"]["due"] == 4
