@@ -29,6 +29,12 @@ HONOURED: Final = {
         "The object goes at creation plus a duration (`30m`, `1d12h`, `0`) or at a time in UTC (`2026-09-30`, "
         "`2026-08-04T003000Z`). See [ttl](ttl.md).",
     ),
+    names.TTL_AFTER_LABEL: Meaning(
+        "label",
+        "user",
+        "The object goes a while after it finished (`finished-1h`, `succeeded-1h.failed-7d`) or after nothing uses it (`unused-30m`). "
+        "Honoured only with `features.retention`. See [finished](finished.md).",
+    ),
     names.PROPAGATION_POLICY_ANNOTATION: Meaning(
         "annotation",
         "user",
@@ -45,6 +51,13 @@ HONOURED: Final = {
         "user, CI, `skoupa refresh`",
         "An RFC 3339 time that counts as the creation time for a TTL that is a duration; one in the future counts as the "
         "moment at which it was written, one before the creation for nothing. Any other value holds the object.",
+    ),
+    names.UNNEEDED_SINCE_ANNOTATION: Meaning(
+        "annotation",
+        "Skoupa",
+        "An RFC 3339 time: since when nothing needs an object with `skoupa.dev/ttl-after`. Written once, and taken off when it is needed "
+        "again or runs again; one that can't be meant (ahead, before its creation, no time) is written anew. "
+        "[`skoupa unused`](unused.md) shows it.",
     ),
     names.NOTICE_BEFORE_ANNOTATION: Meaning(
         "annotation",

@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal, get_args, get_origin
 
 from harness.reference.commands import commands_page
+from harness.reference.finished import finished_page
 from harness.reference.labels import labels_page
 from harness.reference.markdown import code, page, table
+from harness.reference.never import never_page
+from harness.reference.references import references_page
 from skoupa import errors
 from skoupa.cli.installing.install import plan
 from skoupa.install.kinds import DEFAULT_KINDS
@@ -216,9 +219,12 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "commands.md": commands_page,
     "events.md": events_page,
     "exit-codes.md": exit_codes_page,
+    "finished.md": finished_page,
     "labels.md": labels_page,
     "metrics.md": metrics_page,
     "reasons.md": reasons_page,
+    "never-garbage.md": never_page,
+    "references.md": references_page,
     "rights.md": rights_page,
     "settings.md": settings_page,
 }

@@ -30,6 +30,9 @@ class ProblemCode(StrEnum):
     NO_SUCH_TIME = "NoSuchTime"
     OUT_OF_RANGE = "OutOfRange"
     NOT_UNDERSTOOD = "NotUnderstood"
+    NO_MOMENT = "NoMoment"
+    MOMENT_SPELLING = "MomentSpelling"
+    MOMENT_TWICE = "MomentTwice"
 
 
 class CautionCode(StrEnum):

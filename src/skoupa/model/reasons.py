@@ -41,6 +41,23 @@ REASONS: Final[dict[str, Meaning]] = {
     ),
     "policy-matched": Meaning("claim", "{rule} matched it at its run of {tick}"),
     "policy-matches": Meaning("claim", "{rule} matches it, for a run at {tick}"),
+    "after-moment": Meaning("claim", "{key}={value}: {time} counted from {since} ({last})"),
+    "after-own-time": Meaning("claim", "{key}={value}, but {path} of the object itself gives it longer"),
+    # Holds: something needs it.
+    "in-use": Meaning("hold", "{user} uses it ({at})"),
+    "owner-lives": Meaning("hold", "its owner {owner} is alive"),
+    "needed-anyway": Meaning("hold", "{why}"),
+    "users-unread": Meaning(
+        "hold",
+        "whether something uses it is not known: {kinds} can't be read ({why}); usage.ignoreKinds waives that",
+    ),
+    "users-unclear": Meaning("hold", "whether something uses it is not known: {why}"),
+    "needs-unread": Meaning("hold", "who uses it is being read", passing=True),
+    "needs-asked": Meaning("hold", "who could use it is asked once more", passing=True),
+    "controller-alone": Meaning(
+        "hold", "only a running controller lets go by {key}, since it keeps track of what uses what"
+    ),
+    "needs-unasked": Meaning("hold", "who could use it could not be asked once more: {why}"),
     # Holds: somebody wants it to stay.
     "kept": Meaning("hold", "kept by its label skoupa.dev/keep={value}"),
     "namespace-kept": Meaning("hold", "kept: its Namespace has the label skoupa.dev/keep={value}"),
@@ -202,6 +219,21 @@ REASONS: Final[dict[str, Meaning]] = {
         "note", "{what} can't come back: without a key (trash.keyFile) the trash keeps no values of Secrets"
     ),
     "data-unknown": Meaning("note", "whether data goes for good is not known: {why}"),
+    "waits": Meaning("note", "{key}={value}: {what}"),
+    "goes-sooner": Meaning(
+        "note", "{path} of the object itself is earlier: its own controller deletes it at {at}"
+    ),
+    # Why an object is in the report of `skoupa unused`.
+    "unused": Meaning("note", "nothing uses it"),
+    "keys-unread": Meaning("note", "nothing reads {keys} of it"),
+    "unmounted": Meaning("note", "no claim is bound to it: it is {phase}"),
+    "selects-nothing": Meaning("note", "no {kind} has the labels that it selects"),
+    "names-nothing": Meaning("note", "what it is about does not exist: {what}"),
+    "nothing-behind": Meaning("note", "nothing is behind it: no address that is ready, no Pod or template"),
+    "behind-no-service": Meaning("note", "no Service selects it"),
+    "lease-stale": Meaning("note", "nobody has renewed it since {since}"),
+    "namespace-empty": Meaning("note", "there is nothing in it"),
+    "no-instances": Meaning("note", "there is no object of the kind that it defines"),
 }
 
 
@@ -245,3 +277,10 @@ def problems(told: Iterable[Reason]) -> tuple[Reason, ...]:
 @lru_cache(4096)
 def render(told: Reason) -> str:
     return REASONS[told.code].text.format(**dict(told.facts))
+
+
+def said(told: Reason) -> str:
+    """In words; what is read from a ledger may be older, or newer, than the table of reasons here."""
+    if told.code in REASONS:
+        return render(told)
+    return ", ".join((told.code, *(f"{name} {fact}" for name, fact in told.facts)))

@@ -17,18 +17,22 @@ from skoupa.cli.worlds import World
 from skoupa.controller.survey import Finding
 from skoupa.errors import NoController, SkoupaError, Unauthorized
 from skoupa.facts.rows import Row, uid_text
+from skoupa.kube.resources import NAMESPACES
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold, Verdict
 
 if TYPE_CHECKING:
     from skoupa.cli.looking.planning import Plan
     from skoupa.cli.remembering.asking import ControllerSource
+    from skoupa.report.opinions import Acts
     from skoupa.web.shapes import Named, Standings
 
 # It is an extra: nobody waits long for it.
 _SECONDS: Final = 5.0
 _MOST: Final = 1000
 _TRIES: Final = 5
+# Of a controller by its namespace.
+OBSERVES: Final = "the controller in {} only observes: nothing goes by it"
 _SILENT: Final = {
     "starts": "it has only begun to look at the cluster; ask again",
     "stands-by": "only replicas that do not lead have answered; ask again",
@@ -89,14 +93,28 @@ async def hear_controller(
     return heard
 
 
-async def with_controllers_holds(world: World, plan: Plan, *, home: str) -> Plan:
+async def controller_acts(world: World, *, home: str, token_file: str | None = None) -> Acts:
+    """What the controller in `home` does. Raises why it does not tell, NoController where there is none."""
+    from skoupa.cli.remembering.ledgers import LedgerChoice, controller_of  # noqa: PLC0415
+    from skoupa.web.shapes import Named  # noqa: PLC0415 - of the way to the controller
+
+    choice = LedgerChoice(home=home, token_file=token_file)
+    source = controller_of(choice, client=world.client, token=world.token)
+    # It answers who names an object, whether that is there or not.
+    nothing = Named(resource=NAMESPACES.qualified, namespace=home, uid="-")
+    return (await _said_by_leader(source, [nothing])).acts
+
+
+async def with_controllers_holds(
+    world: World, plan: Plan, *, home: str, token_file: str | None = None
+) -> Plan:
     """A plan of what the controller in `home` will do, with what it says of that which is due."""
     due = [
         found
         for found in plan.findings
         if _may_go(found.verdict) and (found.verdict.goes or found.verdict.due or math.inf) <= plan.now
     ]
-    heard = await hear_controller(world, due, home=home)
+    heard = await hear_controller(world, due, home=home, token_file=token_file)
     return msgspec.structs.replace(
         plan,
         findings=[heard.added_to(found) for found in plan.findings],
@@ -121,7 +139,7 @@ async def _ask(source: ControllerSource, rows: Sequence[Row], heard: Heard) -> N
             heard.not_seen(_SILENT[said.acts])
             return
         if said.acts == "observes" and not start:
-            heard.remarks.append(f"the controller in {heard.home} only observes: nothing goes by it")
+            heard.remarks.append(OBSERVES.format(heard.home))
         for opinion in said.items:
             heard.holds[opinion.uid] = tuple(
                 Hold(reason=reason("controller-holds", namespace=heard.home, by=one.code, why=one.text))

@@ -155,6 +155,10 @@ def explain(
     targets: Objects,
     *,
     namespace: Namespace = None,
+    users: Annotated[
+        bool,
+        typer.Option("--users", help="Also who uses, owns or tracks it: reads every kind that could."),
+    ] = False,
     tz: TimeZone = None,
     output: TextOutput = "text",
     config: Config = None,
@@ -179,6 +183,7 @@ def explain(
         "looking.explain",
         connecting=connecting,
         targets=tuple(targets),
+        users=users,
         tz=tz,
         form=output,
         config=config,

@@ -17,6 +17,7 @@ import typer
 from skoupa.cli.installed import settings_for
 from skoupa.cli.looking.backlogs import held_backlogs, only_perhaps
 from skoupa.cli.looking.controller_holds import hear_controller
+from skoupa.cli.looking.labelled_needs import read_needs
 from skoupa.cli.looking.parents import Ancestor, along, ancestors_of, parent_lines, parents_of, place, takers
 from skoupa.cli.looking.planning import surrounded
 from skoupa.cli.looking.policies_part import ObjectPolicies
@@ -24,6 +25,7 @@ from skoupa.cli.looking.policies_told import about_one
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Document, Item, ItemPolicy, Parent, gap_of, item_of
+from skoupa.cli.terminal.needs_told import ItemNeeds
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.terminal.targets import Target, find, read_targets
@@ -49,8 +51,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     takers: list[Parent]
     survey: Survey
     weight: Weight | None = None
-    # Unset: the feature is off.
+    # Unset: the feature is off; who needs it: nobody asked.
     policies: tuple[ItemPolicy, ...] | msgspec.UnsetType = msgspec.UNSET
+    needed_by: ItemNeeds | msgspec.UnsetType = msgspec.UNSET
+    needs_told: tuple[str, ...] = ()
 
     def with_holds(self, found: Finding) -> Explanation:
         """As it is, with what else holds it."""
@@ -65,6 +69,7 @@ def run(
     form: TextForm,
     config: str | None,
     ledger: Mapping[str, Any],
+    users: bool = False,
 ) -> None:
     zone = zone_of(tz)
 
@@ -75,7 +80,7 @@ def run(
         # What is gone went by whatever counted then.
         if known.doubt and told[0]:
             say(known.doubt)
-        return told
+        return (await _with_users(world, told[0], known.settings), told[1]) if users else told
 
     found, missing = in_cluster(work, connecting=connecting)
     if found and form != "text":
@@ -86,6 +91,14 @@ def run(
     for doubt in _doubts(found):
         say(doubt)
     _tell_missing(missing, ledger=ledger, connecting=connecting, zone=zone, form=form, alone=not found)
+
+
+async def _with_users(world: World, found: list[Explanation], settings: Settings) -> list[Explanation]:
+    from skoupa.cli.looking.users_of import lines, needs_of  # noqa: PLC0415 - seldom asked for
+
+    needs = await needs_of(world, [one.found.row for one in found], settings=settings, progress=progress)
+    told = zip(found, (needs[one.found.row.uid] for one in found), strict=True)
+    return [msgspec.structs.replace(one, needed_by=by, needs_told=lines(by)) for one, by in told]
 
 
 def _tell_missing(
@@ -174,6 +187,7 @@ async def explain(
         for one in (one for ancestors in above.values() for one in ancestors):
             if isinstance(one.found, Row):
                 asked.setdefault(one.uid, one.found)
+        await read_needs(world, survey, rows.values(), namespace=namespace, progress=progress)
         said = await policies.look(world, survey, tuple(asked.values()), namespace=namespace)
         told = {
             number: msgspec.structs.replace(
@@ -238,7 +252,9 @@ def _document(found: list[Explanation]) -> Document:
         kind="Explanation",
         now=whole_seconds(found[0].now),
         items=tuple(
-            msgspec.structs.replace(told.item, parents=tuple(told.parents), policies=told.policies)
+            msgspec.structs.replace(
+                told.item, parents=tuple(told.parents), policies=told.policies, needed_by=told.needed_by
+            )
             for told in found
         ),
         gaps=tuple(gap_of(gap) for gap in gaps),
@@ -270,6 +286,7 @@ def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
     if isinstance(told.policies, tuple):
         yield from (f"  {line}" for line in about_one(told.policies, told.now, zone))
     yield from (f"  {line}" for line in parent_lines(told.parents))
+    yield from (f"  {line}" for line in told.needs_told)
     yield from (f"  note: {note.text}" for note in item.notes)
 
 

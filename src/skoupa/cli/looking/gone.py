@@ -85,6 +85,7 @@ async def look_back(
     if not entries:
         seen = "is known here" if choice.ledger is not None else "its history shows you"
         unsure = f"; {SEALED}" if company.sealed else ""
+        unsure += f"; {company.unrecorded.said}" if company.unrecorded is not None else ""
         raise UsageError(
             f"{missing.message}; if there was, it went not by Skoupa, as far as {seen}{unsure}",
             advice=missing.advice,

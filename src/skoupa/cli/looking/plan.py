@@ -26,13 +26,14 @@ from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Item
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import Line, Paint, Screen, printable, render, screen_of
-from skoupa.cli.terminal.times import distance, full_time, read_time, short_time, zone_of
+from skoupa.cli.terminal.times import distance, full_time, short_time, zone_of
 from skoupa.cli.worlds import World, in_cluster, in_files
 from skoupa.controller.survey import Finding
 from skoupa.errors import UsageError
 from skoupa.expr.comparisons import Comparison, read_comparison
+from skoupa.expr.typed_times import read_time
 from skoupa.expr.windows import Window, read_window
-from skoupa.facts.rows import Row
+from skoupa.facts.naming import name_of
 from skoupa.model.reasons import render as say_reason
 from skoupa.settings import Settings
 
@@ -253,14 +254,6 @@ def _remarks(found: Finding) -> Iterator[str]:
     where = f"{row.namespace}/" if row.namespace else ""
     for note in found.verdict.notes:
         yield f"{row.resource.kind} {where}{row.name}: {say_reason(note)}"
-
-
-def name_of(row: Row, *, with_namespace: bool) -> str:
-    """As `kubectl -o name` writes it, or with its namespace in between; `explain`, `keep` and others take both."""
-    kind = row.resource.singular or row.resource.kind.lower()
-    group = f".{row.resource.group}" if row.resource.group else ""
-    namespace = f"{row.namespace}/" if with_namespace and row.namespace else ""
-    return f"{kind}{group}/{namespace}{row.name}"
 
 
 def tell_limits(plan: Plan) -> None:

@@ -8,6 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from skoupa.cli.looking.backlogs import PERHAPS, held_backlogs
+from skoupa.cli.looking.labelled_needs import ControllerAlone, is_waiting, read_needs, told_waiting
 from skoupa.cli.looking.policies_part import PolicyPart
 from skoupa.cli.looking.unkept import nothing_is_kept, with_losses
 from skoupa.cli.terminal.items import Document, Item, PolicyRun, gap_of, item_of, window_of
@@ -105,13 +106,14 @@ async def make_plan(
     acting: bool = False,
     trash_known: bool = False,
     policies: PolicyPart | None = None,
+    own_rights: bool = True,
 ) -> Plan:
     """`window` is asked with the server's time; who is `acting` is held by a clock that is off and Brakes unread.
 
     `trash_known`: what can't come back is told, because the settings are those of who will let it go. `policies`: without
-    them labels alone decide.
+    them labels alone decide. Without `own_rights` what the caller may not delete is not held for that: somebody else is to do it.
     """
-    if not settings.features.ttl and policies is None:
+    if not settings.features.ttl and not settings.features.retention and policies is None:
         raise UsageError("the feature ttl is switched off in the settings", advice="set features.ttl: true")
     supposed = policies is not None and policies.written is not None
     places: tuple[str, ...] = (wishes.namespace,) if wishes.namespace else ()
@@ -131,6 +133,9 @@ async def make_plan(
     # Before anything long: a window that can't be meant is told at once.
     window(world.now())
     await _read(survey, wishes, supposed=supposed, everywhere=not places)
+    await read_needs(world, survey, survey.rows(), namespace=wishes.namespace, progress=progress)
+    if acting:
+        survey.knowledge.judge.join(ControllerAlone())
     now = world.now()
     within = window(now)
     chosen: list[Row] = []
@@ -141,7 +146,8 @@ async def make_plan(
             {kind_of(survey.knowledge.discovery, kind).qualified for kind in wishes.kinds}
         )
     rows, silent = _candidates(survey, within, wishes.lifetime, now, chosen=chosen)
-    await survey.learn_rights(rows)
+    if own_rights:
+        await survey.learn_rights(rows)
     findings: list[Finding] = []
     remarks = [found for row in silent if (found := survey.finding(row, now)).verdict.notes]
     for found in (survey.finding(row, now) for row in rows):
@@ -152,6 +158,8 @@ async def make_plan(
             for moment in (found.verdict.due, found.verdict.goes)
         ):
             findings.append(found)
+    waiting = [found for found in remarks if is_waiting(found)]
+    remarks = [found for found in remarks if not is_waiting(found)]
     around = Surroundings(world.client, survey.knowledge)
     findings = [await surrounded(found, around) for found in findings]
     findings.sort(key=_order)
@@ -177,6 +185,7 @@ async def make_plan(
             *(policies.doubts if policies is not None else ()),
             *backlogs,
             *_warnings(world, findings, heavy),
+            *told_waiting(waiting),
             *([f"nothing of it can come back: {trashless}"] if trashless else ()),
         ],
         given=world.given,

@@ -143,12 +143,11 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
 def written(files: tuple[str, ...], settings: Settings) -> Written:
     """Compiles, so outside of an event loop."""
-    minimum = int(seconds(settings.policies.minimum_interval))
     found = read_sources(files)
     if not found.manifests:
         raise UsageError(f"there are no policies in {', '.join(files)}", advice="check -f")
     return Written(
-        reads=tuple(read_all(found, minimum)),
+        reads=tuple(read_all(found, settings.policies)),
         remark=found.remark,
         needs_account=settings.policies.require_service_account,
         namespaces=settings.namespaces,

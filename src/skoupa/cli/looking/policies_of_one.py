@@ -11,7 +11,6 @@ from typing import Final
 
 import msgspec
 
-from skoupa.cli.checking.schedule_words import in_words
 from skoupa.cli.looking.dry_runs import DryRuns, new_pool
 from skoupa.cli.looking.policies_chosen import ChosenAhead
 from skoupa.cli.looking.policies_known import Applied, Planned
@@ -19,6 +18,7 @@ from skoupa.cli.terminal.items import ItemPolicy, moment
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import Survey
 from skoupa.errors import Forbidden, NotFound, SkoupaError
+from skoupa.expr.schedule_words import in_words
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.objects import Metadata, View
 from skoupa.kube.resources import Resource

@@ -177,7 +177,7 @@ class ObjectPolicies:
 
 def _run(looked: Looked, *, would_go: int) -> PolicyRun:
     # Words are for policies alone, and so is what they are made from.
-    from skoupa.cli.checking.schedule_words import in_words  # noqa: PLC0415
+    from skoupa.expr.schedule_words import in_words  # noqa: PLC0415
 
     planned, findings, policy = looked.planned, looked.findings, looked.planned.policy
     schedule = policy.schedule if policy is not None else None
@@ -192,6 +192,7 @@ def _run(looked: Looked, *, would_go: int) -> PolicyRun:
         schedule=schedule.text if schedule is not None else "",
         words=in_words(schedule) if schedule is not None else "",
         zone=(schedule.zone_name or "UTC") if schedule is not None else "",
+        last_run=planned.last_run,
         next_run=moment(planned.next_run),
         suspended=policy is not None and policy.options.suspended,
         observed_until=moment(planned.observed_until),

@@ -146,6 +146,17 @@ async def test_an_expression_that_overruns_costs_one_object(
         assert "condition c0" in results[1].error
 
 
+async def test_a_variable_that_needs_too_much_memory_says_what_to_do() -> None:
+    async with pool(expression_seconds=20.0) as judges:
+        (result,) = await judges.judge(
+            source("variables.hog.size() > 0", variables={"hog": HOG.removesuffix(".size() > 0")}),
+            page(*named("a")),
+            circumstances=NOW,
+        )
+    assert "variable hog needs more memory than it may have: look at fewer or smaller values" in result.error
+    assert "bad_alloc" not in result.error
+
+
 async def test_comprehensions_end_after_a_number_of_steps(judges: Pool) -> None:
     (result,) = await judges.judge(
         source("object.n.all(a, object.n.all(b, object.n.all(c, a + b + c >= 0)))"),

@@ -1,0 +1,130 @@
+"""Evidence for the label `skoupa.dev/ttl-after` where a cluster is read once: what has finished, and who needs what.
+
+One pass of lists over what could use the labelled objects; nothing is read where nothing is labelled, or the feature is off. The
+moment from which their times count is on the objects: a controller writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import aclosing
+from typing import Any
+
+from skoupa import names
+from skoupa.cli.looking.usage_reading import UsageReading
+from skoupa.cli.worlds import World
+from skoupa.controller.survey import Finding, Survey
+from skoupa.errors import ApiError, BadReply, TimedOut
+from skoupa.facts.rows import Row, Uid, pack_uid
+from skoupa.judge.retention import NAME, unneeded_since
+from skoupa.kube.lists import Scope, pages
+from skoupa.kube.resources import Resource
+from skoupa.model.reasons import REASONS, reason
+from skoupa.model.verdicts import Claim, Hold
+from skoupa.usage import finishing, needs
+from skoupa.usage.finishing import Doubt, Ends, Finish
+from skoupa.usage.graph import kind_name
+from skoupa.usage.reading import shipped
+
+_MOST_PROOFS = 3
+_CHANGED = Doubt("it changed while it was read: look again")
+
+
+class ReadEvidence:
+    """`finishes` are by uid, each with the version that it was read of."""
+
+    def __init__(self, found: needs.Needs, finishes: dict[Uid, tuple[str, Finish | Doubt | None]]) -> None:
+        self._needs = found
+        self._finishes = finishes
+
+    def finish(self, row: Row) -> Finish | Doubt | None:
+        version, found = self._finishes.get(row.uid, ("", _CHANGED))
+        return found if version == row.resource_version else _CHANGED
+
+    def ends(self, row: Row) -> Ends:
+        return finishing.shipped().ends(kind_name(row.resource))
+
+    def needs(self, row: Row) -> needs.Answer | None:
+        return self._needs.of(row, most=_MOST_PROOFS)
+
+    def since(self, row: Row, now: float) -> float | None:
+        return unneeded_since(row, now)
+
+
+class ControllerAlone:
+    """A guard for who acts on what was read once: that nothing uses an object is not true for long."""
+
+    def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:  # noqa: ARG002 - whatever it is, and for good
+        if claim.mechanism == NAME:
+            yield Hold(reason=reason("controller-alone", key=names.TTL_AFTER_LABEL))
+
+
+async def read_needs(
+    world: World, survey: Survey, rows: Iterable[Row], *, namespace: str, progress: Callable[[str], None]
+) -> None:
+    """Hands evidence about the labelled ones among the rows to the judge of a survey. `namespace` empty: they are in several."""
+    mechanism = survey.knowledge.retention
+    labelled = [row for row in rows if row.label(names.TTL_AFTER_LABEL) is not None]
+    if mechanism is None or not labelled:
+        return
+    asked = dict.fromkeys(row.resource for row in labelled)
+    reading = UsageReading(
+        world.client,
+        survey.knowledge.discovery,
+        shipped(),
+        asked=asked,
+        place=namespace,
+        ignored=survey.knowledge.settings.usage.ignore_kinds,
+        keys=False,
+        progress=progress,
+    )
+    await reading.read()
+    finishes: dict[Uid, tuple[str, Finish | Doubt | None]] = {}
+    for resource in asked:
+        finishes |= await _finishes(world, resource, namespace, progress)
+    sight = reading.sight()
+    found = needs.Needs(reading.graph, sight, natures=reading.natures, trackers=reading.trackers())
+    mechanism.evidence = ReadEvidence(found, finishes)
+    waived = sorted({one.what for one in sight.waived})
+    if waived:
+        survey.doubts.append(f"not read, and need not be (usage.ignoreKinds): {', '.join(waived)}")
+
+
+async def _finishes(
+    world: World, resource: Resource, namespace: str, progress: Callable[[str], None]
+) -> dict[Uid, tuple[str, Finish | Doubt | None]]:
+    table, kind = finishing.shipped(), kind_name(resource)
+    view: Any = table.view(kind)
+    found: dict[Uid, tuple[str, Finish | Doubt | None]] = {}
+    if view is None:
+        return found
+    place = namespace if resource.namespaced else ""
+    scope = Scope(namespace=place, labels=names.TTL_AFTER_LABEL)
+    progress(f"reading {resource.qualified}")
+    try:
+        async with aclosing(pages(world.client, resource, view, scope=scope)) as listing:
+            async for page in listing:
+                for item in page.items:
+                    uid, version = pack_uid(item.metadata.uid), item.metadata.resource_version
+                    found[uid] = (version, table.finish(kind, item))
+    except (ApiError, BadReply, TimedOut):
+        # Those that are missing here have not finished, as far as anybody knows.
+        return found
+    return found
+
+
+def is_waiting(found: Finding) -> bool:
+    """Whether nothing but the label speaks of it, and its time has not begun: no mistake that somebody should hear of."""
+    notes = found.verdict.notes
+    waits = found.row.label(names.TTL_AFTER_LABEL) is not None and not found.verdict.claims
+    return waits and not any(REASONS[note.code].role == "problem" for note in notes)
+
+
+def told_waiting(waiting: Collection[Finding]) -> list[str]:
+    if not waiting:
+        return []
+    number = len(waiting)
+    return [
+        f"{number} object{'s' * (number != 1)} with {names.TTL_AFTER_LABEL} wait{'s' * (number == 1)}: in use, owned, not finished, "
+        "or not marked yet; `skoupa explain KIND/NAME` says which"
+    ]

@@ -1,0 +1,59 @@
+"""Which kinds have to be read to judge objects of others, where, and how much of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from skoupa.kube.lists import Scope
+from skoupa.kube.resources import BUILT_IN_GROUPS, NAMESPACES, Resource
+from skoupa.usage import tracking
+from skoupa.usage.graph import kind_name
+from skoupa.usage.leftovers.questions import PODS_MATTER, REQUIRED, REQUIRED_EVERYWHERE
+from skoupa.usage.reach import shipped_reach
+from skoupa.usage.reading import Readings
+from skoupa.usage.sight import Sight
+
+EVERYTHING: Final = "*"
+
+
+class Relevance:
+    """`asked` are the kinds to be judged, `place` is the one namespace they are in, or empty."""
+
+    def __init__(self, asked: Collection[str], readings: Readings, *, place: str) -> None:
+        self._asked = frozenset(asked)
+        self._place = place
+        self._reach = shipped_reach()
+        self._may_point = Sight(readings=readings, read=frozenset()).may_point
+        self._required = frozenset(one for kind in asked for one in REQUIRED.get(kind, ()))
+        self._pods_matter = not PODS_MATTER.isdisjoint(asked)
+
+    def matters(self, resource: Resource) -> bool:
+        """Whether something of this kind can use what is asked about, or says whether that is good for anything."""
+        kind = kind_name(resource)
+        if kind in self._asked or kind in tracking.KINDS or resource.qualified == NAMESPACES.qualified:
+            return True
+        if kind in self._required or EVERYTHING in self._required or self._may_make_pods(resource):
+            return True
+        return any(self._may_point(kind, asked) for asked in self._asked)
+
+    def asks_more_of(self, resource: Resource) -> bool:
+        """Whether a question wants to know more of it than what it points at."""
+        kind = kind_name(resource)
+        return kind in self._asked or kind in self._required or self._may_make_pods(resource)
+
+    def scope(self, resource: Resource) -> Scope:
+        """One namespace is enough of what can't point into others."""
+        kind = kind_name(resource)
+        if not self._place or not resource.namespaced:
+            return Scope()
+        beyond = kind in tracking.KINDS or any(
+            kind in REQUIRED_EVERYWHERE.get(asked, ())
+            or (self._may_point(kind, asked) and self._reach.across(kind, asked))
+            for asked in self._asked
+        )
+        return Scope() if beyond else Scope(namespace=self._place)
+
+    def _may_make_pods(self, resource: Resource) -> bool:
+        """Custom kinds may, as Deployments do, and their templates are what a Service of theirs waits for."""
+        return self._pods_matter and resource.group not in BUILT_IN_GROUPS

@@ -1,0 +1,25 @@
+"""The edges of one object as bytes: pairs of the number of what is pointed at and that of the reason."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+
+def packed(pairs: Iterable[tuple[int, int]]) -> bytes:
+    """Each pair once, in the order of numbers, so that equal edges are equal bytes."""
+    numbers = array("I")
+    for pair in sorted(set(pairs)):
+        numbers.extend(pair)
+    return numbers.tobytes()
+
+
+def pairs(edges: bytes) -> Iterable[tuple[int, int]]:
+    if not edges:
+        return ()
+    numbers = memoryview(edges).cast("I")
+    return zip(numbers[::2], numbers[1::2], strict=True)
+
+
+def things(edges: bytes) -> set[int]:
+    return set(memoryview(edges).cast("I")[::2]) if edges else set()

@@ -1,0 +1,63 @@
+"""The way back: who points at a thing, where both are numbers.
+
+Half of all things in a cluster have one user, and some have all of them (the ServiceAccount `default`): a number alone where
+one points at it, an array where several do. Who ceased to point stays in the array until half of it is of that sort, so that
+no change costs more for a thing that everybody uses. Therefore `candidates` may name too many, and never too few; `points`
+says who still does.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable
+from typing import Final
+
+# Arrays that are this small are not worth tidying up.
+_FEW: Final = 8
+
+
+class PointedAt:
+    def __init__(self, points: Callable[[int, int], bool]) -> None:
+        self._points = points
+        self._users: list[int | array[int] | None] = []
+        self._living = array("I")
+        self._pointed_at = 0
+
+    def __len__(self) -> int:
+        """How many things somebody points at."""
+        return self._pointed_at
+
+    def candidates(self, thing: int) -> Iterable[int]:
+        users = self._users[thing] if thing < len(self._users) else None
+        if users is None:
+            return ()
+        return (users,) if isinstance(users, int) else dict.fromkeys(users)
+
+    def add(self, thing: int, user: int) -> None:
+        """For a user that did not point at it before."""
+        while thing >= len(self._users):
+            self._users.append(None)
+            self._living.append(0)
+        users = self._users[thing]
+        if users is None:
+            self._users[thing] = user
+            self._pointed_at += 1
+        elif isinstance(users, int):
+            self._users[thing] = array("I", (users, user))
+        else:
+            users.append(user)
+        self._living[thing] += 1
+
+    def drop(self, thing: int, user: int) -> None:
+        """For a user that pointed at it, after it has ceased to."""
+        users = self._users[thing]
+        self._living[thing] -= 1
+        living = self._living[thing]
+        if not living:
+            self._users[thing] = None
+            self._pointed_at -= 1
+        elif isinstance(users, array) and len(users) > 2 * living + _FEW:
+            left = (one for one in dict.fromkeys(users) if one != user and self._points(one, thing))
+            self._users[thing] = array("I", left)
+        if not self._pointed_at:
+            self._users, self._living = [], array("I")

@@ -1,0 +1,111 @@
+"""A cluster as it was read, and what the questions about its objects ask of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from skoupa.facts.rows import Row, Uid
+from skoupa.kube.resources import PODS
+from skoupa.usage.found import Target, Use
+from skoupa.usage.graph import Graph, is_partly_known, kind_name
+from skoupa.usage.leftovers.particulars import Particulars
+from skoupa.usage.needs import Needs, Unknown
+from skoupa.usage.sight import Sight
+
+RBAC: Final = "rbac.authorization.k8s.io"
+_SPENT: Final = frozenset({"Succeeded", "Failed"})
+# Every server makes these, also where manifests do not have them.
+_BUILT_IN_ROLES: Final = frozenset({"cluster-admin", "admin", "edit", "view"})
+_IN_EVERY_NAMESPACE: Final = frozenset(
+    {
+        ("ConfigMap", "kube-root-ca.crt"),
+        ("ConfigMap", "openshift-service-ca.crt"),
+        ("ServiceAccount", "default"),
+        ("ServiceAccount", "builder"),
+        ("ServiceAccount", "deployer"),
+    }
+)
+_NOTHING_KNOWN: Final = Particulars()
+
+
+class Looked:
+    """`served` are the kinds by the names of their definitions (`widgets.shop.example`); `now` is for Leases."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        needs: Needs,
+        sight: Sight,
+        *,
+        particulars: Mapping[Uid, Particulars],
+        served: Mapping[str, str],
+        now: float,
+    ) -> None:
+        self.graph = graph
+        self.sight = sight
+        self.needs = needs
+        self.served = served
+        self.now = now
+        self._particulars = particulars
+
+    def seen(self, row: Row) -> Particulars:
+        return self._particulars.get(row.uid, _NOTHING_KNOWN)
+
+    def is_spent(self, row: Row) -> bool:
+        return self.seen(row).phase in _SPENT
+
+    def unread(self, *kinds: str) -> Unknown | None:
+        """What of these was not read; a kind that the server does not have has no objects."""
+        gaps = tuple(gap for kind in kinds if (gap := self.sight.gap(kind)) is not None)
+        return Unknown(gaps) if gaps else None
+
+    @cached_property
+    def fitted(self) -> frozenset[int]:
+        """The selectors that some Pod, or template of Pods, has the labels for."""
+        labels = self.needs.namespace_labels
+        return frozenset(
+            number for pod in self._pods() for number in self.graph.selectors_fitting(pod, labels)
+        )
+
+    @cached_property
+    def of_kind(self) -> Counter[str]:
+        return Counter(kind_name(row.resource) for row in self.graph)
+
+    @cached_property
+    def inside(self) -> Counter[str]:
+        """How many objects there are in each namespace beside those that every namespace has."""
+        return Counter(
+            row.namespace
+            for row in self.graph
+            if row.namespace and (kind_name(row.resource), row.name) not in _IN_EVERY_NAMESPACE
+        )
+
+    def exists(self, target: Target) -> bool | Unknown:
+        if is_partly_known(target) or self.graph.get(target) is not None or _always_there(target):
+            return True
+        gap = self.sight.gap(target.kind, namespace=target.namespace)
+        return False if gap is None else Unknown((gap,))
+
+    def uses(self, row: Row, *beginnings: str) -> Iterator[Use]:
+        for use in self.graph.uses_of(row.uid):
+            if use.at.startswith(beginnings):
+                yield use
+
+    def _pods(self) -> Iterator[Row]:
+        """Those that live, and those that somebody would make."""
+        for row in self.graph:
+            if kind_name(row.resource) == "Pod" and not self.is_spent(row):
+                yield row
+            for labels in self.seen(row).templates:
+                yield msgspec.structs.replace(row, resource=PODS, labels=labels)
+
+
+def _always_there(target: Target) -> bool:
+    if target.kind == f"{RBAC}/ClusterRole":
+        return target.name in _BUILT_IN_ROLES or target.name.startswith("system:")
+    return target.kind == "ServiceAccount" and target.name == "default"
