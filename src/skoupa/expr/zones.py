@@ -24,6 +24,7 @@ _UTC_NAMES: Final = frozenset({"utc", "z", "gmt", "zulu", "etc/utc"})
 _OFFSET: Final = re.compile(r"(?:UTC|GMT)?([+-])([0-9]{1,2})(?::?([0-5][0-9]))?", re.IGNORECASE)
 _POSIX_RULES: Final = re.compile(r"[A-Za-z<][\x21-\x7e]*[0-9][\x21-\x7e]*")
 _DATABASE: Final = "zoneinfo/"
+_OF_THE_MACHINE: Final = frozenset({"local", "localtime", "system"})
 
 
 def named_zone(name: str) -> tzinfo:
@@ -95,11 +96,15 @@ def _from_rules(rules: str) -> tzinfo | None:
 
 
 def _unknown(name: str) -> UsageError:
-    known = {key.lower(): key for key in available_timezones()}
+    known = {key.lower(): key for key in available_timezones() if key not in _OF_THE_MACHINE}
     if not known:
         what = f"{quoted(name)} can't be looked up, for this machine has no time zone database"
         return UsageError(what, advice="install tzdata, or write an offset such as +02:00")
     wanted = name.lower().replace(" ", "_")
+    if wanted in _OF_THE_MACHINE:
+        # Go's `Local` among them: a name that means another zone on another machine.
+        advice = "write UTC, or the name of the zone that is meant, such as Europe/Athens"
+        return UsageError(f"{quoted(name)} is no time zone", advice=advice)
     near = sorted(key for low, key in known.items() if low == wanted or low.endswith("/" + wanted))
     near = near or [known[low] for low in difflib.get_close_matches(wanted, known, n=3)]
     cities = {low.rpartition("/")[2]: key for low, key in known.items()}

@@ -81,7 +81,7 @@ class Template:
 
     def check(self, names: Iterable[str] = ()) -> None:
         """Raises BadExpression for what is never there; `names` are those of the policy's context."""
-        known = {*ROOTS, *names}
+        known = {*ROOTS, *filter(None, names)}
         for variable in self.variables:
             for path in variable.expression.paths if variable.expression is not None else ():
                 _check_path(path, known, variable.text)

@@ -10,15 +10,22 @@ from typing import Final
 
 import msgspec
 
+from skoupa import names
+from skoupa.errors import NotFound, SkoupaError
+from skoupa.expr.readings import quoted
 from skoupa.kube.client import Client
+from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
 from skoupa.kube.reviews import Ask, Caller, may
 from skoupa.model.reasons import reason
+from skoupa.policy.options import place
 from skoupa.policy.policies import Policy
+from skoupa.policy.problems import Problem
 from skoupa.runs.evaluation import Found
 from skoupa.runs.run import Findings
 
 COUNTS_SECONDS: Final = 30.0
+_ACCOUNTS: Final = Resource(version="v1", plural="serviceaccounts", kind="ServiceAccount", namespaced=True)
 
 
 class Accounts:
@@ -57,6 +64,22 @@ class Accounts:
             self._known = {one: said for one, said in self._known.items() if now - said[0] <= COUNTS_SECONDS}
             self._known[key] = (now, allowed)
         return allowed
+
+
+async def account_cautions(client: Client, policy: Policy) -> tuple[Problem, ...]:
+    """An account that is not there; nothing where that can't be found out. A server takes reviews of such a one, and says no."""
+    name = policy.options.service_account
+    if not name:
+        return ()
+    try:
+        await client.find(_ACCOUNTS, name, view=METADATA, namespace=policy.namespace)
+    except NotFound:
+        what = f"there is no ServiceAccount {quoted(name)} in {policy.namespace}, so that everything stays"
+        instead = "make it, with the right to delete what the policy matches, or mend its name"
+        return (Problem(path=place(names.SERVICE_ACCOUNT_ANNOTATION), what=what, instead=instead),)
+    except SkoupaError:
+        pass
+    return ()
 
 
 def _caller(policy: Policy) -> Caller:

@@ -25,13 +25,13 @@ from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
 from skoupa.policy.exemptions import Exemption, read_exemption
-from skoupa.policy.expression_checks import jmespath_problems
 from skoupa.policy.headings import POLICY_KINDS
 from skoupa.policy.options import as_written, place
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
 from skoupa.runs.authors import fields_in, last_write
+from skoupa.runs.calls.written import clause_problems
 from skoupa.runs.known import NOT_KNOWN, Written
 
 _NOT_READ: Final = "they are not read yet"
@@ -243,7 +243,7 @@ class Book:
         return _broken(reading, *problems) if refuted else reading
 
     def _read(self, found: Object, kind: Resource) -> Reading:
-        reading = read_policy(_with_head(found, kind), discovery=self._discovery(), check=jmespath_problems)
+        reading = read_policy(_with_head(found, kind), discovery=self._discovery(), check=clause_problems)
         problem = account_problem(reading.policy) if self._require_account else None
         return reading if problem is None else _broken(reading, problem)
 

@@ -44,6 +44,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
 class Went(msgspec.Struct, frozen=True, kw_only=True):
     """How a run went so far; `error` where it could not be evaluated at all, `broken` where no run can be.
 
+    `at` is when it was read, `began` when it was first read for its tick.
     `held_for` is what holds how many of the objects that it chose, the most frequent first. `left` of them were asked about again
     and are not meant any more; `reported` would have gone if it did not only report. `cause` is what most deletes that fail are
     told. `stopped` says how many stay because the policy of that `generation` is not what it was, and `rest_of` which run it was
@@ -51,6 +52,7 @@ class Went(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     at: float
+    began: float | None = None
     findings: Findings | None = None
     error: str = ""
     broken: bool = False
@@ -257,9 +259,9 @@ def _moment(at: float | None) -> datetime | None:
 
 
 def _ran_at(entry: Entry, went: Went) -> datetime | None:
-    """What was left of a run is no run: that of the whole one stays where it stands."""
+    """Once for a tick, however often it is read. What was left of a run is no run: that of the whole one stays where it stands."""
     if went.rest_of is None:
-        return _moment(went.at)
+        return _moment(went.at if went.began is None else went.began)
     return None if entry.status.get("lastExecutionTime") else _moment(went.rest_of)
 
 

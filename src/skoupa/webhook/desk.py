@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 from skoupa.expr.cel.limits import Limits
@@ -15,9 +16,10 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.kube.reviews import Ask, Caller, may
 from skoupa.policy.cel_checks import cel_problems, source_of
-from skoupa.policy.expression_checks import jmespath_problems
 from skoupa.policy.policies import Clauses
 from skoupa.policy.problems import Problem
+from skoupa.runs.accounts import account_cautions
+from skoupa.runs.calls.written import clause_problems
 from skoupa.settings import Settings
 from skoupa.webhook.reviewing import Reviewer
 
@@ -29,7 +31,11 @@ async def desk(client: Client, settings: Settings) -> AsyncIterator[Reviewer]:
     async with Pool(clock=client.clock, limits=Limits(children=1)) as pool:
         inquiry = _Inquiry(client, pool)
         yield Reviewer(
-            settings=settings, discovery=inquiry.discovery, check=inquiry.problems, may=inquiry.may
+            settings=settings,
+            discovery=inquiry.discovery,
+            check=inquiry.problems,
+            may=inquiry.may,
+            look=partial(account_cautions, client),
         )
 
 
@@ -47,7 +53,7 @@ class _Inquiry:
         return self._discovery[1]
 
     async def problems(self, clauses: Clauses) -> list[Problem]:
-        found = list(jmespath_problems(clauses))
+        found = list(clause_problems(clauses))
         if clauses.expressions or clauses.variables:
             found += cel_problems(await self._pool.compile(source_of(clauses)))
         return found

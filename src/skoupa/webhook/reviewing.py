@@ -4,6 +4,9 @@ What its writer should know comes as warnings: doubts about what is matched, rig
 writer lacks. Where that can't be found out the policy is let in with a word about it: a policy that does wrong is told
 of again when it is read. Only with `policies.requireDeleteRight` is a lacking right of the writer, or one that could not be
 asked for, a refusal. A write that changes nothing that counts is not looked at.
+
+A policy may be there already with what would be refused today, and run: what was wrong before is told and refuses no change that
+leaves its spec alone. A write that suspends a policy is never refused for what is wrong with it: nothing stops a policy sooner.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ from skoupa.errors import SkoupaError
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.reviews import Caller
 from skoupa.policy.options import as_written
-from skoupa.policy.policies import Clauses
+from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
-from skoupa.policy.reading import Reading, read_policy
+from skoupa.policy.reading import SHORTEST_INTERVAL, Reading, read_policy
+from skoupa.runs.calls.written import call_cautions, confinement_problems
 from skoupa.settings import Settings, seconds
 from skoupa.webhook.rights import May, known, lacking, named, unknown
 
@@ -30,6 +34,11 @@ _LONGEST_WARNING: Final = 256
 _MOST_WARNINGS: Final = 12
 
 Check = Callable[[Clauses], Awaitable[Iterable[Problem]]]
+Look = Callable[[Policy], Awaitable[Iterable[Problem]]]
+
+
+async def _nothing(_: Policy) -> Iterable[Problem]:
+    return ()
 
 
 class _User(msgspec.Struct):
@@ -60,7 +69,10 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reviewer:
-    """`check` tells what is wrong with expressions; `may` asks for a caller's rights, and for our own without one."""
+    """`check` tells what is wrong with expressions; `may` asks for a caller's rights, and for our own without one.
+
+    `look` tells what else is worth knowing of a policy that is let in.
+    """
 
     def __init__(
         self,
@@ -69,11 +81,13 @@ class Reviewer:
         discovery: Callable[[], Awaitable[Discovery]],
         check: Check,
         may: May,
+        look: Look = _nothing,
     ) -> None:
         self._settings = settings
         self._discovery = discovery
         self._check = check
         self._may = may
+        self._look = look
 
     async def answer(self, body: bytes) -> bytes:
         """Raises msgspec.DecodeError for what is no AdmissionReview."""
@@ -92,18 +106,52 @@ class Reviewer:
         if obj is None or _is_going(obj) or (asked.old_object is not None and _same(obj, asked.old_object)):
             return Decision()
         discovery, doubts = await self._known()
-        reading = read_policy(
+        reading = self._read(obj, asked, discovery)
+        compiled = [] if reading.policy is None else list(await self._check(reading.policy.clauses))
+        problems = [*reading.problems, *compiled]
+        if not problems:
+            return await self._let_in(reading, discovery, asked, doubts)
+        refused = self._refused(problems, asked, discovery, of_spec=compiled)
+        if refused:
+            return Decision(refusal=_joined(refused))
+        doubts += map(str, problems)
+        # Who has a shorter interval than the settings want runs all the same, spaced.
+        reading = self._read(obj, asked, discovery, minimum=SHORTEST_INTERVAL)
+        if reading.policy is not None:
+            return await self._let_in(reading, discovery, asked, doubts)
+        if self._settings.policies.require_delete_right and _does_more(asked):
+            return Decision(refusal=_joined(problems))
+        return Decision(warnings=tuple(_cut(doubts)))
+
+    def _read(
+        self, obj: dict[str, Any], asked: _Asked, discovery: Discovery | None, *, minimum: int | None = None
+    ) -> Reading:
+        shortest = int(seconds(self._settings.policies.minimum_interval)) if minimum is None else minimum
+        return read_policy(
             obj,
             discovery=discovery,
-            minimum_seconds=int(seconds(self._settings.policies.minimum_interval)),
+            minimum_seconds=shortest,
             default_namespace=asked.namespace or "default",
         )
-        problems = list(reading.problems)
-        if reading.policy is not None:
-            problems += await self._check(reading.policy.clauses)
-        if problems:
-            return Decision(refusal="; ".join(str(problem) for problem in problems))
-        return await self._let_in(reading, discovery, asked, doubts)
+
+    def _refused(
+        self,
+        problems: list[Problem],
+        asked: _Asked,
+        discovery: Discovery | None,
+        *,
+        of_spec: list[Problem],
+    ) -> list[Problem]:
+        """Those for which the write is refused; what was wrong before it is not its fault."""
+        obj, old = asked.object or {}, asked.old_object
+        if old is None:
+            return problems
+        if _suspended(obj):
+            return []
+        if obj.get("spec") != old.get("spec"):
+            return problems
+        known = [*self._read(old, asked, discovery).problems, *of_spec]
+        return [problem for problem in problems if problem not in known]
 
     async def _known(self) -> tuple[Discovery | None, list[str]]:
         try:
@@ -116,7 +164,8 @@ class Reviewer:
     ) -> Decision:
         policy = reading.policy
         assert policy is not None
-        warnings = [*doubts, *map(str, reading.warnings)]
+        cautions = (*reading.warnings, *self._unanswered(policy.clauses), *await self._look(policy))
+        warnings = [*doubts, *map(str, cautions)]
         strict = self._settings.policies.require_delete_right and _does_more(asked)
         of_kinds = list(known(policy, discovery)) if discovery is not None else []
         if strict:
@@ -139,6 +188,11 @@ class Reviewer:
                 return Decision(refusal="; ".join([*doubts, f"{what}: {advice}"]))
             warnings.append(what)
         return Decision(warnings=tuple(_cut(warnings)))
+
+    def _unanswered(self, clauses: Clauses) -> Iterator[Problem]:
+        """What the settings refuse a run. Where that is the API server's to refuse, nobody gets here."""
+        yield from confinement_problems(clauses, self._settings.policies)
+        yield from call_cautions(clauses, self._settings.policies)
 
 
 def _caller(user: _User) -> Caller:
@@ -170,9 +224,20 @@ def _does_more(asked: _Asked) -> bool:
     obj, old = asked.object or {}, asked.old_object
     if old is None or obj.get("spec") != old.get("spec"):
         return True
-    now, before = (one.get("metadata", {}).get("annotations") or {} for one in (obj, old))
-    suspended = now.get(names.SUSPEND_ANNOTATION) == "true"
-    return not suspended and any(key in before and before[key] != now.get(key) for key in RESTRAINTS)
+    now, before = _annotations(obj), _annotations(old)
+    return not _suspended(obj) and any(key in before and before[key] != now.get(key) for key in RESTRAINTS)
+
+
+def _suspended(obj: dict[str, Any]) -> bool:
+    return bool(_annotations(obj).get(names.SUSPEND_ANNOTATION) == "true")
+
+
+def _annotations(obj: dict[str, Any]) -> dict[str, Any]:
+    return (obj.get("metadata") or {}).get("annotations") or {}
+
+
+def _joined(problems: Iterable[Problem]) -> str:
+    return "; ".join(map(str, problems))
 
 
 def _cut(warnings: list[str]) -> Iterator[str]:

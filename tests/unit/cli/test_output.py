@@ -15,8 +15,9 @@ import pytest
 import yaml
 
 from skoupa.cli.terminal import items
-from skoupa.cli.terminal.times import distance, read_time, short_time, zone_of
+from skoupa.cli.terminal.times import distance, short_time, zone_of
 from skoupa.errors import UsageError
+from skoupa.expr.typed_times import read_time
 from tests.unit.cli.saying import Shell
 from tests.unit.cli.worlds import KEEP, NOON, config_map
 

@@ -16,7 +16,7 @@ import pytest
 
 from skoupa.cli import installed as installed_settings
 from skoupa.cli.acting import changing, sweep
-from skoupa.cli.looking import explain, plan
+from skoupa.cli.looking import explain, plan, unused
 from skoupa.cli.options import Connecting
 from skoupa.cli.worlds import World
 from skoupa.kube.client import Client
@@ -139,7 +139,7 @@ class Town:
         self.skew = 0.0
         self.wrap: Callable[[Transport], Transport] = lambda transport: transport
         self._skoupa = skoupa
-        for module in (plan, explain, changing, sweep, installed_settings):
+        for module in (plan, explain, unused, changing, sweep, installed_settings):
             monkeypatch.setattr(module, "in_cluster", self._in_cluster)
 
     def holding(self, *objects: Mapping[str, Any]) -> Town:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from itertools import islice, pairwise
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from skoupa.expr.cron import Cron, parse_cron, walls
 from skoupa.expr.readings import Problem
+from skoupa.expr.schedule_words import in_words
 from skoupa.expr.schedules import LONGEST_SCHEDULE, Schedule, parse_schedule, shortest_gap
 
 pytestmark = pytest.mark.unit
@@ -162,3 +165,19 @@ def test_no_text_makes_the_parser_fail(text: str) -> None:
     schedule = parse_schedule(text, minimum_seconds=3600)
     if isinstance(schedule, Schedule):
         assert schedule.following(0) is not None
+
+
+def test_the_guide_says_of_each_schedule_when_it_runs_and_of_what_is_refused_that_it_is() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "policies.md").read_text(encoding="utf-8")
+    section = guide.partition("\n## Schedules\n")[2].partition("\n## ")[0]
+    runs, refused = (section.partition(head)[2].partition("\n\n")[0] for head in ("| runs |", "| refused |"))
+    written = re.findall(r"^\| `([^`]+)` \| (.+) \|$", runs, re.MULTILINE)
+    assert len(written) >= 10
+    for text, words in written:
+        assert in_words(read(text)) == f"{words} (UTC)"
+    never = re.findall(r"^\| `([^`]+)` \|", refused, re.MULTILINE)
+    assert len(never) >= 6
+    for text in never:
+        assert isinstance(parse_schedule(text), Problem)
+    for text in re.findall(r"\((?:`|)(CRON_TZ=[^`]+)`", section):
+        assert read(text).zone_name == "Europe/Athens"

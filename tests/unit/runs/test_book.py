@@ -227,3 +227,15 @@ async def test_the_version_that_is_known_best_is_followed(stage: Stage) -> None:
     assert found is not None
     assert found.version == "v1beta1"
     assert served(DELETING_POLICY, Discovery(resources=())) is None
+
+
+@staged
+async def test_a_call_that_no_run_could_make_is_a_problem_before_any_run(stage: Stage) -> None:
+    await stage.follow(CLUSTER_CLEANUP_POLICIES)
+    call = {"urlPath": "/api/v1/namespaces/shop/services/web/proxy/a"}
+    context = [{"name": "x", "apiCall": call}]
+    await stage.write(
+        CLUSTER_CLEANUP_POLICIES, "tidy", {"schedule": "0 * * * *", "match": MATCH, "context": context}
+    )
+    assert stage.entry().policy is None
+    assert [one.path for one in stage.entry().reading.problems] == ["spec.context[0].apiCall.urlPath"]

@@ -20,7 +20,6 @@ from skoupa.cli.checking.findings import CheckDocument, Finding, next_runs, told
 from skoupa.cli.checking.phases import unknown_phases
 from skoupa.cli.checking.reading import Read, judged, read_all
 from skoupa.cli.checking.rights import Right, asked, needed
-from skoupa.cli.checking.schedule_words import in_words
 from skoupa.cli.checking.sources import Sources, read_sources
 from skoupa.cli.installed import Installed, settings_before
 from skoupa.cli.options import Connecting, TextForm
@@ -30,12 +29,14 @@ from skoupa.cli.terminal.tables import Line, Screen, printable, render, screen_o
 from skoupa.cli.terminal.times import full_time
 from skoupa.cli.worlds import World, in_cluster, in_files
 from skoupa.errors import KubeconfigError, Unreachable, UsageError
+from skoupa.expr.schedule_words import in_words
 from skoupa.kube.access import Access
+from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.policy.expansion import expand
-from skoupa.settings import seconds
+from skoupa.runs.accounts import account_cautions
 
 INVALID: Final = UsageError.exit_code
 _TITLES: Final = ("KIND", "WHERE", "LIST", "DELETE")
@@ -56,7 +57,7 @@ def run(
         raise UsageError("--offline and --from can't stand together", advice="leave out one of them")
     found = read_sources(files)
     known = _settings(config, connecting=connecting, alone=offline or bool(sources))
-    many = read_all(found, int(seconds(known.settings.policies.minimum_interval)))
+    many = read_all(found, known.settings.policies)
     besides = read_company(found.company)
     now, findings = _look(many, connecting=connecting, sources=sources, offline=offline)
     if form in {"json", "yaml"}:
@@ -104,7 +105,8 @@ def _look(
         access = None if world.given is not None else Access(world.client, clock=world.client.clock)
         namespace = connecting.namespace or world.namespace or "default"
         return world.now(), [
-            await _finding(each, discovery=discovery, access=access, namespace=namespace) for each in many
+            await _finding(each, world.client, discovery=discovery, access=access, namespace=namespace)
+            for each in many
         ]
 
     if offline:
@@ -119,19 +121,19 @@ def _look(
         raise _or_offline(error) from None
 
 
-async def _finding(each: Read, *, discovery: Discovery, access: Access | None, namespace: str) -> Finding:
+async def _finding(
+    each: Read, client: Client, *, discovery: Discovery, access: Access | None, namespace: str
+) -> Finding:
     finding, policy = judged(each, namespace=namespace, discovery=discovery)
     if policy is None:
         return finding
     resources = expand(policy.subject, discovery).resources
     rights: list[Right] = needed(policy.subject, resources)
+    cautions = [*finding.cautions, *unknown_phases(policy.clauses, resources)]
     if access is not None:
         rights = await asked(rights, access)
-    return msgspec.structs.replace(
-        finding,
-        rights=tuple(rights),
-        cautions=(*finding.cautions, *unknown_phases(policy.clauses, resources)),
-    )
+        cautions += await account_cautions(client, policy)
+    return msgspec.structs.replace(finding, rights=tuple(rights), cautions=tuple(cautions))
 
 
 def _shown(finding: Finding, now: float, screen: Screen) -> str:

@@ -11,8 +11,9 @@ import msgspec
 
 from skoupa.cli.checking.company import Companion
 from skoupa.cli.checking.rights import Right
-from skoupa.cli.checking.schedule_words import in_words
-from skoupa.cli.terminal.items import API_VERSION, Shape
+from skoupa.cli.terminal.items import API_VERSION
+from skoupa.cli.terminal.shape import Shape
+from skoupa.expr.schedule_words import in_words
 from skoupa.expr.schedules import Schedule
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.policy.policies import Clauses

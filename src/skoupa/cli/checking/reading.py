@@ -6,6 +6,7 @@ CEL is compiled once, for all of them together, in a process of its own: so that
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
@@ -13,23 +14,26 @@ from skoupa.cli.checking.expressions import Compiled, compile_all
 from skoupa.cli.checking.findings import Finding, calls_of
 from skoupa.cli.checking.sources import Sources
 from skoupa.kube.kinds import Discovery
-from skoupa.policy.expression_checks import jmespath_problems
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
+from skoupa.runs.calls.written import call_cautions, clause_problems, confinement_problems
+from skoupa.settings import PolicySettings, seconds
 from skoupa.sim.content.manifests import Manifest
+
+_CONTEXT: Final = "spec.context["
 
 
 class Read(msgspec.Struct, frozen=True):
-    """A policy as far as it can be told without a cluster; `minimum` seconds have to lie between two runs."""
+    """A policy as far as it can be told without a cluster, and the settings by which it would run."""
 
     manifest: Manifest
     clauses: Clauses
     compiled: Compiled
-    minimum: int
+    settings: PolicySettings
 
 
-def read_all(found: Sources, minimum: int) -> list[Read]:
+def read_all(found: Sources, settings: PolicySettings) -> list[Read]:
     """The clauses of each, also of one with other problems, and what compiling them says."""
     clauses: list[Clauses] = []
     for manifest in found.manifests:
@@ -42,7 +46,7 @@ def read_all(found: Sources, minimum: int) -> list[Read]:
         read_policy(manifest.body, check=note)
         clauses.append(seen[0] if seen else Clauses())
     return [
-        Read(manifest, each, compiled, minimum)
+        Read(manifest, each, compiled, settings)
         for manifest, each, compiled in zip(found.manifests, clauses, compile_all(clauses), strict=True)
     ]
 
@@ -53,14 +57,15 @@ def judged(
     """What is wrong with it, and the policy where nothing is; `namespace` is where one that names none would go."""
 
     def check(clauses: Clauses) -> Iterator[Problem]:
-        yield from jmespath_problems(clauses)
+        yield from clause_problems(clauses)
         yield from each.compiled.problems
+        yield from confinement_problems(clauses, each.settings)
 
     reading: Reading = read_policy(
         each.manifest.body,
         discovery=discovery,
         check=check,
-        minimum_seconds=each.minimum,
+        minimum_seconds=int(seconds(each.settings.minimum_interval)),
         default_namespace=namespace,
     )
     policy = reading.policy
@@ -68,8 +73,18 @@ def judged(
         manifest=each.manifest,
         namespace=policy.namespace if policy is not None else "",
         problems=reading.problems,
-        cautions=reading.warnings,
+        cautions=_cautions(reading, each),
         schedule=policy.schedule if policy is not None else None,
         asks=(*calls_of(each.clauses), *each.compiled.asks),
     )
     return finding, policy
+
+
+def _cautions(reading: Reading, each: Read) -> tuple[Problem, ...]:
+    """Without those of a call that is a problem already."""
+    wrong = {problem.path for problem in reading.problems if problem.path.startswith(_CONTEXT)}
+    return tuple(
+        one
+        for one in (*reading.warnings, *call_cautions(each.clauses, each.settings))
+        if one.path not in wrong
+    )

@@ -17,7 +17,7 @@ import typer
 from skoupa.cli.installed import settings_for
 from skoupa.cli.looking.backlogs import held_backlogs, only_perhaps
 from skoupa.cli.looking.controller_holds import hear_controller
-from skoupa.cli.looking.labelled_needs import read_needs
+from skoupa.cli.looking.labelled_needs import is_waiting, read_needs
 from skoupa.cli.looking.parents import Ancestor, along, ancestors_of, parent_lines, parents_of, place, takers
 from skoupa.cli.looking.planning import surrounded
 from skoupa.cli.looking.policies_part import ObjectPolicies
@@ -195,7 +195,7 @@ async def explain(
             )
             for number, row in rows.items()
         }
-        if any(_overdue(one) for one in told.values()):
+        if any((due := one.found.verdict.due) is not None and due <= one.now for one in told.values()):
             survey.doubts += held_backlogs(survey, world.now())
         heard = await hear_controller(
             world,
@@ -207,11 +207,6 @@ async def explain(
         found |= {number: one.with_holds(heard.added_to(one.found)) for number, one in told.items()}
     progress("")
     return [found[number] for number in sorted(found)], missing
-
-
-def _overdue(told: Explanation) -> bool:
-    due = told.found.verdict.due
-    return due is not None and due <= told.now
 
 
 async def _explain(world: World, row: Row, survey: Survey, ancestors: list[Ancestor]) -> Explanation:
@@ -268,6 +263,8 @@ def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
     going = told.found.row.deleted_at
     if going:
         yield f"  Is being deleted since {full_time(going, zone)}, {distance(going, told.now)}."
+    elif is_waiting(told.found):
+        yield "  Its time has not begun."
     else:
         yield f"  {fate(told.found.verdict, told.now, zone)}"
     own = told.found.verdict.goes

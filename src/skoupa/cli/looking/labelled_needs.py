@@ -117,14 +117,12 @@ def is_waiting(found: Finding) -> bool:
     """Whether nothing but the label speaks of it, and its time has not begun: no mistake that somebody should hear of."""
     notes = found.verdict.notes
     waits = found.row.label(names.TTL_AFTER_LABEL) is not None and not found.verdict.claims
-    return waits and not any(REASONS[note.code].role == "problem" for note in notes)
+    return waits and bool(notes) and not any(REASONS[note.code].role == "problem" for note in notes)
 
 
 def told_waiting(waiting: Collection[Finding]) -> list[str]:
     if not waiting:
         return []
-    number = len(waiting)
-    return [
-        f"{number} object{'s' * (number != 1)} with {names.TTL_AFTER_LABEL} wait{'s' * (number == 1)}: in use, owned, not finished, "
-        "or not marked yet; `skoupa explain KIND/NAME` says which"
-    ]
+    count = f"{len(waiting)} objects" if len(waiting) > 1 else "1 object"
+    told = "in use, owned, not finished, or not marked yet; `skoupa explain KIND/NAME` says which"
+    return [f"waiting for {names.TTL_AFTER_LABEL} to count: {count} ({told})"]

@@ -77,14 +77,19 @@ class _Variables:
     def __call__(self, name: str) -> Any:
         if name not in self._known:
             # A variable sees only those before it, so this ends.
-            answer = self._expressions[name].eval(activation=self._activation)
-            value = answer.plain_value()
-            failed = answer.type() == cel.Type.ERROR
-            self._known[name] = (None, wording.run_time(str(value))) if failed else (value, "")
+            self._known[name] = self._worked_out(name)
         value, error = self._known[name]
         if error:
             raise ValueError(f"variable {name} {error}")
         return value
+
+    def _worked_out(self, name: str) -> tuple[Any, str]:
+        try:
+            answer = self._expressions[name].eval(activation=self._activation)
+            value = answer.plain_value()
+        except MemoryError:
+            return None, wording.NO_MEMORY
+        return (None, wording.run_time(str(value))) if answer.type() == cel.Type.ERROR else (value, "")
 
 
 class Compiler:

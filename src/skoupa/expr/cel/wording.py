@@ -55,6 +55,7 @@ _NO_SUCH_FUNCTION: Final = (
 _NO_SUCH_VARIABLE: Final = "conditions know object, namespaceObject, images and variables.<name>"
 _STATUS: Final = re.compile(r"^(?:[A-Z_]+: )(.*)$", re.DOTALL)
 _KEY: Final = re.compile(r'Key not found in map : "(.*)"')
+_OUT_OF_MEMORY: Final = "std::bad_alloc"
 NO_MEMORY: Final = "needs more memory than it may have: look at fewer or smaller values"
 
 _REFUSED: Final = "can't be used here: "
@@ -260,7 +261,7 @@ def run_time(said: str) -> str:
     """An error of evaluating, as a sentence that goes on after the name of the condition."""
     match = _STATUS.match(said)
     text = match[1] if match else said
-    if said.startswith("RESOURCE_EXHAUSTED") and not text.strip():
+    if _OUT_OF_MEMORY in text or (said.startswith("RESOURCE_EXHAUSTED") and not text.strip()):
         return NO_MEMORY
     if key := _KEY.search(text):
         return f"looks at {key[1]!r}, which is not there: ask has(...) first, or write .?{key[1]}"

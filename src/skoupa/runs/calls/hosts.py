@@ -42,7 +42,7 @@ class AllowedHosts:
 
     def destination(self, text: str) -> Destination:
         """Where a policy's call goes; raises `UsageError` where it may not."""
-        url = _read(text)
+        url = read_address(text)
         shown = _shown(url)
         if url.scheme not in self._schemes:
             advice = (
@@ -51,10 +51,6 @@ class AllowedHosts:
                 else "write https://HOST/PATH"
             )
             raise UsageError(f"{shown}: policies call services by https only", advice=advice)
-        if url.user is not None or url.password is not None:
-            raise UsageError(
-                f"{shown}: a name and password in the address are not sent", advice="write them as a header"
-            )
         host, port, usual = _spelled(url.raw_host or ""), url.port or 0, _PORTS[url.scheme]
         if not any(_fits(entry, host, port, usual=(usual,)) for entry in self._entries):
             entry = host if port == usual else f"{host}:{port}"
@@ -72,7 +68,16 @@ class AllowedHosts:
         return any(_fits(entry, name, port, usual=usual) for entry in self._entries if entry.host != "*")
 
 
-def _read(text: str) -> URL:
+def is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def read_address(text: str) -> URL:
+    """Raises `UsageError` for what no settings could let a policy call."""
     advice = "write it like https://HOST/PATH"
     if not text.isprintable() or " " in text or "\\" in text:
         raise UsageError("the address of a service has characters that no address has", advice=advice)
@@ -84,6 +89,10 @@ def _read(text: str) -> URL:
         raise UsageError("the address of a service can't be read", advice=advice) from None
     if not usable:
         raise UsageError("the address of a service has no scheme or no host", advice=advice)
+    if url.user is not None or url.password is not None:
+        raise UsageError(
+            f"{_shown(url)}: a name and password in the address are not sent", advice="write them as a header"
+        )
     return url
 
 
@@ -96,10 +105,7 @@ def _shown(url: URL) -> str:
 def _spelled(host: str) -> str:
     """As DNS has it: in lower case and without the dot that may end it; an address in its shortest form."""
     name = host.lower().removesuffix(".")
-    try:
-        return str(ip_address(name))
-    except ValueError:
-        return name
+    return str(ip_address(name)) if is_address(name) else name
 
 
 def _entry(pattern: str) -> _Entry:

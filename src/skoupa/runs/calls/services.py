@@ -10,7 +10,7 @@ import os
 import re
 import ssl
 from collections.abc import Mapping
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import Final
 
 import aiohttp
@@ -20,7 +20,7 @@ from skoupa import __version__, names
 from skoupa.clock import Clock
 from skoupa.errors import BadReply, SkoupaError, Status, TimedOut, Unreachable, UsageError, api_error
 from skoupa.runs.calls.answers import Answer
-from skoupa.runs.calls.hosts import AllowedHosts, Destination
+from skoupa.runs.calls.hosts import AllowedHosts, Destination, is_address
 from skoupa.runs.calls.protocol import NOTHING, ServiceCall
 from skoupa.runs.calls.resolving import CheckedResolver, ForbiddenAddress, check, checked_socket
 from skoupa.runs.calls.server import too_large
@@ -85,7 +85,7 @@ class Services:
         sent = _headers(headers, method=method)
         context = trusted(call.ca_bundle) if destination.url.scheme == "https" else True
         host = destination.url.raw_host or ""
-        if _is_address(host):
+        if is_address(host):
             check(host, host=destination.shown, private=destination.private, opened=self._opened)
         try:
             async with (
@@ -174,14 +174,6 @@ def _headers(given: Mapping[str, str], *, method: str) -> dict[str, str]:
     known = {name.lower() for name in given}
     own = {name: value for name, value in usual.items() if name.lower() not in known}
     return {**own, **given, "Accept-Encoding": "identity"}
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _broken(error: Exception, shown: str) -> SkoupaError:

@@ -350,3 +350,47 @@ def test_every_field_of_the_output_is_in_the_docs() -> None:
     for shape in shapes:
         for field in msgspec.structs.fields(shape):
             assert f"`{field.encode_name}`" in page, field.encode_name
+
+
+def test_what_is_empty_is_told_with_what_to_write(skoupa: Shell, file: Callable[[str], str]) -> None:
+    cel = CEL.replace("name: a, expression:", 'name: b, expression: ""}, {name: a, expression:')
+    (policy,) = document(skoupa("check", "-f", file(cel), "--offline", "-o", "json"), code=2)
+    (problem,) = policy["problems"]
+    assert (problem["path"], problem["what"]) == ("spec.conditions[0].expression", "it is empty")
+    assert problem["instead"].startswith("write CEL, such as object.")
+    nameless = PVCS.replace("target.status.phase", "n") + (
+        '  context: [{name: "", variable: {value: 1}}, {name: cnt, variable: {value: 1}}]\n'
+    )
+    (policy,) = document(skoupa("check", "-f", file(nameless), "--offline", "-o", "json"), code=2)
+    empty, unknown = policy["problems"]
+    assert (empty["path"], empty["what"]) == ("spec.context[0].name", "it is empty")
+    assert unknown["instead"] == "there are cnt, images, request, target"
+
+
+def test_the_zone_of_a_machine_is_no_zone_of_a_policy(skoupa: Shell, file: Callable[[str], str]) -> None:
+    local = PVCS.replace('"0 7 * * 0"', '"CRON_TZ=Local 0 7 * * 0"').replace(
+        ", annotations: {skoupa.dev/time-zone: Europe/Athens}", ""
+    )
+    (policy,) = document(skoupa("check", "-f", file(local), "--offline", "-o", "json"), code=2)
+    (problem,) = policy["problems"]
+    assert problem["instead"] == "write UTC, or the name of the zone that is meant, such as Europe/Athens"
+
+
+def test_an_account_that_is_not_there_is_a_caution(
+    skoupa: Shell, file: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = {"name": "builder", "namespace": "shop"}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+
+    def prepare(cluster: EmbeddedCluster) -> None:
+        cluster.load([account])
+
+    in_a_cluster(monkeypatch, prepare=prepare)
+    policy = yaml.safe_load(PVCS) | {"kind": "CleanupPolicy"}
+    policy["metadata"] = {"name": "a", "namespace": "shop", "annotations": {}}
+    policy["spec"]["match"]["any"][0]["resources"] = {"kinds": ["ConfigMap"], "names": ["a"]}
+    policy["spec"].pop("conditions")
+    for name, cautions in (("tidier", ['there is no ServiceAccount "tidier" in shop']), ("builder", [])):
+        policy["metadata"]["annotations"]["skoupa.dev/service-account"] = name
+        (found,) = document(skoupa("check", "-f", file(yaml.safe_dump(policy)), "-o", "json"))
+        assert [one["what"].partition(",")[0] for one in found["cautions"]] == cautions

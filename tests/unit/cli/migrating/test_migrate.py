@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from skoupa.cli.migrating import documents
-from skoupa.cli.terminal.items import Shape
+from skoupa.cli.terminal.shape import Shape
 from skoupa.sim.state.access import Rule
 from tests.unit.cli.migrating.clusters import Migrating, cleanup, codes, deployment, filters, lease, named
 from tests.unit.cli.saying import Shell

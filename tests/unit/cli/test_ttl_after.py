@@ -1,0 +1,110 @@
+"""`plan`, `explain` and `sweep` about objects with `skoupa.dev/ttl-after`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.saying import Shell
+from tests.unit.cli.worlds import Town, config_map, installed, obj
+from tests.unit.controller.retaining.scene import JOBS
+
+pytestmark = pytest.mark.unit
+
+AFTER, MARK = "skoupa.dev/ttl-after", "skoupa.dev/unneeded-since"
+ON = "mode: enforce\nfeatures:\n  retention: true\n"
+
+
+def labelled(name: str, value: str, *, since: str = "") -> dict[str, Any]:
+    return config_map(name, labels={AFTER: value}, annotations={MARK: since} if since else {})
+
+
+def deployment(name: str, config: str) -> dict[str, Any]:
+    spec = {"containers": [], "volumes": [{"name": "c", "configMap": {"name": config}}]}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": spec}
+    selector = {"matchLabels": {"app": "web"}}
+    return obj(
+        "Deployment", name, api="apps/v1", namespace="shop", spec={"selector": selector, "template": template}
+    )
+
+
+def job(name: str, value: str, *, done: str, since: str) -> dict[str, Any]:
+    condition = {"type": "Complete", "status": "True", "lastTransitionTime": done}
+    return obj(
+        "Job",
+        name,
+        api="batch/v1",
+        namespace="shop",
+        labels={AFTER: value},
+        annotations={MARK: since},
+        status={"conditions": [condition]},
+    )
+
+
+@pytest.fixture
+def town(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> Town:
+    found = Town(skoupa, monkeypatch)
+    found.cluster.load(
+        [
+            obj("Namespace", "shop"),
+            obj("Namespace", "skoupa"),
+            installed(ON),
+            labelled("free", "unused-30m", since="2026-05-01T11:50:00Z"),
+            labelled("used", "unused-30m"),
+            labelled("unmarked", "unused-30m"),
+            labelled("odd", "completed-1h"),
+            deployment("web", "used"),
+            job("nightly", "finished-1h", done="2026-05-01T10:30:00Z", since="2026-05-01T10:45:00Z"),
+        ]
+    )
+    return found
+
+
+def test_plan_shows_what_is_due_and_when(town: Town) -> None:
+    said = town("plan", "-n", "shop", "-o", "json")
+    found = {item["name"]: item for item in json.loads(said.out)["items"]}
+    assert {name: item["due"] for name, item in found.items()} == {
+        "free": "2026-05-01T12:20:00Z",
+        "nightly": "2026-05-01T11:45:00Z",
+    }
+    assert not any(item["holds"] for item in found.values())
+    # What only waits is counted, and a label that is not understood is told.
+    assert "waiting for skoupa.dev/ttl-after to count: 2 objects" in said.err
+    remarks = [one["name"] for one in json.loads(said.out)["remarks"]]
+    assert remarks == ["odd"]
+
+
+def test_explain_says_what_it_waits_for_and_who_uses_it(town: Town) -> None:
+    assert (
+        "Deployment shop/web uses it (spec.template.spec.volumes"
+        in town("explain", "-n", "shop", "cm/used").out
+    )
+    assert "it is not marked yet as needed by nobody" in town("explain", "-n", "shop", "cm/unmarked").out
+    free = town("explain", "-n", "shop", "cm/free").out
+    assert "Goes Fri 2026-05-01 12:20 UTC" in free
+    assert "skoupa.dev/ttl-after=unused-30m: 30m counted from 2026-05-01T11:50:00Z (unused)" in free
+    assert "Due since" in town("explain", "-n", "shop", "job/nightly").out
+
+
+def test_explain_says_what_could_not_be_read(town: Town) -> None:
+    town.user = "bob"
+    town.cluster.deny(user="bob", verbs=("list",), resources=("deployments.apps",))
+    said = town("explain", "-n", "shop", "cm/free").out
+    assert "deployments.apps can't be read" in said
+    assert "held: it stays" in said
+
+
+def test_sweep_leaves_them_to_the_controller(town: Town) -> None:
+    said = town("sweep", "-n", "shop", "--yes", "--ledger", "none")
+    assert "only a running controller lets go by skoupa.dev/ttl-after" in said.out + said.err
+    assert town.find(JOBS, "nightly") is not None
+
+
+def test_off_nothing_is_said_of_the_label(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    town = Town(skoupa, monkeypatch)
+    town.cluster.load(
+        [obj("Namespace", "shop"), labelled("free", "unused-30m", since="2026-05-01T09:00:00Z")]
+    )
+    assert json.loads(town("plan", "-n", "shop", "-o", "json").out)["items"] == []
