@@ -79,6 +79,7 @@ class Braking:
         self.ceilings = Ceilings(client.clock, ceilings_of(settings.brakes))
         self.gate = Gate(self.ceilings, weigh=self._weigh, tripped=self._tripped, make_room=self.note_ends)
         self.brakes = Brakes(client, knowledge=knowledge, rights=rights, on_change=look_again, told=told)
+        self.ceilings.on_used_up = self.brakes.changed.set
         self._known = BrakeMemory(self.brakes, state, clock=client.clock)
         self._told = told
         handles = BacklogBrakes(backlog, client.clock, put=state.put)
@@ -153,6 +154,12 @@ class Braking:
         accepted = self._state.get(MASSES_ACCEPTED, list[tuple[int, int]]) or []
         swept = self._state.get(FIRST_SWEEP, int) is not None
         self._backlog.remember_accepted(accepted, first_start=swept)
+
+    async def write_down(self) -> None:
+        """Once more at an orderly end; what was not read must not be written over."""
+        if self._remembered:
+            await self.releases.write_down()
+            await self._known.write_down()
 
     async def rebuild(self, ledger: Ledger) -> list[Tally]:
         """What went before this process led, as far as that was written down; the ceilings count it.

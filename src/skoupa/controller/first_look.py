@@ -145,11 +145,13 @@ class FirstLook:
                 "maximumLifetime": self._settings.ttl.maximum_lifetime,
                 "compat": self._settings.compat,
                 "ttl": self._settings.features.ttl,
+                "retention": self._settings.features.retention,
             }
         )
         known = self._state.get(READINGS, dict[str, Any])
         if known is not None:
             known.setdefault("ttl", True)
+            known.setdefault("retention", False)
         swept = self._state.get(FIRST_SWEEP, int) is not None
         anew = swept and known not in (None, readings) and self.accepted is None
         if not swept or anew:
@@ -239,6 +241,12 @@ class FirstLook:
                 continue
             return True
         return False
+
+    async def write_masses(self) -> SkoupaError | None:
+        """Once more at an orderly end: labels of which the server does not tell when they were written are late only here."""
+        if not self.knows_masses or not self._backlog.masses:
+            return None
+        return None if await self.put(MASS_LABELLINGS, self._backlog.masses) else self.error
 
     async def put(self, key: str, value: Any) -> bool:
         return await self.put_together({key: value})

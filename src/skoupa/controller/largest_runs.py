@@ -6,6 +6,7 @@ together: a thousand policies may be due in one minute.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 import msgspec
@@ -70,4 +71,7 @@ class LargestRuns:
         except SkoupaError as error:
             self.unwritten = True
             return error
+        except asyncio.CancelledError:
+            self.unwritten = True
+            raise
         return None

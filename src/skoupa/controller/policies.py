@@ -121,7 +121,7 @@ class Policies:
             begun=begun,
             on_news=self._on_news,
         )
-        self._memory = PolicyMemory(
+        self.memory = PolicyMemory(
             client.clock,
             state=state,
             book=self.book,
@@ -171,7 +171,7 @@ class Policies:
 
     @property
     def error(self) -> SkoupaError | None:
-        return self._memory.error or self.statuses.error or self._second_looks.error
+        return self.memory.error or self.statuses.error or self._second_looks.error
 
     def open(self, group: asyncio.TaskGroup) -> None:
         self._following.open(group)
@@ -179,7 +179,7 @@ class Policies:
     def work(self) -> list[Coroutine[Any, Any, None]]:
         return [
             self._follow_ticks(),
-            self._memory.follow(),
+            self.memory.follow(),
             self._second_looks.follow(self.choices),
             self._leaving.follow(self.choices),
             self.runs.follow(),
@@ -199,12 +199,12 @@ class Policies:
     def take_over(self) -> None:
         """This process acts from now on; the state has to be read. What was chosen before is void."""
         acts = self._settings.mode == "enforce"
-        known, seen = (self._memory.read(), self._memory.all_seen()) if acts else ({}, None)
+        known, seen = (self.memory.read(), self.memory.all_seen()) if acts else ({}, None)
         self.runs.begin_anew()
         self.ticks.remember(known, self._clock.now(), all_seen=seen, rests=True)
         self._leads = True
         self._woken.set()
-        self._memory.changed()
+        self.memory.changed()
         for entry in self.book:
             self._checks.want(entry.uid)
             self._tell_broken(entry)
@@ -244,7 +244,7 @@ class Policies:
             self.ticks.learn(entry.policy, self._clock.now(), written=entry.written)
             if self._leads:
                 self._checks.want(uid)
-        self._memory.changed()
+        self.memory.changed()
         self.statuses.want(uid)
 
     def _tell_broken(self, entry: Entry) -> None:
@@ -262,7 +262,7 @@ class Policies:
     def _on_news(self, entry: Entry) -> None:
         """A run ended, or came further."""
         self.statuses.want(entry.uid)
-        self._memory.changed()
+        self.memory.changed()
         self._woken.set()
 
     def _gone(self, row: Row, claim: Claim) -> None:  # noqa: ARG002 - whoever claimed it

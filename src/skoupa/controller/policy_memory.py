@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -48,6 +49,8 @@ class PolicyMemory:
         self._settling = settling
         self._acting = acting
         self._unwritten = asyncio.Event()
+        self._written: dict[str, Known] | None = None
+        self._seen = 0.0
         self.error: SkoupaError | None = None
 
     def read(self) -> dict[str, Known]:
@@ -63,34 +66,35 @@ class PolicyMemory:
 
     async def follow(self) -> None:
         backoff = Backoff(self._clock)
-        written: dict[str, Known] | None = None
-        seen = 0.0
         while True:
             await self._until_news()
             await self._clock.sleep(WRITE_SECONDS)
             self._unwritten.clear()
-            if not self._acting():
-                continue
-            whole, moment = self._book.whole and not self._book.doubt(), self._clock.now()
-            if whole:
-                self._ticks.keep_only({entry.uid for entry in self._book})
-            known = self._present()
-            if known == written and moment - seen < SEEN_SECONDS:
-                continue
             try:
-                await self._state.put(POLICIES, known)
-                if whole:
-                    await self._state.put(POLICIES_SEEN, int(moment))
-            except Forbidden:
-                # Who may write no state has none after a restart either.
-                written, seen = known, moment
+                await self.write_down()
             except SkoupaError as error:
                 self.error = error
                 self._unwritten.set()
                 await self._clock.sleep(backoff.next())
             else:
-                self.error, written, seen = None, known, moment
                 backoff.reset()
+
+    async def write_down(self) -> None:
+        """What changed since it was written last; also at an orderly end."""
+        if not self._acting():
+            return
+        whole, moment = self._book.whole and not self._book.doubt(), self._clock.now()
+        if whole:
+            self._ticks.keep_only({entry.uid for entry in self._book})
+        known = self._present()
+        if known == self._written and moment - self._seen < SEEN_SECONDS:
+            return
+        # Who may write no state has none after a restart either.
+        with suppress(Forbidden):
+            await self._state.put(POLICIES, known)
+            if whole:
+                await self._state.put(POLICIES_SEEN, int(moment))
+        self.error, self._written, self._seen = None, known, moment
 
     async def _until_news(self) -> None:
         try:

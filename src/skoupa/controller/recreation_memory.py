@@ -29,11 +29,13 @@ class RecreationMemory:
         self._state = state
         self._clock = clock
         self._acting = acting
+        self._written: list[BackedOff] = []
 
     def recall(self) -> None:
         """As the one wrote it who led before; what is known here and newer stays."""
         kept: list[BackedOff] | None = self._state.get(RECREATIONS, list[BackedOff])
-        self._recreations.recall(kept or (), self._clock.now())
+        self._written = kept or []
+        self._recreations.recall(self._written, self._clock.now())
 
     async def follow(self) -> None:
         """Never returns."""
@@ -46,11 +48,20 @@ class RecreationMemory:
                 # Whoever leads now deletes, and writes; what is known here counts when it is read again.
                 continue
             try:
-                await self._state.put(RECREATIONS, self._recreations.backed_off(self._clock.now(), most=MOST))
-            except Forbidden:
-                continue
+                await self.write_down()
             except SkoupaError:
                 self._recreations.news.set()
                 await self._clock.sleep(backoff.next())
             else:
                 backoff.reset()
+
+    async def write_down(self) -> None:
+        """What changed since it was written last; also at an orderly end."""
+        present = self._recreations.backed_off(self._clock.now(), most=MOST)
+        if present == self._written:
+            return
+        try:
+            await self._state.put(RECREATIONS, present)
+        except Forbidden:
+            return
+        self._written = present

@@ -146,8 +146,8 @@ class Releases:
 
     @property
     def pending(self) -> bool:
-        """Whether something is allowed, which is used up little by little."""
-        return bool(self._ceilings.allowances)
+        """Whether something is allowed, which is used up little by little, or is written down as if it were."""
+        return bool(self._ceilings.allowances or (self._written is not None and self._written.left))
 
     async def release(
         self, brake: Brake, *, code: str, going: Iterable[Brake] = (), most: int | None = None

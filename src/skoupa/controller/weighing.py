@@ -182,6 +182,10 @@ class Weighing:
         self._write_at = self._clock.monotonic() + LOOK_SECONDS
         return await self._largest.write()
 
+    async def write_down(self) -> SkoupaError | None:
+        """At an orderly end: after it a run is remembered as having been, and so is how large it was."""
+        return await self._largest.write()
+
     def _is_due(self, run: Run, wanted: set[Key]) -> bool:
         key = (run.rule, run.name)
         return not self._runs.of(key).weighed or key in wanted

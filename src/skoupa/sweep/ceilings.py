@@ -12,7 +12,7 @@ restart uses up the allowances of that time, just as it did then.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -106,6 +106,8 @@ class Ceilings:
         self._longest = max(self._lengths, default=0)
         self._windows: dict[Key, Window] = {}
         self.allowances: dict[Whose, Allowance] = {}
+        # Hears that nothing is left of an allowance.
+        self.on_used_up: Callable[[], None] = lambda: None
 
     def reserve(self, going: Going) -> Reservation | Trip:
         now = self._clock.now()
@@ -113,6 +115,7 @@ class Ceilings:
         allowed_by = self._take_allowance(going, now) if self.allowances else None
         if allowed_by is not None:
             beside = self._take_beside(going, now)
+            self._tell_used_up(allowed_by, *(one.whose for one in beside))
             return Reservation(going=going, second=second, allowed_by=allowed_by, beside=beside)
         keys = dict(going.scopes())
         for ceiling in self._ceilings:
@@ -123,7 +126,13 @@ class Ceilings:
             if gone + going.weight > ceiling.most:
                 return Trip(ceiling=ceiling, name=name, gone=gone, weight=going.weight)
         self._count(going, second)
-        return Reservation(going=going, second=second, beside=self._take_beside(going, now))
+        beside = self._take_beside(going, now)
+        self._tell_used_up(*(one.whose for one in beside))
+        return Reservation(going=going, second=second, beside=beside)
+
+    def _tell_used_up(self, *used: Whose) -> None:
+        if not all(map(self.allowed, used)):
+            self.on_used_up()
 
     def too_many(self, goings: Iterable[Going]) -> Trip | None:
         """The first ceiling that has no room for all of these together; nothing is taken from any."""

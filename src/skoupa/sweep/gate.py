@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
+from skoupa import names
 from skoupa.errors import ApiError, LeaseLost, LedgerUnavailable, SkoupaError, Withdrawn
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.model.verdicts import Claim
 from skoupa.sweep.ceilings import By, Ceilings, Going, Reservation, Trip
 
-# Mechanisms by which the object's own label decides, and nobody's rule.
+# Mechanisms by which the object's own label decides, and nobody's rule; another goes by both.
 _LABELLED: Final = frozenset({"ttl"})
+_LABEL: Final = f"{names.TTL_AFTER_LABEL}="
 
 
 async def _nothing() -> None:
@@ -146,4 +148,4 @@ def _by(claim: Claim) -> By:
 
 def rule_of(mechanism: str, rule: str) -> str:
     """The rule that a ceiling counts for; a label on the object itself is none."""
-    return "" if mechanism in _LABELLED else rule
+    return "" if mechanism in _LABELLED or rule.startswith(_LABEL) else rule

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from skoupa import names
 from skoupa.errors import LedgerUnavailable
 from skoupa.kinds.brake import BRAKES
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import NAMESPACES, PODS
+from skoupa.kube.transport import Request
 from skoupa.ledger.rows import Tally
 from tests.unit.controller.braking import brakes, bring_kind, many, pull, release, state
 from tests.unit.controller.stage import DAY, HOUR, MINUTE, SHOP, Play, Stage, story
@@ -97,6 +99,12 @@ async def test_what_went_by_an_allowance_fills_no_window_after_a_restart_either(
         assert not await brakes(stage)
 
 
+def is_state_after_a_grant(stage: Stage, request: Request) -> bool:
+    """That nothing is left would be written at once, even before the delete is sent."""
+    written = request.method == "PATCH" and request.path.endswith(names.STATE_CONFIG_MAP)
+    return written and bool(state(stage).get("allowances", {}).get("left"))
+
+
 @story(brakes=TIGHT)
 async def test_a_namespace_that_went_by_an_allowance_has_used_it_after_a_kill(
     stage: Stage, tmp_path: Path
@@ -108,11 +116,13 @@ async def test_a_namespace_that_went_by_an_allowance_has_used_it_after_a_kill(
         await stage.label(SHOP, resource=NAMESPACES, ttl="1m")
         play = await stage.play(record=book.record)
         await stage.later(2 * MINUTE)
+        stage.cluster.faults.answer(500, when=lambda one: is_state_after_a_grant(stage, one), times=None)
         await release(stage, CEILING)
         while not play.sent("DELETE", path="/namespaces/shop"):
             await stage.later(0.1)
             assert stage.now < HOUR
         await play.kill()
+        stage.cluster.faults.clear()
         assert state(stage)["allowances"]["left"], "that it was used is not written down yet"
         again = await stage.play(record=book.record)
         await stage.later(2)

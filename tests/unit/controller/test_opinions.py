@@ -92,3 +92,42 @@ async def test_who_stands_by_or_observes_says_so(stage: Stage) -> None:
     play.engine.ready.clear()
     assert opinions.acts() == "starts"
     play.engine.ready.set()
+
+
+@story(mode="observe")
+async def test_everything_it_would_let_go_is_told_to_who_asks_about_all_of_it(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.make("due", "1m")
+    await stage.make("later", "1h")
+    await stage.make("kept", "1m", keep="true")
+    await stage.make("plain")
+    await stage.later(2 * MINUTE)
+    opinions = EngineOpinions(play.engine, clock=stage.clock, observing=True)
+    now = stage.clock.now()
+    found = {row.name: opinions.judged(row, now) for row in opinions.rows()}
+    going = {name: verdict.goes for name, verdict in found.items() if verdict.claims}
+    assert going.keys() == {"due", "later", "kept"}
+    assert going["kept"] is None
+    assert going["due"] is not None
+    assert going["due"] <= now
+    assert going["later"] == found["later"].due
+    assert opinions.policies() == []
+    assert (
+        EngineOpinions(
+            (await stage.play(features={"policies": False})).engine, clock=stage.clock, observing=True
+        ).policies()
+        is None
+    )
+
+
+@story(trash={"maxObjectBytes": 100, "onFailure": "hold"})
+async def test_what_only_a_try_found_out_holds_there_too(stage: Stage, tmp_path: Path) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        await stage.make("web", "1m", annotations={"note": "x" * 300})
+        await stage.later(5 * MINUTE)
+        opinions = EngineOpinions(play.engine, clock=stage.clock, observing=False)
+        (row,) = (row for row in opinions.rows() if row.name == "web")
+        assert [hold.reason.code for hold in opinions.judged(row, stage.clock.now()).holds] == [
+            "not-in-trash"
+        ]

@@ -66,6 +66,19 @@ async def test_an_api_call_that_fails_for_a_minute_costs_minutes(stage: Stage, c
 
 
 @story(brakes=WIDE)
+async def test_a_run_that_is_read_again_for_its_tick_keeps_the_time_at_which_it_ran(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(3))
+    await stage.play()
+    await cleanup(stage, schedule=WEEKLY, context=counting(PODS_THERE), conditions=NONE)
+    await fail_around_the_tick(stage, asking(path=PODS_THERE), 500)
+    first = (await read(stage))["status"]["lastExecutionTime"]
+    assert first.endswith(":00:00Z")
+    await went_in_the_end(stage)
+    assert (await read(stage))["status"]["lastExecutionTime"] == first
+
+
+@story(brakes=WIDE)
 async def test_an_api_call_that_gets_no_answer_is_made_again(stage: Stage) -> None:
     await bring_policies(stage)
     stage.old(many(3))

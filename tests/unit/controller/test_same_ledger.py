@@ -146,14 +146,68 @@ async def test_without_a_word_about_a_ledger_in_the_state_nothing_is_said(
     stage: Stage, tmp_path: Path
 ) -> None:
     await bring_kind(stage)
-    # As after a time without a ledger, and after a release that did not mark them.
-    await stage.play(record=Record(NoStore(cluster="east"), stage.clock))
-    await stage.later(MINUTE)
-    for play in stage.plays:
-        await play.kill()
+    # As after a release that did not mark them.
     assert said(await swept(stage, tmp_path / "l.db", name="web")) == []
     assert not stage.there("web")
     assert await brakes(stage) == set()
+
+
+def last_without(play: Play) -> list[str]:
+    return [one for one in play.engine.outlook.degraded if "last swept without a ledger" in one]
+
+
+async def without_a_ledger(stage: Stage, *, name: str) -> None:
+    await stage.play(record=Record(NoStore(cluster="east"), stage.clock))
+    await stage.make(name, "1m")
+    await stage.later(3 * MINUTE)
+    assert not stage.there(name)
+    for play in stage.plays:
+        await play.kill()
+
+
+@pytest.mark.parametrize("earlier", [("first",), ()])
+@story()
+async def test_back_from_no_ledger_at_all_what_went_meanwhile_is_not_known_and_everything_is_held(
+    stage: Stage, tmp_path: Path, earlier: tuple[str, ...]
+) -> None:
+    """To the one from before, or to the first one."""
+    await bring_kind(stage)
+    path = tmp_path / "l.db"
+    for name in earlier:
+        await swept(stage, path, name=name)
+        for play in stage.plays:
+            await play.kill()
+    await without_a_ledger(stage, name="second")
+    async with ledger(stage, path) as book:
+        play = await stage.play(record=book.record)
+        await stage.make("third", "1m")
+        await stage.later(30 * MINUTE)
+        assert stage.there("third")
+        (told,) = last_without(play)
+        assert str(path) in told
+        assert "history and trash have nothing of that time" in told
+        assert "brakes release ledger-changed" in told
+        assert await brakes(stage) == {"ledger-changed"}
+        assert "without a ledger" in (await brake(stage, "ledger-changed"))["spec"]["reason"]
+        await stage.later(40 * MINUTE)
+        assert not stage.there("third")
+    again = await swept(stage, path, name="fourth")
+    assert last_without(again) == said(again) == []
+    assert not stage.there("fourth")
+
+
+@story()
+async def test_that_there_was_no_ledger_is_written_down_as_soon_as_the_server_takes_it(
+    stage: Stage, tmp_path: Path
+) -> None:
+    await bring_kind(stage)
+    await swept(stage, tmp_path / "l.db", name="first")
+    for play in stage.plays:
+        await play.kill()
+    stage.cluster.faults.answer(500, when=asking(verb="patch", kind="configmaps"), times=None, seconds=MINUTE)
+    await stage.play(record=Record(NoStore(cluster="east"), stage.clock))
+    await stage.later(2 * MINUTE)
+    assert state(stage)["ledger"] == "none"
 
 
 @story()

@@ -9,7 +9,7 @@ import pytest
 from skoupa.kube.resources import PODS
 from tests.unit.cli.worlds import config_map, obj
 from tests.unit.trash.remembering import Memory
-from tests.unit.trash.test_commands import ANOTHER_CLUSTER, LEFTOVERS, outcomes, restored
+from tests.unit.trash.test_commands import ANOTHER_CLUSTER, LEFTOVERS, items, outcomes, restored
 from tests.unit.trash.test_going_again import pod, replica_set
 
 pytestmark = pytest.mark.unit
@@ -105,3 +105,29 @@ def test_an_owner_that_never_went_is_no_other_one(memory: Memory) -> None:
     memory.holding(config_map("owner", uid=OWNER), config_map("child", "1h", owners=[IN_SHOP]))
     [item] = restored(memory, memory.delete("configmaps", "child"))
     assert not any("owner" in said for said in item["differs"])
+
+
+def test_an_owner_that_an_earlier_restore_brought_back_is_no_other_one(memory: Memory) -> None:
+    memory.holding(config_map("owner", "1h", uid=OWNER), config_map("child", "1h", owners=[IN_SHOP]))
+    child, owner = (memory.delete("configmaps", name) for name in ("child", "owner"))
+    restored(memory, owner)
+    [shown] = items(memory, "restore", child, "--dry-run")
+    [item] = restored(memory, child)
+    for one in (shown, item):
+        assert not any("owner" in said for said in one["differs"]), "the history knows that it came back"
+    [link] = memory.metadata("child")["ownerReferences"]
+    assert link["uid"] == memory.metadata("owner")["uid"]
+
+
+def test_an_owner_that_came_back_twice_is_no_other_one_but_one_made_since_is(memory: Memory) -> None:
+    memory.holding(config_map("owner", "1h", uid=OWNER), config_map("child", "1h", owners=[IN_SHOP]))
+    child, owner = (memory.delete("configmaps", name) for name in ("child", "owner"))
+    restored(memory, owner)
+    again = memory.delete("configmaps", "owner")
+    restored(memory, again)
+    [shown] = items(memory, "restore", child, "--dry-run")
+    assert not any("owner" in said for said in shown["differs"])
+    memory.delete("configmaps", "owner")
+    memory.holding(config_map("owner"))
+    [item] = restored(memory, child)
+    assert "its owner ConfigMap owner is another one of that name, made since" in item["differs"]

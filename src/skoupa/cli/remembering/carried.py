@@ -15,7 +15,7 @@ import msgspec
 
 from skoupa.cli.remembering.ledgers import HistorySource
 from skoupa.cli.remembering.recalling import Filters, wishes_of
-from skoupa.cli.remembering.unkept_company import is_young, lost, may_mean
+from skoupa.cli.remembering.unkept_company import is_young, lost, may_mean, takes_along_unseen
 from skoupa.errors import UsageError
 from skoupa.kinds.naming import defines
 from skoupa.kube.resources import NAMESPACES
@@ -59,20 +59,34 @@ class Unsure(msgspec.Struct, frozen=True, kw_only=True):
         return f"whether {self.name} {with_whom} is not known: {self.why}; {_tells(self.entry)}"
 
 
+class Unrecorded(msgspec.Struct, frozen=True, kw_only=True):
+    """Deletions, the newest first, of which no word says what went along: that is not looked for, or nothing is kept."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def said(self) -> str:
+        first, others = self.entries[0], len(self.entries) - 1
+        more = f" and {others} other deletion{'s' * (others > 1)} here" if others else ""
+        return f"what went along with {called(first)}{more} is not recorded; {_tells(first)}"
+
+
 class Company(msgspec.Struct, kw_only=True):
     """What went along; `sealed`: of something it can't be seen, since nobody gave the key.
 
-    `homes` are Namespaces that went with all that was in them.
+    `homes` are Namespaces that went with all that was in them. `unrecorded` is said where nothing else is known.
     """
 
     carried: list[Carried] = msgspec.field(default_factory=list)
     unsure: list[Unsure] = msgspec.field(default_factory=list)
     homes: list[Entry] = msgspec.field(default_factory=list)
+    unrecorded: Unrecorded | None = None
     sealed: bool = False
 
     def remarks(self) -> list[str]:
         said = [one.said for one in self.carried] + [one.said for one in self.unsure]
         said += (f"what was in it went along with {called(one)}; {_tells(one)}" for one in self.homes)
+        said += [self.unrecorded.said] if self.unrecorded is not None else []
         return [*said, SEALED] if self.sealed else said
 
 
@@ -113,8 +127,10 @@ async def carried_along(
             continue
         if isinstance(one, Carried):
             company.carried.append(one)
-        elif one is not None:
+        elif isinstance(one, Unsure):
             company.unsure.append(one)
+        else:
+            company.unrecorded = company.unrecorded or one
     company.homes += homes.values()
     return company
 
@@ -144,9 +160,10 @@ async def _home(source: HistorySource, wish: Wish) -> Entry | None:
 
 async def _look(
     source: HistorySource, filters: Filters, wish: Wish, newest: Entry | None
-) -> Carried | Unsure | None:
+) -> Carried | Unsure | Unrecorded | None:
     """`newest` is how it went by itself, if it did: what is kept of that very object elsewhere is nothing newer."""
     doubt: Unsure | None = None
+    unrecorded: list[Entry] = []
     async for some in _candidates(source, filters, wish, newest):
         kept = await source.kept([entry for entry in some if entry.kept > 0])
         for entry in some:
@@ -162,7 +179,9 @@ async def _look(
             why = next((why for why in _doubts(own, entry, wish) if newest is None or not is_young(why)), "")
             if why and doubt is None:
                 doubt = Unsure(entry=entry, name=f"{wish.kind}/{wish.name}", why=why)
-    return doubt
+            if newest is None and takes_along_unseen(entry, kept.get(entry.id, ())):
+                unrecorded.append(entry)
+    return doubt or (Unrecorded(entries=tuple(unrecorded)) if unrecorded else None)
 
 
 def _doubts(own: Kept | None, entry: Entry, wish: Wish) -> Iterator[str]:
@@ -182,7 +201,7 @@ def _homes(wish: Wish) -> Wish:
 async def _candidates(
     source: HistorySource, filters: Filters, wish: Wish, newest: Entry | None
 ) -> AsyncIterator[list[Entry]]:
-    """The Namespace, and deletions of which something is kept; in small pieces, since that may be large."""
+    """The Namespace, and deletions in it; in small pieces, since what is kept of them may be large."""
 
     async def find(wish: Wish, limit: int) -> list[Entry]:
         found = await source.find(wish, limit=limit)
@@ -192,7 +211,6 @@ async def _candidates(
     found = [one for one in await find(plain, _IN_NONE) if one.resource != NAMESPACES.qualified]
     if wish.namespace:
         found += await find(msgspec.structs.replace(plain, namespace=wish.namespace), _INSIDE)
-    found = [one for one in found if one.kept > 0]
     if wish.namespace:
         found += await find(_homes(wish), _NAMESPACES)
     for some in in_pieces(found):

@@ -153,7 +153,7 @@ def restore(
     by_policy: ByPolicy = None,
     in_run: InRun = None,
     outcome: Outcomes = None,
-    limit: Annotated[int | None, typer.Option(min=0, help="The newest so many; 0: all [1000].")] = None,
+    limit: Annotated[int | None, typer.Option(min=0, help="Only the newest so many; 0: all [0].")] = None,
     with_dependents: Annotated[
         bool, typer.Option("--with-dependents", help="Also what went along, as far as it is kept.")
     ] = False,
@@ -199,7 +199,7 @@ def restore(
         run=in_run,
         outcomes=outcome,
         limit=limit,
-        unless_given=1000,
+        unless_given=0,
     )
     wishes = {
         "with_dependents": with_dependents,

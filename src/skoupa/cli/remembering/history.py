@@ -26,8 +26,8 @@ from skoupa.cli.remembering.recalling import (
     wishes_of,
 )
 from skoupa.cli.remembering.remembered import HistoryDocument, TrashState, history_item, trash_state
+from skoupa.cli.remembering.unkept_company import takes_along_unseen
 from skoupa.cli.terminal import output
-from skoupa.cli.terminal.items import said
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import Line, Paint, Screen, printable, render, screen_of
 from skoupa.cli.terminal.times import distance, full_time, short_time, zone_of
@@ -36,6 +36,7 @@ from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import DELETIONS, Entry
 from skoupa.ledger.store import Wish
 from skoupa.ledger.trash.contents import YOUNG, Kept
+from skoupa.model.reasons import said
 
 TITLES: Final = ("ID", "WHEN", "", "OUTCOME", "KIND", "NAMESPACE", "NAME", "TRASH", "WHY")
 WIDE_TITLES: Final = (*TITLES, "RULE", "RUN", "UID", "TRIES", "RESTORED AS", "ERROR")
@@ -201,6 +202,8 @@ def _in_trash(entry: Entry, kept: tuple[Kept, ...] | None) -> Iterator[str]:
     if state.state != "kept":
         why = f": {state.why}" if state.why else ""
         yield f"in the trash: {_NOTHING[state.state].format(until=state.until)}{why}"
+        if kept is not None and takes_along_unseen(entry, kept):
+            yield "not known: what went along with it, of which nothing is kept either"
         return
     partly = _lacking(state, kept or ())
     yield f"in the trash: {state.bytes} bytes{partly}; `skoupa restore {entry.id}` brings it back"
@@ -212,6 +215,8 @@ def _in_trash(entry: Entry, kept: tuple[Kept, ...] | None) -> Iterator[str]:
         if one.withheld:
             yield f"  values not kept: {', '.join(one.withheld)}"
         yield from (f"  not known: {what}" for what in one.unknown)
+    if kept and takes_along_unseen(entry, kept):
+        yield "  not known: what hung on it and went along; that is not looked for with objects of this kind"
 
 
 def _lacking(state: TrashState, kept: tuple[Kept, ...]) -> str:

@@ -157,7 +157,7 @@ async def opened(
     writable: bool = False,
 ) -> AsyncIterator[HistorySource]:
     """`world` is the cluster where it is reached already; else it is reached as `connecting` says, if it is needed."""
-    _check(choice)
+    check_choice(choice)
     if choice.ledger is None:
         async with _controller(choice, connecting, world) as asked:
             yield asked
@@ -172,7 +172,8 @@ async def opened(
         await store.close()
 
 
-def _check(choice: LedgerChoice) -> None:
+def check_choice(choice: LedgerChoice) -> None:
+    """Options that can't go together, or mean no history."""
     if choice.ledger == "none":
         raise UsageError(
             "--ledger none has no history",

@@ -17,10 +17,8 @@ from skoupa import names
 from skoupa.cli.options import Connecting
 from skoupa.cli.remembering.ledgers import HistorySource
 from skoupa.cli.terminal.targets import Target, read_targets
-from skoupa.cli.terminal.times import read_time
 from skoupa.errors import UnknownKind, UsageError
-from skoupa.expr.durations import parse_duration
-from skoupa.expr.moments import read_moment
+from skoupa.expr.typed_times import past_time
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.ledger.rows import Entry, Result
@@ -28,10 +26,8 @@ from skoupa.ledger.store import Place, Wish
 
 _ID: Final = re.compile("[0-9a-hjkmnp-tv-z]{15}")
 _PAGE: Final = 1000
-_WEEK: Final = 7 * 86400
 _BY_LABEL: Final = "ttl"
 _BY_POLICY: Final = "policies"
-_TIMES: Final = "write 7d (ago), 'friday 17:00' or 2026-09-30"
 
 
 # A rule is called by one of these, its namespace and its name: `CleanupPolicy/shop/old-pods`.
@@ -116,8 +112,8 @@ def namespace_of(connecting: Connecting, *, all_namespaces: bool) -> str:
 
 def wishes_of(filters: Filters, *, now: float, zone: tzinfo) -> list[Wish]:
     """For each kind or object that is named; what they find is still to be asked with `is_by`."""
-    since = _moment(filters.since, option="--since", now=now, zone=zone)
-    until = _moment(filters.until, option="--until", now=now, zone=zone)
+    since = past_time(filters.since, option="--since", now=now, zone=zone)
+    until = past_time(filters.until, option="--until", now=now, zone=zone)
     if since is not None and since > now:
         raise UsageError(f"--since {filters.since} is still to come", advice="give a time that is past")
     if since is not None and until is not None and until <= since:
@@ -224,26 +220,3 @@ def _kind(word: str, *, instead: str = "") -> tuple[str, bool]:
             advice=f"write others as Widget or widgets.shop.example{instead}; {unknown.advice}",
         ) from unknown
     return found.qualified, found.namespaced
-
-
-def _moment(text: str | None, *, option: str, now: float, zone: tzinfo) -> float | None:
-    """A duration counts back from now, and a weekday is the last one."""
-    if text is None:
-        return None
-    ago = parse_duration(text)
-    if isinstance(ago, int):
-        return now - ago
-    try:
-        moment = read_time(text, option=option, now=now, zone=zone)
-    except UsageError as error:
-        raise UsageError(error.message, advice=_advice(text, error, ago.instead)) from None
-    if moment > now and read_moment(text).weekday is not None:
-        return read_time(text, option=option, now=now - _WEEK, zone=zone)
-    return moment
-
-
-def _advice(text: str, error: UsageError, duration: str) -> str:
-    """What begins with a number was meant to be a duration, as often as not; days to come are none to look back to."""
-    if text[:1].isdecimal() and text.replace(" ", "").isalnum():
-        return f"{_TIMES}; {duration}"
-    return _TIMES if "tomorrow" in error.advice else error.advice

@@ -10,9 +10,10 @@ from typing import Literal
 
 import msgspec
 
-from skoupa.cli.terminal.items import API_VERSION, Shape, ToldClaim, ToldHold, claim_of, hold_of, moment
+from skoupa.cli.terminal.items import API_VERSION, ToldClaim, ToldHold, claim_of, hold_of, moment
+from skoupa.cli.terminal.shape import Shape
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.ledger.rows import Entry, Result
+from skoupa.ledger.rows import Entry, InTrash, Result
 from skoupa.ledger.trash.contents import Kept
 
 RestoreResult = Literal[
@@ -41,7 +42,7 @@ class TrashState(Shape, frozen=True, kw_only=True):
     it went without being kept. `partly`: some of it, or of what went along, is not there; None: not known.
     """
 
-    state: Literal["none", "kept", "purged", "forgotten"]
+    state: InTrash
     bytes: int
     until: str | None = None
     why: str = ""
@@ -165,13 +166,11 @@ def history_item(entry: Entry, kept: tuple[Kept, ...] | None = None) -> HistoryI
 
 
 def trash_state(entry: Entry) -> TrashState:
-    if entry.forgotten_at is not None:
-        return TrashState(state="forgotten", bytes=0, until=moment(entry.forgotten_at))
-    if entry.kept < 0:
-        return TrashState(state="purged", bytes=0)
-    if not entry.kept:
-        return TrashState(state="none", bytes=0, why=entry.unkept)
-    return TrashState(state="kept", bytes=entry.kept, partly=entry.partly)
+    state = entry.in_trash
+    if state != "kept":
+        why = entry.unkept if state == "none" else ""
+        return TrashState(state=state, bytes=0, until=moment(entry.forgotten_at), why=why)
+    return TrashState(state=state, bytes=entry.kept, partly=entry.partly)
 
 
 def trash_part(kept: Kept) -> TrashPart:

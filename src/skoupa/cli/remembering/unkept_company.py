@@ -7,14 +7,17 @@ object, some name kinds or a whole group, and all others may mean anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from skoupa.kinds.naming import defines
-from skoupa.ledger.rows import Entry
+from skoupa.kube.resources import Resource
+from skoupa.ledger.rows import COUNTED, Entry
 from skoupa.ledger.trash.contents import YOUNG, Kept
+from skoupa.ledger.trash.kinds import may_own
+from skoupa.ledger.trash.ordering import DEFINITIONS, NAMESPACES
 
 _OBJECT: Final = re.compile(
     r"(?P<part>[^\s/]+(?:/[^\s/]+){1,2}) (?:goes along|that may go along): (?P<why>.+)"
@@ -26,6 +29,28 @@ _CORE: Final = frozenset({"core", "v1"})
 _HIDDEN: Final = re.compile(r"[0-9]+ .+ that you may not read")
 _YOUNG: Final = re.compile(YOUNG + r"[0-9]+ seconds that may go along: .+")
 _UNSEEN: Final = re.compile(r"[0-9]+ objects? that went along, of .+")
+
+
+def takes_along_unseen(entry: Entry, kept: Sequence[Kept]) -> bool:
+    """Whether it may have taken something along of which there is no word; `kept` is what is in the trash of it."""
+    if entry.outcome not in COUNTED or entry.propagation == "Orphan":
+        return False
+    if not kept:
+        return True
+    return len(kept) == 1 and not kept[0].unknown and not is_looked_around(entry)
+
+
+def is_looked_around(entry: Entry) -> bool:
+    """Whether it is of a kind of which what hangs on an object is looked for before that goes."""
+    group, _, version = entry.api_version.rpartition("/")
+    kind = Resource(
+        group=group,
+        version=version,
+        plural=entry.resource.partition(".")[0],
+        kind=entry.kind,
+        namespaced=bool(entry.namespace),
+    )
+    return entry.resource in {NAMESPACES, DEFINITIONS} or may_own(kind)
 
 
 class Lost(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,12 +16,11 @@ import msgspec
 from skoupa.cli.remembering.carried import Carried, in_pieces, quietly
 from skoupa.cli.remembering.ledgers import HistorySource, Sealed
 from skoupa.cli.remembering.recalling import Filters, wishes_of
-from skoupa.kube.resources import Resource
+from skoupa.cli.remembering.unkept_company import is_looked_around
 from skoupa.ledger.rows import COUNTED, Entry
 from skoupa.ledger.store import Wish
 from skoupa.ledger.trash.contents import Kept
-from skoupa.ledger.trash.kinds import may_own
-from skoupa.ledger.trash.ordering import DEFINITIONS, NAMESPACES
+from skoupa.ledger.trash.ordering import NAMESPACES
 
 # Each may have much in it, but few of them go.
 _NAMESPACES: Final = 200
@@ -97,12 +96,4 @@ def _wide(wish: Wish, oldest: float) -> Wish:
 
 
 def _takes_along(entry: Entry) -> bool:
-    group, _, version = entry.api_version.rpartition("/")
-    kind = Resource(
-        group=group,
-        version=version,
-        plural=entry.resource.partition(".")[0],
-        kind=entry.kind,
-        namespaced=bool(entry.namespace),
-    )
-    return entry.resource == DEFINITIONS or (entry.resource != NAMESPACES and may_own(kind))
+    return entry.resource != NAMESPACES and is_looked_around(entry)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from datetime import tzinfo
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from skoupa.cli.remembering.carried import Company, carried_along, is_meant
 from skoupa.cli.remembering.ledgers import HistorySource, LedgerChoice, Sealed, opened
 from skoupa.cli.remembering.recalling import Filters, namespace_of, recall, refuse_filters, wishes_of
 from skoupa.cli.remembering.remembered import RestoreDocument
+from skoupa.cli.restoring.came_back import CameBack, came_back
 from skoupa.cli.restoring.newer import Newer, newer_ones
 from skoupa.cli.restoring.pieces import Piece
 from skoupa.cli.restoring.restoring import Restoring
@@ -31,12 +33,13 @@ from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.orderly_end import stop_on_signal
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import Screen, screen_of
-from skoupa.cli.terminal.times import read_time, zone_of
+from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.errors import SkoupaError, UsageError
 from skoupa.expr.durations import parse_duration
 from skoupa.expr.instants import render_label_time
 from skoupa.expr.readings import Problem
+from skoupa.expr.typed_times import read_time
 from skoupa.kube.discovery import discover
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import Entry
@@ -62,6 +65,7 @@ class Restored(msgspec.Struct, kw_only=True):
     said: int = 0
     # Their rows are those of another cluster, where nothing came back.
     elsewhere: bool = False
+    came_back: CameBack = msgspec.field(default_factory=dict)
     interrupted: bool = False
     unwritten: bool = False
 
@@ -158,6 +162,9 @@ class _Job:
             later = Newer(source, entries, trash)
             newer = await later.look(self._filters, now=now, zone=self._zone)
             company.sealed = company.sealed or bool(later.sealed)
+            carried = (*company.carried, *newer)
+            parts = (*chain(*trash.values()), *(one.kept for one in carried))
+            owners = await came_back(source, entries, parts)
             absent = self._absent(entries, company, now)
             left_out = source.left_out.remarks(absent=bool(absent))
         choice = Choice(
@@ -167,18 +174,19 @@ class _Job:
             keep=self._keep(now),
             now=now,
         )
-        carried = (*company.carried, *newer)
         found = Restored(
             now=now, selection=select(entries, trash, choice=choice, carried=carried, sealed=sealed)
         )
         found.selection.absent += absent
-        found.elsewhere = whose.another
+        found.elsewhere, found.came_back = whose.another, owners
         if entries:
             found.warnings += whose.remarks(entries[0].cluster, world.cluster)
         found.warnings += remarks(found.selection, more=more, limit=self._filters.limit)
         found.warnings += (*newer_ones(newer), *company.remarks(), *left_out)
         discovery = await discover(world.client)
-        restoring = Restoring(world.client, discovery=discovery, remember=_nobody, progress=progress)
+        restoring = Restoring(
+            world.client, discovery=discovery, remember=_nobody, came_back=owners, progress=progress
+        )
         await restoring.check([piece for piece in found.pieces if piece.possible])
         await restoring.foresee(found.pieces)
         if not choice.keep:
@@ -194,6 +202,7 @@ class _Job:
                 world.client,
                 discovery=await discover(world.client),
                 remember=_nobody if found.elsewhere else lambda uids: _remember(source, uids, found),
+                came_back=found.came_back,
                 progress=progress,
                 stop=stop,
             )

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.cli.remembering.remembered import RestoreOutcome
+from skoupa.cli.restoring.came_back import CameBack
 from skoupa.cli.restoring.obstacles import Comeback, Obstacle, kind_of, obstacle_of
 from skoupa.cli.restoring.pieces import POSSIBLE, Piece
 from skoupa.cli.restoring.readiness import furnished, served
@@ -39,7 +40,10 @@ _NEW_ADDRESSES: Final = "its addresses or ports are others: somebody has got the
 
 
 class Restoring:
-    """`remember` is told what came back, old uid and new; `stop` ends it before the next object."""
+    """`remember` is told what came back, old uid and new; `came_back` are owners that did before.
+
+    `stop` ends it before the next object.
+    """
 
     def __init__(
         self,
@@ -47,6 +51,7 @@ class Restoring:
         *,
         discovery: Discovery,
         remember: Callable[[dict[str, str]], Awaitable[None]],
+        came_back: CameBack | None = None,
         progress: Callable[[str], None] = lambda _: None,
         stop: asyncio.Event | None = None,
     ) -> None:
@@ -55,7 +60,7 @@ class Restoring:
         self._remember = remember
         self._progress = progress
         self._stop = stop or asyncio.Event()
-        self._owners = Owners(client)
+        self._owners = Owners(client, came_back=came_back or {})
         self._coming: frozenset[str] = frozenset()
         self._makers: frozenset[str] = frozenset()
         self._new_namespaces: set[str] = set()

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from skoupa import names
 from skoupa.cli.remembering.carried import Carried, called
 from skoupa.cli.remembering.remembered import RestoreOutcome
 from skoupa.cli.remembering.unkept_company import lost, uncertain
@@ -99,7 +100,8 @@ def select(
     taken = set(later)
     mine = [entry for entry in entries if _is_first(entry, taken, selection)]
     for entry in mine:
-        if entry.mechanism != _BY_LABEL and not choice.keep:
+        by_label = entry.mechanism == _BY_LABEL or entry.rule.startswith(f"{names.TTL_AFTER_LABEL}=")
+        if not by_label and not choice.keep:
             selection.rules[entry.id] = f"{entry.mechanism} {entry.rule}"
         shut = (sealed or {}).get(entry.id)
         own, *along = trash.get(entry.id, ()) or (_nothing(entry, shut),)

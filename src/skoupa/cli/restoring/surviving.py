@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from skoupa.cli.restoring.came_back import CameBack
 from skoupa.cli.restoring.pieces import Piece
 from skoupa.errors import NotFound, SkoupaError
 from skoupa.kube.client import Client
@@ -32,8 +33,11 @@ _EMPTY: Final = "it gets a new, empty one"
 
 
 class Owners:
-    def __init__(self, client: Client) -> None:
+    """`came_back` has the uids that an owner got when an earlier command brought it back, by the one that it had."""
+
+    def __init__(self, client: Client, *, came_back: CameBack) -> None:
         self._client = client
+        self._came_back = came_back
         # By old uid; None: looked for and not there.
         self._uids: dict[str, str | None] = {}
         self._replaced: set[str] = set()
@@ -61,7 +65,7 @@ class Owners:
             if old not in self._uids:
                 new = await self._by_name(owner, piece, discovery=discovery)
                 self._uids[old] = new
-                if new not in {None, old}:
+                if new not in {None, old, *self._came_back.get(old, ())}:
                     (self._maybe_restored if piece.again else self._replaced).add(old)
             found[old] = self._uids[old]
         return found

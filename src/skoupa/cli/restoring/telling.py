@@ -58,7 +58,7 @@ def remarks(selection: Selection, *, more: bool, limit: int) -> Iterator[str]:
     elif selection.absent:
         yield f"the history has nothing of {', '.join(selection.absent)} that went"
     if more:
-        yield f"only the newest {limit} are looked at; --limit 0 takes all"
+        yield f"only the newest {limit} are looked at, as --limit says; there are more"
     if selection.older:
         yield f"{selection.older} older ones of the same names are left out; restore them by their ids"
     if selection.left_homes:
