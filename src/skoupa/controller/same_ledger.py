@@ -2,8 +2,9 @@
 
 What that one had can't be looked back at, nor restored, from here. Nobody knows either how much went within the last
 hour, which the ceilings count: so everything is held for an hour, by a Brake that ends by itself and can be released.
-The state remembers the mark of the ledger; a cluster without one there was never swept with a ledger that had marks. That
-of another one is written down only when its Brake is in the cluster, so that no crash in between loses it.
+The state remembers the mark of the ledger, or that there was none; a cluster without a word there was never swept with a
+ledger that had marks. That of another one is written down only when its Brake is in the cluster, so that no crash in
+between loses it. That there is none is written down at once: what goes then no ledger will know of.
 """
 
 from __future__ import annotations
@@ -31,10 +32,15 @@ LOOK_SECONDS: Final = 600.0
 _SOON_SECONDS: Final = 0.2
 _LATER_SECONDS: Final = 5.0
 _MARK_BYTES: Final = 8
+# Instead of a mark, which has digits only.
+WITHOUT: Final = "none"
 
 
 class _Owed(msgspec.Struct, frozen=True):
-    """A mark that is to be written down once this Brake is in the cluster; where there is no such kind, at its end."""
+    """A mark that is to be written down once this Brake is in the cluster; where there is no such kind, at its end.
+
+    Without a Brake and an end: at once.
+    """
 
     mark: str
     brake: str
@@ -70,6 +76,8 @@ class SameLedger:
         # The epoch of the lease in which it was last looked at.
         self._checked: int | None = None
         self._owed: _Owed | None = None
+        # As the state said at the last look.
+        self._known: str | None = None
         self._found = asyncio.Event()
 
     async def check(self) -> None:
@@ -91,12 +99,12 @@ class SameLedger:
 
     async def follow(self) -> None:
         """One that is replaced while it is in use: what went since this replica leads is counted here."""
-        while self._record.kept:
+        while True:
             await self._nap()
             if self._owed is not None:
                 await self._settle(self._owed)
             # Before the first look of a lease what changed may have been used by somebody else.
-            elif self._acting() and self._checked == self._record.epoch:
+            elif self._record.kept and self._acting() and self._checked == self._record.epoch:
                 another = await self._another()
                 if another is not None:
                     self._told(self._gone())
@@ -124,10 +132,13 @@ class SameLedger:
 
     async def _another(self) -> str | None:
         """The mark of the ledger, where it is another one than the state says; the first one is written down."""
-        if not self._record.kept:
-            return None
         self.error = None
         known, epoch = self._state.get(LEDGER, str), self._record.epoch
+        self._known = known
+        if not self._record.kept:
+            if known != WITHOUT:
+                await self._put_surely(WITHOUT)
+            return None
         try:
             mark = await self._record.store.mark(secrets.token_hex(_MARK_BYTES))
         except SkoupaError as error:
@@ -135,8 +146,14 @@ class SameLedger:
             return None
         self._checked = epoch
         if known is None:
-            await self._put(mark)
+            await self._put_surely(mark)
         return None if known in (None, mark) else mark
+
+    async def _put_surely(self, mark: str) -> None:
+        """Now, or as soon as the server takes it."""
+        if not await self._put(mark):
+            self._owed = _Owed(mark, brake="", end=0.0, epoch=self._record.epoch)
+            self._found.set()
 
     async def _put(self, mark: str) -> bool:
         try:
@@ -148,9 +165,13 @@ class SameLedger:
         return True
 
     def _what(self) -> str:
+        if self._known == WITHOUT:
+            return f"this cluster was last swept without a ledger, and the ledger {self._record.store.where} does not know what went"
         return f"the ledger {self._record.store.where} is not the one that this cluster was last swept with"
 
     def _gone(self) -> str:
+        if self._known == WITHOUT:
+            return f"{self._what()}: history and trash have nothing of that time"
         return (
             f"{self._what()}: it was emptied or replaced, or another one is set. History and trash from before "
             f"{whole_seconds(self._clock.now())} are not in it: put the old one or a backup in its place and start "

@@ -1,10 +1,13 @@
 """A connection to the SQLite file of a ledger: made with the right rights, brought up to date, its errors in words.
 
 The file is the owner's alone (0600). A reader makes nothing: no file, no folder, no migration.
+Nothing here, nor anywhere in the process, opens the file or its log besides SQLite: whoever closes a file gives up all
+locks that the process has on it (POSIX), and then others take it for theirs alone and remove the log that is written to.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -18,7 +21,10 @@ from skoupa.ledger.identity import settled
 
 _ADVICE: Final = (
     ("locked", "another process holds it; see that only one replica uses the file, or use PostgreSQL"),
-    ("full", "make room on its volume, or let it keep less (ledger.keepDays, ledger.keepBytes)"),
+    (
+        "full",
+        "make room on its volume, or enlarge it; that it keeps less (ledger.keepDays, ledger.keepBytes) helps only later",
+    ),
     ("readonly", "make the file and its folder writable for the user that runs Skoupa"),
     ("unable to open", "make the file and its folder writable for the user that runs Skoupa"),
     ("disk I/O", "look at the volume it is on"),
@@ -35,7 +41,13 @@ class Connection:
         self.number: int | None = None
         self.path = path
         self._file = path.stat()
+        self._log_path = path.with_name(f"{path.name}-wal")
+        self._log: os.stat_result | None = None
         self._had_header = False
+
+    def remember_log(self) -> None:
+        """After the first look into the file, which has SQLite open its log. There is none where it can't be made."""
+        self._log = _stat(self._log_path)
 
     @property
     def stale(self) -> bool:
@@ -43,11 +55,8 @@ class Connection:
 
         Raises LedgerUnusable where somebody emptied it: SQLite would go on with what it remembers, and lose all of it.
         """
-        try:
-            found = self.path.stat()
-        except FileNotFoundError:
-            return True
-        if not os.path.samestat(found, self._file):
+        found = _stat(self.path)
+        if found is None or not os.path.samestat(found, self._file):
             return True
         has_header = found.st_size >= _HEADER_BYTES
         if self._had_header and not has_header:
@@ -58,6 +67,19 @@ class Connection:
         self._had_header = has_header
         return False
 
+    @property
+    def cut_off(self) -> bool:
+        """Whether the log that it has open is not the one beside the file any more: nobody would find what is in it."""
+        if self._log is None:
+            return False
+        found = _stat(self._log_path)
+        return found is None or not os.path.samestat(found, self._log)
+
+    def _check_place(self) -> None:
+        found = _stat(self.path)
+        if self.cut_off or found is None or not os.path.samestat(found, self._file):
+            raise gone_from_under(self.path)
+
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Cursor]:
         cursor = self.raw.cursor()
@@ -65,11 +87,27 @@ class Connection:
         try:
             yield cursor
             cursor.execute("COMMIT")
+            # Afterwards: before, it could still be taken away in between. It costs two looks, whatever is written.
+            self._check_place()
         except BaseException:
             # After some errors SQLite has rolled back already.
             if self.raw.in_transaction:
                 cursor.execute("ROLLBACK")
             raise
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def gone_from_under(path: Path) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        f"the ledger {path} or its log {path.name}-wal was removed or replaced while it was in use",
+        advice="see what else has its files and let it be; it is opened anew, and what is not sure to be there is written again",
+    )
 
 
 def connect(
@@ -99,6 +137,7 @@ def connect(
             if writable:
                 _prepare(raw, path)
             _migrate(connection, where=str(path), writable=writable)
+            connection.remember_log()
             connection.number = _number(connection, cluster, writable=writable)
             if known is not None and connection.number is not None:
                 _identify(connection, known, cluster=cluster, writable=writable, named=named)
@@ -127,7 +166,9 @@ def translated(path: Path) -> Iterator[None]:
 def _make_file(path: Path) -> None:
     with translated(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        with contextlib.suppress(FileExistsError):
+            # Only one that is new: closing one that is in use would give up the locks on it.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _prepare(raw: sqlite3.Connection, path: Path) -> None:
@@ -141,6 +182,8 @@ def _prepare(raw: sqlite3.Connection, path: Path) -> None:
         )
     raw.execute("PRAGMA synchronous = NORMAL")
     raw.execute("PRAGMA journal_size_limit = 67108864")
+    # What goes from the trash, or is replaced in it, is overwritten in the file: somebody may have a right to that.
+    raw.execute("PRAGMA secure_delete = ON").fetchall()
 
 
 def _migrate(connection: Connection, *, where: str, writable: bool) -> None:
@@ -153,9 +196,11 @@ def _migrate(connection: Connection, *, where: str, writable: bool) -> None:
         with connection.transaction() as cursor:
             left = schema.missing(_version(connection.raw), where=where, writable=writable)
             if not left:
-                return
+                break
             for statement in schema.statements(left[0], "sqlite"):
                 cursor.execute(statement)
+    # Into the file, so that without its log it is not taken for an empty one, and begun anew.
+    connection.raw.execute("PRAGMA wal_checkpoint").fetchall()
 
 
 def _version(raw: sqlite3.Connection) -> int:

@@ -24,6 +24,7 @@ Result = Literal[
     "still-there",
     "gone-by-unknown",
 ]
+InTrash = Literal["none", "kept", "purged", "forgotten"]
 # The server took our delete. No later news about the same uid can take that back.
 DELETIONS: Final = ("deleted", "terminating")
 # What a window of a brake counts: also what may have been a deletion of ours.
@@ -77,6 +78,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     unkept: str = ""
     partly: bool | None = None
     beside: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def in_trash(self) -> InTrash:
+        if self.forgotten_at is not None:
+            return "forgotten"
+        return "purged" if self.kept < 0 else "kept" if self.kept else "none"
 
     @property
     def forgotten_at(self) -> float | None:

@@ -2,7 +2,9 @@
 
 One thread writes and never blocks the event loop; readers have connections and threads of their own and see the last
 commit (WAL). What `write` returned for survives `kill -9`; a power cut may take the last moments, never the file.
-A connection that failed is closed and opened anew by the next call; so is one whose file was moved away.
+A connection that failed is closed and opened anew by the next call; so is one whose file was moved away. When the log
+was taken from beside the file all of them are closed before one is opened: SQLite shares what it knows of a log between
+the connections of a process, and would go on with two logs as if they were one.
 """
 
 from __future__ import annotations
@@ -10,31 +12,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from skoupa.errors import LedgerUnavailable, LedgerUnusable
-from skoupa.ledger import reading, sqlite_announced, sqlite_bodies
-from skoupa.ledger.connecting import Connection, connect, marked, translated
+from skoupa.ledger import reading, sqlite_announced, sqlite_bodies, sqlite_pruning, sqlite_writing
+from skoupa.ledger.connecting import Connection, connect, gone_from_under, marked, translated
 from skoupa.ledger.identity import Identity
 from skoupa.ledger.rows import Body, Entry, Tally
-from skoupa.ledger.sqlite_size import size_of, used
-from skoupa.ledger.statements import ANY_BODY, Statement, Values, planned
-from skoupa.ledger.store import EVERYTHING, Change, Intent, Note, Place, Size, Wish
+from skoupa.ledger.sqlite_leaving import leaving
+from skoupa.ledger.sqlite_pruning import of_all, own
+from skoupa.ledger.sqlite_size import cut, size_of
+from skoupa.ledger.store import EVERYTHING, Change, Place, Size, Wish
 
 T = TypeVar("T")
 
 BUSY_SECONDS: Final = 5.0
 _READERS: Final = 2
-_PRUNED_AT_ONCE: Final = 500
-_SIZES: Final = (256, 32, 4, 1)
-_IDS: Final = Statement(
-    columns=(("uid", "text"),),
-    text="SELECT uid, id FROM skoupa_entries WHERE uid IN (SELECT uid FROM n) AND cluster = ?",
-)
 
 
 class SqliteStore:
@@ -59,6 +56,10 @@ class SqliteStore:
         self._busy_seconds = busy_seconds
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
+        # How many use a connection; while `_cut_off` nobody begins to, and the last one closes all of them.
+        self._busy = 0
+        self._cut_off = False
+        self._turns = threading.Condition()
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="ledger-writer")
         self._reading = ThreadPoolExecutor(_READERS, thread_name_prefix="ledger-reader")
 
@@ -73,7 +74,7 @@ class SqliteStore:
         await loop.run_in_executor(None, self._end)
 
     async def write(self, changes: Sequence[Change]) -> Mapping[str, str]:
-        return await self._write(lambda connection: _apply(connection, changes))
+        return await self._write(lambda connection: sqlite_writing.apply(connection, changes))
 
     async def open_entries(self) -> list[Entry]:
         return sorted(await self._entries(reading.open_query), key=reading.age)
@@ -97,33 +98,30 @@ class SqliteStore:
         return [reading.tally_of(row) for row in rows]
 
     async def prune(self, *, before: float, spare: float, most_bytes: int | None = None) -> int:
-        gone = 0
-        while count := await self._write(lambda connection: _forget(connection, before=min(before, spare))):
-            gone += count
+        oldest = min(before, spare)
+        gone = await self._forget(lambda one: sqlite_pruning.forget(one, of_all(one), before=oldest))
         if most_bytes is not None:
-            while count := await self._write(
-                lambda connection: (
-                    _forget(connection, before=spare) if used(connection.raw) > most_bytes else 0
-                )
-            ):
-                gone += count
-        if gone:
-            await self._give_back()
+            most = most_bytes
+            limit = min(spare, await self._read(lambda one: cut(one, most_bytes=most)))
+            gone += await self._forget(lambda one: sqlite_pruning.forget(one, own(one), before=limit))
         return gone
 
     async def forget_bodies(self, *, before: float, most_bytes: int, now: float) -> int:
+        gone = await self._forget(lambda one: sqlite_bodies.forget(one, of_all(one), before=before, now=now))
         limit = await self._read(lambda one: sqlite_bodies.before_limit(one, most_bytes=most_bytes))
-        before = max(before, limit)
+        return gone + await self._forget(
+            lambda one: sqlite_bodies.forget(one, own(one), before=limit, now=now)
+        )
+
+    async def _forget(self, a_piece: Callable[[Connection], int]) -> int:
+        """In pieces, so that nobody who writes waits long."""
         gone = 0
-        while count := await self._write(lambda one: sqlite_bodies.forget(one, before=before, now=now)):
+        while count := await self._write(a_piece):
             gone += count
         if gone:
-            await self._give_back()
+            # Pages that are free now, to the disk.
+            await self._write(lambda one: one.raw.execute("PRAGMA incremental_vacuum").fetchall())
         return gone
-
-    async def _give_back(self) -> None:
-        """Pages that are free now, to the disk."""
-        await self._write(lambda connection: connection.raw.execute("PRAGMA incremental_vacuum").fetchall())
 
     async def size(self) -> Size:
         return await self._read(size_of)
@@ -175,10 +173,29 @@ class SqliteStore:
         if self._identity is not None and self._known is None:
             self._known = await self._identity()
         try:
-            future = asyncio.get_running_loop().run_in_executor(threads, how, work)
+            future = asyncio.get_running_loop().run_in_executor(threads, self._in_turn, how, work)
         except RuntimeError as error:  # an executor that was shut down has no error of its own
             raise LedgerUnavailable(f"the ledger {self.path} is closed") from error
         return await future
+
+    def _in_turn(self, how: Callable[[Callable[[Connection], T]], T], work: Callable[[Connection], T]) -> T:
+        with self._turns:
+            self._turns.wait_for(lambda: not self._cut_off)
+            self._busy += 1
+        try:
+            return how(work)
+        finally:
+            with self._turns:
+                self._busy -= 1
+                if self._cut_off and not self._busy:
+                    with leaving(self.path):
+                        self._close_all()
+                    self._cut_off = False
+                    self.remark = (
+                        f"the log {self.path.name}-wal was taken from beside the file {self.path} while it was in use; "
+                        "what was in it last may be missing from the history"
+                    )
+                self._turns.notify_all()
 
     def _as_writer(self, work: Callable[[Connection], T]) -> T:
         with translated(self.path):
@@ -192,11 +209,14 @@ class SqliteStore:
         if self._writer is None:
             self._writer = self._connect(writable=True)
         try:
+            self._check_log(self._writer)
             with translated(self.path):
                 return work(self._writer)
         except LedgerUnavailable as error:
             # A lock passes and a full volume gets room; anything else may be the connection's own state.
-            if not isinstance(error.__cause__, sqlite3.OperationalError) or "I/O" in error.message:
+            if self._writer.cut_off:
+                self._cut_off = True
+            elif not isinstance(error.__cause__, sqlite3.OperationalError) or "I/O" in error.message:
                 self._writer.raw.close()
                 self._writer = None
             raise
@@ -208,6 +228,7 @@ class SqliteStore:
                 if connection.stale or connection.number is None:
                     connection.raw.close()
                     connection = self._connect(writable=False)
+                self._check_log(connection)
                 answer = work(connection)
         except BaseException:
             connection.raw.close()
@@ -215,7 +236,15 @@ class SqliteStore:
         self._idle.append(connection)
         return answer
 
+    def _check_log(self, connection: Connection) -> None:
+        if connection.cut_off:
+            self._cut_off = True
+            raise gone_from_under(self.path)
+
     def _connect(self, *, writable: bool) -> Connection:
+        for connection in self._open:
+            if not connection.stale:
+                self._check_log(connection)
         return connect(
             self.path,
             cluster=self.cluster,
@@ -225,72 +254,26 @@ class SqliteStore:
             named=self._named,
         )
 
+    @property
+    def _open(self) -> list[Connection]:
+        """Those that nobody uses, and the writer's."""
+        return [*self._idle, *([] if self._writer is None else [self._writer])]
+
     def _end(self) -> None:
         self._reading.shutdown()
-        for connection in self._idle:
-            connection.raw.close()
-        self._idle.clear()
         self._writing.shutdown()
-        # The last to close moves the WAL into the file.
-        if self._writer is not None:
+        self._close_all()
+
+    def _close_all(self) -> None:
+        """The writer's last: it moves what is in its log into the file, if nobody else has that open."""
+        for connection in self._open:
             with contextlib.suppress(sqlite3.Error):
-                self._writer.raw.close()
-            self._writer = None
-
-
-def _apply(connection: Connection, changes: Sequence[Change]) -> dict[str, str]:
-    assert connection.number is not None
-    decided = [(change.uid,) for change in changes if isinstance(change, Intent | Note)]
-    ids: dict[str, str] = {}
-    with connection.transaction() as cursor:
-        keeps = bool(cursor.execute(ANY_BODY).fetchone()[0]) or any(_has_bodies(change) for change in changes)
-        for statement, rows in planned(connection.number, changes, keeps=keeps):
-            for some in _pieces(rows):
-                cursor.execute(_sql(statement, len(some)), _values(some))
-        for some in _pieces(decided):
-            ids.update(cursor.execute(_sql(_IDS, len(some)), [*_values(some), connection.number]))
-    return ids
-
-
-def _has_bodies(change: Change) -> bool:
-    return isinstance(change, Intent) and bool(change.bodies)
-
-
-def _pieces(rows: list[Values]) -> Iterator[list[Values]]:
-    """Many rows in one statement cost half of what they cost one by one, and the interpreter's lock is let go once.
-
-    Only few sizes: the statements that were made are kept, one for each.
-    """
-    start = 0
-    for size in _SIZES:
-        while len(rows) - start >= size:
-            yield rows[start : start + size]
-            start += size
-
-
-def _values(rows: list[Values]) -> list[Any]:
-    return [value for row in rows for value in row]
-
-
-@cache
-def _sql(statement: Statement, count: int) -> str:
-    names = ", ".join(name for name, _ in statement.columns)
-    row = f"({', '.join('?' * len(statement.columns))})"
-    return f"WITH n ({names}) AS (VALUES {', '.join([row] * count)}) {statement.text}"
+                connection.raw.close()
+        self._idle.clear()
+        self._writer = None
 
 
 def _rows(connection: Connection, query: Callable[[int], reading.Query]) -> list[Any]:
     if connection.number is None:
         return []
     return connection.raw.execute(*query(connection.number)).fetchall()
-
-
-def _forget(connection: Connection, *, before: float) -> int:
-    assert connection.number is not None
-    with connection.transaction() as cursor:
-        keys = cursor.execute(
-            *reading.oldest_query(connection.number, before=before, limit=_PRUNED_AT_ONCE)
-        ).fetchall()
-        cursor.executemany("DELETE FROM skoupa_bodies WHERE cluster = ? AND uid = ?", keys)
-        cursor.executemany("DELETE FROM skoupa_entries WHERE cluster = ? AND uid = ?", keys)
-    return len(keys)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from skoupa.ledger import bodies
@@ -36,12 +36,14 @@ def before_limit(connection: Connection, *, most_bytes: int) -> float:
     return -math.inf if at is None else math.nextafter(at, math.inf)
 
 
-def forget(connection: Connection, *, before: float, now: float) -> int:
-    """A piece of it, so that nobody who writes waits long."""
-    assert connection.number is not None
+def forget(connection: Connection, numbers: Iterable[int], *, before: float, now: float) -> int:
+    """A piece of what these clusters have there, so that nobody who writes waits long."""
     with connection.transaction() as cursor:
-        query = bodies.old_query(connection.number, before=before, limit=_AT_ONCE)
-        keys = cursor.execute(*query).fetchall()
+        keys = [
+            key
+            for number in numbers
+            for key in cursor.execute(*bodies.old_query(number, before=before, limit=_AT_ONCE))
+        ]
         cursor.executemany("DELETE FROM skoupa_bodies WHERE cluster = ? AND uid = ?", keys)
         when = bodies.forgotten(now)
         cursor.executemany(
@@ -51,21 +53,16 @@ def forget(connection: Connection, *, before: float, now: float) -> int:
 
 
 def purge(connection: Connection, entry_id: str) -> bool:
-    """Overwritten in the file, and gone from the WAL as well: somebody has a right to that."""
-    raw = connection.raw
-    raw.execute("PRAGMA secure_delete = ON").fetchall()
-    try:
-        with connection.transaction() as cursor:
-            key = (connection.number, entry_id)
-            cursor.execute(
-                "DELETE FROM skoupa_bodies WHERE cluster = ?1 AND uid IN"
-                " (SELECT uid FROM skoupa_entries WHERE cluster = ?1 AND id = ?2)",
-                key,
-            )
-            there = cursor.rowcount > 0
-            if there:
-                cursor.execute("UPDATE skoupa_entries SET kept = -1 WHERE cluster = ? AND id = ?", key)
-    finally:
-        raw.execute("PRAGMA secure_delete = OFF").fetchall()
-    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    """Overwritten in the file, as whatever goes, and gone from the log as well."""
+    with connection.transaction() as cursor:
+        key = (connection.number, entry_id)
+        cursor.execute(
+            "DELETE FROM skoupa_bodies WHERE cluster = ?1 AND uid IN"
+            " (SELECT uid FROM skoupa_entries WHERE cluster = ?1 AND id = ?2)",
+            key,
+        )
+        there = cursor.rowcount > 0
+        if there:
+            cursor.execute("UPDATE skoupa_entries SET kept = -1 WHERE cluster = ? AND id = ?", key)
+    connection.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return there

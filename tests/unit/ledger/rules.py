@@ -58,6 +58,9 @@ async def outcome_after(store: Store, *changes: Change) -> str:
 
 
 class StoreRules:
+    # Whether several installations may use the database.
+    shared = True
+
     async def test_a_row_comes_back_as_it_was_written(self, store: Store) -> None:
         wanted = entry()
         await store.write([Intent(entry=wanted)])
@@ -302,8 +305,23 @@ class StoreRules:
         assert [row.outcome for row in await store.find()] == ["intended"]
         assert [(row.cluster, row.outcome) for row in await other.find()] == [("west", "deleted")]
         assert await store.clusters() == {CLUSTER: "", "west": ""}
-        assert await store.prune(before=5000.0, spare=5000.0) == 0
-        assert await other.prune(before=5000.0, spare=5000.0) == 1
+        await other.close()
+
+    async def test_by_age_rows_of_others_go_only_where_nobody_else_would_forget_them(
+        self, store: Store, new_store: NewStore
+    ) -> None:
+        other = new_store("west")
+        body = (Body(form="json", data=b"x"),)
+        await store.write([intent("open"), intent("new", at=9000.0), finish("new")])
+        ids = await other.write([intent("a", bodies=body), finish("a"), intent("open")])
+        await other.write([intent("new", at=9000.0), finish("new")])
+        forgets = 0 if self.shared else 1
+        assert await store.forget_bodies(before=5000.0, most_bytes=10**9, now=9000.0) == forgets
+        assert await other.body(ids["a"]) == (body if self.shared else ())
+        assert await store.prune(before=5000.0, spare=9000.0) == forgets
+        assert await other.prune(before=5000.0, spare=9000.0) == 1 - forgets
+        for one in (store, other):
+            assert {row.uid for row in await one.find()} == {"open", "new"}
         await other.close()
 
     async def test_bodies_come_with_their_intent_and_a_second_one_replaces_them(self, store: Store) -> None:
@@ -482,6 +500,27 @@ class StoreRules:
         (oldest,) = (await store.find(limit=5000))[-1:]
         assert oldest.at == gone
         assert await store.prune(before=0.0, spare=2900.0, most_bytes=1) == 2900 - gone
+
+    async def test_pruning_by_size_takes_no_more_than_it_has_to(
+        self, store: Store, new_store: NewStore
+    ) -> None:
+        """Few rows with a lot in the trash, beside more of another cluster, which are not this one's to weigh."""
+        body = (Body(form="json", data=b"x" * 4400),)
+        other = new_store("west")
+        for one in (store, other):
+            await one.write([intent(f"u{at}", at=float(at), bodies=body) for at in range(445)])
+            await one.write([finish(f"u{at}") for at in range(445)])
+        gone = await store.prune(before=0.0, spare=1000.0, most_bytes=1_000_000)
+        left = await store.size()
+        assert 900_000 < left.used <= 1_000_000
+        assert left.rows == 445 - gone
+        assert [row.at for row in await store.find(limit=1000)] == [
+            float(at) for at in range(444, gone - 1, -1)
+        ]
+        assert (await other.size()).rows == 445
+        # What fits does not go because of what others have.
+        assert await store.prune(before=0.0, spare=1000.0, most_bytes=1_000_000) == 0
+        await other.close()
 
     async def test_readers_see_every_commit_while_others_write(self, store: Store) -> None:
         async def write() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -19,7 +20,7 @@ from skoupa.ledger.identity import Identity
 from skoupa.ledger.rows import Body
 from skoupa.ledger.sqlite import SqliteStore
 from skoupa.ledger.store import Place, Wish
-from tests.unit.ledger.entries import CLUSTER, intent
+from tests.unit.ledger.entries import CLUSTER, finish, intent
 from tests.unit.ledger.rules import NewStore, StoreRules
 
 pytestmark = pytest.mark.unit
@@ -47,7 +48,7 @@ async def store(path: Path) -> AsyncIterator[SqliteStore]:
 
 
 class TestSqlite(StoreRules):
-    pass
+    shared = False
 
 
 async def test_file_and_folder_are_the_owners_alone(store: SqliteStore, path: Path) -> None:
@@ -99,7 +100,7 @@ async def test_a_full_disk_is_unavailable_and_goes_on_when_there_is_room(store: 
     pages = raw.execute("PRAGMA page_count").fetchone()[0]
     raw.execute(f"PRAGMA max_page_count = {pages}").fetchall()
     big = (Body(form="json", data=b"x" * 100_000),)
-    with pytest.raises(LedgerUnavailable, match=r"full.*make room"):
+    with pytest.raises(LedgerUnavailable, match=r"full.*make room on its volume, or enlarge it.*only later"):
         await store.write([intent("b", bodies=big)])
     assert [row.uid for row in await store.find()] == ["a"]
     raw.execute("PRAGMA max_page_count = 1000000").fetchall()
@@ -222,6 +223,24 @@ async def test_purged_bytes_are_nowhere_in_the_files(store: SqliteStore, path: P
     assert any(secret in file.read_bytes() for file in path.parent.iterdir())
     await store.purge(ids["a"])
     assert not any(secret in file.read_bytes() for file in path.parent.iterdir())
+
+
+async def test_what_earlier_tries_left_in_the_trash_is_purged_along(store: SqliteStore, path: Path) -> None:
+    """Also after another purge, and where a piece of it was long the room of something else."""
+    chance = random.Random(3)
+    await store.purge("nothing")
+    kept: dict[str, list[bytes]] = {}
+    ids: dict[str, str] = {}
+    for uid in (f"u{number}" for number in range(60)):
+        for outcome in ("failed", "failed", "deleted"):
+            data = chance.randbytes(chance.choice([60, 300, 900, 3000, 9000]))
+            kept.setdefault(uid, []).append(data[10:40])
+            ids.update(await store.write([intent(uid, bodies=(Body(form="json", data=data),))]))
+            await store.write([finish(uid, outcome)])
+    for uid in list(kept)[::2]:
+        assert await store.purge(ids[uid])
+    whole = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert [uid for uid in list(kept)[::2] if any(data in whole for data in kept[uid])] == []
 
 
 WRITER = """

@@ -93,6 +93,11 @@ def relinked(manifest: Manifest, uids: Mapping[str, str | None]) -> tuple[Manife
 
 
 def _let_live(metadata: dict[str, Any], claims: Iterable[Claim], *, keep: str, now: float) -> list[str]:
+    if names.UNNEEDED_SINCE_ANNOTATION in (metadata.get("annotations") or {}):
+        # Who brings it back needs it: since when nobody did does not count any more.
+        marked = metadata.pop("annotations").items()
+        left = {key: value for key, value in marked if key != names.UNNEEDED_SINCE_ANNOTATION}
+        metadata |= {"annotations": left} if left else {}
     if keep:
         metadata["labels"] = {**(metadata.get("labels") or {}), names.KEEP_LABEL: keep}
         return [f"it is kept: {names.KEEP_LABEL}={keep}"]
