@@ -12,8 +12,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -84,20 +86,23 @@ def build(program: Program, toolchain: Toolchain, *, target: Path, progress: Pro
     said: deque[str] = deque(maxlen=_SAID_LINES)
     progress.say(f"{program.name} {program.version} is built with {toolchain.name}; this can take minutes")
     with progress.step(f"building {program.name} {program.version}"):
+        interrupts = _Interrupts()
         # A session of its own, so that an interrupt can end the compilers along with go.
-        process = subprocess.Popen(
-            command,
-            cwd=_HERE / program.module,
-            env=toolchain.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
+        with interrupts.put_off():
+            process = subprocess.Popen(
+                command,
+                cwd=_HERE / program.module,
+                env=toolchain.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
         assert process.stderr is not None
         try:
+            interrupts.heed()
             with process.stderr:
                 for line in process.stderr:
                     said.append(line.rstrip())
@@ -112,6 +117,32 @@ def build(program: Program, toolchain: Toolchain, *, target: Path, progress: Pro
                 f"{toolchain.name} build ended with exit code {returncode}:\n"
                 + "\n".join(f"    {line}" for line in said)
             )
+
+
+class _Interrupts:
+    """One that comes while a process is being made would leave it to nobody: it counts as soon as there is somebody to end it."""
+
+    def __init__(self) -> None:
+        self._came = False
+
+    @contextmanager
+    def put_off(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            # Python interrupts no other thread.
+            yield
+            return
+        before = signal.signal(signal.SIGINT, self._note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def heed(self) -> None:
+        if self._came:
+            raise KeyboardInterrupt
+
+    def _note(self, *_: object) -> None:
+        self._came = True
 
 
 def _activity(line: str, program: Program) -> str:

@@ -250,7 +250,7 @@ IN_MANIFEST = {
 
 
 def packed(release: Any) -> str:
-    inner = base64.b64encode(gzip.compress(json.dumps(release).encode()))
+    inner = base64.b64encode(gzip.compress(json.dumps(release).encode(), mtime=0))
     return base64.b64encode(inner).decode()
 
 
@@ -301,7 +301,9 @@ def test_a_release_that_may_have_objects_counts_and_an_older_revision_does_not(s
 
 
 def test_records_in_config_maps_are_packed_once() -> None:
-    manifest = record(base64.b64encode(gzip.compress(json.dumps(RELEASE).encode())).decode(), type_="")
+    manifest = record(
+        base64.b64encode(gzip.compress(json.dumps(RELEASE).encode(), mtime=0)).decode(), type_=""
+    )
     assert SETTINGS in named(tracks("ConfigMap", {**manifest, "kind": "ConfigMap"}))
 
 
@@ -316,14 +318,14 @@ def test_no_other_secret_is_ever_decoded() -> None:
 
 def bomb() -> str:
     text = b'{"manifest": "' + b" " * (helm.MOST_UNPACKED + 10) + b'"}'
-    return base64.b64encode(base64.b64encode(gzip.compress(text, 1))).decode()
+    return base64.b64encode(base64.b64encode(gzip.compress(text, 1, mtime=0))).decode()
 
 
 @pytest.mark.parametrize(
     "data",
     ["", "%%%", base64.b64encode(b"not packed").decode(), packed({"manifest": 7}), packed({"manifest": "a: [b"}),
      packed({"manifest": "just words"}), packed({"manifest": "kind: A\napiVersion: v1\nmetadata: {}\n"}),
-     base64.b64encode(base64.b64encode(gzip.compress(b'{"manifest": ""}')[:-6])).decode()],
+     base64.b64encode(base64.b64encode(gzip.compress(b'{"manifest": ""}', mtime=0)[:-6])).decode()],
 )  # fmt: skip
 def test_a_record_that_can_t_be_read_holds_what_names_the_release(data: str) -> None:
     read = tracks("Secret", record(data))
