@@ -10,6 +10,8 @@ UV_VERSION := 0.13.7
 STAMP := $(VENV)/.installed
 # Two control planes' worth of work on two cores; more workers only wait for each other.
 WORKERS ?= 2
+# Provided before the tests, which would take the time that a build needs for a hang.
+PROGRAMS := etcd kube-apiserver kube-controller-manager kubectl helm
 # Else every command that the tests start would compile the whole package first.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -35,18 +37,19 @@ demo: setup ## a messy little cluster in memory, with time moving fast
 	@$(BIN)/skoupa demo
 
 test: check ## everything: checks, then all tests on the embedded cluster and on a real control plane
-	@$(BIN)/python -m harness.controlplane build
+	@$(BIN)/python -m harness.controlplane build $(PROGRAMS)
+	@$(BIN)/python -m harness.browser
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not soak"
 
 unit: setup ## the tests that need no control plane
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m unit
 
-check: setup ## ruff, mypy, import order of the house, docs
+check: setup ## ruff, mypy, import order of the house, docs and chart
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/pytest -q tests/unit/test_docs.py
+	@$(BIN)/pytest -q tests/unit/test_docs.py tests/unit/chart/test_files.py
 
 bench: setup ## the benchmarks; writes docs/benchmarks.md
 	@$(BIN)/python -m harness.controlplane build

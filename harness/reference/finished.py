@@ -73,12 +73,14 @@ An object that is labelled and has finished long ago does not go at once: **its 
 since nobody knows what needed it before. That moment is written on it, in the annotation `skoupa.dev/unneeded-since`, with one patch;
 restarts and new leaders count from there. When something needs it again, or it runs again, the mark is taken off and the time starts
 anew. Of one that a running Skoupa saw end, with nothing needing it, the mark is the time of its end. A mark that can't be meant is
-written anew. While observing nothing is written: the moment is kept in memory, and a restart begins anew. Where the right to `patch` is
+written anew. A use that began and ended while nobody looked (Skoupa was down, or the server away and what happened meanwhile forgotten) is not
+seen. While observing nothing is written: the moment is kept in memory, and a restart begins anew. Where the right to `patch` is
 missing the object stays, and the log says so.
 
 While a kind that could use or own it can't be read, may be out of date, or holds something that can't be understood, the object is held
 and the reason names that kind; the setting `usage.ignoreKinds` waives kinds. Right before it goes, all that could use it is listed once
-more and what changed is read. [references](references.md) says what counts as a use.
+more and what changed is read. [references](references.md) says what counts as a use. Where only some namespaces are looked into (the setting
+`namespaces`), kinds in no namespace and those that can point out of others are not read, and hold what they could use unless they are waived.
 """
 _KINDS: Final = """
 The first time that is there counts. One that can't be read, that is zero, or that lies before the start or the creation of the object is none, and so is

@@ -91,10 +91,12 @@ ON_A_POLICY: Final = {
     names.TIME_ZONE_ANNOTATION: "The time zone of its schedule (`Europe/Athens`); UTC without it.",
     names.SUSPEND_ANNOTATION: "`true`: it does not run.",
     names.MISSED_RUNS_ANNOTATION: "`Once` (one run makes up for those that were missed) or `Skip`.",
-    names.MAX_DELETIONS_ANNOTATION: "How many objects one run may take at most.",
+    names.MAX_DELETIONS_ANNOTATION: "How many objects one run may take at most. With one more nothing of the run goes, and a Brake holds "
+    "the policy until it is released: see [brakes](brakes.md#runs-of-rules-are-weighed-first).",
     names.OBSERVE_ANNOTATION: "For that long (`24h`) it only reports: from when Skoupa first sees the policy, or this on it, and anew "
     "when its spec or the value changes. `policies.observeNew` counts the same way, and the longer of both holds.",
-    names.SERVICE_ACCOUNT_ANNOTATION: "It deletes only where this account of its own namespace may delete too.",
+    names.SERVICE_ACCOUNT_ANNOTATION: "It deletes only where this account of its own namespace may delete too. Rights for single names "
+    "(`resourceNames`) do not count.",
     names.NEXT_EXECUTION_ANNOTATION: "Written by Skoupa where the definition of the policy has no room for `nextExecutionTime` in the "
     "status and policies may be patched: when it runs next.",
 }

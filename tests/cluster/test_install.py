@@ -115,6 +115,38 @@ def test_the_installed_rights_suffice_for_a_controller_and_nothing_was_denied(
     assert exists(installed, f"{CORE}/skoupa/configmaps/skoupa-state")
 
 
+def test_with_retention_the_installed_rights_suffice_to_mark_and_let_go(
+    installed: Access, tmp_path: Path
+) -> None:
+    config = tmp_path / "retention.yaml"
+    config.write_text("features:\n  retention: true\n")
+    outcomes(skoupa(installed, "install", "--mode", "enforce", "--apply", "--config", str(config)))
+    path = f"{CORE}/default/configmaps"
+    labels = {"skoupa.dev/ttl-after": "unused-1s"}
+    try:
+        assert may(installed, user=USER, verb="patch", resource="configmaps", namespace="default")
+        assert not may(installed, user=USER, verb="patch", resource="secrets", namespace="default")
+        with controller(installed, tmp_path, home="skoupa") as running:
+            running.says("leading")
+            asked(installed.probe(), "POST", path, {"metadata": {"name": "unused", "labels": labels}})
+            eventually(lambda: not exists(installed, f"{path}/unused"), "the unused ConfigMap is gone")
+            # What may not be deleted may not be marked either, and stays.
+            secret = f"{CORE}/default/secrets"
+            asked(installed.probe(), "POST", secret, {"metadata": {"name": "kept", "labels": labels}})
+            eventually(
+                lambda: any(
+                    one["verb"] == "patch" and one["responseStatus"]["code"] == 403
+                    for one in requests_of(installed, USER)
+                ),
+                "the Secret can't be marked",
+            )
+            assert exists(installed, f"{secret}/kept")
+            asked(installed.probe(), "DELETE", f"{secret}/kept")
+    finally:
+        outcomes(skoupa(installed, "install", "--mode", "enforce", "--apply"))
+    assert not may(installed, user=USER, verb="patch", resource="configmaps", namespace="default")
+
+
 def test_where_a_definition_has_no_room_for_it_a_policy_is_noted_when_it_runs_next(
     installed: Access, tmp_path: Path
 ) -> None:

@@ -7,9 +7,11 @@ import typer
 from skoupa.cli.acting.declared import extend, keep, refresh, sweep
 from skoupa.cli.braking.declared import PAUSE_HELP, brakes_app, pause
 from skoupa.cli.checking.declared import CHECK_HELP, check, convert, try_out
+from skoupa.cli.dashboard.declared import DASHBOARD_HELP, dashboard
 from skoupa.cli.dispatch import dispatch
 from skoupa.cli.installing.declared import install, uninstall
 from skoupa.cli.looking.declared import PLAN_HELP, completion, explain, plan
+from skoupa.cli.looking.unused_declared import UNUSED_HELP, unused
 from skoupa.cli.migrating.declared import MIGRATE_HELP, migrate
 from skoupa.cli.options import AllNamespaces, Connecting, Context, Kubeconfig, Ledger, Namespace, each_kind
 from skoupa.cli.remembering.declared import history, restore, trash
@@ -46,6 +48,7 @@ def skoupa(
 app.command(help=PLAN_HELP)(plan)
 app.command()(explain)
 app.command("why", hidden=True)(explain)
+app.command(help=UNUSED_HELP)(unused)
 app.command()(keep)
 app.command()(extend)
 app.command()(refresh)
@@ -55,6 +58,7 @@ app.command()(restore)
 app.command()(trash)
 app.command(help=PAUSE_HELP)(pause)
 app.add_typer(brakes_app, name="brakes")
+app.command(help=DASHBOARD_HELP)(dashboard)
 app.command(help=CHECK_HELP)(check)
 app.command()(convert)
 app.command("test")(try_out)

@@ -18,8 +18,9 @@ from skoupa.controller.ever_read import EverRead
 from skoupa.controller.feeds import Feeds
 from skoupa.controller.history import History
 from skoupa.controller.holding import Holding
+from skoupa.controller.last_writes import end_and_write, last_writes
 from skoupa.controller.outlook import Outlook
-from skoupa.controller.policies import Policies
+from skoupa.controller.parts import Parts
 from skoupa.controller.rights import place_of
 from skoupa.controller.started import Started, started_now
 from skoupa.controller.surroundings import Surroundings
@@ -60,6 +61,8 @@ class Engine:
     ) -> None:
         self._clock: Clock = client.clock
         self._settings = settings
+        # What kept something from being written down when it ended.
+        self.unwritten: SkoupaError | None = None
         mechanism = PolicyMechanism() if settings.features.policies else None
         report = overhearing = Overhearing(report)
         self.record = record or Record(NoStore(cluster=""), client.clock)
@@ -112,25 +115,26 @@ class Engine:
             ever=ever,
             first_readings=lambda: self.first_readings,
         )
-        self.policies: Policies | None = None
-        if mechanism is not None:
-            self.policies = Policies(
-                client,
-                mechanism,
-                settings=settings,
-                knowledge=self.knowledge,
-                state=holding.state,
-                overhearing=overhearing,
-                memory=lambda: self.sweeper.memory,
-                standing_by=standing_by,
-                learn=self._learn,
-                look_at=self._look_in_turn,
-                look_again=self._look_again,
-                begun=holding.weighing.wake,
-                namespaces_known=self._namespaces_known,
-                told=self._tell_poorer,
-                untold=self._tell_well_again,
-            )
+        self._parts = Parts(
+            client,
+            mechanism,
+            settings=settings,
+            knowledge=self.knowledge,
+            state=holding.state,
+            overhearing=overhearing,
+            memory=lambda: self.sweeper.memory,
+            standing_by=standing_by,
+            learn=self._learn,
+            look_in_turn=self._look_in_turn,
+            look_at=self.sweeper.look_at,
+            look_again=self._look_again,
+            begun=holding.weighing.wake,
+            namespaces_known=self._namespaces_known,
+            told=self._tell_poorer,
+            untold=self._tell_well_again,
+        )
+        self.policies, self.retention = self._parts.policies, self._parts.retention
+        if self.policies is not None:
             self.braking.runs_coming = self.policies.coming
         use_trash(self.record, client, knowledge=self.knowledge)
         self.history = History(
@@ -181,15 +185,14 @@ class Engine:
             or self.braking.error
             or self._holding.weighing.error
             or self._beginning.same_ledger.error
-            or (self.policies.error if self.policies is not None else None)
+            or self._parts.error
         )
 
     async def run(self) -> None:
         """Until `stop`. Raises only when the server can't be reached for the very first look."""
         async with asyncio.TaskGroup() as group:
             self.braking.open(group)
-            if self.policies is not None:
-                self.policies.open(group)
+            self._parts.open(group)
             await self.outlook.open(group)
             work = (
                 *self.outlook.follow(),
@@ -203,27 +206,24 @@ class Engine:
                 self._holding.weighing.follow(),
                 self._holding.recreation_memory.follow(),
                 *self.braking.work(self.sweeper.memory),
-                *(self.policies.work() if self.policies is not None else ()),
+                *self._parts.work(),
             )
             tasks = [group.create_task(task) for task in work]
             await self._beginning.first_lead()
             await self.sweeper.run()
-            for task in tasks:
-                task.cancel()
+            writes = last_writes(self._holding, self.first_look, self.policies)
+            self.unwritten = await end_and_write(tasks, writes, clock=self._clock)
             self.outlook.close()
             self.braking.brakes.close()
-            if self.policies is not None:
-                self.policies.close()
+            self._parts.close()
 
     async def _take_over(self) -> None:
         await self._beginning.take_over()
-        if self.policies is not None:
-            self.policies.take_over()
+        self._parts.take_over()
 
     async def _arrange(self) -> None:
         await self.braking.arrange()
-        if self.policies is not None:
-            self.policies.arrange()
+        self._parts.arrange()
 
     def _namespaces_known(self) -> bool:
         return self.feeds is not None and self.feeds.knows_namespaces()
@@ -274,8 +274,7 @@ class Engine:
         self.braking.learn(deltas)
         mass = self.backlog.learn(deltas, self._clock.now())
         self.sweeper.learn(deltas)
-        if self.policies is not None:
-            self.policies.learn(deltas)
+        self._parts.learn(deltas)
         if mass:
             self.braking.brakes.changed.set()
         if others or mass:

@@ -91,6 +91,7 @@ class Feeds:
         self._expect((key.resource.qualified, key.namespace) for key in wanted if key.labels != KEPT.labels)
         for key in wanted:
             if key not in self._open:
+                body = self._knowledge.bodies.get(key.labels)
                 feed = Feed(
                     self._client,
                     key.resource,
@@ -99,6 +100,7 @@ class Feeds:
                     scope=Scope(namespace=key.namespace, labels=key.labels),
                     on_change=self._on_change,
                     on_health=self._on_health,
+                    body=None if body is None else body(key.resource),
                 )
                 self._open[key] = (feed, self._group.create_task(feed.run()))
                 self._of_namespaces = None

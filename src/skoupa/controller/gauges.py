@@ -27,6 +27,7 @@ def gauges_of(engine: Engine, now: float) -> dict[str, Samples]:
         "skoupa_queue": {(name,): value for name, value in sweeper.items()},
         "skoupa_watches": _watches(engine.feeds),
         "skoupa_blind_kinds": _blind_kinds(engine),
+        "skoupa_unread_kinds": {(): engine.retention.feeds.unread() if engine.retention is not None else 0},
         "skoupa_brakes": {(state,): count for state, count in engine.braking.brakes.statistics().items()},
         "skoupa_kyverno": {
             (state,): count for state, count in engine.braking.beside_kyverno.statistics().items()

@@ -5,20 +5,23 @@ Filled by reading once (`survey`) or kept true by watching (`engine`); either wa
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 from skoupa import names
 from skoupa.controller.kept import KeptIndex
+from skoupa.facts.feeds import Body
 from skoupa.facts.rows import Extraction, Row, Uid
 from skoupa.facts.store import Delta, Store
 from skoupa.judge.brakes import NO_BRAKES, BrakeGuard, Pulled
 from skoupa.judge.cascade import Blind, CascadeGuard, is_namespace, waived
 from skoupa.judge.circumstances import Circumstances
 from skoupa.judge.judge import Judge
-from skoupa.judge.mechanism import Interest, Mechanism, Ruling
+from skoupa.judge.mechanism import Guard, Interest, Mechanism, Ruling
 from skoupa.judge.protection import Protection, kept_until
+from skoupa.judge.retention import NeedGuard, OtherTimeGuard, RetentionMechanism
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.kinds import Discovery
+from skoupa.kube.resources import Resource
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold, Question, Verdict
 from skoupa.settings import Settings
@@ -27,7 +30,8 @@ KEPT = Interest(labels=names.KEEP_LABEL)
 
 
 def mechanisms_of(settings: Settings) -> tuple[Mechanism, ...]:
-    return (TtlMechanism(settings),) if settings.features.ttl else ()
+    ttl = (TtlMechanism(settings),) if settings.features.ttl else ()
+    return (*ttl, RetentionMechanism()) if settings.features.retention else ttl
 
 
 class Knowledge:
@@ -52,6 +56,10 @@ class Knowledge:
             interest for mechanism in self.mechanisms for interest in mechanism.interests()
         )
         self.store = Store()
+        # Who keeps evidence for it true hands that in.
+        self.retention = next((one for one in self.labelled if isinstance(one, RetentionMechanism)), None)
+        # By label selector: what is read of objects beside their metadata.
+        self.bodies: dict[str, Callable[[Resource], Body]] = {}
         # Policies heed the times that are written on objects, whether or not those go by them.
         heeded = TtlMechanism(settings).interests() if settings.policies.respect_ttl else ()
         self.extraction = Extraction(
@@ -93,8 +101,14 @@ class Knowledge:
                 self.brake_guard,
                 CascadeGuard(kept=self.kept.around, blind=self._blind_kinds),
                 Circumstances(skew=skew, extra=(self._others, self._unseen, *extra)),
+                *self._retention_guards(),
             ],
         )
+
+    def _retention_guards(self) -> Iterator[Guard]:
+        if self.retention is not None:
+            yield NeedGuard(self.retention)
+            yield from (OtherTimeGuard(one) for one in self.labelled if isinstance(one, TtlMechanism))
 
     def verdict(self, row: Row, now: float) -> Verdict:
         return self.judge.verdict(row, now)

@@ -72,8 +72,7 @@ class PolicyRuns:
         self._report = report
         self._begun = begun
         self._on_news = on_news
-        new = settings.policies.observe_new
-        self._observe_new = seconds(new) if new is not None else 0
+        self._observe_new = seconds(new) if (new := settings.policies.observe_new) is not None else 0
         self.looks = PolicyLooks(
             client, settings=settings, knowledge=knowledge, book=book, evaluations=evaluations
         )
@@ -220,6 +219,7 @@ class PolicyRuns:
             return Unread()
         went = Went(
             at=at,
+            began=before.at if before is not None else at,
             findings=findings,
             error=str(error) if error is not None else "",
             broken=isinstance(error, UsageError),

@@ -50,6 +50,7 @@ from skoupa.sweep.record import Record
 LAST_WORDS_SECONDS: Final = 10.0
 YOUNG_OBJECTS: Final = 20_000
 TRIES_IN_A_LEASE: Final = 5
+FORGOTTEN: Final = "who leads next goes by what was written before: what was just released may count again"
 
 
 class Process:
@@ -154,6 +155,10 @@ class Process:
             async with asyncio.TaskGroup() as group:
                 beside = [group.create_task(work) for work in self._beside()]
                 await self._run_engine()
+                if (error := self.engine.unwritten) is not None:
+                    self._log(
+                        "not everything is written down", level="warning", error=str(error), then=FORGOTTEN
+                    )
                 await self._last_words()
                 if undelivered := await self._notifier.drain():
                     self._log("some notices could not be delivered", level="warning", messages=undelivered)

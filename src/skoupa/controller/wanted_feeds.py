@@ -73,7 +73,9 @@ class Wanted:
             # A feed without a selector sees what the narrower ones would. What a Namespace wishes for those in it may
             # be written in annotations, which no selector finds.
             all_of_them = "" in selectors or resource.qualified == NAMESPACES.qualified
-            for labels in {""} if all_of_them else selectors:
+            # What is read with its body has a feed of its own.
+            apart = selectors & self._knowledge.bodies.keys()
+            for labels in {"", *apart} if all_of_them else selectors:
                 wanted += (Key(resource, namespace, labels) for namespace in scopes)
         self.denied, self.closed = denied, closed
         left = {(gap.group, version) for gap in discovery.gaps for version in ("", gap.version)}

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from skoupa import names
 from skoupa.errors import SkoupaError
-from skoupa.facts.rows import Extraction, pack_uid
+from skoupa.facts.rows import Extraction, Row, pack_uid
 from skoupa.facts.store import Delta, FeedView, Store
 from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
@@ -23,7 +23,7 @@ from skoupa.kube.decoding import Undecodable
 from skoupa.kube.following import PATIENCE, Patience
 from skoupa.kube.lines import Change
 from skoupa.kube.lists import EVERYWHERE, Scope
-from skoupa.kube.objects import METADATA, Partial
+from skoupa.kube.objects import METADATA, View
 from skoupa.kube.resources import NAMESPACES, Resource
 
 UNREADABLE_KEPT: Final = 100
@@ -45,7 +45,16 @@ class Health(msgspec.Struct, kw_only=True):
     unreadable: list[Undecodable] = msgspec.field(default_factory=list)
 
 
+class Body(msgspec.Struct, frozen=True):
+    """More of an object than its metadata: how to ask for it, and who hears of each, before the store does."""
+
+    view: View[Any]
+    seen: Callable[[Row, Any], None]
+
+
 class Feed:
+    """`body`: more is read than what the store keeps; whatever it is, it has metadata."""
+
     def __init__(
         self,
         client: Client,
@@ -57,9 +66,11 @@ class Feed:
         on_change: Callable[[Sequence[Delta]], None] = lambda _: None,
         on_health: Callable[[], None] = lambda: None,
         patience: Patience = PATIENCE,
+        body: Body | None = None,
     ) -> None:
         self._client = client
         self._patience = patience
+        self._body = body
         self._store = store
         self._extraction = extraction
         self._on_change = on_change
@@ -74,7 +85,7 @@ class Feed:
         events = watch.watch(
             self._client,
             self.resource,
-            METADATA,
+            METADATA if self._body is None else self._body.view,
             scope=self.scope,
             patience=self._patience,
             anew=_kept_of(self.resource, self.scope),
@@ -90,7 +101,7 @@ class Feed:
             if lost:
                 self._on_change(lost)
 
-    def _take(self, event: watched.WatchEvent[Partial], view: FeedView) -> list[Delta]:
+    def _take(self, event: watched.WatchEvent[Any], view: FeedView) -> list[Delta]:
         store = self._store
         match event:
             case watched.Begun():
@@ -98,7 +109,7 @@ class Feed:
                 return store.begin(view)
             case watched.Listed(objects, undecodable):
                 self._note(undecodable)
-                return store.listed(view, (self._extraction.row(self.resource, found) for found in objects))
+                return store.listed(view, map(self._row, objects))
             case watched.Synced(version):
                 now = self._client.clock.now()
                 self._caught_up(version)
@@ -117,8 +128,7 @@ class Feed:
                 self._heard(version)
             case watched.Reread(objects, undecodable):
                 self._note(undecodable)
-                rows = (self._extraction.row(self.resource, found) for found in objects)
-                return [delta for row in rows if (delta := store.changed(view, row))]
+                return [delta for row in map(self._row, objects) if (delta := store.changed(view, row))]
             case watched.Resumed():
                 self._caught_up("")
             case watched.Interrupted(error, _):
@@ -127,7 +137,7 @@ class Feed:
                 self._on_health()
         return []
 
-    def _apply(self, change: Change[Partial], view: FeedView) -> Delta | None:
+    def _apply(self, change: Change[Any], view: FeedView) -> Delta | None:
         # What could not be read so far is new here when it can be, whatever happened to it before.
         watched = not self.health.unreadable
         if self.health.unreadable:
@@ -136,7 +146,13 @@ class Feed:
         if change.deleted:
             return self._store.deleted(view, pack_uid(change.object.metadata.uid))
         self.health.resource_version = change.object.metadata.resource_version
-        return self._store.changed(view, self._extraction.row(self.resource, change.object), watched=watched)
+        return self._store.changed(view, self._row(change.object), watched=watched)
+
+    def _row(self, found: Any) -> Row:
+        row = self._extraction.row(self.resource, found)
+        if self._body is not None:
+            self._body.seen(row, found)
+        return row
 
     def _heard(self, version: str) -> None:
         self.health.heard_at = self._client.clock.monotonic()

@@ -35,8 +35,11 @@ DELETE: Final[RoleName] = "skoupa-delete"
 ASK: Final[RoleName] = "skoupa-ask"
 # The only role that counts in Skoupa's own namespace and nowhere else.
 HOME: Final[RoleName] = "skoupa"
-_DELETE_VERB: Final = "delete"
-_MARK_VERB: Final = "patch"
+# The verbs on what goes, with what each is for.
+_GOING: Final = {
+    "delete": "lets go what is due",
+    "patch": f"since when nothing needs it is written on it ({names.UNNEEDED_SINCE_ANNOTATION})",
+}
 
 
 class Right(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +119,7 @@ def home_namespace(home: str) -> Right:
 
 def _reading(interests: Sequence[Interest]) -> Iterator[Right]:
     for interest in interests:
-        verbs = tuple(verb for verb in interest.verbs if verb not in {_DELETE_VERB, _MARK_VERB})
+        verbs = tuple(verb for verb in interest.verbs if verb not in _GOING)
         why = f"objects with the label {interest.labels}" if interest.labels else "all objects"
         for group, resources in _by_group(interest.kinds or (ALL,)):
             yield Right(role=READ, group=group, resources=resources, verbs=verbs, why=why)
@@ -124,24 +127,23 @@ def _reading(interests: Sequence[Interest]) -> Iterator[Right]:
 
 def _deleting(interests: Sequence[Interest], kinds: Sequence[DeletableKind]) -> Iterator[Right]:
     """What may go may also be marked beforehand, where something goes by such a mark; nothing else is patched."""
-    for verb, why in (
-        (_DELETE_VERB, "lets go what is due"),
-        (_MARK_VERB, f"since when nothing needs it is written on it ({names.UNNEEDED_SINCE_ANNOTATION})"),
-    ):
-        wanted: set[str] = set()
-        for interest in interests:
-            if verb in interest.verbs:
-                wanted.update(interest.kinds or (ALL,))
-        for kind in kinds:
-            if ALL in wanted or (kind.plural == ALL and wanted) or kind.qualified in wanted:
-                yield Right(
-                    role=DELETE,
-                    group=kind.group,
-                    resources=(kind.plural,),
-                    verbs=(verb,),
-                    namespaced=kind.namespaced,
-                    why=why,
-                )
+    wanted = {
+        verb: {kind for one in interests if verb in one.verbs for kind in one.kinds or (ALL,)}
+        for verb in _GOING
+    }
+    for kind in kinds:
+        verbs = tuple(
+            verb for verb, of in wanted.items() if of and (kind.plural == ALL or of & {ALL, kind.qualified})
+        )
+        if verbs:
+            yield Right(
+                role=DELETE,
+                group=kind.group,
+                resources=(kind.plural,),
+                verbs=verbs,
+                namespaced=kind.namespaced,
+                why=", and ".join(_GOING[verb] for verb in verbs),
+            )
 
 
 def _braking() -> Iterator[Right]:

@@ -93,6 +93,9 @@ REASONS: Final[dict[str, Meaning]] = {
     "ttl-ahead": Meaning(
         "hold", "its own time is still to come: {written} lets it stay until {until} (policies.respectTtl)"
     ),
+    "other-ttl-ahead": Meaning(
+        "hold", "its other time is still to come: {written} lets it stay until {until}"
+    ),
     "protected-namespace": Meaning("hold", "the namespace {namespace} is protected"),
     "protected-setting": Meaning("hold", "protected by the setting protect.{setting} ({value})"),
     "protected-own": Meaning("hold", "{what} belongs to Skoupa itself and goes by no label and no policy"),

@@ -13,15 +13,15 @@ from skoupa.errors import UsageError
 from skoupa.kube.client import Client
 from skoupa.ledger.store import Store
 from skoupa.report.metrics import Metrics
-from skoupa.report.opinions import Opinions
+from skoupa.report.opinions import Insight
 
 LONGEST_HEADER: Final = 8190
 # What else a process serves while it runs, with its own client, ledger and opinions; gives the address.
-Beside = Callable[[Client, Store, Opinions], AbstractAsyncContextManager[str]]
+Beside = Callable[[Client, Store, Insight], AbstractAsyncContextManager[str]]
 
 
 @asynccontextmanager
-async def nothing_beside(client: Client, store: Store, opinions: Opinions) -> AsyncIterator[str]:  # noqa: ARG001 - of the type
+async def nothing_beside(client: Client, store: Store, opinions: Insight) -> AsyncIterator[str]:  # noqa: ARG001 - of the type
     yield ""
 
 

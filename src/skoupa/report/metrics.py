@@ -117,6 +117,11 @@ METRICS: Final[dict[str, Described]] = {
         "is due among them stays.",
         ("state",),
     ),
+    "skoupa_unread_kinds": Described(
+        "gauge",
+        "Kinds that could use what has the label skoupa.dev/ttl-after and are not known at this moment, which holds it; those of "
+        "usage.ignoreKinds are not counted.",
+    ),
     "skoupa_protect_empty": Described(
         "gauge", "Entries of protect that protect nothing, because no kind is called so.", ("setting",)
     ),

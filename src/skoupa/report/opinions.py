@@ -10,6 +10,9 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from skoupa.facts.rows import Row
+from skoupa.model.verdicts import Verdict
+
 Acts = Literal["acts", "observes", "stands-by", "starts"]
 
 
@@ -29,9 +32,47 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stays: tuple[Standing, ...] = ()
 
 
+class PolicyStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy as the controller knows it; `last` is when it ran last, with how many objects that was about.
+
+    `resource` is its kind as kubectl shows it. `next_run` None: it does not run; `problems` say why.
+    """
+
+    resource: str
+    kind: str
+    namespace: str
+    name: str
+    schedule: str = ""
+    words: str = ""
+    zone: str = ""
+    last: float | None = None
+    matched: int = 0
+    deleted: int = 0
+    held: int = 0
+    failed: int = 0
+    next_run: float | None = None
+    suspended: bool = False
+    observed_until: float | None = None
+    problems: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+
 class Opinions(Protocol):
     def acts(self) -> Acts:
         """Whether it would let anything go itself now; another replica does while it stands by."""
 
     def of(self, uid: str, *, resource: str, namespace: str) -> Opinion:
         """`resource` and `namespace` are those that whoever asks believes; they count where it does not know the object."""
+
+
+class Insight(Opinions, Protocol):
+    """Who can be asked about everything, and not about single objects alone."""
+
+    def rows(self) -> list[Row]:
+        """What some mechanism may speak of."""
+
+    def judged(self, row: Row, now: float) -> Verdict:
+        """With what only a try found out, and without what passes within moments."""
+
+    def policies(self) -> list[PolicyStanding] | None:
+        """None: they are switched off."""

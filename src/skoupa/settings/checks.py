@@ -23,6 +23,10 @@ _KIND_PATTERN: Final = re.compile(r"[a-z0-9*?]([-.a-z0-9*?]*[a-z0-9*?])?", re.IG
 _PLURAL_DOT_GROUP: Final = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*")
 # Of these none is a number like any other: `parentsMost: 0` lets no rule take a Namespace.
 _FROM_NONE_ON: Final = frozenset({"share_over", "surge_over", "parents_most"})
+# Of another database, or of PostgreSQL in another spelling (`host=db password=…`).
+_ELSEWHERE: Final = re.compile(
+    r"://|\b(?:host|hostaddr|dbname|user|password|passfile|service)\s*=", re.IGNORECASE
+)
 _A_KIND: Final = "write it as PersistentVolume or as certificates.cert-manager.io"
 _AN_OBJECT: Final = "write KIND/NAME or KIND/NAMESPACE/NAME"
 
@@ -91,18 +95,37 @@ def _instead(text: str) -> str:
 
 
 def check_trash(settings: Settings, *, source: str) -> None:
+    _check_kinds(settings.trash.ignore_kinds, source=f"{source}: trash.ignoreKinds")
+
+
+def check_usage(settings: Settings, *, source: str) -> None:
+    _check_kinds(settings.usage.ignore_kinds, source=f"{source}: usage.ignoreKinds")
+
+
+def _check_kinds(kinds: tuple[str, ...], *, source: str) -> None:
     """Compared with what the server calls a kind; `Secret` would never be the same as `secrets`."""
-    for text in settings.trash.ignore_kinds:
+    for text in kinds:
         if not _PLURAL_DOT_GROUP.fullmatch(text):
             raise UsageError(
-                f"{source}: trash.ignoreKinds: {text!r} is no kind as kubectl shows it",
+                f"{source}: {text!r} is no kind as kubectl shows it",
                 advice="write its plural and its group: secrets, certificates.cert-manager.io, *.cert-manager.io",
             )
 
 
 def check_ledger(settings: Settings, *, source: str) -> None:
-    """A database that serves many clusters must tell them apart, and by a name that stays when an address changes."""
-    if settings.ledger.dsn.startswith(("postgresql://", "postgres://")) and not settings.cluster_name:
+    """A database that serves many clusters must tell them apart, and by a name that stays when an address changes.
+
+    What looks like the address of a database and is none would be taken for the path of a file; it is not quoted, since it may
+    have a password in it.
+    """
+    dsn = settings.ledger.dsn
+    is_shared = dsn.startswith(("postgresql://", "postgres://"))
+    if not is_shared and _ELSEWHERE.search(dsn):
+        raise UsageError(
+            f"{source}: ledger.dsn is no address that a ledger can be at",
+            advice="write a path (SQLite), postgresql://USER@HOST/DATABASE in small letters and without a space before it, or none",
+        )
+    if is_shared and not settings.cluster_name:
         raise UsageError(
             f"{source}: clusterName is needed where the ledger is in PostgreSQL",
             advice="give this cluster a name that no other cluster in that database has, such as clusterName: prod-eu",

@@ -23,6 +23,12 @@ class Features(Section, frozen=True, kw_only=True):
     policies: Annotated[
         bool, about("Cleanup and deleting policies delete on schedule what they match (beta).")
     ] = True
+    retention: Annotated[
+        bool,
+        about(
+            "Objects with the label `skoupa.dev/ttl-after` go a while after they finished, or after nothing uses them (alpha)."
+        ),
+    ] = False
 
 
 class Protect(Section, frozen=True, kw_only=True):
@@ -107,6 +113,23 @@ class Cascade(Section, frozen=True, kw_only=True):
     )
 
 
+class Usage(Section, frozen=True, kw_only=True):
+    ignore_kinds: Annotated[
+        tuple[str, ...],
+        about(
+            "Kinds that need not be readable before something is called unused, as kubectl shows them; `*.GROUP` is a whole "
+            "group. What they point at may then be taken for unused."
+        ),
+    ] = (
+        "events",
+        "events.events.k8s.io",
+        "componentstatuses",
+        "*.metrics.k8s.io",
+        "*.custom.metrics.k8s.io",
+        "*.external.metrics.k8s.io",
+    )
+
+
 class Compat(Section, frozen=True, kw_only=True):
     kyverno_ttl: Annotated[bool, about("Read TTL labels exactly as Kyverno does, odd readings included.")] = (
         False
@@ -126,7 +149,8 @@ class Api(Section, frozen=True, kw_only=True):
     address: Annotated[
         str,
         about(
-            "Where history and trash are served to `skoupa history` and `restore`, with the rights of whoever asks; empty: "
+            "Where history and trash are served to `skoupa history` and `restore`, and the dashboard to browsers, with the rights "
+            "of whoever asks; empty: "
             "nowhere, but `skoupa install` makes it `0.0.0.0:8443`; `none`: nowhere."
         ),
     ] = ""
@@ -190,6 +214,7 @@ class Settings(Section, frozen=True, kw_only=True):
     policies: PolicySettings = PolicySettings()
     webhook: WebhookSettings = WebhookSettings()
     cascade: Cascade = Cascade()
+    usage: Usage = Usage()
     compat: Compat = Compat()
     ledger: Ledger = Ledger()
     trash: Trash = Trash()

@@ -25,6 +25,7 @@ from skoupa.settings.checks import (
     check_protect,
     check_spans,
     check_trash,
+    check_usage,
 )
 from skoupa.settings.fields import ENV_PREFIX, Setting, Settings, every_setting
 from skoupa.settings.notice_checks import check_notices
@@ -98,6 +99,7 @@ def decode(tree: dict[str, Any], *, source: str, whole: bool = True) -> Settings
     check_protect(settings.protect, source=source)
     check_namespaces(settings, source=source)
     check_trash(settings, source=source)
+    check_usage(settings, source=source)
     check_brakes(settings.brakes, source=source)
     check_policies(settings.policies, source=source)
     if whole:

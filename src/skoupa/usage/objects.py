@@ -18,9 +18,11 @@ from skoupa.usage import tracking
 from skoupa.usage.edges.patterns import ANYTHING
 from skoupa.usage.found import Found
 from skoupa.usage.graph import kind_name
+from skoupa.usage.mentions import mentions
 from skoupa.usage.reading import Readings
 from skoupa.usage.sight import Sight, Unread
-from skoupa.usage.tracking import Tracks, apply_sets
+from skoupa.usage.silent import SILENT
+from skoupa.usage.tracking import Tracks, apply_sets, kept, marks
 from skoupa.usage.walking import walk
 
 # Copies and measurements: they own nothing, use nothing, and are many.
@@ -28,6 +30,9 @@ _NEVER_READ: Final = frozenset(
     {"events", "events.events.k8s.io", "componentstatuses", "projects.project.openshift.io"}
 )
 _NEVER_READ_GROUPS: Final = frozenset({"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"})
+
+_LONGEST: Final = 1024
+_POD: Final = "Pod"
 
 
 class Read(msgspec.Struct, frozen=True, gc=False):
@@ -44,8 +49,7 @@ class Objects:
         self._unsighted = Sight(readings=readings, read=frozenset())
 
     def is_walked(self, resource: Resource) -> bool:
-        """Whether no table knows this kind, so that the generic rule reads it."""
-        return kind_name(resource) not in self.readings.kinds() and resource.group not in BUILT_IN_GROUPS
+        return is_walked(resource, self.readings)
 
     def may_point(self, kind: str, targets: Collection[str]) -> bool:
         """Whether objects of this kind can point at objects of one of those."""
@@ -66,8 +70,36 @@ class Objects:
             found = self.readings.from_manifest(kind, manifest)
             if self.is_walked(resource):
                 found = both(walk(manifest, schema=self.schemas.get(resource)), found)
+        # A Pod that lives has a ServiceAccount at least; one that has ended says nothing any more.
+        if found.uses or kind != _POD:
+            said = mentions(kind, item, metadata, custom=resource.group not in BUILT_IN_GROUPS)
+            found = both(found, said) if said.uses or said.doubts else found
         tracks = apply_sets.parent(metadata) if manifest is None else tracking.tracks(kind, manifest)
         return Read(found) if tracks is None else Read(both(found, tracks.found), tracks)
+
+
+def is_walked(resource: Resource, readings: Readings) -> bool:
+    """Whether no table knows this kind, so that the generic rule reads it: custom ones, and those of a newer Kubernetes."""
+    kind = kind_name(resource)
+    return kind not in readings.kinds() and kind not in SILENT
+
+
+def marked_part(kind: str, metadata: Metadata) -> Metadata | None:
+    """As little of an object as shows who deploys it; None where nothing does."""
+    marked = next(marks(kind, metadata), None) is not None or kept.reason(metadata) is not None
+    return short_part(metadata) if marked else None
+
+
+def short_part(metadata: Metadata) -> Metadata:
+    """What marks an object is short; what else stands in annotations may not be."""
+    short = {key: value for key, value in (metadata.annotations or {}).items() if len(value) <= _LONGEST}
+    return Metadata(
+        name=metadata.name,
+        namespace=metadata.namespace,
+        labels=metadata.labels,
+        annotations=short,
+        finalizers=metadata.finalizers,
+    )
 
 
 def both(one: Found, other: Found) -> Found:

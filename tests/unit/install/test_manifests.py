@@ -88,6 +88,14 @@ def test_the_whole_installation_in_the_order_in_which_it_is_applied() -> None:
     ]
 
 
+def test_what_refuses_is_there_before_what_enforces() -> None:
+    """What can't be applied ends the command: nothing is deleted then without its guards."""
+    kinds = [one.partition("/")[0] for one in called(built(mode="enforce"))]
+    last = max(place for place, kind in enumerate(kinds) if kind.startswith("ValidatingAdmissionPolicy"))
+    assert last < kinds.index("ConfigMap")
+    assert last < kinds.index("Deployment")
+
+
 def test_only_some_namespaces_means_no_cluster_scoped_object_at_all() -> None:
     documents = built(namespaces=["shop", "lab"], home="ops")
     assert all(one["metadata"].get("namespace") for one in documents)

@@ -90,6 +90,16 @@ def test_of_the_kinds_an_operator_grants_only_those_that_a_mechanism_lets_go_are
     assert [right.resources for right in found if right.role == DELETE] == [("jobs",)]
 
 
+def test_with_retention_what_may_go_may_be_marked_and_nothing_else_is_patched() -> None:
+    settings = Settings(features=Features(retention=True))
+    found = of_others(granted(*(i for m in mechanisms_of(settings) for i in m.interests()), KEPT))
+    assert verbs_of(found, READ) == {"list", "watch"}
+    marked = {right.resources for right in found if "patch" in right.verbs and right.role == DELETE}
+    deleted = {right.resources for right in found if "delete" in right.verbs}
+    assert marked == deleted != set()
+    assert "patch" not in verbs_of(of_others(granted(*TTL)), READ, REPORT, DELETE)
+
+
 def test_every_right_says_what_it_is_for() -> None:
     assert all(right.why for right in granted(*TTL))
 

@@ -42,6 +42,15 @@ def test_the_label_that_let_it_go_is_taken_off_and_the_others_stay() -> None:
     assert "labels" not in alone.manifest["metadata"]
 
 
+@pytest.mark.parametrize("keep", ["", "2026-05-08T120000Z"])
+def test_since_when_nobody_needed_it_does_not_count_any_more(keep: str) -> None:
+    mark = {"skoupa.dev/unneeded-since": "2026-05-01T10:00:00Z"}
+    marked = kept(metadata={"labels": {"skoupa.dev/ttl-after": "unused-1h"}, "annotations": mark})
+    assert "annotations" not in made_ready(marked, keep=keep).manifest["metadata"]
+    assert marked.manifest is not None
+    assert marked.manifest["metadata"]["annotations"] == mark
+
+
 def test_with_a_time_to_keep_it_all_labels_stay_and_one_holds_it() -> None:
     ready = made_ready(kept(metadata={"labels": {TTL: "1h"}}), claims=(CLAIM,), keep="2026-05-08T120000Z")
     assert ready.manifest["metadata"]["labels"] == {TTL: "1h", "skoupa.dev/keep": "2026-05-08T120000Z"}

@@ -25,12 +25,12 @@ from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason, render
 from skoupa.settings import Settings
 from skoupa.usage.found import Target
-from skoupa.usage.graph import kind_name
+from skoupa.usage.graph import Graph, kind_name
 from skoupa.usage.leftovers.judging import Leftover, NotJudged, judge
 from skoupa.usage.leftovers.keys import unread_keys
 from skoupa.usage.leftovers.looked import Looked
 from skoupa.usage.leftovers.questions import ON_REQUEST, QUESTIONS
-from skoupa.usage.needs import Needs
+from skoupa.usage.needs import Needs, Unknown
 from skoupa.usage.reach import shipped_reach
 from skoupa.usage.reading import shipped
 from skoupa.usage.sight import Sight, Unread
@@ -146,6 +146,8 @@ async def make_report(
         if wanted.younger and now - row.created < wanted.younger:
             continue
         found = judge(looked, row)
+        if isinstance(found, Leftover) and (unseen := _namespace_unread(row, reading.graph, sight)):
+            found = NotJudged(row, Unknown(unseen))
         if isinstance(found, Leftover):
             leftovers.append(found)
         elif found is not None:
@@ -163,7 +165,7 @@ async def make_report(
         looked_at=looked_at,
         protected=protected,
         sight=sight,
-        warnings=reading.doubts,
+        warnings=[],
         given=world.given,
     )
 
@@ -212,6 +214,13 @@ def _candidates(
             continue
         if wanted.labels is None or wanted.labels.matches(dict(row.labels)):
             yield row
+
+
+def _namespace_unread(row: Row, graph: Graph, sight: Sight) -> tuple[Unread, ...]:
+    """What is in a Namespace that was not read may be kept by its label."""
+    if not row.namespace or graph.get(Target("Namespace", "", row.namespace)) is not None:
+        return ()
+    return tuple(one for one in sight.unread if one.kind == "Namespace")
 
 
 def _order(row: Row, *, by_kind: bool) -> tuple[str, str, str]:

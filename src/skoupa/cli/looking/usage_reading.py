@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Final
 
 import msgspec
 
 from skoupa import names
-from skoupa.cli.looking.usage_relevance import EVERYTHING, Relevance
+from skoupa.cli.looking.usage_relevance import Relevance
 from skoupa.cli.looking.usage_trackers import TrackersRead
-from skoupa.cli.looking.usage_views import KindView, is_walked
-from skoupa.cli.looking.usage_walks import Walks, both
+from skoupa.cli.looking.usage_views import KindView
+from skoupa.controller.retaining.schemas import schemas_of
 from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut
 from skoupa.facts.rows import Extraction, Row, Uid, pack_uid
 from skoupa.kube.client import Client
@@ -33,16 +33,11 @@ from skoupa.usage.graph import Graph, kind_name
 from skoupa.usage.leftovers.keys import KeyReading, KeyUses
 from skoupa.usage.leftovers.particulars import Particulars
 from skoupa.usage.needs import owner_kind
-from skoupa.usage.never_rows import ROWS
+from skoupa.usage.objects import Objects, both, is_waived, readable, untold
 from skoupa.usage.reading import Readings
 from skoupa.usage.sight import Sight, Unread
 
 LISTS_AT_A_TIME: Final = 8
-# Copies and measurements: they own nothing, use nothing, and are many.
-_NEVER_READ: Final = frozenset(
-    {"events", "events.events.k8s.io", "componentstatuses", "projects.project.openshift.io"}
-)
-_NEVER_READ_GROUPS: Final = frozenset({"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"})
 
 
 class UsageReading:
@@ -74,11 +69,13 @@ class UsageReading:
         self._progress = progress
         self._extraction = Extraction(annotations=(names.UNNEEDED_SINCE_ANNOTATION,))
         self._relevance = Relevance(self._asked, readings, place=self._place)
-        self._walks = Walks(client)
+        self._objects = Objects(readings)
+        self._schemas_unread: SkoupaError | None = None
         self._tracking = TrackersRead(client)
         self._read: set[str] = set()
         self._narrow: set[str] = set()
-        self._walked: set[str] = set()
+        # With the names that the settings have for them.
+        self._walked: dict[str, Resource] = {}
         self._unread: list[Unread] = []
         self.graph = Graph()
         self.particulars: dict[Uid, Particulars] = {}
@@ -94,28 +91,15 @@ class UsageReading:
     def served(self) -> dict[str, str]:
         return {resource.qualified: kind_name(resource) for resource in self._discovery.preferred()}
 
-    @property
-    def doubts(self) -> list[str]:
-        """What makes it less certain, in words."""
-        return [self._walks.doubt] if self._walks.doubt and self._walked else []
-
     def trackers(self) -> dict[Uid, str]:
         return self._tracking.reasons()
 
     async def read(self) -> None:
-        self._unread += (
-            Unread(kind=f"{gap.group}/{EVERYTHING}", what=f"the kinds of {gap.where}", why=gap.why)
-            for gap in self._discovery.gaps
-        )
-        self._unread += (
-            Unread(kind=kind_name(resource), what=resource.qualified, why="the server does not list them")
-            for resource in self._discovery.preferred()
-            if resource.group not in BUILT_IN_GROUPS and resource.may("get") and not resource.may("list")
-        )
-        every = {kind_name(resource): resource for resource in self._listable()}
+        self._unread += untold(self._discovery)
+        every = {kind_name(resource): resource for resource in readable(self._discovery)}
         wanted = {kind: resource for kind, resource in every.items() if self._relevance.matters(resource)}
-        await self._walks.learn(
-            resource for resource in wanted.values() if is_walked(resource, self._readings)
+        self._objects.schemas, self._schemas_unread = await schemas_of(
+            self._client, filter(self._objects.is_walked, wanted.values())
         )
         async for record in self._tracking.records(self._place):
             row = self._extraction.row(record.resource, Partial(metadata=record.metadata))
@@ -132,25 +116,25 @@ class UsageReading:
         await self._lists(every[kind] for kind in sorted(owning & every.keys()) if kind not in wanted)
 
     def sight(self) -> Sight:
+        unread = (*self._unread, *self._tracking.unread, *self._searched_blindly())
         return Sight(
             readings=self._readings,
             read=frozenset(self._read),
             walked=frozenset(self._walked),
-            unread=tuple(one for one in self._unread if not self._is_waived(one)),
-            waived=tuple(one for one in self._unread if self._is_waived(one)),
+            unread=tuple(one for one in unread if not is_waived(one, self._ignored)),
+            waived=tuple(one for one in unread if is_waived(one, self._ignored)),
             place=self._place,
             narrow=frozenset(self._narrow),
         )
 
-    def _listable(self) -> Iterator[Resource]:
-        for resource in self._discovery.preferred():
-            never = resource.qualified in _NEVER_READ or resource.group in _NEVER_READ_GROUPS
-            if resource.may("list") and not never:
-                yield resource
-
-    def _is_waived(self, unread: Unread) -> bool:
-        named = unread.what if not unread.kind.endswith(f"/{EVERYTHING}") else ""
-        return named in self._ignored or f"*.{unread.group}" in self._ignored
+    def _searched_blindly(self) -> Iterator[Unread]:
+        """Custom kinds of which only a definition says what some fields name, and it could not be read."""
+        if self._schemas_unread is None:
+            return
+        why = f"their definition can't be read, and it says which fields name something: {self._schemas_unread.brief}"
+        for kind, resource in self._walked.items():
+            if resource.group not in BUILT_IN_GROUPS and resource not in self._objects.schemas:
+                yield Unread(kind=kind, what=resource.qualified, why=why)
 
     async def _lists(self, resources: Iterable[Resource]) -> None:
         ahead = iter(tuple(resources))
@@ -178,6 +162,8 @@ class UsageReading:
             # What is in the namespace itself may be readable all the same, and every user found is one.
             beside = resource.namespaced and self._place and not scope.namespace
             refused = await self._inside(resource) if beside else error
+            if kind == "Namespace" and self._place:
+                await self._namespace(resource)
             self._could_not(resource, refused or error, inside=refused is None)
             return
         except (ApiError, BadReply, TimedOut) as error:
@@ -193,6 +179,12 @@ class UsageReading:
         except (ApiError, BadReply, TimedOut) as error:
             return error
         return None
+
+    async def _namespace(self, resource: Resource) -> None:
+        """Who has rights in one namespace may mostly read that itself, and whether it is kept is asked of nothing else."""
+        with suppress(ApiError, BadReply, TimedOut):
+            found = await self._client.get(resource, self._place, view=METADATA)
+            self.graph.put(self._extraction.row(resource, found), Found())
 
     def _could_not(self, resource: Resource, error: SkoupaError, *, inside: bool = False) -> None:
         kind = kind_name(resource)
@@ -220,7 +212,7 @@ class UsageReading:
                 for item in page.items:
                     metadata = metadata_of(item)
                     row = self._extraction.row(resource, Partial(metadata=metadata))
-                    self.graph.put(row, self._found(resource, item, metadata, walked=how.walked))
+                    self.graph.put(row, self._found(resource, item, metadata))
                     seen.append(row.uid)
                     if (particulars := how.particulars(item)) is not None:
                         self.particulars[row.uid] = particulars
@@ -232,7 +224,7 @@ class UsageReading:
                     self._unread.append(Unread(kind=kind, what=named, why=bad.why))
                 self._progress(f"{len(self.graph)} objects, reading {resource.qualified}")
         if how.walked and seen:
-            self._walked.add(kind)
+            self._walked[kind] = resource
 
     def _forget(self, uids: list[Uid]) -> None:
         for uid in uids:
@@ -240,16 +232,12 @@ class UsageReading:
             self.particulars.pop(uid, None)
         uids.clear()
 
-    def _found(self, resource: Resource, item: Any, metadata: Metadata, *, walked: bool) -> Found:
-        kind = kind_name(resource)
-        if walked:
-            found = self._walks.found(resource, item, marks=self._readings)
-        elif isinstance(item, dict):
-            found = self._readings.from_manifest(kind, item)
-        else:
-            found = self._readings.found(kind, item)
-        tracked = self._tracking.found(kind, metadata, item if isinstance(item, dict) else None)
-        return found if tracked is None else both(found, tracked)
+    def _found(self, resource: Resource, item: Any, metadata: Metadata) -> Found:
+        read = self._objects.read(resource, item, metadata)
+        if read.tracks is not None:
+            self._tracking.put(kind_name(resource), metadata, read.tracks)
+        record = self._tracking.record(pack_uid(metadata.uid))
+        return read.found if record is None else both(read.found, record)
 
     def _learn_keys(self, row: Row, item: Any, keyed: KeyReading) -> None:
         if kind_name(row.resource) in self._asked:
@@ -269,7 +257,7 @@ class UsageReading:
 
     async def _learn_types(self, resource: Resource, scope: Scope) -> None:
         """Of what type Secrets are, without their values: the server sorts them."""
-        for type_ in sorted({one for row in ROWS for one in row.types}):
+        for type_ in never.telling_types():
             narrowed = msgspec.structs.replace(scope, fields=f"type={type_}")
             async with aclosing(pages(self._client, resource, METADATA, scope=narrowed)) as listing:
                 async for page in listing:

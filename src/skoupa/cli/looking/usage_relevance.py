@@ -10,6 +10,7 @@ from skoupa.kube.resources import BUILT_IN_GROUPS, NAMESPACES, Resource
 from skoupa.usage import tracking
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.questions import PODS_MATTER, REQUIRED, REQUIRED_EVERYWHERE
+from skoupa.usage.objects import is_walked
 from skoupa.usage.reach import shipped_reach
 from skoupa.usage.reading import Readings
 from skoupa.usage.sight import Sight
@@ -23,6 +24,7 @@ class Relevance:
     def __init__(self, asked: Collection[str], readings: Readings, *, place: str) -> None:
         self._asked = frozenset(asked)
         self._place = place
+        self._readings = readings
         self._reach = shipped_reach()
         self._may_point = Sight(readings=readings, read=frozenset()).may_point
         self._required = frozenset(one for kind in asked for one in REQUIRED.get(kind, ()))
@@ -55,5 +57,7 @@ class Relevance:
         return Scope() if beyond else Scope(namespace=self._place)
 
     def _may_make_pods(self, resource: Resource) -> bool:
-        """Custom kinds may, as Deployments do, and their templates are what a Service of theirs waits for."""
-        return self._pods_matter and resource.group not in BUILT_IN_GROUPS
+        """Custom kinds may, as Deployments do, and those that nobody knows, and their templates are what a Service of theirs waits for."""
+        return self._pods_matter and (
+            resource.group not in BUILT_IN_GROUPS or is_walked(resource, self._readings)
+        )

@@ -6,13 +6,13 @@ read is known when all is, so that objects which name one are remembered until t
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from skoupa.errors import ApiError, BadReply, Forbidden, TimedOut
+from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut
 from skoupa.facts.rows import Uid, pack_uid
 from skoupa.kube.client import Client
 from skoupa.kube.decoding import metadata_of
@@ -21,15 +21,15 @@ from skoupa.kube.objects import WHOLE, Metadata
 from skoupa.kube.resources import CONFIG_MAPS, Resource
 from skoupa.usage.found import Found
 from skoupa.usage.graph import kind_name
-from skoupa.usage.tracking import Trackers, Tracks, apply_sets, helm, marks, tracks
+from skoupa.usage.objects import marked_part
+from skoupa.usage.sight import Unread
+from skoupa.usage.tracking import Trackers, Tracks, helm, tracks
 
 SECRETS: Final = Resource(version="v1", plural="secrets", kind="Secret", namespaced=True)
 _RECORDS: Final = (
     (SECRETS, Scope(labels=helm.RECORDS, fields=f"type={helm.RELEASE_TYPE}")),
     (CONFIG_MAPS, Scope(labels=helm.RECORDS)),
 )
-# What marks an object as tracked is short; what else stands in annotations may not be.
-_LONGEST: Final = 1024
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -46,52 +46,56 @@ class TrackersRead:
         self._trackers = Trackers()
         self._records: dict[Uid, Found] = {}
         self._marked: dict[Uid, tuple[str, Metadata]] = {}
+        # Lists of records that could not be read: a release may name anything.
+        self.unread: list[Unread] = []
 
     async def records(self, place: str) -> AsyncIterator[Record]:
-        """All that may be read. One that may not is missed by the objects that name it, and they stay."""
+        """All that can be read. A list that can't is in `unread`; what does not say whose release it is of is held then."""
         for resource, scope in _RECORDS:
             try:
                 async for record in self._list(resource, scope):
                     yield record
-            except Forbidden:
+            except Forbidden as refused:
                 if not place:
+                    self._could_not(resource, refused)
                     continue
                 try:
                     inside = msgspec.structs.replace(scope, namespace=place)
                     async for record in self._list(resource, inside):
                         yield record
-                except (ApiError, BadReply, TimedOut):
-                    continue
-            except (ApiError, BadReply, TimedOut):
-                continue
+                except (ApiError, BadReply, TimedOut) as error:
+                    self._could_not(resource, error)
+                else:
+                    # What a release of another namespace put here says so itself, but for its hooks.
+                    self._unreadable(kind_name(resource), "records in other namespaces can't be read")
+            except (ApiError, BadReply, TimedOut) as error:
+                self._could_not(resource, error)
 
-    def found(self, kind: str, metadata: Metadata, manifest: Mapping[str, Any] | None) -> Found | None:
-        """What this object tracks, if it tracks anything; `manifest` where it was read whole."""
-        record = self._records.get(pack_uid(metadata.uid))
-        if record is not None:
-            return record
-        read = tracks(kind, manifest) if manifest is not None else apply_sets.parent(metadata)
-        if read is None:
-            return None
+    def record(self, uid: Uid) -> Found | None:
+        """What the release deployed whose record this is."""
+        return self._records.get(uid)
+
+    def put(self, kind: str, metadata: Metadata, read: Tracks) -> None:
+        """A deployer that was read with the others."""
         self._trackers.put(kind, metadata, read)
-        return read.found
 
     def note(self, uid: Uid, kind: str, metadata: Metadata) -> None:
         """An object that is to be judged."""
-        if next(marks(kind, metadata), None) is None:
-            return
-        short = {key: value for key, value in (metadata.annotations or {}).items() if len(value) <= _LONGEST}
-        self._marked[uid] = (
-            kind,
-            Metadata(
-                name=metadata.name, namespace=metadata.namespace, labels=metadata.labels, annotations=short
-            ),
-        )
+        marked = marked_part(kind, metadata)
+        if marked is not None:
+            self._marked[uid] = (kind, marked)
 
     def reasons(self) -> dict[Uid, str]:
         """Why objects have to stay whose deployers were not read, or do not say all."""
         told = ((uid, self._trackers.reason(*marked)) for uid, marked in self._marked.items())
         return {uid: why for uid, why in told if why is not None}
+
+    def _could_not(self, resource: Resource, error: SkoupaError) -> None:
+        what = f"records of Helm releases in {resource.qualified}"
+        self.unread.append(Unread(kind=helm.ANY_RELEASES, what=what, why=error.brief))
+
+    def _unreadable(self, kind: str, why: str) -> None:
+        self._trackers.put(kind, Metadata(labels={"owner": "helm"}), Tracks(untold=why))
 
     async def _list(self, resource: Resource, scope: Scope) -> AsyncIterator[Record]:
         kind = kind_name(resource)
@@ -105,3 +109,5 @@ class TrackersRead:
                     self._trackers.put(kind, metadata, read)
                     self._records[pack_uid(metadata.uid)] = read.found
                     yield Record(resource, metadata, read.found)
+                for bad in page.undecodable:
+                    self._unreadable(kind, f"the record {bad.name} can't be read ({bad.why})")

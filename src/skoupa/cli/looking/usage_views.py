@@ -13,14 +13,10 @@ from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.keys import HAVING_KEYS, KeyReading
 from skoupa.usage.leftovers.particulars import HAVING, Particular, Particulars, extended
 from skoupa.usage.leftovers.templates import templates_in
+from skoupa.usage.objects import is_walked
 from skoupa.usage.reading import Readings
 
 _SPEC: Final = "spec"
-
-
-def is_walked(resource: Resource, readings: Readings) -> bool:
-    """Whether no rules are known for a custom kind."""
-    return resource.group not in BUILT_IN_GROUPS and kind_name(resource) not in readings.kinds()
 
 
 class KindView:
@@ -34,7 +30,7 @@ class KindView:
         self.keys: KeyReading | None = None
         self._particular: Particular | None = None
         self._spec = ""
-        self._templates = particulars and resource.group not in BUILT_IN_GROUPS
+        self._templates = particulars and (resource.group not in BUILT_IN_GROUPS or self.walked)
         if particulars and kind in HAVING:
             self._particular = Particular(kind, self.view)
             self.view = self._particular.view

@@ -23,7 +23,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.login import kubeconfig
 from skoupa.ledger.store import Store
 from skoupa.report.log import Log, Together
-from skoupa.report.opinions import Opinions
+from skoupa.report.opinions import Insight
 from skoupa.settings import Settings
 from skoupa.web.serving import history_served
 from skoupa.webhook.desk import desk
@@ -72,10 +72,10 @@ def run(
 
 @asynccontextmanager
 async def _beside(
-    client: Client, store: Store, opinions: Opinions, *, settings: Settings, log: Log
+    client: Client, store: Store, insight: Insight, *, settings: Settings, log: Log
 ) -> AsyncIterator[str]:
     """What is served to people, and to the API server."""
-    async with history_served(client, store, opinions=opinions, settings=settings, log=log) as address:
+    async with history_served(client, store, insight=insight, settings=settings, log=log) as address:
         if not is_reviewed(settings):
             yield address
             return

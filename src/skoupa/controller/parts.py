@@ -1,0 +1,108 @@
+"""Mechanisms that do something by themselves while the engine runs: policies at their ticks, and who uses what for retention.
+
+Each is there only where its feature is on. The engine opens, feeds and closes them all alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
+
+from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.policies import Policies
+from skoupa.controller.retaining.retention import Retention
+from skoupa.controller.state import State
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Uid
+from skoupa.facts.store import Delta
+from skoupa.judge.policies import PolicyMechanism
+from skoupa.kube.client import Client
+from skoupa.runs.overhearing import Overhearing
+from skoupa.settings import Settings
+from skoupa.sweep.memory import Memory
+
+
+class Parts:
+    """`look_in_turn` has much judged, one after the other, `look_at` at once; the rest is as in `Policies`."""
+
+    def __init__(
+        self,
+        client: Client,
+        mechanism: PolicyMechanism | None,
+        *,
+        settings: Settings,
+        knowledge: Knowledge,
+        state: State,
+        overhearing: Overhearing,
+        memory: Callable[[], Memory],
+        standing_by: Callable[[], bool],
+        learn: Callable[[Sequence[Delta]], None],
+        look_in_turn: Callable[[Iterable[Uid]], None],
+        look_at: Callable[[Iterable[Uid]], None],
+        look_again: Callable[[], None],
+        begun: Callable[[], None],
+        namespaces_known: Callable[[], bool],
+        told: Callable[[str], None],
+        untold: Callable[[str], None],
+    ) -> None:
+        self.policies: Policies | None = None
+        self.retention: Retention | None = None
+        if mechanism is not None:
+            self.policies = Policies(
+                client,
+                mechanism,
+                settings=settings,
+                knowledge=knowledge,
+                state=state,
+                overhearing=overhearing,
+                memory=memory,
+                standing_by=standing_by,
+                learn=learn,
+                look_at=look_in_turn,
+                look_again=look_again,
+                begun=begun,
+                namespaces_known=namespaces_known,
+                told=told,
+                untold=untold,
+            )
+        if settings.features.retention:
+            self.retention = Retention(
+                client,
+                settings=settings,
+                knowledge=knowledge,
+                standing_by=standing_by,
+                look_at=look_at,
+                told=told,
+                untold=untold,
+            )
+        self._all = tuple(part for part in (self.policies, self.retention) if part is not None)
+
+    @property
+    def error(self) -> SkoupaError | None:
+        return next((part.error for part in self._all if part.error is not None), None)
+
+    def open(self, group: asyncio.TaskGroup) -> None:
+        for part in self._all:
+            part.open(group)
+
+    def work(self) -> list[Coroutine[Any, Any, None]]:
+        return [task for part in self._all for task in part.work()]
+
+    def arrange(self) -> None:
+        """After every look at the kinds."""
+        for part in self._all:
+            part.arrange()
+
+    def take_over(self) -> None:
+        """This process acts from now on."""
+        for part in self._all:
+            part.take_over()
+
+    def learn(self, deltas: Sequence[Delta]) -> None:
+        for part in self._all:
+            part.learn(deltas)
+
+    def close(self) -> None:
+        for part in self._all:
+            part.close()

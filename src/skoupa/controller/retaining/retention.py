@@ -1,0 +1,189 @@
+"""The label `skoupa.dev/ttl-after`, kept true: what has ended, who uses what, since when nobody does, and one last look.
+
+Nothing is read beyond the labelled objects while there are none. Only who leads writes, and only when enforcing; every replica follows
+along, so that who takes over knows all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, Final
+
+from skoupa import names
+from skoupa.clock import Clock
+from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.retaining.evidence import FollowedEvidence
+from skoupa.controller.retaining.labelled import Labelled
+from skoupa.controller.retaining.last_looks import LastLooks
+from skoupa.controller.retaining.marks import Marks
+from skoupa.controller.retaining.secret_types import SecretTypes
+from skoupa.controller.retaining.standings import Standings
+from skoupa.controller.retaining.usage_feeds import UsageFeeds
+from skoupa.controller.retaining.usage_graph import UsageGraph
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Row, Uid
+from skoupa.facts.store import Delta
+from skoupa.kube.client import Client
+from skoupa.model.verdicts import Question
+from skoupa.settings import Settings
+from skoupa.usage import finishing, reading
+from skoupa.usage.objects import Objects
+
+# How often what could not be written is tried again.
+REVIEW_SECONDS: Final = 60.0
+# However often what can be seen changes, all are looked at no more often: many watches break at once.
+_ALL_SECONDS: Final = 1.0
+_AT_A_TIME: Final = 500
+
+
+class Retention:
+    """`look_at` has objects judged anew; `told` hears what is done in a poorer way for lack of rights, `untold` its end."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        settings: Settings,
+        knowledge: Knowledge,
+        standing_by: Callable[[], bool],
+        look_at: Callable[[Iterable[Uid]], None],
+        told: Callable[[str], None],
+        untold: Callable[[str], None],
+    ) -> None:
+        assert knowledge.retention is not None, "features.retention has its mechanism"
+        self._clock: Clock = client.clock
+        self._settings = settings
+        self._standing_by = standing_by
+        self._leads = False
+        enforcing = settings.mode == "enforce"
+        self.labelled = Labelled(finishing.shipped(), on_seen=lambda uid: self._look((uid,)))
+        objects = Objects(reading.shipped())
+        self.graph = UsageGraph(objects, self.labelled, on_concerned=self._look, on_doubt=self._doubt)
+        self.feeds = UsageFeeds(
+            client,
+            objects,
+            self.graph,
+            labelled=self.labelled,
+            knowledge=knowledge,
+            on_sight=self._doubt,
+        )
+        self._types = SecretTypes(client, places=settings.namespaces, on_known=self._look)
+        self.evidence = FollowedEvidence(
+            self.labelled,
+            graph=self.graph,
+            feeds=self.feeds,
+            types=self._types,
+            since_of=self._since,
+        )
+        self.marks = Marks(client, store=knowledge.store, acting=self._acting, told=told, untold=untold)
+        self.standings = Standings(
+            client.clock,
+            self.labelled,
+            evidence=lambda: self.evidence,
+            marking=self.marks,
+            writes=enforcing,
+            on_news=look_at,
+        )
+        self._last_looks = LastLooks(
+            client,
+            self.graph,
+            feeds=self.feeds,
+            store=knowledge.store,
+            look_at=look_at,
+            observing=not enforcing,
+        )
+        knowledge.retention.evidence = self.evidence
+        knowledge.bodies[names.TTL_AFTER_LABEL] = self.labelled.body
+        knowledge.judge.join_last(self._last_looks)
+        self._others_heed, knowledge.on_questions = knowledge.on_questions, self._heed
+        self._group: asyncio.TaskGroup | None = None
+        self._doubtful = self._misplaced = False
+        self._woken = asyncio.Event()
+
+    @property
+    def error(self) -> SkoupaError | None:
+        return self.marks.error or self._types.error or self._last_looks.error
+
+    def open(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+
+    def work(self) -> list[Coroutine[Any, Any, None]]:
+        return [self._follow(), self.marks.follow(), self._types.follow(), self._last_looks.follow()]
+
+    def arrange(self) -> None:
+        """After every look at the kinds."""
+        self._misplaced = True
+        self._woken.set()
+
+    def close(self) -> None:
+        self.feeds.close()
+
+    def take_over(self) -> None:
+        """This process acts from now on."""
+        self._leads = True
+        self.marks.doubt()
+        self._doubt()
+
+    def learn(self, deltas: Sequence[Delta]) -> None:
+        here, left = self.labelled.learn(deltas)
+        for row in left:
+            self.standings.forget(row.uid)
+            self._last_looks.forget(row.uid)
+            self._types.forget(row.uid)
+        if self.feeds.outdated:
+            self.arrange()
+        if here:
+            self._look(row.uid for row in here)
+
+    def _acting(self) -> bool:
+        return self._settings.mode == "enforce" and self._leads and not self._standing_by()
+
+    def _since(self, row: Row, now: float) -> float | None:
+        return self.standings.since(row, now)
+
+    def _look(self, uids: Iterable[Uid]) -> None:
+        self.standings.look(uids)
+
+    def _doubt(self) -> None:
+        """What can be seen is another now: that may concern all."""
+        self.evidence.doubt()
+        self._doubtful = True
+        self._woken.set()
+
+    def _heed(self, row: Row, questions: Sequence[Question]) -> None:
+        ours = [one for one in questions if one.rule.startswith(f"{names.TTL_AFTER_LABEL}=")]
+        if any(question.now for question in ours):
+            self._last_looks.want(row.uid)
+        others = [one for one in questions if one not in ours]
+        if others:
+            self._others_heed(row, others)
+
+    async def _follow(self) -> None:
+        while True:
+            await self._nap()
+            self._woken.clear()
+            if self._misplaced:
+                self._misplaced = False
+                assert self._group is not None, "it was opened"
+                await self.feeds.arrange(self._group)
+            if self._doubtful and not self.feeds.awaited:
+                # While something is read for the first time there is little to say of any.
+                self._doubtful = False
+                await self._look_at_all()
+                await self._clock.sleep(_ALL_SECONDS)
+
+    async def _look_at_all(self) -> None:
+        uids = [row.uid for row in self.labelled]
+        for start in range(0, len(uids), _AT_A_TIME):
+            self._look(uids[start : start + _AT_A_TIME])
+            await self._clock.sleep(0.0)
+
+    async def _nap(self) -> None:
+        """What could not be written is looked at again after a while."""
+        try:
+            async with self._clock.timeout(REVIEW_SECONDS if self.standings.unsettled else None):
+                await self._woken.wait()
+        except TimeoutError:
+            self.marks.heed_time()
+            self._look(tuple(self.standings.unsettled))

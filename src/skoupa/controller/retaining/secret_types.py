@@ -1,0 +1,83 @@
+"""Of what type labelled Secrets are, without their values: the server sorts them, and a type never changes.
+
+Some types say that a Secret is never garbage. Until the type of one is known it stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import aclosing
+from typing import Final
+
+from skoupa import names
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Uid, pack_uid
+from skoupa.kube.backoff import Backoff
+from skoupa.kube.client import Client
+from skoupa.kube.lists import Scope, pages
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import Resource
+from skoupa.usage import never
+
+SECRETS: Final = Resource(version="v1", plural="secrets", kind="Secret", namespaced=True)
+# Those that appear together are asked about together.
+_GATHER_SECONDS: Final = 0.2
+
+
+class SecretTypes:
+    """`on_known` hears of those whose types are known by now. `places` are the namespaces to look into, or all ("")."""
+
+    def __init__(
+        self, client: Client, *, places: Iterable[str], on_known: Callable[[Iterable[Uid]], None]
+    ) -> None:
+        self._client = client
+        self._places = tuple(places) or ("",)
+        self._on_known = on_known
+        self._known: dict[Uid, str] = {}
+        self._wanted: set[Uid] = set()
+        self._news = asyncio.Event()
+        self.error: SkoupaError | None = None
+
+    def of(self, uid: Uid) -> str | None:
+        """Empty: one that says nothing; None: not known yet, and asked for."""
+        found = self._known.get(uid)
+        if found is None and uid not in self._wanted:
+            self._wanted.add(uid)
+            self._news.set()
+        return found
+
+    def forget(self, uid: Uid) -> None:
+        self._known.pop(uid, None)
+        self._wanted.discard(uid)
+
+    async def follow(self) -> None:
+        backoff = Backoff(self._client.clock)
+        while True:
+            await self._news.wait()
+            await self._client.clock.sleep(_GATHER_SECONDS)
+            self._news.clear()
+            wanted = set(self._wanted)
+            try:
+                found = await self._ask()
+            except SkoupaError as error:
+                self.error = error
+                self._news.set()
+                await self._client.clock.sleep(backoff.next())
+                continue
+            self.error = None
+            backoff.reset()
+            wanted &= self._wanted
+            self._wanted -= wanted
+            self._known.update((uid, found.get(uid, "")) for uid in wanted)
+            self._on_known(wanted)
+
+    async def _ask(self) -> dict[Uid, str]:
+        found: dict[Uid, str] = {}
+        for type_ in never.telling_types():
+            for place in self._places:
+                scope = Scope(namespace=place, labels=names.TTL_AFTER_LABEL, fields=f"type={type_}")
+                async with aclosing(pages(self._client, SECRETS, METADATA, scope=scope)) as listing:
+                    async for page in listing:
+                        found.update((pack_uid(one.metadata.uid), type_) for one in page.items)
+        return found

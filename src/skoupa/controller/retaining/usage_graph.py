@@ -1,0 +1,154 @@
+"""The usage graph of a running controller: what feeds bring goes in, and who is concerned by each change comes out.
+
+Only what differs concerns anybody: targets that an object points at and did not before, or did and does not any more, and those that
+it owns when it comes or goes. A selector, or a name of which only a part is known, concerns all of a kind that it may mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.controller.retaining.deployers import Deployers
+from skoupa.controller.retaining.labelled import Labelled
+from skoupa.facts.rows import Extraction, Row, Uid, pack_uid, uid_text
+from skoupa.judge.cascade import is_namespace
+from skoupa.kube.decoding import metadata_of
+from skoupa.kube.objects import Metadata, Partial
+from skoupa.kube.resources import Resource
+from skoupa.usage import tracking
+from skoupa.usage.edges.patterns import ANYTHING, kinds_meaning, means
+from skoupa.usage.found import Choice, Found, Use
+from skoupa.usage.graph import Graph, is_partly_known, kind_name
+from skoupa.usage.objects import Objects
+from skoupa.usage.tracking import Tracks
+
+# Rows are made anew after so many, since pools keep what was ever seen.
+_PRUNE_EVERY: Final = 100_000
+# The record of a release is a Secret, and is read whole beside all the Secrets: under this name both are in the graph.
+RELEASES: Final = Resource(
+    group="helm.sh", version="v1", plural="releases", kind="Release", namespaced=True, verbs=("list", "watch")
+)
+
+
+class UsageGraph:
+    """`on_concerned` hears of objects that may be needed now, or not any more; `on_doubt` that all may be."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        labelled: Labelled,
+        *,
+        on_concerned: Callable[[Iterable[Uid]], None],
+        on_doubt: Callable[[], None],
+    ) -> None:
+        self._objects = objects
+        self._labelled = labelled
+        self._on_concerned = on_concerned
+        self._on_doubt = on_doubt
+        self._extraction = Extraction(annotations=())
+        self._made = 0
+        # Those that may point at anything.
+        self._doubtful: set[Uid] = set()
+        self.graph = Graph()
+        self.deployers = Deployers()
+
+    def put(self, resource: Resource, item: Any, *, followed: bool) -> Uid:
+        metadata = metadata_of(item)
+        read = self._objects.read(resource, item, metadata)
+        row = self.row_of(resource, metadata)
+        self.take(row, read.found, followed=followed)
+        self.deploys(row.uid, kind_name(resource), metadata, read.tracks)
+        return row.uid
+
+    def remove(self, uid: Uid, *, followed: bool) -> None:
+        known = self.graph.by_uid(uid)
+        if known is None:
+            return
+        before = self._edges(uid) if followed else ()
+        doubtful = uid in self._doubtful
+        self._doubtful.discard(uid)
+        self.graph.remove(uid)
+        if followed:
+            self._on_concerned({*self._meant_by(before), *self._labelled.owned_by(uid)})
+        if self.deployers.remove(uid) or doubtful:
+            self._on_doubt()
+
+    def take(self, row: Row, found: Found, *, followed: bool) -> None:
+        known = self.graph.by_uid(row.uid)
+        before = self._edges(row.uid) if followed else ()
+        if not self.graph.put(row, found):
+            return
+        if found.doubts or row.uid in self._doubtful:
+            (self._doubtful.add if found.doubts else self._doubtful.discard)(row.uid)
+            self._on_doubt()
+        if not followed:
+            return
+        concerned = set(self._meant_by(set(before) ^ set(self._edges(row.uid))))
+        if known is None:
+            concerned.update(self._labelled.owned_by(row.uid))
+        elif is_namespace(row) and known.labels != row.labels:
+            concerned.update(one.uid for one in self._labelled if one.namespace == row.name)
+        self._on_concerned(concerned)
+
+    def deploys(self, uid: Uid, kind: str, metadata: Metadata, tracks: Tracks | None) -> None:
+        if self.deployers.put(uid, kind, metadata, tracks):
+            self._on_doubt()
+
+    def _edges(self, uid: Uid) -> list[Use | Choice]:
+        return [*self.graph.uses_of(uid), *(choice for _, choice in self.graph.selectors_of(uid))]
+
+    def _meant_by(self, edges: Iterable[Use | Choice]) -> Iterator[Uid]:
+        for edge in edges:
+            if isinstance(edge, Choice):
+                yield from (row.uid for row in self._may_be_meant(edge.kind, edge.namespace, edge.namespaces))
+                continue
+            target = edge.target
+            if not is_partly_known(target):
+                uid = self._labelled.named(target)
+                if uid is not None:
+                    yield uid
+            else:
+                for row in self._may_be_meant(target.kind, target.namespace):
+                    if means(target.name, row.name):
+                        yield row.uid
+
+    def _may_be_meant(self, kind: str, namespace: str, namespaces: str = "") -> Iterator[Row]:
+        for known in self._labelled.kinds:
+            if kind in kinds_meaning(known):
+                for row in self._labelled.of_kind(known):
+                    if namespaces or namespace in (ANYTHING, row.namespace):
+                        yield row
+
+    def row_of(self, resource: Resource, metadata: Metadata) -> Row:
+        self._made += 1
+        if self._made % _PRUNE_EVERY == 0:
+            self._extraction.prune(self.graph)
+        return self._extraction.row(resource, Partial(metadata=metadata))
+
+
+class ReleaseRecords:
+    """Takes the records of Helm: each is a deployer beside the Secret (or ConfigMap) that it is kept in."""
+
+    def __init__(self, graph: UsageGraph) -> None:
+        self._graph = graph
+
+    def put(self, resource: Resource, item: Any, *, followed: bool) -> Uid:
+        kind, metadata = kind_name(resource), metadata_of(item)
+        uid = release_of(metadata.uid)
+        tracks = tracking.tracks(kind, item)
+        found = tracks.found if tracks is not None else Found()
+        row = self._graph.row_of(RELEASES, msgspec.structs.replace(metadata, uid=uid, owner_references=None))
+        self._graph.take(row, found, followed=followed)
+        self._graph.deploys(uid, kind, metadata, tracks)
+        return pack_uid(metadata.uid)
+
+    def remove(self, uid: Uid, *, followed: bool) -> None:
+        self._graph.remove(release_of(uid_text(uid)), followed=followed)
+
+
+def release_of(uid: str) -> str:
+    """The uid under which the graph has the record that is kept in this Secret."""
+    return f"release {uid}"

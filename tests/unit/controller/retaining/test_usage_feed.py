@@ -1,0 +1,104 @@
+"""One kind followed into the usage graph: a list is a swap, and what is not known is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from skoupa.controller.retaining.usage_feed import NOT_READ_YET, UsageFeed
+from skoupa.errors import Disconnected
+from skoupa.facts.rows import Uid
+from skoupa.kube import watched
+from skoupa.kube.client import Client
+from skoupa.kube.decoding import Undecodable
+from skoupa.kube.lines import Change
+from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import PODS, Resource
+from skoupa.sim.clock import VirtualClock, run
+from skoupa.sim.cluster import EmbeddedCluster
+
+pytestmark = pytest.mark.unit
+
+
+class Held:
+    """Takes what is brought; an object without a name can't be read."""
+
+    def __init__(self) -> None:
+        self.uids: set[Uid] = set()
+
+    def put(self, resource: Resource, item: Any, *, followed: bool) -> Uid:
+        del resource, followed
+        uid: str = item["metadata"]["uid"]
+        _ = item["metadata"]["name"]
+        self.uids.add(uid)
+        return uid
+
+    def remove(self, uid: Uid, *, followed: bool) -> None:
+        del followed
+        self.uids.discard(uid)
+
+
+def found(uid: str) -> dict[str, Any]:
+    return {"metadata": {"uid": uid, "name": uid}}
+
+
+def fed(*events: watched.WatchEvent[Any]) -> tuple[UsageFeed, Held]:
+    async def main(clock: VirtualClock) -> tuple[UsageFeed, Held]:
+        async with EmbeddedCluster(clock=clock) as cluster:
+            held = Held()
+            feed = UsageFeed(Client(cluster, clock), PODS, view=WHOLE, sink=held, on_health=lambda: None)
+            for event in events:
+                feed._take(event)
+            return feed, held
+
+    return run(main)
+
+
+def listed(*uids: str) -> list[watched.WatchEvent[Any]]:
+    return [watched.Begun(), watched.Listed([found(uid) for uid in uids]), watched.Synced("1")]
+
+
+def test_nothing_is_known_before_the_first_list_is_complete() -> None:
+    feed, held = fed(*listed("a")[:2])
+    assert feed.awaited is True
+    assert feed.doubt == NOT_READ_YET
+    assert held.uids == {"a"}
+
+
+def test_what_a_new_list_does_not_bring_leaves_when_it_is_complete_and_no_sooner() -> None:
+    arriving = [*listed("a", "b"), *listed("b", "c")[:2]]
+    assert fed(*arriving)[1].uids == {"a", "b", "c"}
+    assert fed(*listed("a", "b"), *listed("b", "c"))[1].uids == {"b", "c"}
+
+
+def test_a_list_that_breaks_off_leaves_nothing_behind() -> None:
+    events = [*listed("a"), watched.Begun(), watched.Listed([found("b")]), *listed("a")]
+    assert fed(*events)[1].uids == {"a"}
+
+
+def test_a_broken_watch_is_doubted_until_something_comes_again() -> None:
+    broken = [*listed("a"), watched.Interrupted(Disconnected("cut"), 1.0)]
+    assert "cut" in fed(*broken)[0].doubt
+    assert not fed(*broken, watched.Resumed())[0].doubt
+    assert not fed(*broken, watched.Changed([]))[0].doubt
+
+
+def test_an_object_that_can_not_be_read_is_doubted_until_it_can_be() -> None:
+    nameless = Change(object={"metadata": {"uid": "x"}}, deleted=False)
+    feed, held = fed(*listed("a"), watched.Changed([nameless]))
+    assert "can't be understood" in feed.doubt
+    assert held.uids == {"a"}
+    assert not fed(*listed("a"), watched.Changed([nameless, Change(found("x"), deleted=False)]))[0].doubt
+    odd = watched.Listed[Any]([], (Undecodable(name="odd", uid="o", why="a text"),))
+    assert "odd: a text" in fed(watched.Begun(), odd, watched.Synced("1"))[0].doubt
+
+
+def test_who_read_an_object_before_its_end_was_told_does_not_bring_it_back() -> None:
+    feed, held = fed(*listed("a"), watched.Changed([Change(found("a"), deleted=True)]))
+    feed.learn(found("a"))
+    assert not held.uids
+    feed.learn(found("b"))
+    assert held.uids == {"b"}
+    feed.leave()
+    assert not held.uids
