@@ -21,6 +21,22 @@ _SUBDOMAIN: Final = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
 _IN_TEMPLATES: Final = "mode"
 # What Helm gives to every chart that is part of another.
 _HANDED_DOWN: Final = "global"
+# Empty in values.yaml, where missing means the same: who upgrades with `--reuse-values` has none of the values that came since.
+_MAY_BE_MISSING: Final = frozenset(
+    {
+        *(
+            _HANDED_DOWN,
+            "tag",
+            "digest",
+            "pullPolicy",
+            "imagePullSecrets",
+            "nodeSelector",
+            "tolerations",
+            "affinity",
+        ),
+        *("priorityClassName", "podAnnotations", "extraEnv", "extraVolumes", "extraVolumeMounts"),
+    }
+)
 
 
 def _text(about: str, **more: Any) -> Schema:
@@ -38,9 +54,11 @@ def _object(about: str, properties: Schema) -> Schema:
 
 
 def _needed(properties: Schema) -> list[str]:
-    """All but what may be null: the chart's own values have them, and a template would stumble where somebody took one away."""
+    """All but what may be null or missing: a template would stumble over the others where somebody took one away."""
     return [
-        key for key, one in properties.items() if key != _HANDED_DOWN and "null" not in one.get("type", "")
+        key
+        for key, one in properties.items()
+        if key not in _MAY_BE_MISSING and "null" not in one.get("type", "")
     ]
 
 

@@ -174,6 +174,19 @@ async def test_a_server_that_ends_is_told_and_one_that_comes_back_is_asked_again
             await expect(page.locator("#trouble")).to_be_hidden()
 
 
+async def test_what_can_be_no_token_is_told_beside_the_form_that_asks_for_one(
+    window: Window, tmp_path: Path
+) -> None:
+    async with open_scene(tmp_path) as scene:
+        page = await window.open(scene.desk)
+        await page.get_by_label("Token").fill("“gefälscht”")
+        await page.get_by_role("button", name="Look").click()
+        await expect(page.locator("main")).to_contain_text("it has characters that no token has")
+        await page.get_by_label("Token").fill(ADMIN)
+        await page.get_by_role("button", name="Look").click()
+        await expect(page.locator("h1")).to_have_text("3 objects would have gone by now")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_pages_are_for_keyboards_and_screen_readers_too(
     window: Window, tmp_path: Path, scheme: str

@@ -22,6 +22,11 @@ def postgres(dsn: str) -> Asked:
     return Asked(settings={**ON_POSTGRES, "ledger": {"dsn": dsn}})
 
 
+def noticing(route: dict[str, Any]) -> Asked:
+    return Asked(settings={"notices": {"routes": [route]}})
+
+
+A_LEDGER = "write a path (SQLite), postgresql://USER@HOST/DATABASE"
 # With a part of what is said to do about it.
 AS_BY_INSTALL: dict[str, tuple[Asked, str]] = {
     "several replicas on SQLite": (
@@ -52,6 +57,27 @@ AS_BY_INSTALL: dict[str, tuple[Asked, str]] = {
         postgres(f"postgresql://skoupa:{PASSWORD}/x@db/skoupa"),
         "kubectl create secret generic skoupa-ledger -n skoupa --from-literal=dsn=",
     ),
+    "PostgreSQL in capitals": (postgres(f"POSTGRESQL://skoupa:{PASSWORD}@db/skoupa"), A_LEDGER),
+    "PostgreSQL after a space": (postgres(f" postgresql://skoupa:{PASSWORD}@db/skoupa"), A_LEDGER),
+    "another database": (postgres(f"mysql://skoupa:{PASSWORD}@db/skoupa"), A_LEDGER),
+    "words instead of an address": (postgres(f"host=db password={PASSWORD} dbname=skoupa"), A_LEDGER),
+    "words in another order": (postgres(f"PASSWORD = {PASSWORD} host=db"), A_LEDGER),
+    "the URL of a Slack webhook": (
+        noticing({"name": "team", "type": "slack", "url": f"https://hooks.slack.com/services/{PASSWORD}"}),
+        "put it into a Secret and name it with `urlFrom: {file: /PATH}`",
+    ),
+    "a password in the URL of a route": (
+        noticing({"name": "team", "type": "webhook", "url": f"HTTPS://me:{PASSWORD}@example.org/x"}),
+        "use urlFrom, or a header Authorization with valueFrom",
+    ),
+    "a name alone in the URL of a route": (
+        noticing({"name": "team", "type": "webhook", "url": f"https://{PASSWORD}@example.org"}),
+        "use urlFrom, or a header Authorization with valueFrom",
+    ),
+    "a URL of a route that is none": (
+        noticing({"name": "team", "type": "webhook", "url": f" https://me:{PASSWORD}@example.org/x"}),
+        "write it like https://HOST/PATH",
+    ),
     "an address without a port": (Asked(settings={"address": "localhost"}), "write it as 0.0.0.0:8080"),
     "a port that is none": (Asked(settings={"api": {"address": "0.0.0.0:65536"}}), "write it as"),
     "port zero": (Asked(settings={"address": "0.0.0.0:0"}), "write it as"),
@@ -68,6 +94,13 @@ AS_BY_INSTALL: dict[str, tuple[Asked, str]] = {
         Asked(settings={"trash": {"keyFile": "/var/lib/skoupa/keys"}}),
         "write trash.keyFile: /etc/skoupa-trash/keys",
     ),
+    **{
+        f"keys of the trash in {directory}": (
+            Asked(settings={**ON_POSTGRES, "trash": {"keyFile": f"{directory}/keys"}}),
+            "write trash.keyFile: /etc/skoupa-trash/keys",
+        )
+        for directory in ("/etc", "/var", "/var/lib", "/var/lib/skoupa", "/etc/skoupa/trash", "/usr", "/a/..")
+    },
     "keys of the trash at no absolute place": (
         Asked(settings={"trash": {"keyFile": "keys"}}),
         "write trash.keyFile: /etc/skoupa-trash/keys",
@@ -119,6 +152,10 @@ BY_THE_SCHEMA: dict[str, tuple[dict[str, Any], str]] = {
     "a namespace that can't be": ({"settings": {"namespaces": ["Shop"]}}, "'Shop' does not match"),
     "no kind": ({"deletableKinds": []}, "minItems"),
     "a value that somebody took away": ({"volume": None}, "missing property 'volume'"),
+    "a name that no Lease can have": (
+        {"settings": {"lease": {"name": "My Lease"}}},
+        "'My Lease' does not match",
+    ),
     "a digest that is none": ({"image": {"digest": "latest"}}, "'latest' does not match"),
 }
 
@@ -144,6 +181,13 @@ def test_settings_as_variables_since_nothing_else_would_follow_them() -> None:
     )
     assert said.returncode != 0
     assert "write it under settings" in said.stderr
+
+
+def test_an_annotation_in_the_place_of_the_digest_of_the_settings() -> None:
+    values = {"podAnnotations": {"skoupa.dev/settings-digest": "always the same"}}
+    said = helm("template", "skoupa", str(CHART), values=values)
+    assert said.returncode != 0
+    assert "leave it out" in said.stderr
 
 
 def test_what_it_looks_like_to_helm_itself() -> None:

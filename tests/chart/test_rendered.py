@@ -30,6 +30,10 @@ KINDS = ["Deployment", "pvc", "jobs.batch", "certificates.cert-manager.io", "def
 CASES = {
     "as shipped": Asked(),
     "enforcing": Asked(settings={"mode": "enforce"}),
+    "with retention": Asked(settings={"mode": "enforce", "features": {"retention": True}}),
+    "with retention in some namespaces": Asked(
+        settings={"namespaces": ["shop", "lab"], "features": {"retention": True, "policies": False}}
+    ),
     "in another namespace, with another Lease": Asked(
         settings={"mode": "enforce", "lease": {"name": "broom"}, **EVERY_POLICY}, namespace="ops"
     ),
@@ -230,3 +234,15 @@ def test_secrets_are_named_and_the_volume_is_as_asked_for() -> None:
     ]
     assert claim["spec"]["storageClassName"] == "fast"
     assert claim["spec"]["resources"]["requests"]["storage"] == "20Gi"
+
+
+# What is empty in values.yaml: an older release that is upgraded with --reuse-values lacks those that came since.
+MAY_BE_MISSING = {
+    "image": {"tag": None, "digest": None, "pullPolicy": None},
+    **dict.fromkeys(("imagePullSecrets", "nodeSelector", "tolerations", "affinity", "priorityClassName")),
+    **dict.fromkeys(("podAnnotations", "extraEnv", "extraVolumes", "extraVolumeMounts")),
+}
+
+
+def test_a_value_that_is_empty_may_as_well_be_missing() -> None:
+    assert rendered(Asked(values=MAY_BE_MISSING)) == rendered(Asked())

@@ -21,6 +21,7 @@ from skoupa.usage.paths import Path, parsed, written
 from skoupa.usage.reading import shipped
 from skoupa.usage.rules import Implied, KindRules, Reference, Selection
 from skoupa.usage.scopes import IN_A_NAMESPACE, WITHOUT_NAMESPACE
+from skoupa.usage.silent import SILENT
 from tests.cluster.openapi import Field, Schemas, served
 from tests.cluster.reaching import connected
 
@@ -69,6 +70,7 @@ NOT_OFFERED = {
 }
 OF_OTHER_VERSIONS = re.compile(
     r"devices\.requests\[\]\.deviceClassName$|spec\.devices\[\]\.basic\.nodeName$|deviceSelector\.deviceClassName$"
+    r"|[bB]ackend\.serviceName$"
 )
 # What no schema describes: templates as they were, and maps of whatever a driver asks for.
 OPEN = re.compile(r"^(data\.spec\.|parameters\.)|\.annotations\.|nodeSelector\.|volumeAttributes\.")
@@ -157,6 +159,13 @@ def test_every_exception_still_excepts_something(schemas: Schemas) -> None:
     }
     assert [pattern for pattern in NO_NAMES if not any(re.search(pattern, one) for one in seen)] == []
     assert NO_REFERENCES.keys() - set(seen.values()) == set()
+
+
+def test_every_kind_of_a_server_has_a_table_or_is_known_to_name_nothing(schemas: Schemas) -> None:
+    """Others are searched like custom kinds, and nothing is proved while there is one."""
+    tables = shipped().kinds()
+    assert schemas.kinds.keys() - tables - SILENT == set()
+    assert SILENT & tables == set()
 
 
 async def test_which_kinds_live_in_a_namespace_is_as_the_server_says(admin: Client, schemas: Schemas) -> None:

@@ -14,6 +14,7 @@ is, how many replicas. What an installation can't be is refused here, in the wor
 {{- $switches := dict
     "ttl" (dig "features" "ttl" $shipped.features.ttl $settings)
     "policies" (dig "features" "policies" $shipped.features.policies $settings)
+    "retention" (dig "features" "retention" $shipped.features.retention $settings)
     "enforce" (eq $settings.mode "enforce")
     "history" (ne $settings.api.address "none")
     "webhook" (not (has (dig "webhook" "address" "" $settings) (list "" "none")))
@@ -43,6 +44,9 @@ is, how many replicas. What an installation can't be is refused here, in the wor
   {{- if hasPrefix "SKOUPA_" .name -}}
     {{- fail (printf "extraEnv has %s, and what it says would not be known to roles and admission policies: write it under settings (a password of the ledger into the Secret %s)" .name $.Values.secrets.ledger.name) -}}
   {{- end -}}
+{{- end -}}
+{{- if hasKey (.Values.podAnnotations | default dict) "skoupa.dev/settings-digest" -}}
+  {{- fail "podAnnotations has skoupa.dev/settings-digest, by which the Pod is renewed when its settings change: leave it out" -}}
 {{- end -}}
 {{- dict
     "settings" (printf "%s\n" $text)
@@ -114,7 +118,10 @@ policy with a ConfigMap may refuse every label of a later one (kubernetes/kubern
 {{- if and $file (not .keyEnv) -}}
   {{- $parts := splitList "/" $file -}}
   {{- $own := and (regexMatch "^(?:/[^/]+){2,}$" $file) (not (has "." $parts)) (not (has ".." $parts)) -}}
-  {{- if or (not $own) (has (dir $file) (list "/etc/skoupa" "/var/lib/skoupa")) -}}
+  {{- range list "/etc/skoupa" "/var/lib/skoupa" -}}
+    {{- if or (hasPrefix (printf "%s/" .) $file) (hasPrefix (printf "%s/" (dir $file)) .) -}}{{- $own = false -}}{{- end -}}
+  {{- end -}}
+  {{- if or (not $own) (has (dir $file) (list "/bin" "/dev" "/home" "/lib" "/lib64" "/opt" "/proc" "/root" "/run" "/sbin" "/sys" "/tmp" "/usr")) -}}
     {{- fail (printf "trash.keyFile %s can't be a file of its own in a pod: write trash.keyFile: /etc/skoupa-trash/keys" $file) -}}
   {{- end -}}
   {{- $file -}}

@@ -65,7 +65,7 @@ meant where the file is about one of several.
 {{- $name := $object.metadata.name -}}
 {{- $grants := or (and (eq $object.kind "ClusterRole") (eq $name "skoupa-delete-shipped")) (and (eq $object.kind "Role") (eq $name "skoupa-delete")) -}}
 {{- if and $grants $object.rules -}}
-  {{- $_ := set $object "rules" (include "skoupa.deleteRules" (list .root (eq $object.kind "Role")) | fromYamlArray) -}}
+  {{- $_ := set $object "rules" (include "skoupa.deleteRules" (list .root (eq $object.kind "Role") (first $object.rules).verbs) | fromYamlArray) -}}
 {{- else if and (eq $object.kind "ConfigMap") (eq $name "skoupa-ttl-limits") -}}
   {{- $_ := set $object "data" .facts.limits -}}
 {{- end -}}
@@ -73,7 +73,7 @@ meant where the file is about one of several.
 
 {{- /* One rule for each group. A Role can't grant what lies in no namespace. */ -}}
 {{- define "skoupa.deleteRules" -}}
-{{- $root := index . 0 -}}{{- $inNamespaces := index . 1 -}}
+{{- $root := index . 0 -}}{{- $inNamespaces := index . 1 -}}{{- $verbs := index . 2 -}}
 {{- $kinds := $root.Files.Get "files/kinds.yaml" | fromYaml -}}
 {{- $chosen := list -}}
 {{- range $root.Values.deletableKinds -}}
@@ -107,7 +107,25 @@ meant where the file is about one of several.
 {{- end -}}
 {{- $rules := list -}}
 {{- range $group := keys $groups | sortAlpha -}}
-  {{- $rules = append $rules (dict "apiGroups" (list $group) "resources" (get $groups $group) "verbs" (list "delete")) -}}
+  {{- $rules = append $rules (dict "apiGroups" (list $group) "resources" (get $groups $group) "verbs" $verbs) -}}
 {{- end -}}
 {{- toYaml $rules -}}
+{{- end -}}
+
+{{- /* Bindings of an earlier `skoupa install` here that deny, and are no part of this release. */ -}}
+{{- define "skoupa.stayed" -}}
+{{- $root := . -}}
+{{- $stayed := list -}}
+{{- range (.Files.Get "files/admission.yaml" | fromYaml).pieces -}}
+  {{- $name := .object.metadata.name -}}
+  {{- if hasSuffix "-deny" $name -}}
+    {{- $there := lookup "admissionregistration.k8s.io/v1" "ValidatingAdmissionPolicyBinding" "" $name -}}
+    {{- $labels := dig "metadata" "labels" dict $there -}}
+    {{- $ours := eq (get $labels "app.kubernetes.io/instance") $root.Release.Namespace -}}
+    {{- if and $ours (ne (get $labels "app.kubernetes.io/managed-by") $root.Release.Service) -}}
+      {{- $stayed = append $stayed $name -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- sortAlpha $stayed | join " " -}}
 {{- end -}}

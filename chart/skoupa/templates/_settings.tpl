@@ -24,6 +24,9 @@ The settings as they go into the ConfigMap: values.settings, and what an install
   {{- fail (printf "settings.lease.retrySeconds (%v) is not less than lease.seconds (%v), so a leader would lose its Lease before it renews it: write at most a fifth" $retry $seconds) -}}
 {{- end -}}
 {{- $dsn := dig "ledger" "dsn" $shipped.ledger.dsn $settings -}}
+{{- if and (not (include "skoupa.isShared" $dsn)) (regexMatch `(?i)://|\b(?:host|hostaddr|dbname|user|password|passfile|service)\s*=` $dsn) -}}
+  {{- fail "ledger.dsn is no address that a ledger can be at: write a path (SQLite), postgresql://USER@HOST/DATABASE in small letters and without a space before it, or none" -}}
+{{- end -}}
 {{- if eq $dsn $shipped.ledger.dsn -}}
   {{- $_ := set $settings "ledger" (set (dig "ledger" dict $settings) "dsn" "/var/lib/skoupa/ledger.db") -}}
 {{- else if include "skoupa.isShared" $dsn -}}
@@ -39,6 +42,7 @@ The settings as they go into the ConfigMap: values.settings, and what an install
 {{- if and $reviews (not (dig "webhook" "address" "" $settings)) -}}
   {{- $_ := set $settings "webhook" (set (dig "webhook" dict $settings) "address" "0.0.0.0:9443") -}}
 {{- end -}}
+{{- include "skoupa.refuseSecretsOfNotices" (dig "notices" "routes" list $settings) -}}
 {{- $grammar := .Files.Get "files/grammar.yaml" | fromYaml -}}
 {{- include "skoupa.refuseLimits" (list (dig "ttl" dict $settings) $grammar.time) -}}
 {{- toYaml $settings -}}
@@ -63,6 +67,22 @@ The settings as they go into the ConfigMap: values.settings, and what an install
 {{- if $found -}}
   {{- $secret := index . 2 -}}
   {{- fail (printf "ledger.dsn has a password, and the settings become a ConfigMap that many can read: leave the password out here and create it as a Secret: kubectl create secret generic %s -n %s --from-literal=%s=postgresql://USER:PASSWORD@HOST/DATABASE" $secret.name (index . 1) $secret.key) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The rest of a route is looked at by the controller; what is a secret must not get as far as a ConfigMap, nor into a message. */ -}}
+{{- define "skoupa.refuseSecretsOfNotices" -}}
+{{- range . -}}
+  {{- $where := printf "notices.routes, %s" .name -}}
+  {{- if .url -}}
+    {{- if eq (.type | default "") "slack" -}}
+      {{- fail (printf "%s: the URL of a Slack webhook is a secret, and the settings are not: put it into a Secret and name it with `urlFrom: {file: /PATH}` or `urlFrom: {env: VARIABLE}`, and bring it with extraEnv or extraVolumes" $where) -}}
+    {{- else if not (regexMatch `^(?i:https?)://[^/?#\s\\]+(?:[/?#]\S*)?$` .url) -}}
+      {{- fail (printf "%s: url is no http or https URL: write it like https://HOST/PATH" $where) -}}
+    {{- else if regexMatch `^[^/]*//[^/?#]*@` .url -}}
+      {{- fail (printf "%s: url has a password in it, and the settings are no secret: use urlFrom, or a header Authorization with valueFrom" $where) -}}
+    {{- end -}}
+  {{- end -}}
 {{- end -}}
 {{- end -}}
 

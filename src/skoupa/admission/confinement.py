@@ -51,6 +51,7 @@ def confining(settings: PolicySettings, *, denies: bool) -> Iterator[Manifest]:
         variables=_cleanup_variables(),
         validations=list(_of_cleanup(settings)),
         denies=denies,
+        by_settings=True,
     )
     yield from policy(
         DELETING_CONFINEMENT,
@@ -58,6 +59,7 @@ def confining(settings: PolicySettings, *, denies: bool) -> Iterator[Manifest]:
         variables=_deleting_variables(),
         validations=list(_of_deleting(settings)),
         denies=denies,
+        by_settings=True,
     )
 
 

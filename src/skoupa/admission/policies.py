@@ -5,6 +5,9 @@ warns) must never block a write for the sake of a warning. One that denies has F
 door. Only one that is about them looks at Skoupa's own kinds. What the server would fill in by itself is written out: it
 takes the match constraints as one value, and what differs from it in a default would be a conflict between kubectl and
 `--apply`.
+
+Where settings decide whether a policy warns or denies, each has a binding by a name of its own. The actions of one binding are a
+set to the server: of two writers each has its own, and Warn beside Deny is refused, so that nothing would deny.
 """
 
 from __future__ import annotations
@@ -70,9 +73,13 @@ def policy(
     variables: list[Variable],
     validations: list[Manifest],
     denies: bool,
+    by_settings: bool = False,
     parameters: Manifest | None = None,
 ) -> Iterator[Manifest]:
-    """The policy, then its binding. `parameters` is the metadata of the ConfigMap that it reads."""
+    """The policy, then its binding. `parameters` is the metadata of the ConfigMap that it reads.
+
+    `by_settings` says that with other settings it would not deny, or would.
+    """
     spec: Manifest = {
         "failurePolicy": "Fail" if denies else "Ignore",
         "matchConstraints": writes.constraints(),
@@ -88,9 +95,18 @@ def policy(
             "namespace": parameters["namespace"],
             "parameterNotFoundAction": "Deny",
         }
-    for kind, body in (("ValidatingAdmissionPolicy", spec), ("ValidatingAdmissionPolicyBinding", binding)):
-        metadata = {"name": name, "labels": dict(PART_OF)}
+    bound = denying(name) if denies and by_settings else name
+    for kind, called, body in (
+        ("ValidatingAdmissionPolicy", name, spec),
+        ("ValidatingAdmissionPolicyBinding", bound, binding),
+    ):
+        metadata = {"name": called, "labels": dict(PART_OF)}
         yield {"apiVersion": _GROUP_VERSION, "kind": kind, "metadata": metadata, "spec": body}
+
+
+def denying(name: str) -> str:
+    """The binding by which a policy denies that would warn with other settings."""
+    return f"{name}-deny"
 
 
 def validation(*, unless: str, message: str, fallback: str) -> Manifest:

@@ -54,6 +54,7 @@ def delete_right(*, denies: bool) -> Iterator[Manifest]:
             variables=[variable("here", "request.?namespace.orValue('')"), *written, *_questions()],
             validations=list(_validations()),
             denies=denies,
+            by_settings=True,
         )
 
 

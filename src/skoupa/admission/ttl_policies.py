@@ -57,6 +57,7 @@ def ttl_admission(
             variables=[variable("own", OWN), *reading(), *advising()],
             validations=_label_validations(kyverno_readings=kyverno_readings),
             denies=settings.refuse,
+            by_settings=True,
         ),
         *misplaced_policy(),
         *keep_policy(),

@@ -137,8 +137,9 @@ def named_in(bodies: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, str, s
 def dumped_at(bodies: Iterable[Mapping[str, Any]]) -> float:
     """When a dump was made, as far as it tells: Leases are renewed all the time, so the newest. Else the time it is.
 
-    At another time everything in it would look long overdue.
+    At another time everything in it would look long overdue. A time that is still to come was made up by somebody.
     """
+    here = time.time()
     specs = [body.get("spec") for body in bodies if body.get("kind") == "Lease"]
     renewed = [parse_rfc3339(str(spec.get("renewTime"))) for spec in specs if isinstance(spec, dict)]
-    return max((float(one) for one in renewed if isinstance(one, int)), default=time.time())
+    return max((float(one) for one in renewed if isinstance(one, int) and one <= here), default=here)

@@ -20,11 +20,19 @@ from skoupa.ledger.opening import is_shared
 from skoupa.settings import Settings
 
 DIRECTORY: Final = "/var/lib/skoupa"
+CONFIG_DIRECTORY: Final = "/etc/skoupa"
 CLAIM: Final = "skoupa-ledger"
 SECRET: Final = "skoupa-ledger"  # noqa: S105 - the name of a Secret
 SECRET_KEY: Final = "dsn"  # noqa: S105 - the name of a key
 TRASH_SECRET: Final = "skoupa-trash"  # noqa: S105 - the name of a Secret
 TRASH_KEY: Final = "keys"
+# Besides /etc and /var, in which Skoupa's own are.
+_OF_THE_SYSTEM: Final = frozenset(
+    {
+        *("/bin", "/dev", "/home", "/lib", "/lib64", "/opt", "/proc"),
+        *("/root", "/run", "/sbin", "/sys", "/tmp", "/usr"),  # noqa: S108 - a place to stay away from
+    }
+)
 _SHIPPED: Final = Settings().ledger.dsn
 # The server's defaults, written out: no conflict then when somebody else applies this too.
 _ROLLING: Final = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
@@ -98,8 +106,7 @@ def _give_keys(settings: Settings, pod: dict[str, Any], container: dict[str, Any
         container["env"].append({"name": trash.key_env, "valueFrom": {"secretKeyRef": key}})
     elif trash.key_file:
         place = PurePosixPath(trash.key_file)
-        taken = [mount["mountPath"] for mount in container["volumeMounts"]]
-        if not place.is_absolute() or len(place.parts) < 3 or str(place.parent) in taken:
+        if not _is_own_directory(place.parent):
             raise UsageError(
                 f"trash.keyFile {trash.key_file} can't be a file of its own in a pod",
                 advice="write trash.keyFile: /etc/skoupa-trash/keys",
@@ -109,6 +116,16 @@ def _give_keys(settings: Settings, pod: dict[str, Any], container: dict[str, Any
         pod["volumes"].append({"name": "trash-keys", "secret": secret})
         mount = {"name": "trash-keys", "mountPath": str(place.parent), "readOnly": True}
         container["volumeMounts"].append(mount)
+
+
+def _is_own_directory(directory: PurePosixPath) -> bool:
+    """A mount hides what was there: the system of the image, the settings, the ledger."""
+    if not directory.is_absolute() or len(directory.parts) < 2 or ".." in directory.parts:
+        return False
+    taken = [PurePosixPath(CONFIG_DIRECTORY), PurePosixPath(DIRECTORY)]
+    if any(directory.is_relative_to(one) or one.is_relative_to(directory) for one in taken):
+        return False
+    return str(directory) not in _OF_THE_SYSTEM
 
 
 def strategy(settings: Settings) -> dict[str, Any]:

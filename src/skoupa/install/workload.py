@@ -20,7 +20,6 @@ from skoupa.install import history, ledger, policies
 from skoupa.install.labelling import PART_OF, SELECTOR, SERVICE_ACCOUNT, Manifest, manifest
 from skoupa.settings import Settings
 
-_CONFIG_DIRECTORY: Final = "/etc/skoupa"
 _SETTINGS_DIGEST: Final = f"{names.SKOUPA_GROUP}/settings-digest"
 _PORT_NAME: Final = "http"
 # Anybody but root; 65532 is what images without a shell call nonroot.
@@ -115,7 +114,7 @@ def _container(*, image: str, ports: Mapping[str, int]) -> dict[str, Any]:
         "name": names.COMPONENT,
         "image": image,
         "command": ["skoupa"],
-        "args": ["run", "--config", f"{_CONFIG_DIRECTORY}/{names.SETTINGS_KEY}"],
+        "args": ["run", "--config", f"{ledger.CONFIG_DIRECTORY}/{names.SETTINGS_KEY}"],
         "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": field}}],
         "resources": _RESOURCES,
         "securityContext": {
@@ -123,7 +122,7 @@ def _container(*, image: str, ports: Mapping[str, int]) -> dict[str, Any]:
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": [{"name": "config", "mountPath": _CONFIG_DIRECTORY, "readOnly": True}],
+        "volumeMounts": [{"name": "config", "mountPath": ledger.CONFIG_DIRECTORY, "readOnly": True}],
     }
     if ports:
         container["ports"] = [{"name": name, "containerPort": port} for name, port in ports.items()]

@@ -14,6 +14,7 @@ from skoupa.settings.fields import Protect, Settings
 from skoupa.settings.trust import BrakeSettings
 
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _NAMESPACE_PATTERN: Final = re.compile(r"[-a-z0-9*?]{1,63}")
 # A plural, singular, short name or kind; with its group, its group and version, or both before it (apps/v1/Deployment).
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -76,6 +77,11 @@ def check_namespaces(settings: Settings, *, source: str) -> None:
             raise UsageError(
                 f"{source}: {key}: {text!r} can't be the name of a namespace", advice=_instead(text)
             )
+    if not _SUBDOMAIN.fullmatch(settings.lease.name):
+        raise UsageError(
+            f"{source}: lease.name: {settings.lease.name!r} can't be the name of a Lease",
+            advice="write small letters, digits, - and ., such as skoupa",
+        )
     for text in settings.protect.namespaces:
         if not _NAMESPACE_PATTERN.fullmatch(text):
             raise UsageError(

@@ -119,6 +119,14 @@ class Graph:
         self._doubt(number, found.doubts)
         return True
 
+    def add(self, uid: Uid, uses: Iterable[Use]) -> None:
+        """What an object points at beside what it was put with."""
+        if (number := self._by_uid.get(uid)) is not None and (more := self._numbered_uses(uses)):
+            known = self._objects[number]
+            all_ = packed((*pairs(known.uses), *pairs(more)))
+            self._objects[number] = _Known(known.row, all_, known.choices)
+            self._point(number, known, self._objects[number])
+
     def remove(self, uid: Uid) -> bool:
         """Whether it was known."""
         number = self._by_uid.pop(uid, None)
@@ -130,8 +138,7 @@ class Graph:
         del self._objects[number]
         self._doubt(number, ())
         self._release_name(number)
-        if not self._objects:
-            # Dictionaries that were large once never become small again by themselves.
+        if not self._objects:  # Dictionaries that were large once never become small again by themselves.
             self._objects, self._by_uid = {}, {}
         return True
 

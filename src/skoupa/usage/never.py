@@ -7,7 +7,7 @@ stands: nobody can say who reads a ConfigMap by a name that is written into a pr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 import msgspec
@@ -51,6 +51,12 @@ def reason(metadata: Metadata, kind: str, type_: str = "") -> str | None:
         if _holds(row, metadata, type_):
             return row.because
     return None
+
+
+@cache
+def telling_types() -> tuple[str, ...]:
+    """The types of Secrets that say why one is never garbage: of others it need not be known."""
+    return tuple(sorted({one for row in ROWS for one in row.types}))
 
 
 def needs_to_be_named(kind: str) -> bool:

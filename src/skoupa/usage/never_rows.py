@@ -48,13 +48,14 @@ _KUBERNETES: Final = (
             "kubeadm-config", "kubelet-config", "kubelet-config-*", "kube-proxy", "kube-proxy-config", "coredns",
             "coredns-custom", "kube-dns", "*-autoscaler", "cluster-autoscaler-status", "aws-auth",
             "amazon-vpc-cni", "ip-masq-agent", "azure-ip-masq-agent-config*", "ingress-uid", "local-path-config",
+            "cluster-autoscaler-priority-expander",
         ),
         because="a part of the cluster reads it by its name",
     ),
     Never(
         kinds=("ConfigMap",),
         namespaces=("kube-public",),
-        names=("cluster-info",),
+        names=("cluster-info", "local-registry-hosting"),
         because="whoever joins the cluster reads it",
     ),
     Never(kinds=("ServiceAccount",), names=("default",), because="every Namespace has it, and Pods that name none run as it"),
@@ -158,7 +159,10 @@ _DEPLOYERS: Final = (
     ),
     Never(
         kinds=_CONFIG,
-        names=("argocd-cm", "argocd-secret", "argocd-*-cm", "argocd-notifications-secret", "argocd-initial-admin-secret"),
+        names=(
+            "argocd-cm", "argocd-secret", "argocd-*-cm", "argocd-notifications-secret", "argocd-initial-admin-secret",
+            "argocd-image-updater-*", "argo-rollouts-config", "argo-rollouts-notification-*",
+        ),
         because="Argo CD reads it by its name",
     ),
     Never(labels=("applyset.kubernetes.io/id",), because="it is what an ApplySet hangs on"),
@@ -247,10 +251,12 @@ _BY_LABEL: Final = (
         because="it belongs to a cluster of Cluster API, which finds it by its name",
     ),
     Never(kinds=("Secret",), types=("kubernetes.io/rook",), because="Rook finds it by its name"),
+    Never(kinds=("Secret",), names=("kubernetes-dashboard-*",), because="the Kubernetes dashboard reads it by its name"),
+    Never(kinds=("Secret",), names=("velero-repo-credentials",), because="no backup of Velero can be read without it"),
     Never(
-        kinds=("Secret",),
-        names=("kubernetes-dashboard-*",),
-        because="the Kubernetes dashboard reads it by its name",
+        kinds=_CONFIG,
+        names=("rook-ceph-operator-config", "rook-ceph-mon*", "rook-config-override", "inferenceservice-config", "aso-credential"),
+        because="an operator reads it by its name",
     ),
     Never(
         kinds=("ConfigMap",),

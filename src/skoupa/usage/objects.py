@@ -18,7 +18,6 @@ from skoupa.usage import tracking
 from skoupa.usage.edges.patterns import ANYTHING
 from skoupa.usage.found import Found
 from skoupa.usage.graph import kind_name
-from skoupa.usage.mentions import mentions
 from skoupa.usage.reading import Readings
 from skoupa.usage.sight import Sight, Unread
 from skoupa.usage.silent import SILENT
@@ -32,7 +31,6 @@ _NEVER_READ: Final = frozenset(
 _NEVER_READ_GROUPS: Final = frozenset({"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"})
 
 _LONGEST: Final = 1024
-_POD: Final = "Pod"
 
 
 class Read(msgspec.Struct, frozen=True, gc=False):
@@ -70,10 +68,6 @@ class Objects:
             found = self.readings.from_manifest(kind, manifest)
             if self.is_walked(resource):
                 found = both(walk(manifest, schema=self.schemas.get(resource)), found)
-        # A Pod that lives has a ServiceAccount at least; one that has ended says nothing any more.
-        if found.uses or kind != _POD:
-            said = mentions(kind, item, metadata, custom=resource.group not in BUILT_IN_GROUPS)
-            found = both(found, said) if said.uses or said.doubts else found
         tracks = apply_sets.parent(metadata) if manifest is None else tracking.tracks(kind, manifest)
         return Read(found) if tracks is None else Read(both(found, tracks.found), tracks)
 

@@ -84,3 +84,16 @@ IN_A_NAMESPACE: Final = frozenset(
         "storage.k8s.io/CSIStorageCapacity",
     )
 )
+
+# Kinds of the core group as people write them: `secret`, `configmaps`.
+_BY_WORD: Final = {
+    word: kind
+    for kind in (*IN_A_NAMESPACE, *WITHOUT_NAMESPACE)
+    if "/" not in kind
+    for word in (kind.lower(), f"{kind.lower()}s")
+}
+
+
+def in_full(kind: str) -> str:
+    """A kind of the core group that is written small, or as many; any other is as it was."""
+    return _BY_WORD.get(kind.lower(), kind)

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from skoupa.usage.rules import Means
-from skoupa.usage.scopes import IN_A_NAMESPACE, WITHOUT_NAMESPACE
+from skoupa.usage.scopes import IN_A_NAMESPACE, WITHOUT_NAMESPACE, in_full
 
 ANY_KIND: Final = "*"
 
@@ -103,6 +103,7 @@ _HOLDERS: Final = frozenset(
 )
 # Kinds that some references write down as their `type`.
 _TYPES: Final = frozenset(("ConfigMap", "Secret", "Service", "ServiceAccount", "PersistentVolumeClaim"))
+_CORE: Final = frozenset(("", "core"))
 _BY_KEY: Final = Look(("Secret", "ConfigMap"))
 _WITH_NAMESPACE: Final = Look((ANY_KIND,))
 _JUST_A_NAME: Final = Look((ANY_KIND,), Means.MENTIONS)
@@ -162,17 +163,22 @@ def kind_of(value: Mapping[str, object]) -> str:
     """The kind that an object says: `apps/Deployment`, and `*/Deployment` where it says no group; "" where it says none."""
     kind = value.get("kind")
     type_ = value.get("type")
-    if kind is None and isinstance(type_, str) and type_ in _TYPES:
+    if kind is None and isinstance(type_, str) and in_full(type_) in _TYPES:
         kind = type_
-    if not isinstance(kind, str) or not kind or "/" in kind:
+    if not isinstance(kind, str):
+        return ""
+    kind = kind.removeprefix("core/").removeprefix("v1/")
+    if not kind or "/" in kind:
         return ""
     version = value.get("apiVersion")
     if isinstance(version, str) and version:
         # `v1` is the core group; many a reference has only a group for an apiVersion.
-        group = version.rpartition("/")[0] or ("" if re.fullmatch(r"v[0-9].*", version) else version)
-        return f"{group}/{kind}" if group else kind
+        bare = version.lstrip("/")
+        group = bare.rpartition("/")[0] or ("" if re.fullmatch(r"v[0-9].*", bare) else bare)
+        return f"{group}/{kind}" if group not in _CORE else in_full(kind)
     for field in ("apiGroup", "group"):
         group_said = value.get(field)
         if isinstance(group_said, str) and group_said:
-            return f"{group_said}/{kind}"
+            return f"{group_said}/{kind}" if group_said not in _CORE else in_full(kind)
+    kind = in_full(kind)
     return kind if kind in IN_A_NAMESPACE or kind in WITHOUT_NAMESPACE else f"*/{kind}"

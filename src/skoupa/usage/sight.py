@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
-from skoupa.kube.resources import BUILT_IN_GROUPS
 from skoupa.usage import tracking
 from skoupa.usage.edges.patterns import ANYTHING
 from skoupa.usage.reading import Readings
+from skoupa.usage.silent import SILENT
 
 
 class Unread(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -59,10 +59,9 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
 
     def may_point(self, user: str, kind: str) -> bool:
         """Whether objects of the kind `user` can point at objects of `kind`."""
-        group, _, name = user.rpartition("/")
-        if name == ANYTHING or user in tracking.KINDS:
+        if user.rpartition("/")[2] == ANYTHING or user in tracking.KINDS:
             return True
         pointing = self.readings.may_point_at(kind)
         if user in pointing or ANYTHING in pointing:
             return True
-        return user not in self.readings.kinds() and group not in BUILT_IN_GROUPS
+        return user not in self.readings.kinds() and user not in SILENT

@@ -19,8 +19,9 @@ from skoupa.kube.selectors import parse_labels
 from skoupa.usage import schemas
 from skoupa.usage.applying.naming import names_meant
 from skoupa.usage.applying.selecting import Selector, selector_text
+from skoupa.usage.claims import claims_of
 from skoupa.usage.found import Choice, Found, Target, Use
-from skoupa.usage.inner_text import values_in
+from skoupa.usage.inner_text import TooLong, values_in
 from skoupa.usage.known import Known
 from skoupa.usage.rules import Form, Means
 from skoupa.usage.shaped import (
@@ -83,8 +84,12 @@ def walk(manifest: Mapping[str, Any], *, schema: Mapping[str, Any] | None = None
     """All that an object seems to point at. `schema` is the `openAPIV3Schema` of its version, if there is one."""
     metadata = manifest.get("metadata")
     namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
+    namespace = namespace if isinstance(namespace, str) else ""
     fields = {field: value for field, value in manifest.items() if field not in _NOT_WALKED}
-    return walk_fields(fields, namespace=namespace if isinstance(namespace, str) else "", schema=schema)
+    found = walk_fields(fields, namespace=namespace, schema=schema)
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    claims = tuple(claims_of(manifest, name=name if isinstance(name, str) else "", namespace=namespace))
+    return msgspec.structs.replace(found, uses=(*found.uses, *claims)) if claims else found
 
 
 def walk_fields(
@@ -130,6 +135,8 @@ class _Walk:
                 )
             elif isinstance(value, Mapping):
                 left.extend(reversed(list(self._object(value, place))))
+            elif isinstance(value, TooLong):
+                self._doubt(f"{value.told}, at {text_of(place.way)[:200]}")
         return Found(
             uses=tuple(self._uses.values()), choices=tuple(self._choices), doubts=tuple(self._doubts)
         )

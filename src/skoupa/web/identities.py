@@ -38,7 +38,10 @@ class Identities:
         token = Secret(header.removeprefix(BEARER).strip()) if header.startswith(BEARER) else Secret()
         if not token:
             raise Refused(401, "NoToken", _NOTHING_SENT)
-        key = hashlib.sha256(token.reveal().encode(errors="surrogateescape")).digest()
+        if not token.reveal().isascii():
+            # No header should have taken it, and no review can carry it.
+            raise Refused(401, "Unauthorized", _NOT_TAKEN)
+        key = hashlib.sha256(token.reveal().encode()).digest()
         known = self._known.get(key)
         if known is not None:
             return known

@@ -140,6 +140,7 @@ class Desk:
                 permissions=self._permissions,
                 kinds=self._kinds,
                 history=self._api if self._kept else None,
+                home=settings.lease.namespace,
             )
 
     def application(self) -> web.Application:

@@ -12,7 +12,7 @@ import msgspec
 
 from skoupa.kube.reviews import Caller
 from skoupa.report.opinions import Opinion, Opinions, Standing
-from skoupa.web.mentions import Kinds, cut_text
+from skoupa.web.mentions import Kinds, cut_standing
 from skoupa.web.permissions import NEVER, Permissions, Rights, Spot
 from skoupa.web.shapes import Named, Standings
 
@@ -33,13 +33,16 @@ async def standings(
 
 
 async def _cut(opinion: Opinion, rights: Rights, kinds: Kinds) -> Opinion:
-    """What would go along is named to who may read it."""
+    """What else is named is named to who may read that."""
 
     async def reaches(spots: Collection[Spot]) -> Collection[Spot]:
         return [spot for spot, since in (await rights.of("get", spots)).items() if since != NEVER]
 
     stays = [
-        Standing(code=one.code, text=await cut_text(one.text, kinds=kinds, reaches=reaches))
+        Standing(
+            code=one.code,
+            text=await cut_standing(one.code, one.text, home=opinion.namespace, kinds=kinds, reaches=reaches),
+        )
         for one in opinion.stays
     ]
     return msgspec.structs.replace(opinion, stays=tuple(stays))

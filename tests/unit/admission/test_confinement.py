@@ -12,6 +12,7 @@ from skoupa.admission.confinement import (
     DELETING_CONFINEMENT,
     policy_admission,
 )
+from skoupa.admission.policies import denying
 from skoupa.admission.policy_right import CLEANUP_RIGHT, DELETING_RIGHT
 from skoupa.kube.kinds import Discovery
 from skoupa.policy.expansion import meant
@@ -32,8 +33,20 @@ def test_an_observer_warns_and_who_enforces_denies() -> None:
         assert made()["ValidatingAdmissionPolicyBinding", name]["validationActions"] == ["Warn"]
         assert made()["ValidatingAdmissionPolicy", name]["failurePolicy"] == "Ignore"
         enforcing = made(mode="enforce")
-        assert enforcing["ValidatingAdmissionPolicyBinding", name]["validationActions"] == ["Deny"]
+        assert enforcing["ValidatingAdmissionPolicyBinding", denying(name)]["validationActions"] == ["Deny"]
         assert enforcing["ValidatingAdmissionPolicy", name]["failurePolicy"] == "Fail"
+
+
+def test_warning_and_denying_never_share_a_binding() -> None:
+    """The server has the actions of a binding as a set, in which two writers' Warn and Deny would meet."""
+    asking = {"policies": {"requireDeleteRight": True}}
+    by_mode = [
+        {name: spec for (kind, name), spec in made(mode=mode, **asking).items() if kind.endswith("Binding")}
+        for mode in ("observe", "enforce")
+    ]
+    assert not by_mode[0].keys() & by_mode[1].keys()
+    for name in (CLEANUP_CONFINEMENT, DELETING_CONFINEMENT, CLEANUP_RIGHT, DELETING_RIGHT):
+        assert by_mode[0][name]["policyName"] == by_mode[1][denying(name)]["policyName"] == name
 
 
 def test_without_policies_and_for_some_namespaces_there_is_none() -> None:

@@ -13,6 +13,7 @@ from skoupa.admission.delete_right import DELETE_RIGHT_POLICY
 from skoupa.admission.keeping import KEEP_POLICY
 from skoupa.admission.limits import LIMITS_CONFIG_MAP
 from skoupa.admission.misplaced import MISPLACED_POLICY
+from skoupa.admission.policies import denying
 from skoupa.admission.refreshing import REFRESH_POLICY
 from skoupa.admission.ttl_policies import LABEL_POLICY, LIMITS_POLICY, ttl_admission
 from skoupa.controller.watchable import SHORT_LIVED
@@ -44,7 +45,13 @@ def policy(settings: TtlSettings, name: str) -> Any:
 
 
 def binding(settings: TtlSettings, name: str) -> Any:
-    return manifests(settings)["ValidatingAdmissionPolicyBinding", name]["spec"]
+    """The only one of the policy."""
+    (found,) = (
+        manifest["spec"]
+        for (kind, _), manifest in manifests(settings).items()
+        if kind.endswith("Binding") and manifest["spec"]["policyName"] == name
+    )
+    return found
 
 
 def test_by_default_there_are_only_warnings_which_no_error_turns_into_a_refusal() -> None:
@@ -103,6 +110,12 @@ def test_what_refuses_refuses_also_when_it_can_not_look(name: str) -> None:
     assert binding(EVERYTHING, name)["validationActions"] == ["Deny"]
 
 
+def test_the_label_is_warned_of_and_refused_by_bindings_of_different_names() -> None:
+    """The server has the actions of one as a set, in which two writers' Warn and Deny would meet."""
+    assert ("ValidatingAdmissionPolicyBinding", LABEL_POLICY) in manifests()
+    assert ("ValidatingAdmissionPolicyBinding", LABEL_POLICY) not in manifests(EVERYTHING)
+
+
 def test_the_limits_are_in_the_config_map_and_nowhere_else() -> None:
     made = manifests(EVERYTHING)
     config_map = made["ConfigMap", LIMITS_CONFIG_MAP]
@@ -146,7 +159,9 @@ def test_whatever_the_settings_the_two_keys_are_looked_at_and_no_other(settings:
 def test_what_is_referred_to_comes_first() -> None:
     order = list(manifests(EVERYTHING))
     for name in ALL_POLICIES:
-        positions = [order.index((f"ValidatingAdmissionPolicy{end}", name)) for end in ("", "Binding")]
+        bound = denying(name) if name == LABEL_POLICY else name
+        pair = (("ValidatingAdmissionPolicy", name), ("ValidatingAdmissionPolicyBinding", bound))
+        positions = [order.index(one) for one in pair]
         assert positions == sorted(positions)
     assert order.index(("ConfigMap", LIMITS_CONFIG_MAP)) < order.index(
         ("ValidatingAdmissionPolicy", LIMITS_POLICY)

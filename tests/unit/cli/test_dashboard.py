@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -16,11 +17,15 @@ from urllib.request import Request, urlopen
 import pytest
 import yaml
 
+from skoupa.cli.dashboard.board import PlanBoard
 from skoupa.cli.dashboard.typing_along import TypedHere
 from skoupa.cli.options import Connecting
 from skoupa.cli.remembering.ledgers import LedgerChoice
+from skoupa.cli.worlds import World
+from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.web.dashboard.questions import Filters
 from tests.unit.cli.saying import Shell
-from tests.unit.cli.worlds import KEEP, config_map, obj
+from tests.unit.cli.worlds import KEEP, config_map, looking, obj
 
 pytestmark = pytest.mark.unit
 
@@ -109,6 +114,10 @@ def test_a_snapshot_is_served_on_loopback_until_it_is_told_to_end(tmp_path: Path
         assert (policy["ahead"], policy["matched"]) == (True, 1)
         matched = asked(address, "objects?policy=ClusterCleanupPolicy/tidy")
         assert [one["name"] for one in matched["items"]] == ["web"]
+        # Any other command than plan would act on a live cluster, and not on these files.
+        assert {command for one in asked(address, "objects")["items"] for command in one["commands"]} == set()
+        stopping = asked(address, "brakes")
+        assert (stopping["command"], stopping["pause"]) == ("", "")
         # Whatever is asked for, what a Secret contains is in no answer.
         everything = [asked(address, page) for page in ("overview", "objects", "brakes", "policies")]
         assert "login" in str(everything)
@@ -181,3 +190,77 @@ def test_commands_lead_to_the_same_cluster_and_show_no_password(words: tuple[str
     choice = LedgerChoice(ledger="postgresql://me:hush@db/skoupa", cluster="east")
     here = TypedHere(Connecting(None, "prod", None, "ann"), choice, sources=(), config="my settings.yaml")
     assert here(words) == typed
+
+
+@pytest.mark.parametrize("words", [("keep", "pod/web"), ("pause",), ("restore", "1"), ("history", "-A")])
+def test_beside_files_no_command_is_shown_that_would_act_elsewhere(words: tuple[str, ...]) -> None:
+    here = TypedHere(Connecting(), LedgerChoice(), sources=("shop.yaml",), config=None)
+    assert here(words) == ""
+    assert here(("plan", "-A")) == "skoupa plan -A --from shop.yaml"
+
+
+def board_of(world: World) -> PlanBoard:
+    choice, connecting = LedgerChoice(), Connecting()
+    return PlanBoard(
+        world,
+        namespace="",
+        choice=choice,
+        connecting=connecting,
+        config=None,
+        typed=TypedHere(connecting, choice, sources=(), config=None),
+        place="here",
+    )
+
+
+def test_a_history_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    @asynccontextmanager
+    async def silent(*_: object, **__: object) -> AsyncIterator[None]:
+        await asyncio.Event().wait()
+        yield
+
+    async def work(world: World, _: EmbeddedCluster) -> float:
+        began = world.now()
+        async with world.client.clock.timeout(600.0):
+            with pytest.raises(TimeoutError):
+                await board_of(world).history(Filters())
+        return world.now() - began
+
+    monkeypatch.setattr("skoupa.cli.dashboard.board.opened", silent)
+    assert looking(work) < 60.0
+
+
+HOLDER = "laptop_1"
+
+
+def lease(renewed: str, holder: str = HOLDER) -> dict[str, Any]:
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": renewed}
+    return obj("Lease", "skoupa", namespace="skoupa", api="coordination.k8s.io/v1", spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("leases", "mode", "said"),
+    [
+        ((), "absent", "there is no controller of Skoupa in the namespace skoupa"),
+        ((lease("2026-05-01T11:59:55.000000Z"),), "unknown", f"{HOLDER} renews the Lease skoupa in skoupa"),
+        ((lease("2026-05-01T11:50:00.000000Z"),), "absent", "there is no controller"),
+        ((lease("2026-05-01T11:59:55.000000Z", holder=""),), "absent", "there is no controller"),
+    ],
+)
+def test_no_controller_is_said_to_be_there_only_where_nobody_renews_its_lease(
+    leases: tuple[dict[str, Any], ...], mode: str, said: str
+) -> None:
+    async def work(world: World, _: EmbeddedCluster) -> Any:
+        board = board_of(world)
+        following = [asyncio.create_task(work) for work in board.work()]
+        try:
+            return await board.overview()
+        finally:
+            for task in following:
+                task.cancel()
+            await asyncio.gather(*following, return_exceptions=True)
+
+    page = looking(work, obj("Namespace", "skoupa"), *leases)
+    assert page.standing.mode == mode
+    assert said in page.standing.sentence
+    assert ("Nothing goes by itself" in page.standing.sentence) == (mode == "absent")
+    assert page.made == NOON

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import ssl
 from contextlib import AsyncExitStack
@@ -10,6 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from skoupa import names
 from skoupa.errors import UsageError
 from skoupa.kube.client import Client
 from skoupa.ledger.sqlite import SqliteStore
@@ -18,7 +20,8 @@ from skoupa.settings import Settings
 from skoupa.settings.fields import Api
 from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.web import serving
-from tests.unit.web.desks import Ticking
+from skoupa.web.shapes import HISTORY
+from tests.unit.web.desks import Ticking, open_office
 
 pytestmark = pytest.mark.unit
 
@@ -78,3 +81,16 @@ async def test_an_address_that_can_not_be_had_names_its_setting(tmp_path: Path) 
         address, _ = await served(stack, tmp_path, "127.0.0.1:0")
         with pytest.raises(UsageError, match=r"set another `api\.address`"):
             await served(stack, tmp_path, address)
+
+
+async def test_a_token_of_bytes_that_are_no_text_is_none(tmp_path: Path) -> None:
+    async with open_office(tmp_path) as office:
+        host, _, port = office.proxy.address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        asked = (
+            f"GET {HISTORY} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{names.CALLER_HEADER}: Bearer "
+        )
+        writer.write(asked.encode() + b"tok\xe9n\xff\r\n\r\n")
+        answer = await reader.read()
+        writer.close()
+        assert answer.startswith(b"HTTP/1.1 401 ")

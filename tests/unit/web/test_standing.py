@@ -18,6 +18,7 @@ from skoupa.errors import LedgerUnusable, Unauthorized
 from skoupa.kube.client import Client
 from skoupa.kube.login.secret import Secret
 from skoupa.ledger.nowhere import NoStore
+from skoupa.model.reasons import Reason, reason, render
 from skoupa.report.opinions import Acts, Opinion, Standing
 from skoupa.settings import Settings
 from skoupa.web.shapes import MOST_OBJECTS, Named, named_of, named_query
@@ -76,6 +77,26 @@ async def test_what_an_object_would_take_along_is_named_to_who_may_read_that(tmp
             [one] = (await office.asked_by(who).standings([named()], seconds=5.0)).items
             texts[who] = one.stays[0].text
         assert texts == {ADMIN: text, ANNA: "what is said here names something that you may not read"}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        reason("in-use", user="Secret shop/login", at="spec"),
+        reason("exempted", exception="shop/login", policy="ClusterDeletingPolicy old"),
+        reason("re-created-by", controller="ReplicaSet login", count=3, until="noon"),
+        reason("brake", name="login", why="an audit"),
+    ],
+    ids=lambda told: told.code,
+)
+async def test_whatever_else_is_named_is_for_who_may_read_that(tmp_path: Path, told: Reason) -> None:
+    engine = Engine(configmaps=Standing(code=told.code, text=render(told)))
+    async with open_office(tmp_path, opinions=engine) as office:
+        texts = {}
+        for who in (ADMIN, ANNA):
+            [one] = (await office.asked_by(who).standings([named()], seconds=5.0)).items
+            texts[who] = one.stays[0].text
+        assert texts == {ADMIN: render(told), ANNA: "what is said here names something that you may not read"}
 
 
 async def test_a_replica_that_stands_by_tells_nothing_and_reviews_nobody(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from skoupa.cli.dashboard.leading import may_run
 from skoupa.cli.dashboard.typing_along import TypedHere
 from skoupa.cli.installed import Installed, settings_for
 from skoupa.cli.looking.controller_holds import OBSERVES, controller_acts, with_controllers_holds
@@ -45,6 +46,7 @@ from skoupa.web.dashboard.shapes import (
 
 PLAN_SECONDS: Final = 10.0
 _BRAKES_SECONDS: Final = 3.0
+_HISTORY_SECONDS: Final = 25.0
 _NO_HISTORY: Final = "a cluster in files has no history of its own"
 _SWITCHED_OFF: Final = "the feature policies is switched off in the settings, so none of them runs"
 
@@ -99,7 +101,7 @@ class PlanBoard:
         except UsageError as error:
             return brakes.none(str(error), now=self._world.now(), typed=self._typed)
         told = brakes.brakes(found, now=self._world.now(), kinds=kinds, typed=self._typed)
-        return msgspec.structs.replace(told, trouble=trouble)
+        return msgspec.structs.replace(told, trouble=trouble, made=self._made(self._brakes.age()))
 
     async def history(self, filters: Filters) -> Remembered:
         if self._choice.ledger is None and self._world.given is not None:
@@ -115,7 +117,10 @@ class PlanBoard:
             outcomes=(filters.outcome,) if filters.outcome else None,
             limit=filters.limit,
         )
-        async with opened(self._choice, connecting=self._connecting, world=self._world) as source:
+        async with (
+            self._world.client.clock.timeout(_HISTORY_SECONDS),
+            opened(self._choice, connecting=self._connecting, world=self._world) as source,
+        ):
             entries, more = await recall(source, asked, now=now, zone=zone_of(None))
             notes = source.left_out.remarks()
             if "/" in filters.object:
@@ -130,6 +135,7 @@ class PlanBoard:
         runs = planned.plan.policies
         return Policies(
             now=whole_seconds(self._world.now()),
+            made=self._made(self._plan.age()),
             trouble=trouble,
             items=tuple(map(_shown, runs or ())),
             notes=(_SWITCHED_OFF,) if runs is None else (),
@@ -143,6 +149,7 @@ class PlanBoard:
         said = OBSERVES.format(plan.survey.knowledge.settings.lease.namespace)
         return Look(
             now=self._world.now(),
+            made=self._made(self._plan.age()),
             mode=planned.mode,
             mode_why=planned.why,
             place=self._place,
@@ -154,6 +161,10 @@ class PlanBoard:
             trouble=trouble,
             typed=self._typed,
         )
+
+    def _made(self, age: float) -> str:
+        """When what is shown was read; files are always of the time that it is there."""
+        return "" if self._world.given is not None else whole_seconds(self._world.now() - age)
 
     async def _planned(self) -> Planned:
         found = await settings_for(self._world, self._config)
@@ -185,7 +196,8 @@ class PlanBoard:
         try:
             acts = await controller_acts(self._world, home=home, token_file=self._choice.token_file)
         except NoController as error:
-            return "absent", error.message
+            elsewhere = await may_run(self._world, found.settings, home=home)
+            return ("unknown", elsewhere) if elsewhere else ("absent", error.message)
         except Unauthorized as error:
             # It is there, and its settings can be read: that it was shown no token changes neither.
             return (by_settings, "") if found.known else ("unknown", error.message)

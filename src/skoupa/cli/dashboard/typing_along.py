@@ -16,7 +16,7 @@ _TAKE_SOURCES = frozenset({"plan"})
 
 
 class TypedHere:
-    """`sources` are files instead of a cluster: `plan` reads those too, and no other command can."""
+    """`sources` are files instead of a cluster: `plan` reads those too. Any other command would act on a live cluster: empty."""
 
     def __init__(
         self, connecting: Connecting, choice: LedgerChoice, *, sources: tuple[str, ...], config: str | None
@@ -27,13 +27,14 @@ class TypedHere:
         self._config = config
 
     def __call__(self, words: Sequence[str]) -> str:
+        if self._sources and words[0] not in _TAKE_SOURCES:
+            return ""
         return shlex.join(("skoupa", *words, *self._options(words[0])))
 
     def _options(self, command: str) -> Iterator[str]:
         if self._sources:
-            if command in _TAKE_SOURCES:
-                for source in self._sources:
-                    yield from ("--from", source)
+            for source in self._sources:
+                yield from ("--from", source)
         else:
             yield from _named("--kubeconfig", self._connecting.kubeconfig)
             yield from _named("--context", self._connecting.context)

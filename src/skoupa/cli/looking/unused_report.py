@@ -25,7 +25,7 @@ from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason, render
 from skoupa.settings import Settings
 from skoupa.usage.found import Target
-from skoupa.usage.graph import Graph, kind_name
+from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.judging import Leftover, NotJudged, judge
 from skoupa.usage.leftovers.keys import unread_keys
 from skoupa.usage.leftovers.looked import Looked
@@ -145,9 +145,7 @@ async def make_report(
             continue
         if wanted.younger and now - row.created < wanted.younger:
             continue
-        found = judge(looked, row)
-        if isinstance(found, Leftover) and (unseen := _namespace_unread(row, reading.graph, sight)):
-            found = NotJudged(row, Unknown(unseen))
+        found = _judged(looked, row)
         if isinstance(found, Leftover):
             leftovers.append(found)
         elif found is not None:
@@ -216,11 +214,14 @@ def _candidates(
             yield row
 
 
-def _namespace_unread(row: Row, graph: Graph, sight: Sight) -> tuple[Unread, ...]:
-    """What is in a Namespace that was not read may be kept by its label."""
-    if not row.namespace or graph.get(Target("Namespace", "", row.namespace)) is not None:
-        return ()
-    return tuple(one for one in sight.unread if one.kind == "Namespace")
+def _judged(looked: Looked, row: Row) -> Leftover | NotJudged | None:
+    found = judge(looked, row)
+    home = Target("Namespace", "", row.namespace)
+    if isinstance(found, Leftover) and row.namespace and looked.graph.get(home) is None:
+        # A Namespace that was not read may say that all in it is kept.
+        unread = tuple(one for one in looked.sight.unread if one.kind == home.kind)
+        return NotJudged(row, Unknown(unread)) if unread else found
+    return found
 
 
 def _order(row: Row, *, by_kind: bool) -> tuple[str, str, str]:

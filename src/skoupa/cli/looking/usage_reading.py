@@ -32,6 +32,7 @@ from skoupa.usage.found import Found
 from skoupa.usage.graph import Graph, kind_name
 from skoupa.usage.leftovers.keys import KeyReading, KeyUses
 from skoupa.usage.leftovers.particulars import Particulars
+from skoupa.usage.mentions import Mentioned
 from skoupa.usage.needs import owner_kind
 from skoupa.usage.objects import Objects, both, is_waived, readable, untold
 from skoupa.usage.reading import Readings
@@ -72,6 +73,7 @@ class UsageReading:
         self._objects = Objects(readings)
         self._schemas_unread: SkoupaError | None = None
         self._tracking = TrackersRead(client)
+        self._mentioned = Mentioned()
         self._read: set[str] = set()
         self._narrow: set[str] = set()
         # With the names that the settings have for them.
@@ -114,6 +116,7 @@ class UsageReading:
             if self.graph.by_uid(owner.uid) is None
         }
         await self._lists(every[kind] for kind in sorted(owning & every.keys()) if kind not in wanted)
+        self._mentioned.resolve(self.graph, self._asked)
 
     def sight(self) -> Sight:
         unread = (*self._unread, *self._tracking.unread, *self._searched_blindly())
@@ -131,7 +134,9 @@ class UsageReading:
         """Custom kinds of which only a definition says what some fields name, and it could not be read."""
         if self._schemas_unread is None:
             return
-        why = f"their definition can't be read, and it says which fields name something: {self._schemas_unread.brief}"
+        error = self._schemas_unread
+        why = "no permission" if isinstance(error, Forbidden) else error.brief
+        why = f"their definition says which fields name something, and can't be read: {why}"
         for kind, resource in self._walked.items():
             if resource.group not in BUILT_IN_GROUPS and resource not in self._objects.schemas:
                 yield Unread(kind=kind, what=resource.qualified, why=why)
@@ -212,7 +217,7 @@ class UsageReading:
                 for item in page.items:
                     metadata = metadata_of(item)
                     row = self._extraction.row(resource, Partial(metadata=metadata))
-                    self.graph.put(row, self._found(resource, item, metadata))
+                    self.graph.put(row, self._heard(row, item, metadata))
                     seen.append(row.uid)
                     if (particulars := how.particulars(item)) is not None:
                         self.particulars[row.uid] = particulars
@@ -238,6 +243,16 @@ class UsageReading:
             self._tracking.put(kind_name(resource), metadata, read.tracks)
         record = self._tracking.record(pack_uid(metadata.uid))
         return read.found if record is None else both(read.found, record)
+
+    def _heard(self, row: Row, item: Any, metadata: Metadata) -> Found:
+        found = self._found(row.resource, item, metadata)
+        if kind_name(row.resource) == "Pod" and not found.uses:
+            # It has ended: one that lives has a ServiceAccount at least.
+            return found
+        custom = row.resource.group not in BUILT_IN_GROUPS
+        if self._mentioned.note(row, item, metadata, custom=custom):
+            return found
+        return both(found, Found(doubts=("there are too many words in annotations and custom objects",)))
 
     def _learn_keys(self, row: Row, item: Any, keyed: KeyReading) -> None:
         if kind_name(row.resource) in self._asked:

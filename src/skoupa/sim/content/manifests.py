@@ -23,6 +23,7 @@ from skoupa.sim.state.kinds import CUSTOM_VERBS
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _FIRST: Final = ("CustomResourceDefinition", "Namespace")
+_OF_AN_OWNER: Final = ("apiVersion", "kind", "name", "uid")
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -66,11 +67,23 @@ def missing_kinds(manifests: Iterable[Manifest], known: Iterable[Resource]) -> l
     """Rows for kinds that are neither known nor defined by the manifests; the plural is a guess."""
     defined = {(row.api_version, row.kind) for row in known}
     used: dict[tuple[str, str], Resource] = {}
-    for manifest in manifests:
+    given = list(manifests)
+    for manifest in given:
         if manifest.kind == "CustomResourceDefinition":
             defined |= _defined_by(manifest.body)
         key = (manifest.api_version, manifest.kind)
         used[key] = _row(manifest, before=used.get(key))
+    spelled = {(version, kind.lower()): kind for version, kind in defined}
+    for manifest in given:
+        written = spelled.get((manifest.api_version, manifest.kind.lower()))
+        if written is not None and (manifest.api_version, manifest.kind) not in defined:
+            # No server takes it, and as a kind of its own nobody would look into it as what it is meant to be.
+            raise ManifestError(
+                f"there is no kind {manifest.kind} of {manifest.api_version}",
+                file=manifest.file,
+                document=manifest.document,
+                advice=f"write kind: {written}",
+            )
     return [row for key, row in used.items() if key not in defined]
 
 
@@ -192,3 +205,23 @@ class _Place(msgspec.Struct, frozen=True):
                         f"{kind} {name}: the value of metadata.{field}[{key}], {json.dumps(text)[:40]}, is not text",
                         advice="put it in quotes",
                     )
+        for field in ("namespace", "uid", "resourceVersion"):
+            if not isinstance(metadata.get(field) or "", str):
+                raise self.fault(
+                    f"{kind} {name}: metadata.{field}, {json.dumps(metadata[field])[:40]}, is not text",
+                    advice="put it in quotes",
+                )
+        self.check_owners(f"{kind} {name}", metadata.get("ownerReferences") or [])
+
+    def check_owners(self, named: str, owners: Any) -> None:
+        advice = "write a list of {apiVersion, kind, name, uid}, or leave it out"
+        if not isinstance(owners, list):
+            raise self.fault(f"{named}: metadata.ownerReferences is not a list", advice=advice)
+        for owner in owners:
+            texts = owner if isinstance(owner, dict) else {}
+            missing = [one for one in _OF_AN_OWNER if not texts.get(one) or not isinstance(texts[one], str)]
+            if missing:
+                raise self.fault(
+                    f"{named}: an owner in metadata.ownerReferences has no {' and no '.join(missing)}",
+                    advice=advice,
+                )

@@ -12,7 +12,7 @@ from typing import Any, Final
 from skoupa.usage.applying.naming import ANYTHING, names_meant, untemplated
 from skoupa.usage.found import Target, Use
 from skoupa.usage.rules import ANY_NAMESPACE, NO_NAMESPACE, Annotated, Form, KindRules, Reference
-from skoupa.usage.scopes import IN_A_NAMESPACE, WITHOUT_NAMESPACE
+from skoupa.usage.scopes import IN_A_NAMESPACE, WITHOUT_NAMESPACE, in_full
 
 _VERSION: Final = re.compile(r"v[0-9]\w*")
 
@@ -48,9 +48,10 @@ def kind_meant(kind: str, *, group: str, version: str, otherwise: str, scopes: S
         before, slash, _ = version.rpartition("/")
         # Some write the group alone for an apiVersion; `v1` is that of the core.
         group = before if slash or _VERSION.fullmatch(version) else version
-        return f"{group}/{kind}" if group else kind
+        return f"{group}/{kind}" if group else in_full(kind)
     if group:
-        return kind if group == "core" else f"{group}/{kind}"
+        return in_full(kind) if group == "core" else f"{group}/{kind}"
+    kind = in_full(kind) if not scopes.knows(kind) else kind
     # Without a group that of its neighbours is meant, or else nobody knows: a TraefikService beside a Service.
     beside = f"{otherwise.rpartition('/')[0]}/{kind}".removeprefix("/")
     return beside if beside == otherwise or scopes.knows(beside) else f"{ANYTHING}/{kind}"

@@ -62,6 +62,9 @@ RULES: Final = (
             to_secret("spec.tls[].secretName"),
             *_backend("spec.defaultBackend"),
             *_backend("spec.rules[].http.paths[].backend"),
+            # Up to networking.k8s.io/v1beta1, in manifests of old.
+            Reference(at="spec.backend.serviceName", to="Service"),
+            Reference(at="spec.rules[].http.paths[].backend.serviceName", to="Service"),
         ),
     ),
     KindRules(

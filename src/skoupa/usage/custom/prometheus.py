@@ -10,7 +10,7 @@ from typing import Final
 
 from skoupa.usage.builtin.shapes import CLAIM_TEMPLATE, CONTAINER, VOLUME
 from skoupa.usage.custom.words import accounts, config_maps, inside, of, secrets, shape, to
-from skoupa.usage.rules import KindRules, Means, Part, Selection
+from skoupa.usage.rules import Implied, KindRules, Means, Part, Selection
 
 _GROUP: Final = "monitoring.coreos.com"
 
@@ -117,6 +117,8 @@ RULES: Final = (
         f"{_GROUP}/Alertmanager",
         *_SERVER,
         secrets("spec.configSecret"),
+        # What it reads where that says nothing.
+        (Implied(to="Secret", name="alertmanager-{metadata.name}"),),
         to(f"{_GROUP}/AlertmanagerConfig", "spec.alertmanagerConfiguration.name"),
         _chosen("AlertmanagerConfig", "alertmanagerConfigSelector"),
     ),

@@ -10,11 +10,14 @@ from typing import Final
 import msgspec
 
 from skoupa.facts.rows import Row, Uid
-from skoupa.kube.resources import PODS
-from skoupa.usage.found import Target, Use
-from skoupa.usage.graph import Graph, is_partly_known, kind_name
+from skoupa.kube.resources import BUILT_IN_GROUPS, PODS
+from skoupa.kube.selectors import LabelSelector
+from skoupa.usage.edges.choosing import selector_of
+from skoupa.usage.found import Choice, Target, Use
+from skoupa.usage.graph import Graph, is_partly_known, kind_name, target_of
 from skoupa.usage.leftovers.particulars import Particulars
-from skoupa.usage.needs import Needs, Unknown
+from skoupa.usage.leftovers.templates import Labels
+from skoupa.usage.needs import Needs, Unknown, told
 from skoupa.usage.sight import Sight
 
 RBAC: Final = "rbac.authorization.k8s.io"
@@ -28,6 +31,35 @@ _IN_EVERY_NAMESPACE: Final = frozenset(
         ("ServiceAccount", "default"),
         ("ServiceAccount", "builder"),
         ("ServiceAccount", "deployer"),
+    }
+)
+MAKE_PODS: Final = (
+    "Pod",
+    "PodTemplate",
+    "ReplicationController",
+    "apps/DaemonSet",
+    "apps/Deployment",
+    "apps/ReplicaSet",
+    "apps/StatefulSet",
+    "batch/CronJob",
+    "batch/Job",
+)
+# Labels that controllers give to the Pods of a template, of whatever value.
+_ADDED: Final = frozenset(
+    {
+        "statefulset.kubernetes.io/pod-name",
+        "apps.kubernetes.io/pod-index",
+        "pod-template-hash",
+        "pod-template-generation",
+        "controller-revision-hash",
+        "rollouts-pod-template-hash",
+        "job-name",
+        "controller-uid",
+        "batch.kubernetes.io/job-name",
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-completion-index",
+        "jobset.sigs.k8s.io/jobset-name",
+        "leaderworkerset.sigs.k8s.io/worker-index",
     }
 )
 _NOTHING_KNOWN: Final = Particulars()
@@ -70,6 +102,58 @@ class Looked:
         labels = self.needs.namespace_labels
         return frozenset(
             number for pod in self._pods() for number in self.graph.selectors_fitting(pod, labels)
+        )
+
+    def fits(self, row: Row, number: int, choice: Choice) -> bool | Unknown:
+        """Whether a Pod that lives, or one that somebody would make, has the labels for what `row` selects by."""
+        if number in self.fitted:
+            return True
+        selector = selector_of(choice.selector)
+        requirements = selector.requirements if selector is not None else ()
+        named = {(row.namespace, value) for one in requirements for value in one.values}
+        if not named.isdisjoint(self._custom_names):
+            # Operators label the Pods that they make with the name of what they make them for.
+            return True
+        asked = tuple(one for one in requirements if one.key not in _ADDED)
+        wanted = LabelSelector(asked)
+        if any(
+            wanted.matches(dict(labels))
+            for labels in self._made_elsewhere(choice, closely=len(asked) == len(requirements))
+        ):
+            return True
+        doubts = tuple(
+            f"the template of {told(target_of(one))} can't be understood"
+            for one in self._unclear
+            if one.namespace in ("", row.namespace)
+        )
+        return Unknown(doubts=doubts) if doubts else False
+
+    def _made_elsewhere(self, choice: Choice, *, closely: bool) -> Iterator[Labels]:
+        """Templates that are in no namespace make Pods in any; those that are in one were looked at `closely` already."""
+        yield from self._templates.get("", ())
+        if not closely:
+            for namespace, templates in self._templates.items():
+                if choice.namespaces or choice.namespace in (namespace, "*"):
+                    yield from templates
+
+    @cached_property
+    def _templates(self) -> dict[str, dict[Labels, None]]:
+        found: dict[str, dict[Labels, None]] = {}
+        for row in self.graph:
+            for labels in self.seen(row).templates:
+                found.setdefault(row.namespace, {})[labels] = None
+        return found
+
+    @cached_property
+    def _custom_names(self) -> frozenset[tuple[str, str]]:
+        return frozenset(
+            (row.namespace, row.name) for row in self.graph if row.resource.group not in BUILT_IN_GROUPS
+        )
+
+    @cached_property
+    def _unclear(self) -> tuple[Row, ...]:
+        return tuple(
+            row for row in self.graph if kind_name(row.resource) in MAKE_PODS and self.seen(row).unclear
         )
 
     @cached_property

@@ -6,6 +6,7 @@ Secrets are not asked for at all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -27,11 +28,16 @@ _WORKLOADS: Final = (
 )
 
 
+_ANSWERS: Final = re.compile(
+    r"redirect|/actions\.|snippet|default-backend|response|respond|/return|app-root|mock", re.IGNORECASE
+)
+
+
 class Particulars(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Each is what it says only for the kinds that have it; None or empty otherwise.
 
     `alive` is for EndpointSlices: whether one of its addresses is ready; for bindings: whether it names somebody who is no
-    ServiceAccount; for a PriorityClass: whether it counts where none is named. `selects` is whether a Service has a selector, `phase` that of a Pod or volume, or the type of a Service.
+    ServiceAccount; for an Ingress: whether it answers by itself; for a PriorityClass: whether it counts where none is named. `selects` is whether a Service has a selector, `phase` that of a Pod or volume, or the type of a Service.
     """
 
     size: int | None = None
@@ -144,6 +150,18 @@ def _workload(fields: Fields) -> Particulars:
     return Particulars(templates=(tuple(sorted((labels or {}).items())),) if template else ())
 
 
+def _pod_template(fields: Fields) -> Particulars:
+    template: _Template | None = _of(fields, "template", _Template)
+    labels = template.metadata.labels if template and template.metadata else None
+    return Particulars(templates=(tuple(sorted((labels or {}).items())),) if template else ())
+
+
+def _ingress(fields: Mapping[str, Any]) -> Particulars:
+    """One that answers by itself, by an annotation of its controller, has backends for the sake of the form."""
+    metadata: Metadata = fields["metadata"]
+    return Particulars(alive=any(_ANSWERS.search(key) for key in metadata.annotations or ()))
+
+
 def _slice(fields: Fields) -> Particulars:
     endpoints: list[_Endpoint] = _of(fields, "endpoints", list[_Endpoint]) or []
     # Nothing said means ready (discovery.k8s.io/v1).
@@ -179,6 +197,8 @@ _READ: Final[dict[str, tuple[tuple[str, ...], Callable[[Fields], Particulars]]]]
     "Pod": (("status",), _pod),
     "discovery.k8s.io/EndpointSlice": (("endpoints",), _slice),
     "Service": (("spec",), _service),
+    "PodTemplate": (("template",), _pod_template),
+    "networking.k8s.io/Ingress": (("metadata",), _ingress),
     "rbac.authorization.k8s.io/RoleBinding": (("subjects",), _binding),
     "rbac.authorization.k8s.io/ClusterRoleBinding": (("subjects",), _binding),
     "coordination.k8s.io/Lease": (("spec",), _lease),

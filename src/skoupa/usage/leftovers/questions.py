@@ -13,9 +13,9 @@ from typing import Final
 from skoupa.facts.rows import Row
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason
-from skoupa.usage.found import Target
+from skoupa.usage.found import Choice, Target
 from skoupa.usage.graph import kind_name, target_of
-from skoupa.usage.leftovers.looked import RBAC, Looked
+from skoupa.usage.leftovers.looked import MAKE_PODS, RBAC, Looked
 from skoupa.usage.needs import Unknown, told
 from skoupa.usage.sight import Unread
 
@@ -23,16 +23,6 @@ SLICE: Final = "discovery.k8s.io/EndpointSlice"
 # A Lease that nobody renewed for so long, and for so many of its durations, has no holder any more.
 STALE_SECONDS: Final = 3600
 STALE_DURATIONS: Final = 10
-_MAKE_PODS: Final = (
-    "Pod",
-    "ReplicationController",
-    "apps/DaemonSet",
-    "apps/Deployment",
-    "apps/ReplicaSet",
-    "apps/StatefulSet",
-    "batch/CronJob",
-    "batch/Job",
-)
 _NO_VOLUME: Final = frozenset({"Available", "Released", "Failed"})
 
 # A reason, nothing (it is good for something), or what was not read.
@@ -53,9 +43,16 @@ def _selects_pods(found: Looked, row: Row) -> Looks:
     ]
     if any(not choice.selector for _, choice in own):
         return None
-    if gap := found.unread(*_MAKE_PODS):
+    if gap := found.unread(*MAKE_PODS):
         return gap
-    return None if any(number in found.fitted for number, _ in own) else reason("selects-nothing", kind="Pod")
+    return _nothing_fits(found, row, own, reason("selects-nothing", kind="Pod"))
+
+
+def _nothing_fits(found: Looked, row: Row, own: list[tuple[int, Choice]], otherwise: Reason) -> Looks:
+    answers = [found.fits(row, number, choice) for number, choice in own]
+    if any(answer is True for answer in answers):
+        return None
+    return next((answer for answer in answers if isinstance(answer, Unknown)), otherwise)
 
 
 def _scales(found: Looked, row: Row) -> Looks:
@@ -76,6 +73,8 @@ def _binds(found: Looked, row: Row) -> Looks:
 
 
 def _routes(found: Looked, row: Row) -> Looks:
+    if found.seen(row).alive or found.seen(row).unclear:
+        return None
     backends = [use.target for use in found.uses(row, "spec.rules", "spec.defaultBackend")]
     return _none_exists(found, backends)
 
@@ -95,7 +94,7 @@ def _serves(found: Looked, row: Row) -> Looks:
     seen = found.seen(row)
     if seen.phase == "ExternalName" or seen.unclear:
         return None
-    if gap := found.unread(SLICE, *_MAKE_PODS):
+    if gap := found.unread(SLICE, *MAKE_PODS):
         return gap
     slices = [user.row for user in found.graph.users(target_of(row)) if kind_name(user.row.resource) == SLICE]
     if any(found.seen(one).alive or found.seen(one).unclear for one in slices):
@@ -103,8 +102,8 @@ def _serves(found: Looked, row: Row) -> Looks:
     if not seen.selects:
         # Somebody writes its addresses by hand; there may be none right now.
         return None if slices else reason("nothing-behind")
-    own = (number for number, choice in found.graph.selectors_of(row.uid) if choice.at == "spec.selector")
-    return None if any(number in found.fitted for number in own) else reason("nothing-behind")
+    own = [pair for pair in found.graph.selectors_of(row.uid) if pair[1].at == "spec.selector"]
+    return _nothing_fits(found, row, own, reason("nothing-behind"))
 
 
 def _served(found: Looked, row: Row) -> Looks:
@@ -186,10 +185,10 @@ ANSWERED_ALONE: Final = frozenset({"Pod"})
 _EVERYTHING: Final = ("*",)
 # What a question has to have read, beside whatever could use the object; `*` is every kind that there is.
 REQUIRED: Final[dict[str, tuple[str, ...]]] = {
-    "Service": (SLICE, *_MAKE_PODS),
+    "Service": (SLICE, *MAKE_PODS),
     "Pod": ("Service",),
-    "networking.k8s.io/NetworkPolicy": _MAKE_PODS,
-    "policy/PodDisruptionBudget": _MAKE_PODS,
+    "networking.k8s.io/NetworkPolicy": MAKE_PODS,
+    "policy/PodDisruptionBudget": MAKE_PODS,
     "networking.k8s.io/Ingress": ("Service",),
     f"{RBAC}/RoleBinding": (f"{RBAC}/Role", f"{RBAC}/ClusterRole", "ServiceAccount"),
     f"{RBAC}/ClusterRoleBinding": (f"{RBAC}/ClusterRole", "ServiceAccount"),

@@ -1,4 +1,7 @@
-"""Labels of the Pods that a custom object would make, wherever its template is: a CloneSet that sleeps has none of them."""
+"""Labels of the Pods that a custom object would make, wherever its template is: a CloneSet that sleeps has none of them.
+
+Operators have them under a template, as `podMetadata`, `podLabels` or just `labels`: whatever is called labels may be theirs.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ from typing import Any, Final
 Labels = tuple[tuple[str, str], ...]
 # More than any object has that a server took.
 _MOST_VALUES: Final = 1_000_000
+# It selects, and nothing has to have it.
+_SELECTS: Final = "matchlabels"
 
 
 def templates_in(value: Any) -> tuple[Labels, ...]:
-    """Of everything under a field that is called a template and has labels."""
+    """Of everything under a field that is called labels."""
     return tuple(dict.fromkeys(_found(value)))
 
 
@@ -26,15 +31,8 @@ def _found(value: Any) -> Iterator[Labels]:
         elif isinstance(here, Mapping):
             left += here.values()
             for field, inner in here.items():
-                if isinstance(field, str) and field.lower().endswith("template"):
-                    labels = _labels(inner)
-                    if labels is not None:
-                        yield labels
-
-
-def _labels(template: Any) -> Labels | None:
-    metadata = template.get("metadata") if isinstance(template, Mapping) else None
-    labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
-    if not isinstance(labels, Mapping):
-        return None
-    return tuple(sorted((key, text) for key, text in labels.items() if isinstance(text, str)))
+                called = str(field).lower()
+                if called.endswith("labels") and called != _SELECTS and isinstance(inner, Mapping):
+                    yield tuple(
+                        sorted((str(key), text) for key, text in inner.items() if isinstance(text, str))
+                    )

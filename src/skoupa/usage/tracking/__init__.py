@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from skoupa.kube.objects import Metadata
 from skoupa.usage.found import Target
-from skoupa.usage.tracking import apply_sets, argo_cd, flux, helm
+from skoupa.usage.tracking import apply_sets, argo_cd, flux, helm, kept
 from skoupa.usage.tracking.values import Mark, Tracks, at, text
 
 __all__ = ["KINDS", "Mark", "Trackers", "Tracks", "marks", "tracks"]
@@ -69,11 +69,14 @@ class Trackers:
             name = (metadata.labels or {}).get("name", "")
             record = helm.record_of(metadata.namespace, name)
             self._note(record.kind, record.namespace, record.name, read.untold)
+            self._note(helm.ANY_RELEASE.kind, metadata.namespace, helm.ANY_RELEASE.name, read.untold)
         else:
             self._note(kind, metadata.namespace, metadata.name, read.untold)
 
     def reason(self, kind: str, metadata: Metadata) -> str | None:
         """Why an object has to stay though nothing that was read tracks it, as a sentence; None: no deployer is in the way."""
+        if asked := kept.reason(metadata):
+            return asked
         for mark in marks(kind, metadata):
             untold = self._untold(mark.by)
             if untold is None and not mark.hint:
@@ -101,6 +104,8 @@ def _told(by: Target) -> str:
     where = f"{by.namespace}/{by.name}" if by.namespace not in {"", "*"} else by.name
     if by.kind.startswith(apply_sets.PARENT_OF):
         return f"whoever has the other half of {by.kind.removeprefix(apply_sets.PARENT_OF)}={by.name}"
+    if by == helm.ANY_RELEASE:
+        return "a Helm release"
     if by.kind == "Secret":
         return f"the Helm release {where.removesuffix('.v#').replace('sh.helm.release.v1.', '')}"
     return f"{kind} {where}"

@@ -30,6 +30,12 @@ MOST_UNPACKED: Final = 32 * 1024 * 1024
 _NAME: Final = "meta.helm.sh/release-name"
 _NAMESPACE: Final = "meta.helm.sh/release-namespace"
 _GZIP: Final = 16 + zlib.MAX_WBITS
+_HOOK: Final = "helm.sh/hook"
+_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+# Helm writes on hooks neither the name nor the namespace of their release.
+ANY_RELEASE: Final = Target("helm.sh/Release", "*", "*")
+# As a kind that was not read: `usage.ignoreKinds` waives it as `*.helm.sh`.
+ANY_RELEASES: Final = "helm.sh/*"
 
 
 class _Hook(msgspec.Struct, frozen=True, gc=False):
@@ -100,6 +106,10 @@ def marks(metadata: Metadata) -> Iterator[Mark]:
     if name := annotations.get(_NAME):
         namespace = annotations.get(_NAMESPACE) or metadata.namespace or "*"
         yield Mark(by=record_of(namespace, name), at=f"annotation {_NAME}")
+    elif _HOOK in annotations:
+        yield Mark(by=ANY_RELEASE, at=f"annotation {_HOOK}", hint=True)
+    elif (metadata.labels or {}).get(_MANAGED_BY) == "Helm":
+        yield Mark(by=ANY_RELEASE, at=f"label {_MANAGED_BY}", hint=True)
 
 
 def record_of(namespace: str, name: str) -> Target:

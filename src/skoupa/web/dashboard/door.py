@@ -57,7 +57,7 @@ class Door:
 
     async def _opened(self, request: web.Request) -> Board:
         shown = request.headers.get(names.CALLER_HEADER, "").removeprefix(BEARER)
-        if not hmac.compare_digest(shown.encode(), self._secret.encode()):
+        if not hmac.compare_digest(shown.encode(errors="surrogateescape"), self._secret.encode()):
             raise Refused(401, "NoToken", _UNKNOWN)
         return self._board
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar, cast
 
 import msgspec
 
@@ -20,14 +21,16 @@ from skoupa.errors import Forbidden, UsageError
 from skoupa.expr.typed_times import past_time
 from skoupa.kinds.brake import BRAKES
 from skoupa.kube.client import Client
-from skoupa.kube.resources import NAMESPACES
 from skoupa.kube.reviews import Caller
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.store import Wish
-from skoupa.report.opinions import Insight, PolicyStanding
+from skoupa.report.opinions import Acts, Insight
 from skoupa.web import shapes as wire
 from skoupa.web.dashboard import brakes, overview, remembered
-from skoupa.web.dashboard.look import Look, plainly
+from skoupa.web.dashboard.judging import Judged, Judging
+from skoupa.web.dashboard.known_policies import place_of, shown_policy
+from skoupa.web.dashboard.look import Look, Typed, typed_for
+from skoupa.web.dashboard.pieces import Steps, Turns, in_turns
 from skoupa.web.dashboard.questions import Filters, Which
 from skoupa.web.dashboard.sentences import counted
 from skoupa.web.dashboard.shapes import (
@@ -36,32 +39,41 @@ from skoupa.web.dashboard.shapes import (
     Overview,
     Policies,
     Remembered,
-    ShownPolicy,
-    ShownRun,
 )
 from skoupa.web.history import HistoryApi
-from skoupa.web.mentions import Kinds, cut_verdicts
+from skoupa.web.mentioned import Mention
+from skoupa.web.mentions import Kinds, hidden_of, verdict_without
 from skoupa.web.permissions import NEVER, Permissions, Rights, Spot
 from skoupa.web.refusing import Refused
+from skoupa.web.remembering import Answers
+from skoupa.web.shapes import Document
 
 # Places that somebody's rights are asked for; a right everywhere needs one question for each kind.
 MOST_SPOTS: Final = 200
 _FRESH_SECONDS: Final = 3.0
-_SHARE: Final = 0.05
-_AT_ONCE: Final = 200
+# Each is as large as what somebody sees; what is judged anew makes another.
+_LOOK_SECONDS: Final = 60.0
+_LOOKS: Final = 8
+_DOCUMENTS: Final = 256
 _NO_LEDGER: Final = "this controller keeps no history: its setting ledger.dsn is none"
 _SWITCHED_OFF: Final = "the feature policies is switched off in the settings, so none of them runs"
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything, before anybody's rights: what is claimed, and of what only something is to be told."""
+D = TypeVar("D", bound=Document)
 
-    claimed: tuple[Finding, ...]
-    remarked: tuple[Finding, ...]
+
+class Sight(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody may see of what was judged: who may see the same is told the same."""
+
+    number: int
+    acts: Acts
+    seen: frozenset[Spot]
+    hidden: frozenset[Mention]
+    left_out: tuple[str, ...]
 
 
 class EngineBoards:
-    """`history` None: there is none."""
+    """`history` None: there is none. `home` is the namespace of this controller."""
 
     def __init__(
         self,
@@ -71,43 +83,67 @@ class EngineBoards:
         permissions: Permissions,
         kinds: Kinds,
         history: HistoryApi | None,
+        home: str,
     ) -> None:
         self.client = client
         self.insight = insight
         self.permissions = permissions
         self.kinds = kinds
         self.history = history
-        self._judging = asyncio.Lock()
-        self._judged = Judged(claimed=(), remarked=())
-        self._good_until = 0.0
+        self.typed: Typed = typed_for(home)
+        self.judging = Judging(insight, client.clock)
+        # One answer at a time: they share the loop with what deletes.
+        self._answering = asyncio.Lock()
+        self.sights = Answers[tuple[Caller, str | None, int], Sight](
+            client.clock, seconds=_FRESH_SECONDS, most=_DOCUMENTS
+        )
+        self._looks = Answers[Sight, Look](client.clock, seconds=_LOOK_SECONDS, most=_LOOKS)
+        self._told = Answers[tuple[Sight, Which | None], Document](
+            client.clock, seconds=_FRESH_SECONDS, most=_DOCUMENTS
+        )
 
     def of(self, caller: Caller) -> EngineBoard:
         return EngineBoard(self, self.permissions.asked_by(caller))
 
-    async def judged(self) -> Judged:
-        clock = self.client.clock
-        async with self._judging:
-            if clock.monotonic() >= self._good_until:
-                began = clock.monotonic()
-                self._judged = await self._judge()
-                took = clock.monotonic() - began
-                self._good_until = clock.monotonic() + max(_FRESH_SECONDS, took / _SHARE)
-            return self._judged
+    async def told(
+        self, sight: Sight, judged: Judged, which: Which | None, make: Callable[[Look], Steps[D]]
+    ) -> D:
+        """The document for all who see the same, as of a few seconds ago at most."""
+        async with self._answering:
+            known = self._told.get((sight, which))
+            if known is None:
+                look = self._looks.get(sight)
+                if look is None:
+                    look = await self._look(sight, judged)
+                    self._looks.put(sight, look)
+                clock = self.client.clock
+                known = await in_turns(make(msgspec.structs.replace(look, now=clock.now())), clock)
+                self._told.put((sight, which), known)
+            return cast("D", known)
 
-    async def _judge(self) -> Judged:
-        claimed: list[Finding] = []
-        remarked: list[Finding] = []
-        rows = self.insight.rows()
-        for start in range(0, len(rows), _AT_ONCE):
-            now = self.client.clock.now()
-            for row in rows[start : start + _AT_ONCE]:
-                verdict = self.insight.judged(row, now)
-                if verdict.claims:
-                    claimed.append(Finding(row, verdict))
-                elif verdict.notes:
-                    remarked.append(Finding(row, verdict))
-            await asyncio.sleep(0)
-        return Judged(claimed=tuple(claimed), remarked=tuple(remarked))
+    async def _look(self, sight: Sight, judged: Judged) -> Look:
+        findings: list[Finding] = []
+        remarks: list[Finding] = []
+        turns = Turns(self.client.clock)
+        for spot in judged.places:
+            if spot not in sight.seen:
+                continue
+            place = judged.places[spot]
+            hidden = sight.hidden & place.mentions
+            for found in place.claimed:
+                await turns.pause()
+                findings.append(_without(found, hidden, spot))
+            for found in place.remarked:
+                await turns.pause()
+                remarks.append(_without(found, hidden, spot))
+        return Look(
+            now=self.client.clock.now(),
+            mode=sight.acts,
+            findings=findings,
+            remarks=remarks,
+            left_out=sight.left_out,
+            typed=self.typed,
+        )
 
 
 class EngineBoard:
@@ -122,10 +158,16 @@ class EngineBoard:
         return self._boards.client.clock.now()
 
     async def overview(self) -> Overview:
-        return overview.overview(await self._look())
+        found = await self._sight()
+        if found is None:
+            return overview.overview(self._silent())
+        return await self._boards.told(*found, None, overview.overview_steps)
 
     async def objects(self, which: Which) -> Objects:
-        return overview.objects(await self._look(), which)
+        found = await self._sight(which.namespace)
+        if found is None:
+            return overview.objects(self._silent(), which)
+        return await self._boards.told(*found, which, partial(overview.objects_steps, which=which))
 
     async def brakes(self) -> Brakes:
         await self._need(Spot(resource=BRAKES.qualified, namespace=""))
@@ -133,10 +175,12 @@ class EngineBoard:
         try:
             found = await every_brake(client)
         except UsageError as error:
-            return brakes.none(str(error), now=self._now, typed=plainly)
+            return brakes.none(str(error), now=self._now, typed=self._boards.typed)
         except Forbidden as error:
             raise Refused(503, "CannotAsk", f"the controller may not read Brakes: {error.advice}") from error
-        return brakes.brakes(found, now=self._now, kinds=await named_kinds(client, found), typed=plainly)
+        return brakes.brakes(
+            found, now=self._now, kinds=await named_kinds(client, found), typed=self._boards.typed
+        )
 
     async def history(self, filters: Filters) -> Remembered:
         api = self._boards.history
@@ -147,17 +191,22 @@ class EngineBoard:
         hidden = counted(page.hidden, "row is", "rows are")
         notes = [f"{hidden} not shown: they are of kinds that you may not read there"] if page.hidden else []
         return remembered.remembered(
-            page.items, filters, now=self._now, more=page.next is not None, notes=notes, typed=plainly
+            page.items,
+            filters,
+            now=self._now,
+            more=page.next is not None,
+            notes=notes,
+            typed=self._boards.typed,
         )
 
     async def policies(self) -> Policies:
         known = self._boards.insight.policies()
-        shown = await self._seen({_place(one) for one in known or ()})
+        shown = await self._seen({place_of(one) for one in known or ()})
         return Policies(
             now=whole_seconds(self._now),
-            items=tuple(_shown(one) for one in known or () if _place(one) in shown),
+            items=tuple(shown_policy(one) for one in known or () if place_of(one) in shown),
             notes=(_SWITCHED_OFF,) if known is None else (),
-            command=plainly(("plan", "-A")),
+            command=self._boards.typed(("plan", "-A")),
         )
 
     async def _wish(self, filters: Filters) -> Wish:
@@ -174,26 +223,40 @@ class EngineBoard:
             outcomes=(filters.outcome,) if filters.outcome else None,
         )
 
-    async def _look(self) -> Look:
-        acts = self._boards.insight.acts()
+    def _silent(self) -> Look:
+        """What it would find out itself is not what the one that leads has found."""
+        return Look(now=self._now, mode=self._boards.insight.acts(), typed=self._boards.typed)
+
+    async def _sight(self, namespace: str | None = None) -> tuple[Sight, Judged] | None:
+        """Of everything, or of one namespace; None: this one does not lead."""
+        boards = self._boards
+        acts = boards.insight.acts()
         if acts in {"stands-by", "starts"}:
-            # What it would find out itself is not what the one that leads has found.
-            return Look(now=self._now, mode=acts)
-        judged = await self._boards.judged()
-        places = Counter(_spot(found) for found in (*judged.claimed, *judged.remarked))
-        asked = [spot for spot, _ in places.most_common(MOST_SPOTS)]
-        seen = await self._seen(asked)
-        findings = [found for found in judged.claimed if _spot(found) in seen]
-        verdicts = await cut_verdicts(
-            [found.verdict for found in findings], kinds=self._boards.kinds, reaches=self._reached
+            return None
+        judged = await boards.judging.judged()
+        asking = (self._rights.caller, namespace, judged.number)
+        known = boards.sights.get(asking)
+        if known is not None and known.acts == acts:
+            return known, judged
+        places = Counter(
+            {
+                spot: place.objects
+                for spot, place in judged.places.items()
+                if namespace is None or place.namespace == namespace
+            }
         )
-        return Look(
-            now=self._now,
-            mode=acts,
-            findings=[Finding(found.row, verdict) for found, verdict in zip(findings, verdicts, strict=True)],
-            remarks=[found for found in judged.remarked if _spot(found) in seen],
-            warnings=_left_out(places, asked, seen),
+        seen, unasked = await self._allowed(places)
+        mentions: set[Mention] = set().union(*(judged.places[spot].mentions for spot in seen))
+        hidden = await hidden_of(mentions, kinds=boards.kinds, reaches=self._reached)
+        sight = Sight(
+            number=judged.number,
+            acts=acts,
+            seen=frozenset(seen),
+            hidden=frozenset(hidden),
+            left_out=tuple(_left_out(places, seen, unasked)),
         )
+        boards.sights.put(asking, sight)
+        return sight, judged
 
     async def _need(self, spot: Spot) -> None:
         if spot not in await self._seen([spot]):
@@ -204,54 +267,29 @@ class EngineBoard:
         return {spot for spot, moment in since.items() if moment != NEVER}
 
     async def _reached(self, spots: Collection[Spot]) -> set[Spot]:
-        return await self._seen(sorted(spots, key=str)[:MOST_SPOTS])
+        return (await self._allowed(Counter(sorted(spots, key=str))))[0]
+
+    async def _allowed(self, places: Counter[Spot]) -> tuple[set[Spot], set[Spot]]:
+        """Those that may be seen, and those that nobody asked about: what counts everywhere is asked of each kind first."""
+        kinds = {Spot(resource=spot.resource, namespace="") for spot in places}
+        everywhere = {spot.resource for spot in await self._seen(kinds)}
+        seen = {spot for spot in places if spot.resource in everywhere}
+        rest = Counter({spot: places[spot] for spot in places if spot not in seen and spot.namespace})
+        asked = [spot for spot, _ in rest.most_common(MOST_SPOTS)]
+        return seen | await self._seen(asked), rest.keys() - set(asked)
 
 
-def _left_out(places: Counter[Spot], asked: Sequence[Spot], seen: Collection[Spot]) -> list[str]:
-    told: list[str] = []
-    hidden = sum(places[spot] for spot in asked if spot not in seen)
+def _without(found: Finding, hidden: Collection[Mention], spot: Spot) -> Finding:
+    return Finding(found.row, verdict_without(found.verdict, hidden, spot.namespace)) if hidden else found
+
+
+def _left_out(places: Counter[Spot], seen: Collection[Spot], unasked: Collection[Spot]) -> Iterator[str]:
+    hidden = sum(number for spot, number in places.items() if spot not in seen and spot not in unasked)
     if hidden:
-        told.append(f"{counted(hidden, 'object is', 'objects are')} not shown: you may not read them")
-    unasked = sum(places.values()) - sum(places[spot] for spot in asked)
+        yield f"{counted(hidden, 'object is', 'objects are')} not shown: you may not read them"
     if unasked:
-        told.append(
-            f"{counted(unasked, 'object is', 'objects are')} not shown, in places with few of them: "
+        few = sum(places[spot] for spot in unasked)
+        yield (
+            f"{counted(few, 'object is', 'objects are')} not shown, in places with few of them: "
             "`skoupa dashboard -n NAMESPACE` looks into one"
         )
-    return told
-
-
-def _spot(found: Finding) -> Spot:
-    row = found.row
-    inside = row.name if row.resource.qualified == NAMESPACES.qualified else row.namespace
-    return Spot(resource=row.resource.qualified, namespace=inside)
-
-
-def _place(policy: PolicyStanding) -> Spot:
-    return Spot(resource=policy.resource, namespace=policy.namespace)
-
-
-def _shown(policy: PolicyStanding) -> ShownPolicy:
-    last = policy.last
-    return ShownPolicy(
-        kind=policy.kind,
-        namespace=policy.namespace,
-        name=policy.name,
-        schedule=policy.schedule,
-        words=policy.words,
-        zone=policy.zone,
-        last_run=None
-        if last is None
-        else ShownRun(
-            at=whole_seconds(last),
-            matched=policy.matched,
-            deleted=policy.deleted,
-            held=policy.held,
-            failed=policy.failed,
-        ),
-        next_run=None if policy.next_run is None else whole_seconds(policy.next_run),
-        suspended=policy.suspended,
-        observed_until=None if policy.observed_until is None else whole_seconds(policy.observed_until),
-        problems=policy.problems,
-        cautions=policy.cautions,
-    )

@@ -41,6 +41,7 @@ class Fresh(Generic[T]):
         self._wanted = asyncio.Event()
         self._made = asyncio.Event()
         self._value: T | None = None
+        self._made_at = 0.0
         self._good_until = 0.0
         self._error: SkoupaError | None = None
 
@@ -52,10 +53,13 @@ class Fresh(Generic[T]):
             began = self._clock.monotonic()
             try:
                 self._value = await self._make()
+                self._made_at = began
                 self._error = None
+                pause = max(self._seconds, (self._clock.monotonic() - began) / _SHARE)
             except (SkoupaError, ExceptionGroup) as error:
                 self._error = _understood(error)
-            pause = max(self._seconds, (self._clock.monotonic() - began) / _SHARE)
+                # However long it took to fail, who looks wants to see when it works again.
+                pause = self._seconds
             self._good_until = self._clock.monotonic() + _OLD * pause
             self._made.set()
             self._made = asyncio.Event()
@@ -69,12 +73,24 @@ class Fresh(Generic[T]):
                 async with self._clock.timeout(_PATIENCE_SECONDS):
                     await self._made.wait()
         if self._value is not None:
-            return self._value, str(self._error) if self._error is not None else ""
+            return self._value, self._trouble()
         if self._error is not None:
             # Else each who is told would leave their own way to it in there.
             raise self._error.with_traceback(None)
         doing = self._doing()
         raise Refused(503, "Reading", f"the cluster is being read{f': {doing}' if doing else ''}")
+
+    def age(self) -> float:
+        """How long ago it was begun to make what there is."""
+        return self._clock.monotonic() - self._made_at
+
+    def _trouble(self) -> str:
+        if self._error is not None:
+            return str(self._error)
+        if self._clock.monotonic() < self._good_until:
+            return ""
+        doing = self._doing()
+        return f"the cluster is still being read anew{f': {doing}' if doing else ''}"
 
 
 def _understood(error: SkoupaError | ExceptionGroup[Exception]) -> SkoupaError:

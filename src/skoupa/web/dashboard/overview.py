@@ -1,22 +1,24 @@
 """The first page and the lists behind it: what is due, what comes next, what is held and why.
 
-Pure functions of a `Look`. Every list is bounded here: a cluster with 10,000 overdue objects makes a page as short as one
-with ten, with the numbers of the rest.
+Pure functions of a `Look`, made in steps where others have to go on in between. Every list is bounded here: a cluster with 10,000
+overdue objects makes a page as short as one with ten, with the numbers of the rest.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from skoupa.controller.survey import Finding
 from skoupa.facts.naming import name_of
 from skoupa.facts.rows import uid_text
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.model.reasons import said
+from skoupa.model.reasons import Reason, said
 from skoupa.model.verdicts import Hold
 from skoupa.web.dashboard.look import Look, Typed
+from skoupa.web.dashboard.pieces import AT_ONCE, First, Steps, at_once
 from skoupa.web.dashboard.questions import MOST_OBJECTS, Which
 from skoupa.web.dashboard.sentences import standing
 from skoupa.web.dashboard.shapes import (
@@ -42,45 +44,84 @@ _REMARKS: Final = 8
 
 
 def overview(look: Look) -> Overview:
-    by_state: dict[State, list[Finding]] = {"due": [], "later": [], "held": []}
-    for found in look.findings:
-        by_state[state_of(found, look.now)].append(found)
-    later = sorted(by_state["later"], key=_goes)
-    soon = sum(_goes(found) <= look.now + _DAY for found in later)
-    counts = Counts(due=len(by_state["due"]), soon=soon, later=len(later), held=len(by_state["held"]))
-    lots = _lots(by_state["due"])
+    return at_once(overview_steps(look))
+
+
+def objects(look: Look, which: Which) -> Objects:
+    return at_once(objects_steps(look, which))
+
+
+def overview_steps(look: Look) -> Steps[Overview]:
+    counts: Counter[State] = Counter()
+    soon = overdue = 0
+    coming = First(_NEXT, key=_goes)
+    lots: dict[tuple[str, str, str], _Due] = {}
+    holds = _Holds()
+    for number, found in enumerate(look.findings):
+        if not number % AT_ONCE:
+            yield
+        state, verdict = state_of(found, look.now), found.verdict
+        counts[state] += 1
+        if state == "due":
+            claim = verdict.claims[0]
+            lot = (found.row.namespace, claim.mechanism, claim.rule)
+            lots.setdefault(lot, _Due()).add(found)
+        else:
+            overdue += verdict.due is not None and verdict.due <= look.now
+        if state == "later":
+            coming.add(found)
+            soon += _goes(found) <= look.now + _DAY
+        holds.add(found)
+    yield
+    told = Counts(due=counts["due"], soon=soon, later=counts["later"], held=counts["held"])
+    largest = sorted(lots, key=lambda lot: (-lots[lot].first.count, lot))
     return Overview(
         now=whole_seconds(look.now),
+        made=look.made,
         trouble=look.trouble,
         place=look.place,
         namespace=look.namespace,
-        standing=standing(look, counts),
-        counts=counts,
-        due=tuple(_lot(lot, look) for lot in lots[:_LOTS]),
+        standing=standing(look, told, overdue=overdue),
+        counts=told,
+        complete=look.is_complete,
+        due=tuple(lots[lot].shown(look) for lot in largest[:_LOTS]),
         due_lots=len(lots),
-        next=tuple(shown(found, look.now, typed=look.typed) for found in later[:_NEXT]),
-        holds=tuple(_hold_lots(found for kind in by_state.values() for found in kind)),
+        next=tuple(shown(found, look.now, typed=look.typed) for found in coming.found()),
+        holds=tuple(holds.lots()),
         remarks=tuple(shown(found, look.now, typed=look.typed) for found in look.remarks[:_REMARKS]),
         remarks_count=len(look.remarks),
         gaps=tuple(ShownGap(what=gap.what, why=gap.why) for gap in look.gaps),
-        warnings=tuple(look.warnings),
+        warnings=(*look.warnings, *look.left_out),
         command=look.typed(_plan(look.namespace)),
     )
 
 
-def objects(look: Look, which: Which) -> Objects:
+def objects_steps(look: Look, which: Which) -> Steps[Objects]:
     """In the order in which they go, and what is held by when it was due."""
-    found = [one for one in look.findings if _is_meant(one, which, look.now)]
-    found.sort(key=lambda one: (_goes(one), one.row.namespace, one.row.resource.kind, one.row.name))
-    some = found[which.offset : which.offset + MOST_OBJECTS]
+    pieces: list[list[Finding]] = []
+    for start in range(0, len(look.findings), AT_ONCE):
+        yield
+        piece = [one for one in look.findings[start : start + AT_ONCE] if _is_meant(one, which, look.now)]
+        pieces.append(sorted(piece, key=_order))
+    some: list[Finding] = []
+    # Lazily, piece by piece: one sort of everything would hold up others.
+    for number, one in enumerate(heapq.merge(*pieces, key=_order)):
+        if number >= which.offset + MOST_OBJECTS:
+            break
+        if not number % AT_ONCE:
+            yield
+        if number >= which.offset:
+            some.append(one)
     place = which.namespace or look.namespace
     return Objects(
         now=whole_seconds(look.now),
+        made=look.made,
         trouble=look.trouble,
         items=tuple(shown(one, look.now, typed=look.typed) for one in some),
-        total=len(found),
+        total=sum(map(len, pieces)),
         offset=which.offset,
         command=look.typed(_plan(place)),
+        notes=tuple(look.left_out),
     )
 
 
@@ -107,7 +148,8 @@ def shown(found: Finding, now: float, *, typed: Typed) -> ShownObject:
         why=tuple(said(one.reason) for one in verdict.claims),
         holds=tuple(_hold(hold) for hold in verdict.holds),
         notes=tuple(map(said, verdict.notes)),
-        commands=tuple(typed((word, target)) for word in words),
+        # Where a command would act on something else than what is shown, there is none.
+        commands=tuple(command for word in words if (command := typed((word, target)))),
     )
 
 
@@ -136,41 +178,55 @@ def _is_meant(found: Finding, which: Which, now: float) -> bool:
     )
 
 
-def _lots(due: Iterable[Finding]) -> list[list[Finding]]:
-    """By namespace and rule, the largest first."""
-    found: dict[tuple[str, str, str], list[Finding]] = {}
-    for one in due:
-        claim = one.verdict.claims[0]
-        found.setdefault((one.row.namespace, claim.mechanism, claim.rule), []).append(one)
-    return [lot for _, lot in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))]
+def _order(found: Finding) -> tuple[float, str, str, str]:
+    return _goes(found), found.row.namespace, found.row.resource.kind, found.row.name
 
 
-def _lot(lot: list[Finding], look: Look) -> Lot:
-    lot = sorted(lot, key=lambda one: (_goes(one), one.row.resource.kind, one.row.name))
-    claim = lot[0].verdict.claims[0]
-    return Lot(
-        namespace=lot[0].row.namespace,
-        mechanism=claim.mechanism,
-        rule=claim.rule,
-        count=len(lot),
-        since=whole_seconds(_goes(lot[0])),
-        first=tuple(shown(one, look.now, typed=look.typed) for one in lot[:_FIRST]),
-    )
+class _Due:
+    """What is due in one namespace by one rule."""
 
+    def __init__(self) -> None:
+        self.first = First(_FIRST, key=_order)
 
-def _hold_lots(findings: Iterable[Finding]) -> Iterator[HoldLot]:
-    """The sorts of reasons that hold the most. An object that is held for two of them counts for both."""
-    objects: Counter[str] = Counter()
-    texts: dict[str, Counter[str]] = {}
-    for found in findings:
-        objects.update({hold.reason.code for hold in found.verdict.holds})
-        for hold in found.verdict.holds:
-            texts.setdefault(hold.reason.code, Counter())[said(hold.reason)] += 1
-    for code, count in sorted(objects.items(), key=lambda item: (-item[1], item[0]))[:_HOLD_LOTS]:
-        often = sorted(texts[code].items(), key=lambda item: (-item[1], item[0]))
-        yield HoldLot(
-            code=code,
-            count=count,
-            texts=tuple(Said(text=text, count=number) for text, number in often[:_TEXTS]),
-            other_texts=len(often[_TEXTS:]),
+    def add(self, found: Finding) -> None:
+        self.first.add(found)
+
+    def shown(self, look: Look) -> Lot:
+        first = self.first.found()
+        claim = first[0].verdict.claims[0]
+        return Lot(
+            namespace=first[0].row.namespace,
+            mechanism=claim.mechanism,
+            rule=claim.rule,
+            count=self.first.count,
+            since=whole_seconds(_goes(first[0])),
+            first=tuple(shown(one, look.now, typed=look.typed) for one in first),
         )
+
+
+class _Holds:
+    """The sorts of reasons that hold the most. An object that is held for two of them counts for both."""
+
+    def __init__(self) -> None:
+        self._objects: Counter[str] = Counter()
+        self._reasons: dict[str, Counter[Reason]] = {}
+
+    def add(self, found: Finding) -> None:
+        holds = found.verdict.holds
+        if not holds:
+            return
+        self._objects.update({hold.reason.code for hold in holds})
+        for hold in holds:
+            self._reasons.setdefault(hold.reason.code, Counter())[hold.reason] += 1
+
+    def lots(self) -> Iterator[HoldLot]:
+        most = sorted(self._objects.items(), key=lambda item: (-item[1], item[0]))
+        for code, count in most[:_HOLD_LOTS]:
+            found = self._reasons[code]
+            often = heapq.nsmallest(_TEXTS, found.items(), key=lambda item: (-item[1], item[0].facts))
+            yield HoldLot(
+                code=code,
+                count=count,
+                texts=tuple(Said(text=said(told), count=number) for told, number in often),
+                other_texts=len(found) - len(often),
+            )

@@ -6,18 +6,24 @@ from skoupa.web.dashboard.look import Look
 from skoupa.web.dashboard.shapes import Counts, Standing
 
 
-def standing(look: Look, counts: Counts) -> Standing:
-    return Standing(mode=look.mode, headline=_headline(look, counts), sentence=_sentence(look))
+def standing(look: Look, counts: Counts, *, overdue: int) -> Standing:
+    """`overdue` is how many would have gone, were they not held."""
+    headline = _headline(look, counts, overdue=overdue)
+    return Standing(mode=look.mode, headline=headline, sentence=_sentence(look))
 
 
 def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def _headline(look: Look, counts: Counts) -> str:
+def _headline(look: Look, counts: Counts, *, overdue: int) -> str:
     due = counts.due
+    if look.is_silent:
+        return "What is to go is not known here"
     if not due and not counts.later and not counts.held:
-        return "Nothing is to go"
+        return "Nothing is to go" if look.is_complete else "Nothing of what is shown is to go"
+    if not due and overdue:
+        return counted(overdue, "object is overdue and held", "objects are overdue and held")
     match look.mode:
         case "observes":
             objects = counted(due, "object", "objects")

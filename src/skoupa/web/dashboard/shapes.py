@@ -99,19 +99,24 @@ class Standing(Part, frozen=True, kw_only=True):
 
 
 class Seen(Document, frozen=True, kw_only=True):
-    """What all documents say: the time there, and why what is shown is not up to date, if it is not."""
+    """What all documents say: the time there, and why what is shown is not up to date, if it is not.
+
+    `made` is when what is shown was read; empty: at that time.
+    """
 
     now: str
+    made: str = ""
     trouble: str = ""
 
 
 class Overview(Seen, frozen=True, kw_only=True):
-    """`place` is the cluster, `namespace` the one that is looked into; empty: all."""
+    """`place` is the cluster, `namespace` the one that is looked into; empty: all. `complete`: there is nothing but what is shown."""
 
     place: str
     namespace: str
     standing: Standing
     counts: Counts
+    complete: bool
     due: tuple[Lot, ...]
     due_lots: int
     next: tuple[ShownObject, ...]
@@ -124,12 +129,13 @@ class Overview(Seen, frozen=True, kw_only=True):
 
 
 class Objects(Seen, frozen=True, kw_only=True):
-    """One page of the objects that were asked for; `total` of them there are."""
+    """One page of the objects that were asked for; `total` of them there are. `notes` say what is left out."""
 
     items: tuple[ShownObject, ...]
     total: int
     offset: int
     command: str
+    notes: tuple[str, ...] = ()
 
 
 class ShownBrake(Part, frozen=True, kw_only=True):

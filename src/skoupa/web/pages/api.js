@@ -30,6 +30,10 @@ export async function ask(page, query, { signal } = {}) {
   address.search = new URLSearchParams(query).toString();
   address.hash = "";
   const token = sessionStorage.getItem(TOKEN);
+  if (token && !/^[\x21-\x7e]+$/.test(token)) {
+    // No header takes it, so nobody could be asked.
+    throw new Refusal({ code: 401, reason: "Unauthorized", message: "that is no token: it has characters that no token has", advice: "" });
+  }
   let answer;
   try {
     answer = await fetch(address, {

@@ -69,8 +69,8 @@ function show(doc) {
     update($("place"), [document.createTextNode(where)]);
     $("place").hidden = false;
   }
-  update($("same"), [document.createTextNode("The same on the command line "), command(doc.command)]);
-  update($("asof"), [document.createTextNode("As of "), dated(doc.now)]);
+  update($("same"), doc.command ? [document.createTextNode("The same on the command line "), command(doc.command)] : []);
+  update($("asof"), [document.createTextNode("As of "), dated(doc.made || doc.now)]);
   const said = page.news(doc, query);
   if (!before ? moved : said !== page.news(before, query)) $("news").textContent = said;
   if (moved) $("main").querySelector("h1")?.focus({ preventScroll: true });

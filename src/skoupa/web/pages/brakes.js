@@ -15,12 +15,14 @@ export function view(doc) {
     ...heading(headline(doc), "A Brake holds its part of the cluster until somebody releases it; everything else goes on."),
     doc.notes.map((text) => h("p", { class: "note" }, spoken(sentence(text)))),
     doc.items.length ? h("ul", { class: "cards" }, doc.items.map((brake) => card(brake, doc.now))) : null,
-    h(
-      "section",
-      { "aria-labelledby": "stop", "data-key": "stop" },
-      h("h2", { id: "stop" }, "To stop everything at once"),
-      h("p", {}, command(doc.pause)),
-    ),
+    doc.pause
+      ? h(
+          "section",
+          { "aria-labelledby": "stop", "data-key": "stop" },
+          h("h2", { id: "stop" }, "To stop everything at once"),
+          h("p", {}, command(doc.pause)),
+        )
+      : null,
   ];
 }
 

@@ -1,7 +1,7 @@
 /* The objects behind a number of the first page. */
 
 import { h } from "./dom.js";
-import { address, command, counted, empty, heading, number, objectName, sentences, table } from "./parts.js";
+import { address, command, counted, empty, heading, number, objectName, sentence, sentences, spoken, table } from "./parts.js";
 import { when } from "./times.js";
 
 const SIZE = 100;
@@ -22,7 +22,11 @@ export function view(doc, query) {
           [query.state === "due" ? "Due" : "Goes", "Object", "Why", "To type"],
           doc.items.map((item) => row(item, doc.now)),
         )
-      : empty("There are none.", "What was here has gone, or is not to go any more."),
+      : empty(
+          doc.notes.length ? "None are shown." : "There are none.",
+          doc.notes.length ? "There may be some among those that are left out." : "What was here has gone, or is not to go any more.",
+        ),
+    doc.notes.map((text) => h("p", { class: "note" }, spoken(sentence(text)))),
     pages(doc, query),
   ];
 }
@@ -57,12 +61,14 @@ function row(item, now) {
         ),
         sentences(item.notes, "remark"),
       ],
-      h(
-        "details",
-        { class: "commands", "data-key": "commands" },
-        h("summary", { "aria-label": `Commands for ${item.name}` }, "Commands"),
-        h("div", { class: "drawer" }, item.commands.map((text) => h("p", {}, command(text)))),
-      ),
+      item.commands.length
+        ? h(
+            "details",
+            { class: "commands", "data-key": "commands" },
+            h("summary", { "aria-label": `Commands for ${item.name}` }, "Commands"),
+            h("div", { class: "drawer" }, item.commands.map((text) => h("p", {}, command(text)))),
+          )
+        : null,
     ],
   };
 }

@@ -47,6 +47,14 @@ function figures(doc) {
 }
 
 function nothing(doc) {
+  if (!doc.complete) {
+    return h(
+      "div",
+      { class: "empty" },
+      h("p", { class: "empty-title" }, "What is to go is not all shown here."),
+      h("p", {}, "Nothing that is shown is to go; there may be more that is."),
+    );
+  }
   return h(
     "div",
     { class: "empty" },

@@ -112,3 +112,33 @@ def test_the_first_one_says_what_it_does_while_it_takes_long() -> None:
         assert await fresh.get() == (1, "")
 
     told(scene)
+
+
+def test_after_a_failure_that_took_long_it_is_tried_again_as_soon_as_ever() -> None:
+    async def scene(clock: VirtualClock, fresh: Fresh[int], making: Making) -> None:
+        making.seconds, making.fails = 15.0, Unreachable("no way", advice="try later")
+        with pytest.raises(Unreachable):
+            await fresh.get()
+        making.seconds, making.fails = 0.0, None
+        await clock.sleep(1.0)
+        with pytest.raises(Unreachable):
+            await fresh.get()
+        await clock.sleep(10.0)
+        assert await fresh.get() == (2, "")
+
+    told(scene)
+
+
+def test_it_knows_its_age_and_a_value_past_its_time_is_told_as_such() -> None:
+    async def scene(clock: VirtualClock, fresh: Fresh[int], making: Making) -> None:
+        making.seconds = 2.0
+        await fresh.get()
+        assert fresh.age() == pytest.approx(2.0)
+        await clock.sleep(5.0)
+        assert fresh.age() == pytest.approx(7.0)
+        making.seconds = 3600.0
+        await clock.sleep(300.0)
+        assert await fresh.get() == (1, "the cluster is still being read anew: pods")
+        assert fresh.age() > 300.0
+
+    told(scene)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from skoupa.controller.survey import Finding, Gap
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Hold
 from skoupa.web.dashboard.overview import objects, overview
 from skoupa.web.dashboard.questions import MOST_OBJECTS, Which, filters_of, nothing_of, which_of
 from skoupa.web.dashboard.shapes import Counts, Mode
@@ -83,6 +86,24 @@ def test_one_is_said_as_one_and_nothing_as_nothing() -> None:
     assert overview(look_at(config_map("a", "1h"), mode="acts")).standing.headline == "1 object goes now"
     assert overview(look_at(config_map("a", "1d"))).standing.headline == "Nothing would have gone yet"
     assert overview(look_at(config_map("a"))).standing.headline == "Nothing is to go"
+
+
+@pytest.mark.parametrize("mode", ["acts", "observes", "absent"])
+def test_what_is_overdue_and_held_is_said_so(mode: Mode) -> None:
+    look = look_at(config_map("a", "1h"), config_map("b", "1h"), config_map("later", "1d"), mode=mode)
+    brake = Hold(reason=reason("brake", name="freeze", why="an audit"))
+    findings = [
+        Finding(found.row, msgspec.structs.replace(found.verdict, holds=(brake,))) for found in look.findings
+    ]
+    page = overview(msgspec.structs.replace(look, findings=findings))
+    assert page.standing.headline == "2 objects are overdue and held"
+
+
+def test_what_could_not_be_read_is_not_taken_for_nothing() -> None:
+    look = look_at(config_map("a"))
+    assert overview(look).complete
+    page = overview(msgspec.structs.replace(look, gaps=[Gap(what="secrets", why="no permission")]))
+    assert (page.complete, page.standing.headline) == (False, "Nothing of what is shown is to go")
 
 
 def test_much_is_a_page_as_short_as_little_with_the_numbers_of_the_rest() -> None:

@@ -1,0 +1,265 @@
+"""Words that may be the name of an object, where no rule says of what kind.
+
+They stand in annotations, in the arguments and the environment of containers, and anywhere in custom objects. A word means something only where an object is called so; it then keeps that object, whatever its kind, in the namespace of
+who says it, in none, or in a namespace that the same object names anywhere (`prod/db`, `db.prod.svc`, `--namespace=prod`). This
+can only keep more. Words are many and hardly one is a name: they are kept as numbers, and looked up once all objects are known.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.facts.rows import Row, Uid
+from skoupa.kube.objects import Metadata
+from skoupa.usage.found import Target, Use
+from skoupa.usage.graph import Graph, kind_name, target_of
+from skoupa.usage.rules import Means
+
+# Eight bytes each. A cluster in which more is said is one whose objects are not read to the end.
+MOST_WORDS: Final = 16_000_000
+_LONGEST: Final = 253
+_REMEMBERED: Final = 256
+_RUN: Final = re.compile(r"[A-Za-z0-9.:-]+")
+_NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9.:]*[A-Za-z0-9])?")
+# What these say is about the object itself, or is a copy of what it has in its fields.
+_ABOUT_ITSELF: Final = (
+    "kubectl.kubernetes.io/",
+    "deployment.kubernetes.io/",
+    "meta.helm.sh/",
+    "skoupa.dev/",
+    "argocd.argoproj.io/tracking-id",
+    "config.kubernetes.io/",
+    "config.k8s.io/",
+)
+_NOT_WALKED: Final = frozenset({"apiVersion", "kind", "metadata"})
+_MADE_PODS: Final = (b'"args"', b'"command"', b'"env"', b'"annotations"')
+# Fields of built-in kinds that hold whatever a driver likes.
+_OPEN: Final = {"PersistentVolume": ("spec",), "storage.k8s.io/StorageClass": ("parameters",)}
+
+
+class _Variable(msgspec.Struct, frozen=True, gc=False):
+    name: str = ""
+    value: str | None = None
+
+
+class _Container(msgspec.Struct, frozen=True, gc=False):
+    args: list[str] | None = None
+    command: list[str] | None = None
+    env: list[_Variable] | None = None
+
+
+class _PodSpec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    containers: list[_Container] | None = None
+    init_containers: list[_Container] | None = None
+    ephemeral_containers: list[_Container] | None = None
+
+
+class _Marks(msgspec.Struct, frozen=True, gc=False):
+    annotations: dict[str, str] | None = None
+
+
+class _Template(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Marks | None = None
+    spec: _PodSpec | None = None
+
+
+class _Job(msgspec.Struct, frozen=True, gc=False):
+    template: _Template | None = None
+
+
+class _JobTemplate(msgspec.Struct, frozen=True, gc=False):
+    spec: _Job | None = None
+
+
+class _Spec(_PodSpec, frozen=True, gc=False, rename="camel"):
+    """That of a Pod, or of what makes Pods."""
+
+    template: _Template | None = None
+    job_template: _JobTemplate | None = None
+
+
+_SPEC: Final = msgspec.json.Decoder(_Spec | None)
+
+
+class Mentioned:
+    """What objects say, until it is known which words are names."""
+
+    def __init__(self, most: int = MOST_WORDS) -> None:
+        self._said: dict[Uid, list[tuple[str, array[int]]]] = {}
+        self._left = most
+
+    def note(self, row: Row, item: Any, metadata: Metadata, *, custom: bool) -> bool:
+        """Whether there was room for it; `item` and `custom` are those of `words_of`."""
+        said = [
+            (at, array("q", set(map(hash, words))))
+            for at, words in words_of(row, item, metadata, custom=custom)
+            if words
+        ]
+        self._left -= sum(len(words) for _, words in said)
+        if self._left < 0:
+            return False
+        if said:
+            self._said[row.uid] = said
+        return True
+
+    def resolve(self, graph: Graph, kinds: Collection[str]) -> None:
+        """Objects of these kinds whose name somebody says are pointed at from now on."""
+        called: dict[int, list[Target]] = {}
+        namespaces: dict[int, str] = {}
+        for row in graph:
+            if kind_name(row.resource) in kinds:
+                called.setdefault(hash(row.name), []).append(target_of(row))
+            if row.namespace:
+                namespaces[hash(row.namespace)] = row.namespace
+        for uid, said in self._said.items():
+            row_of_it = graph.by_uid(uid)
+            if row_of_it is not None:
+                places = {row_of_it.namespace, ""}
+                for _, words in said:
+                    places.update(namespaces[word] for word in words if word in namespaces)
+                graph.add(uid, _meant(said, called, places, everywhere=not row_of_it.namespace))
+        self._said.clear()
+
+
+def _meant(
+    said: list[tuple[str, array[int]]],
+    called: Mapping[int, list[Target]],
+    places: set[str],
+    *,
+    everywhere: bool,
+) -> Iterator[Use]:
+    for at, words in said:
+        for word in words:
+            for target in called.get(word, ()):
+                if everywhere or target.namespace in places:
+                    yield Use(target, at, Means.MENTIONS)
+
+
+Said = Iterator[tuple[str, set[str]]]
+
+
+def words_of(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Said:
+    """`item` is a manifest, or what was listed of an object: its fields at the top as bytes. `custom`: all of it counts."""
+    kind = kind_name(row.resource)
+    yield "metadata.annotations", _in_annotations(metadata.annotations)
+    fields = item if isinstance(item, Mapping) else _listed(item)
+    for field, value in fields.items():
+        if field in _NOT_WALKED:
+            continue
+        if custom or field in _OPEN.get(kind, ()):
+            yield str(field), _in_everything(_decoded(value))
+        elif field == "spec":
+            yield from _in_pods(value)
+        elif field == "template" and kind == "PodTemplate":
+            yield from _in_pods({"template": _decoded(value)})
+
+
+def _in_annotations(marks: Mapping[str, str] | None) -> set[str]:
+    found: set[str] = set()
+    for key, value in (marks or {}).items():
+        if not key.startswith(_ABOUT_ITSELF) and isinstance(value, str):
+            found.update(words_in(value))
+    return found
+
+
+def _in_container(one: _Container) -> Iterator[str]:
+    for text in (*(one.command or ()), *(one.args or ())):
+        yield from words_in(text)
+    for variable in one.env or ():
+        if variable.value:
+            yield from words_in(variable.value)
+
+
+def _in_everything(value: Any) -> set[str]:
+    """Every text, and the keys of maps; without recursion, for nobody knows how deep it goes."""
+    found: set[str] = set()
+    left = [value]
+    while left:
+        here = left.pop()
+        if isinstance(here, str):
+            found.update(words_in(here))
+        elif isinstance(here, Mapping):
+            for key in here:
+                found.update(words_in(str(key)))
+            left += here.values()
+        elif isinstance(here, list):
+            left += here
+    return found
+
+
+def words_in(text: str) -> Collection[str]:
+    """All that may be a name: whole words, and the parts of what is joined by dots and colons."""
+    return _remembered(text) if len(text) <= _REMEMBERED else _words(text)
+
+
+def _words(text: str) -> Collection[str]:
+    words: dict[str, None] = {}
+    for run in _RUN.findall(text):
+        word = run.strip(".:-")
+        if "." in word or ":" in word:
+            for part in word.split(":"):
+                pieces = part.split(".")
+                words.update(dict.fromkeys(pieces))
+                # Names that have dots of their own, with something behind: `my.settings.yaml`.
+                words.update((".".join(pieces[:end]), None) for end in range(2, min(len(pieces), 16) + 1))
+        words[word] = None
+    return tuple(word for word in words if len(word) <= _LONGEST and _NAME.fullmatch(word))
+
+
+_remembered = lru_cache(maxsize=16384)(_words)
+
+
+def _listed(item: Any) -> dict[str, Any]:
+    return {field: getattr(item, attribute) for field, attribute in _attributes(item.__class__)}
+
+
+@cache
+def _attributes(kind: type) -> tuple[tuple[str, str], ...]:
+    fields = msgspec.structs.fields(kind)
+    return tuple((one.encode_name, one.name) for one in fields if one.encode_name not in _NOT_WALKED)
+
+
+def _decoded(value: Any) -> Any:
+    if not isinstance(value, msgspec.Raw):
+        return value
+    try:
+        return msgspec.json.decode(value) if bytes(value) else None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # Whoever reads the object by its table says so.
+        return None
+
+
+def _in_pods(value: Any) -> Said:
+    """The containers of a Pod, or of the template of one."""
+    if isinstance(value, msgspec.Raw):
+        raw = bytes(value)
+        if not any(field in raw for field in _MADE_PODS):
+            return
+    elif isinstance(value, Mapping):
+        raw = msgspec.json.encode(value)
+    else:
+        return
+    try:
+        spec = _SPEC.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # Not as a server would have it, or no Pods at all: then whatever it says counts.
+        yield "spec", _in_everything(_decoded(msgspec.Raw(raw)))
+        return
+    if spec is None:
+        return
+    job = spec.job_template.spec if spec.job_template else None
+    template = spec.template or (job.template if job else None)
+    if template and template.metadata:
+        yield "the annotations of the template", _in_annotations(template.metadata.annotations)
+    for pods in (spec, template.spec if template else None):
+        groups = (
+            (pods.containers, pods.init_containers, pods.ephemeral_containers) if pods is not None else ()
+        )
+        said = {word for group in groups for one in group or () for word in _in_container(one)}
+        yield "the arguments or the environment of a container", said

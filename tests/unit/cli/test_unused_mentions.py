@@ -1,0 +1,179 @@
+"""`skoupa unused`: what is named only in a text, and Pods that are still to be made, are not forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.unit.cli.saying import Said, Shell
+from tests.unit.cli.worlds import obj
+
+pytestmark = pytest.mark.unit
+
+LEFT = "left"
+
+
+class Unused:
+    def __init__(self, folder: Path, skoupa: Shell) -> None:
+        self._file = folder / "all.yaml"
+        self._skoupa = skoupa
+
+    def said(self, *objects: dict[str, Any]) -> Said:
+        around = [obj("Namespace", "shop"), obj("Namespace", "prod"), secret(LEFT), secret("else", "prod")]
+        self._file.write_text(yaml.safe_dump_all([*around, *objects]), encoding="utf-8")
+        return self._skoupa("unused", "-A", "--from", str(self._file), "-o", "name")
+
+    def __call__(self, *objects: dict[str, Any]) -> set[str]:
+        return {line.split()[0].rpartition("/")[2] for line in self.said(*objects).out.splitlines()}
+
+
+@pytest.fixture
+def unused(tmp_path: Path, skoupa: Shell) -> Unused:
+    return Unused(tmp_path, skoupa)
+
+
+def made(version: str, kind: str, name: str, namespace: str = "shop", **fields: Any) -> dict[str, Any]:
+    annotations = fields.pop("annotations", {})
+    metadata: dict[str, Any] = {"name": name, "annotations": annotations}
+    if namespace:
+        metadata["namespace"] = namespace
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **fields}
+
+
+def secret(name: str, namespace: str = "shop") -> dict[str, Any]:
+    return made("v1", "Secret", name, namespace)
+
+
+def thing(**spec: Any) -> dict[str, Any]:
+    return made("shop.example/v1", "Thing", "thing", spec=spec)
+
+
+def pod(**container: Any) -> dict[str, Any]:
+    return made("v1", "Pod", "pod", spec={"containers": [{"name": "main", "image": "x", **container}]})
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        pod(args=["--credentials", "used"]),
+        pod(command=["sh", "-c", "exec ctl --secret=used --v=2"]),
+        pod(env=[{"name": "SECRET_NAME", "value": "used"}]),
+        made("networking.k8s.io/v1", "Ingress", "web", annotations={"nginx.org/basic-auth-secret": "used"}),
+        made("v1", "PersistentVolume", "disk", "", spec={"csi": {"driver": "x", "volumeAttributes": {"a": "used"}}}),
+        thing(tls="used"),
+        thing(configs=["secret:used/key"]),
+        thing(config={"database.password": "${secrets:shop/used:password}"}),
+        thing(conf={"spark.kubernetes.driver.secrets.used": "/mnt"}),
+        thing(patch='[{"op": "add", "value": {"secretName": "used"}}]'),
+        thing(params=[{"name": "any", "value": "used\n"}]),
+        thing(ref={"apiVersion": "core/v1", "kind": "Secret", "name": "used"}),
+        thing(secretRef={"kind": "Opaque", "name": "used"}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_name_in_a_text_keeps_what_is_called_so(unused: Unused, user: dict[str, Any]) -> None:
+    left = unused(secret("used"), user)
+    assert "used" not in left
+    assert LEFT in left
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        pod(args=["--default-ssl-certificate=prod/used"]),
+        pod(args=["--namespace", "prod", "--secret-name", "used"]),
+        thing(key="k8s://prod/used"),
+        thing(host="used.prod.svc"),
+        thing(namespace="prod", password={"secretKeyRef": {"name": "used", "key": "x"}}),
+    ],
+    ids=str,
+)
+def test_also_in_a_namespace_that_is_named_with_it(unused: Unused, user: dict[str, Any]) -> None:
+    assert "used" not in unused(secret("used", "prod"), user)
+
+
+def test_not_in_a_namespace_that_nobody_names(unused: Unused) -> None:
+    assert "used" in unused(secret("used", "prod"), thing(tls="used"))
+
+
+def test_not_by_a_pod_that_has_ended_or_by_what_an_object_says_of_itself(unused: Unused) -> None:
+    ended = {**pod(args=["--secret=used"]), "status": {"phase": "Succeeded"}}
+    applied = made("apps/v1", "Deployment", "web", spec={"template": {"spec": {}}})
+    applied["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": '{"x": "used"}'}
+    assert "used" in unused(secret("used"), ended, applied)
+
+
+def test_an_alertmanager_reads_a_secret_of_its_own_name(unused: Unused) -> None:
+    operated = made("monitoring.coreos.com/v1", "Alertmanager", "main", spec={"replicas": 3})
+    assert "alertmanager-main" not in unused(secret("alertmanager-main"), operated)
+
+
+def service(name: str = "used", **selector: str) -> dict[str, Any]:
+    return made("v1", "Service", name, spec={"selector": selector, "ports": [{"port": 80}]})
+
+
+def stateful() -> dict[str, Any]:
+    template = {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": []}}
+    return made("apps/v1", "StatefulSet", "db", spec={"replicas": 0, "template": template})
+
+
+@pytest.mark.parametrize(
+    ("selector", "maker"),
+    [
+        ({"statefulset.kubernetes.io/pod-name": "db-0"}, stateful()),
+        ({"app": "db", "apps.kubernetes.io/pod-index": "0"}, stateful()),
+        ({"a": "b"}, made("v1", "PodTemplate", "t", template={"metadata": {"labels": {"a": "b"}}})),
+        ({"a": "b"}, thing(podMetadata={"labels": {"a": "b"}})),
+        ({"a": "b"}, thing(workers=[{"podLabels": {"a": "b"}}])),
+        ({"operated-by": "thing"}, thing(replicas=0)),
+        (
+            {"a": "b"},
+            made("shop.example/v1", "ClusterThing", "all", "", spec={"template": {"metadata": {"labels": {"a": "b"}}}}),
+        ),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_pods_that_somebody_would_make_are_waited_for(
+    unused: Unused, selector: dict[str, str], maker: dict[str, Any]
+) -> None:
+    left = unused(service(**selector), service("behind-nothing", app="other"), maker)
+    assert "used" not in left
+    assert "behind-nothing" in left
+
+
+def test_a_template_that_can_t_be_understood_is_told(unused: Unused) -> None:
+    odd = made("apps/v1", "Deployment", "odd", spec={"template": {"metadata": {"labels": "x"}, "spec": {}}})
+    said = unused.said(service(app="odd"), odd)
+    assert said.code == 4
+    assert "the template of Deployment shop/odd can't be understood" in said.err
+    assert "used" not in said.out
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    ["nginx.ingress.kubernetes.io/permanent-redirect", "alb.ingress.kubernetes.io/actions.ssl-redirect"],
+)
+def test_an_ingress_that_answers_by_itself_needs_no_backend(unused: Unused, annotation: str) -> None:
+    backend = {"service": {"name": "none", "port": {"number": 80}}}
+    spec = {"rules": [{"http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}]}
+    answers = made("networking.k8s.io/v1", "Ingress", "used", annotations={annotation: "x"}, spec=spec)
+    plain = made("networking.k8s.io/v1", "Ingress", "leads-nowhere", spec=spec)
+    left = unused(answers, plain)
+    assert "used" not in left
+    assert "leads-nowhere" in left
+
+
+def test_claims_of_a_custom_stateful_set_are_its_own(unused: Unused) -> None:
+    claims = [
+        made("v1", "PersistentVolumeClaim", name) for name in ("data-thing-0", "data-thing-7", "data-other-0")
+    ]
+    left = unused(*claims, thing(replicas=0, volumeClaimTemplates=[{"metadata": {"name": "data"}}]))
+    assert {name for name in left if name.startswith("data-")} == {"data-other-0"}
+
+
+@pytest.mark.parametrize("name", ["velero-repo-credentials", "argocd-image-updater-secret", "rook-ceph-mon"])
+def test_what_a_program_reads_by_a_name_of_its_own_stays(unused: Unused, name: str) -> None:
+    assert name not in unused(secret(name))
