@@ -17,6 +17,7 @@ import msgspec
 
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.objects import Metadata
+from skoupa.usage import tracking
 from skoupa.usage.found import Target, Use
 from skoupa.usage.graph import Graph, kind_name, target_of
 from skoupa.usage.rules import Means
@@ -29,6 +30,7 @@ _RUN: Final = re.compile(r"[A-Za-z0-9.:-]+")
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9.:]*[A-Za-z0-9])?")
 # What these say is about the object itself, or is a copy of what it has in its fields.
 _ABOUT_ITSELF: Final = (
+    "kubernetes.io/description",
     "kubectl.kubernetes.io/",
     "deployment.kubernetes.io/",
     "meta.helm.sh/",
@@ -150,7 +152,8 @@ def words_of(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Said:
     yield "metadata.annotations", _in_annotations(metadata.annotations)
     fields = item if isinstance(item, Mapping) else _listed(item)
     for field, value in fields.items():
-        if field in _NOT_WALKED:
+        if field in _NOT_WALKED or (field == "status" and kind in tracking.KINDS):
+            # What a deployer lists there is read by rules: it names what it is about to prune as well.
             continue
         if custom or field in _OPEN.get(kind, ()):
             yield str(field), _in_everything(_decoded(value))

@@ -7,7 +7,7 @@ with what was not read. Nothing is concluded from what is missing. This asks no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Final, Literal
@@ -20,7 +20,7 @@ from skoupa.usage.graph import Graph, User, kind_name, target_of
 from skoupa.usage.rules import Means
 from skoupa.usage.sight import Sight, Unread
 
-How = Literal["never", "owner", "user", "selector", "tracker"]
+How = Literal["never", "owner", "user", "selector", "tracker", "work"]
 Confidence = Literal["proved", "walked"]
 
 # Of the users of an object that everybody uses.
@@ -64,6 +64,8 @@ Answer = Needed | Unneeded | Unknown
 class Needs:
     """`natures` say of objects why they are never garbage, `trackers` who tracks them though nothing read says so.
 
+    `mentioning` tells who says the name of an object, where that is not among the edges of the graph.
+
     The graph may change meanwhile; what was looked at is as it is, and another `sight` takes another of these.
     """
 
@@ -74,8 +76,10 @@ class Needs:
         *,
         natures: Mapping[Uid, str] | None = None,
         trackers: Mapping[Uid, str] | None = None,
+        mentioning: Callable[[Row], Iterable[User]] = lambda _row: (),
     ) -> None:
         self._graph = graph
+        self._mentioning = mentioning
         self._sight = sight
         self._natures = natures or {}
         self._trackers = trackers or {}
@@ -138,6 +142,7 @@ class Needs:
         for user in self._graph.choosers(row, self.namespace_labels):
             if user.means is not Means.CONCERNS:
                 yield _need("selector", user)
+        yield from (_need("user", user) for user in self._mentioning(row))
 
     def _owners_unread(self, row: Row) -> Iterator[Unread]:
         for owner in row.owners:

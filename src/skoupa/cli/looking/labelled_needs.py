@@ -24,6 +24,8 @@ from skoupa.model.verdicts import Claim, Hold
 from skoupa.usage import finishing, needs
 from skoupa.usage.finishing import Doubt, Ends, Finish
 from skoupa.usage.graph import kind_name
+from skoupa.usage.leftovers.looked import Looked
+from skoupa.usage.leftovers.worth import for_itself, good_for, is_asked
 from skoupa.usage.reading import shipped
 
 _MOST_PROOFS = 3
@@ -33,8 +35,8 @@ _CHANGED = Doubt("it changed while it was read: look again")
 class ReadEvidence:
     """`finishes` are by uid, each with the version that it was read of."""
 
-    def __init__(self, found: needs.Needs, finishes: dict[Uid, tuple[str, Finish | Doubt | None]]) -> None:
-        self._needs = found
+    def __init__(self, looked: Looked, finishes: dict[Uid, tuple[str, Finish | Doubt | None]]) -> None:
+        self._looked = looked
         self._finishes = finishes
 
     def finish(self, row: Row) -> Finish | Doubt | None:
@@ -45,7 +47,13 @@ class ReadEvidence:
         return finishing.shipped().ends(kind_name(row.resource))
 
     def needs(self, row: Row) -> needs.Answer | None:
-        return self._needs.of(row, most=_MOST_PROOFS)
+        found = self._looked.needs.of(row, most=_MOST_PROOFS)
+        if isinstance(found, needs.Needed):
+            return found
+        alone = for_itself(row, ends=self.ends(row), finish=self.finish(row), readings=shipped())
+        if alone is not None or not is_asked(kind_name(row.resource)):
+            return alone or found
+        return good_for(self._looked, row) or found
 
     def since(self, row: Row, now: float) -> float | None:
         return unneeded_since(row, now)
@@ -84,7 +92,15 @@ async def read_needs(
         finishes |= await _finishes(world, resource, namespace, progress)
     sight = reading.sight()
     found = needs.Needs(reading.graph, sight, natures=reading.natures, trackers=reading.trackers())
-    mechanism.evidence = ReadEvidence(found, finishes)
+    looked = Looked(
+        reading.graph,
+        found,
+        sight,
+        particulars=reading.particulars,
+        served=reading.served,
+        now=world.now(),
+    )
+    mechanism.evidence = ReadEvidence(looked, finishes)
     waived = sorted({one.what for one in sight.waived})
     if waived:
         survey.doubts.append(f"not read, and need not be (usage.ignoreKinds): {', '.join(waived)}")

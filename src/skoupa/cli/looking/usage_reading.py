@@ -15,9 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa import names
-from skoupa.cli.looking.usage_relevance import Relevance
 from skoupa.cli.looking.usage_trackers import TrackersRead
-from skoupa.cli.looking.usage_views import KindView
 from skoupa.controller.retaining.schemas import schemas_of
 from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut
 from skoupa.facts.rows import Extraction, Row, Uid, pack_uid
@@ -32,6 +30,8 @@ from skoupa.usage.found import Found
 from skoupa.usage.graph import Graph, kind_name
 from skoupa.usage.leftovers.keys import KeyReading, KeyUses
 from skoupa.usage.leftovers.particulars import Particulars
+from skoupa.usage.leftovers.relevance import Relevance
+from skoupa.usage.leftovers.views import KindView
 from skoupa.usage.mentions import Mentioned
 from skoupa.usage.needs import owner_kind
 from skoupa.usage.objects import Objects, both, is_waived, readable, untold

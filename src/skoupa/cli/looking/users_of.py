@@ -103,7 +103,7 @@ def _sentence(need: ToldNeed) -> str:
     place = f"{need.namespace}/{need.name}" if need.namespace else need.name
     who = f"{need.kind.rpartition('/')[2]} {place}"
     match need.how:
-        case "never":
+        case "never" | "work":
             return f"needed: {need.why}"
         case "tracker":
             return f"tracked: {need.why}"

@@ -10,7 +10,7 @@ from skoupa.cli.terminal.shape import Shape, ToldGap
 class ToldNeed(Shape, frozen=True, kw_only=True):
     """One proof that an object is needed: by whom and through which field, or `why` in a sentence."""
 
-    how: Literal["never", "owner", "user", "selector", "tracker"]
+    how: Literal["never", "owner", "user", "selector", "tracker", "work"]
     kind: str
     namespace: str
     name: str

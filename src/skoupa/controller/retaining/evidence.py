@@ -12,10 +12,12 @@ from skoupa.controller.retaining.labelled import SECRET, Labelled, Noted
 from skoupa.controller.retaining.secret_types import SecretTypes
 from skoupa.controller.retaining.usage_feeds import UsageFeeds
 from skoupa.controller.retaining.usage_graph import UsageGraph
+from skoupa.controller.retaining.worth import Worth
 from skoupa.facts.rows import Row
 from skoupa.usage import never
 from skoupa.usage.finishing import Doubt, Ends, Finish
 from skoupa.usage.graph import kind_name
+from skoupa.usage.leftovers.worth import for_itself
 from skoupa.usage.needs import Answer, Need, Needed, Needs
 
 _MOST_PROOFS: Final = 3
@@ -31,18 +33,21 @@ class FollowedEvidence:
         graph: UsageGraph,
         feeds: UsageFeeds,
         types: SecretTypes,
+        worth: Worth,
         since_of: Callable[[Row, float], float | None],
     ) -> None:
         self._labelled = labelled
         self._graph = graph
         self._feeds = feeds
         self._types = types
+        self._worth = worth
         self._since_of = since_of
         self._needs: Needs | None = None
 
     def doubt(self) -> None:
         """What can be seen, or understood, is another now."""
         self._needs = None
+        self._worth.doubt()
 
     def finish(self, row: Row) -> Finish | Doubt | None:
         return self._labelled.finish(row)
@@ -61,17 +66,22 @@ class FollowedEvidence:
         if nature:
             return Needed((Need(how="never", why=nature),))
         if self._needs is None:
-            self._needs = Needs(self._graph.graph, self._feeds.sight())
+            self._needs = Needs(self._graph.graph, self._feeds.sight(), mentioning=self._graph.mentioning)
         found = self._needs.of(row, most=_MOST_PROOFS)
         if isinstance(found, Needed):
             return found
+        alone = for_itself(row, ends=self.ends(row), finish=self.finish(row), readings=self._graph.readings)
+        if alone is not None:
+            return alone
         if nature is None or self._feeds.awaited:
             # Who needs it may be among what is still to be read.
             return None
         told = None
         if noted.metadata is not None:
             told = self._graph.deployers.reason(kind_name(row.resource), noted.metadata)
-        return found if told is None else Needed((Need(how="tracker", why=told),))
+        if told is not None:
+            return Needed((Need(how="tracker", why=told),))
+        return self._worth.of(row, self._needs, self._feeds.sight(), unneeded=found)
 
     def _nature(self, row: Row, noted: Noted) -> str | None:
         """Why it is never garbage, or that it may be (empty); None: that is not known yet."""

@@ -45,7 +45,7 @@ _FEW_NAMESPACES: Final = 8
 
 
 class LastLooks:
-    """`look_at` has objects judged. `observing`: what would go is told as it is known."""
+    """`look_at` has objects judged; `on_asked` hears before it that the graph is up to date. `observing`: what would go is told as it is known."""
 
     def __init__(
         self,
@@ -55,9 +55,11 @@ class LastLooks:
         feeds: UsageFeeds,
         store: Store,
         look_at: Callable[[Iterable[Uid]], None],
+        on_asked: Callable[[], None],
         observing: bool,
     ) -> None:
         self._client = client
+        self._on_asked = on_asked
         self._clock: Clock = client.clock
         self._graph = graph
         self._feeds = feeds
@@ -103,6 +105,7 @@ class LastLooks:
                 continue
             self.error = await self._ask(rows)
             if self.error is None:
+                self._on_asked()
                 backoff.reset()
                 now = self._clock.monotonic()
                 for row in rows:

@@ -21,6 +21,7 @@ from skoupa.controller.retaining.secret_types import SecretTypes
 from skoupa.controller.retaining.standings import Standings
 from skoupa.controller.retaining.usage_feeds import UsageFeeds
 from skoupa.controller.retaining.usage_graph import UsageGraph
+from skoupa.controller.retaining.worth import Worth
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
@@ -28,10 +29,13 @@ from skoupa.kube.client import Client
 from skoupa.model.verdicts import Question
 from skoupa.settings import Settings
 from skoupa.usage import finishing, reading
+from skoupa.usage.leftovers.worth import is_asked
 from skoupa.usage.objects import Objects
 
 # How often what could not be written is tried again.
 REVIEW_SECONDS: Final = 60.0
+# How often it is asked what objects are good for that nothing points at: no single change says that.
+WORTH_SECONDS: Final = 10.0
 # However often what can be seen changes, all are looked at no more often: many watches break at once.
 _ALL_SECONDS: Final = 1.0
 _AT_A_TIME: Final = 500
@@ -69,11 +73,13 @@ class Retention:
             on_sight=self._doubt,
         )
         self._types = SecretTypes(client, places=settings.namespaces, on_known=self._look)
+        self._worth = Worth(client.clock, self.graph, knowledge=knowledge)
         self.evidence = FollowedEvidence(
             self.labelled,
             graph=self.graph,
             feeds=self.feeds,
             types=self._types,
+            worth=self._worth,
             since_of=self._since,
         )
         self.marks = Marks(client, store=knowledge.store, acting=self._acting, told=told, untold=untold)
@@ -91,6 +97,7 @@ class Retention:
             feeds=self.feeds,
             store=knowledge.store,
             look_at=look_at,
+            on_asked=self._worth.doubt,
             observing=not enforcing,
         )
         knowledge.retention.evidence = self.evidence
@@ -127,7 +134,10 @@ class Retention:
 
     def learn(self, deltas: Sequence[Delta]) -> None:
         here, left = self.labelled.learn(deltas)
+        for row in here:
+            self.graph.mentions.follow(row)
         for row in left:
+            self.graph.mentions.leave(row.uid)
             self.standings.forget(row.uid)
             self._last_looks.forget(row.uid)
             self._types.forget(row.uid)
@@ -180,10 +190,14 @@ class Retention:
             await self._clock.sleep(0.0)
 
     async def _nap(self) -> None:
-        """What could not be written is looked at again after a while."""
+        """What could not be written, and what is asked about the whole cluster, is looked at again after a while."""
+        asked = [kind for kind in self.labelled.kinds if is_asked(kind)]
+        wait = WORTH_SECONDS if asked else REVIEW_SECONDS if self.standings.unsettled else None
         try:
-            async with self._clock.timeout(REVIEW_SECONDS if self.standings.unsettled else None):
+            async with self._clock.timeout(wait):
                 await self._woken.wait()
         except TimeoutError:
             self.marks.heed_time()
             self._look(tuple(self.standings.unsettled))
+            for kind in asked:
+                self._look([row.uid for row in self.labelled.of_kind(kind)])

@@ -1,7 +1,7 @@
 """Which kinds are followed to know who uses what is labelled, and how much of that can be seen.
 
-Followed are the kinds that can point at what is labelled or deploy it, those that own some of it, and Namespaces; nothing is while
-nothing has the label. What is not followed though it matters, or not up to date, is what `sight` calls unread: it may point at
+Followed are the kinds that can point at what is labelled or deploy it, those that own some of it, those that say what it is good
+for, and Namespaces; nothing is while nothing has the label. What is not followed though it matters, or not up to date, is what `sight` calls unread: it may point at
 anything that it could. A group whose kinds the server can't tell for a while keeps its feeds.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -17,13 +17,17 @@ from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.labelled import Labelled
 from skoupa.controller.retaining.schemas import schemas_of
 from skoupa.controller.retaining.usage_feed import Sink, UsageFeed
-from skoupa.controller.retaining.usage_graph import ReleaseRecords, UsageGraph
+from skoupa.controller.retaining.usage_graph import Detailed, ReleaseRecords, UsageGraph
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Gap
 from skoupa.kube.lists import Scope
-from skoupa.kube.objects import WHOLE
+from skoupa.kube.objects import WHOLE, View
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from skoupa.usage.graph import kind_name
+from skoupa.usage.leftovers.questions import REQUIRED_EVERYWHERE
+from skoupa.usage.leftovers.relevance import Relevance
+from skoupa.usage.leftovers.views import KindView
+from skoupa.usage.leftovers.worth import is_asked
 from skoupa.usage.objects import Objects, is_waived, readable, untold
 from skoupa.usage.reach import shipped_reach
 from skoupa.usage.sight import Sight, Unread
@@ -35,11 +39,12 @@ _RECORDS: Final = "records of Helm releases"
 
 
 class Key(msgspec.Struct, frozen=True):
-    """`records`: only the records of Helm among them, and these whole."""
+    """`records`: only the records of Helm among them, and these whole. `detailed`: questions ask about it, too."""
 
     resource: Resource
     namespace: str = ""
     records: bool = False
+    detailed: bool = False
 
     @property
     def scope(self) -> Scope:
@@ -117,8 +122,7 @@ class UsageFeeds:
             # At once: one that takes over from it may bring the same objects.
             feed.leave()
         for key in wanted - self._open.keys():
-            sink: Sink = self._records if key.records else self._graph
-            view = WHOLE if key.records else self._objects.view(key.resource)
+            view, sink = self._reading(key)
             feed = UsageFeed(
                 self._client,
                 key.resource,
@@ -130,6 +134,14 @@ class UsageFeeds:
             self._open[key] = (feed, group.create_task(feed.run()))
         self._looked_for, self._gaps = looked_for, gaps
         self.doubt()
+
+    def _reading(self, key: Key) -> tuple[View[Any], Sink]:
+        if key.records:
+            return WHOLE, self._records
+        if not key.detailed:
+            return self._objects.view(key.resource), self._graph
+        how = KindView(key.resource, self._objects.readings, particulars=True, keys=False)
+        return how.view, Detailed(self._graph, how)
 
     def close(self) -> None:
         for _, task in self._open.values():
@@ -150,18 +162,26 @@ class UsageFeeds:
         return len(self.sight().unread)
 
     def referrers(self, targets: frozenset[str], owners: frozenset[str]) -> Iterator[tuple[Key, UsageFeed]]:
-        """The feeds of what can point at such objects, deploy or own them."""
+        """The feeds of what can point at such objects, deploy or own them, or says what they are good for."""
+        relevance = self._relevance(targets)
         for key, (feed, _) in self._open.items():
             kind = kind_name(key.resource)
-            if key.records or kind in owners or self._objects.may_point(kind, targets):
+            asked = (kind in targets and is_asked(kind)) or relevance.requires(key.resource)
+            if key.records or asked or kind in owners or self._objects.may_point(kind, targets):
                 yield key, feed
 
     def reaches_across(self, kind: str, targets: frozenset[str]) -> bool:
         """Whether something of this kind may point at such objects in another namespace than its own."""
         return kind in TRACKING_KINDS or any(
-            self._objects.may_point(kind, (target,)) and self._reach.across(kind, target)
+            kind in REQUIRED_EVERYWHERE.get(target, ())
+            or (self._objects.may_point(kind, (target,)) and self._reach.across(kind, target))
             for target in targets
         )
+
+    def _relevance(self, targets: frozenset[str]) -> Relevance:
+        """What questions about such objects ask about."""
+        asked = frozenset(kind for kind in targets if is_asked(kind))
+        return Relevance(asked, self._objects.readings, place="")
 
     def _wanted_for(self) -> frozenset[str]:
         return self._labelled.kinds | self._labelled.owner_kinds
@@ -169,12 +189,14 @@ class UsageFeeds:
     def _wanted(self) -> Iterator[Key]:
         places = self._knowledge.settings.namespaces or ("",)
         targets, owners = self._labelled.kinds, self._labelled.owner_kinds
+        relevance = self._relevance(targets)
         for resource in readable(self._knowledge.discovery):
             kind = kind_name(resource)
             is_namespaces = resource.qualified == NAMESPACES.qualified
-            if kind in owners or is_namespaces or self._objects.may_point(kind, targets):
+            detailed = (kind in targets and is_asked(kind)) or relevance.requires(resource)
+            if detailed or kind in owners or is_namespaces or self._objects.may_point(kind, targets):
                 for place in places if resource.namespaced else ("",):
-                    yield Key(resource, place)
+                    yield Key(resource, place, detailed=detailed)
         for resource in (SECRETS, CONFIG_MAPS):
             if self._knowledge.discovery.find("", resource.kind) is not None:
                 yield from (Key(resource, place, records=True) for place in places)

@@ -1,7 +1,8 @@
 """The usage graph of a running controller: what feeds bring goes in, and who is concerned by each change comes out.
 
-Only what differs concerns anybody: targets that an object points at and did not before, or did and does not any more, and those that
-it owns when it comes or goes. A selector, or a name of which only a part is known, concerns all of a kind that it may mean.
+Only what differs concerns anybody: targets that an object points at and did not before, or did and does not any more, those whose
+name it says, and those that it owns when it comes or goes. A selector, or a name of which only a part is known, concerns all of a
+kind that it may mean. `changes` grows with everything that is learned.
 """
 
 from __future__ import annotations
@@ -17,16 +18,24 @@ from skoupa.facts.rows import Extraction, Row, Uid, pack_uid, uid_text
 from skoupa.judge.cascade import is_namespace
 from skoupa.kube.decoding import metadata_of
 from skoupa.kube.objects import Metadata, Partial
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 from skoupa.usage import tracking
 from skoupa.usage.edges.patterns import ANYTHING, kinds_meaning, means
 from skoupa.usage.found import Choice, Found, Use
-from skoupa.usage.graph import Graph, is_partly_known, kind_name
-from skoupa.usage.objects import Objects
+from skoupa.usage.graph import Graph, User, is_partly_known, kind_name
+from skoupa.usage.leftovers.particulars import Particulars
+from skoupa.usage.leftovers.views import KindView
+from skoupa.usage.mentioning import Mentions, Said, numbered
+from skoupa.usage.mentions import words_of
+from skoupa.usage.objects import Objects, both
+from skoupa.usage.reading import Readings
+from skoupa.usage.rules import Means
 from skoupa.usage.tracking import Tracks
 
 # Rows are made anew after so many, since pools keep what was ever seen.
 _PRUNE_EVERY: Final = 100_000
+_POD: Final = "Pod"
+_TOO_MANY_WORDS: Final = Found(doubts=("there are too many words in annotations and custom objects",))
 # The record of a release is a Secret, and is read whole beside all the Secrets: under this name both are in the graph.
 RELEASES: Final = Resource(
     group="helm.sh", version="v1", plural="releases", kind="Release", namespaced=True, verbs=("list", "watch")
@@ -54,12 +63,26 @@ class UsageGraph:
         self._doubtful: set[Uid] = set()
         self.graph = Graph()
         self.deployers = Deployers()
+        self.mentions = Mentions()
+        # Of objects that are asked about more than what they point at.
+        self.particulars: dict[Uid, Particulars] = {}
+        self.changes = 0
 
-    def put(self, resource: Resource, item: Any, *, followed: bool) -> Uid:
+    @property
+    def readings(self) -> Readings:
+        return self._objects.readings
+
+    def put(
+        self, resource: Resource, item: Any, *, followed: bool, particulars: Particulars | None = None
+    ) -> Uid:
         metadata = metadata_of(item)
         read = self._objects.read(resource, item, metadata)
         row = self.row_of(resource, metadata)
-        self.take(row, read.found, followed=followed)
+        said = self._said(row, item, metadata, read.found)
+        found = read.found
+        if not self.mentions.has_room(row.uid, said):
+            found, said = both(found, _TOO_MANY_WORDS), []
+        self.take(row, found, followed=followed, said=said, particulars=particulars)
         self.deploys(row.uid, kind_name(resource), metadata, read.tracks)
         return row.uid
 
@@ -71,22 +94,37 @@ class UsageGraph:
         doubtful = uid in self._doubtful
         self._doubtful.discard(uid)
         self.graph.remove(uid)
+        self.particulars.pop(uid, None)
+        self.changes += 1
+        named = self.mentions.hush(uid)
         if followed:
-            self._on_concerned({*self._meant_by(before), *self._labelled.owned_by(uid)})
+            self._on_concerned({*self._meant_by(before), *self._labelled.owned_by(uid), *named})
         if self.deployers.remove(uid) or doubtful:
             self._on_doubt()
 
-    def take(self, row: Row, found: Found, *, followed: bool) -> None:
+    def take(
+        self,
+        row: Row,
+        found: Found,
+        *,
+        followed: bool,
+        said: Said | None = None,
+        particulars: Particulars | None = None,
+    ) -> None:
         known = self.graph.by_uid(row.uid)
         before = self._edges(row.uid) if followed else ()
         if not self.graph.put(row, found):
             return
+        self.changes += 1
+        if particulars is not None:
+            self.particulars[row.uid] = particulars
+        named = self.mentions.say(row, said or [])
         if found.doubts or row.uid in self._doubtful:
             (self._doubtful.add if found.doubts else self._doubtful.discard)(row.uid)
             self._on_doubt()
         if not followed:
             return
-        concerned = set(self._meant_by(set(before) ^ set(self._edges(row.uid))))
+        concerned = {*self._meant_by(set(before) ^ set(self._edges(row.uid))), *named}
         if known is None:
             concerned.update(self._labelled.owned_by(row.uid))
         elif is_namespace(row) and known.labels != row.labels:
@@ -96,6 +134,20 @@ class UsageGraph:
     def deploys(self, uid: Uid, kind: str, metadata: Metadata, tracks: Tracks | None) -> None:
         if self.deployers.put(uid, kind, metadata, tracks):
             self._on_doubt()
+
+    def mentioning(self, row: Row) -> Iterator[User]:
+        """Who says the name of a labelled object where no rule says what is meant."""
+        for uid, at in self.mentions.of(row.uid):
+            known = self.graph.by_uid(uid)
+            if known is not None:
+                yield User(known, at, Means.MENTIONS)
+
+    def _said(self, row: Row, item: Any, metadata: Metadata, found: Found) -> Said:
+        if kind_name(row.resource) == _POD and not found.uses:
+            # It has ended: one that lives has a ServiceAccount at least.
+            return []
+        custom = row.resource.group not in BUILT_IN_GROUPS
+        return numbered(words_of(row, item, metadata, custom=custom))
 
     def _edges(self, uid: Uid) -> list[Use | Choice]:
         return [*self.graph.uses_of(uid), *(choice for _, choice in self.graph.selectors_of(uid))]
@@ -127,6 +179,20 @@ class UsageGraph:
         if self._made % _PRUNE_EVERY == 0:
             self._extraction.prune(self.graph)
         return self._extraction.row(resource, Partial(metadata=metadata))
+
+
+class Detailed:
+    """Takes objects of a kind that is asked about more than what it points at."""
+
+    def __init__(self, graph: UsageGraph, how: KindView) -> None:
+        self._graph = graph
+        self._how = how
+
+    def put(self, resource: Resource, item: Any, *, followed: bool) -> Uid:
+        return self._graph.put(resource, item, followed=followed, particulars=self._how.particulars(item))
+
+    def remove(self, uid: Uid, *, followed: bool) -> None:
+        self._graph.remove(uid, followed=followed)
 
 
 class ReleaseRecords:

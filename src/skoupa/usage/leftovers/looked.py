@@ -85,6 +85,11 @@ class Looked:
         self.now = now
         self._particulars = particulars
 
+    def put_together(self) -> None:
+        """At once, for who keeps it for a while: all of it speaks of this moment."""
+        for _ in (self.fitted, self._templates, self._custom_names, self._unclear, self.of_kind, self.inside):
+            pass
+
     def seen(self, row: Row) -> Particulars:
         return self._particulars.get(row.uid, _NOTHING_KNOWN)
 

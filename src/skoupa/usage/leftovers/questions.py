@@ -178,6 +178,8 @@ QUESTIONS: Final[dict[str, Question]] = {
     "Namespace": _namespace,
     "Pod": _served,
 }
+# Of these more is asked than who uses them.
+ASKING: Final = frozenset(kind for kind, question in QUESTIONS.items() if question is not _used)
 # Asked only by who names them: a Pod without a Service is mostly as it should be.
 ON_REQUEST: Final = frozenset({"Pod"})
 # Of these it says nothing that somebody owns or manages them: a Deployment does, whoever its Pods serve.

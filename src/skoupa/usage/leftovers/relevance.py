@@ -35,9 +35,12 @@ class Relevance:
         kind = kind_name(resource)
         if kind in self._asked or kind in tracking.KINDS or resource.qualified == NAMESPACES.qualified:
             return True
-        if kind in self._required or EVERYTHING in self._required or self._may_make_pods(resource):
-            return True
-        return any(self._may_point(kind, asked) for asked in self._asked)
+        return self.requires(resource) or any(self._may_point(kind, asked) for asked in self._asked)
+
+    def requires(self, resource: Resource) -> bool:
+        """Whether a question about what is asked about asks about this kind."""
+        kind = kind_name(resource)
+        return kind in self._required or EVERYTHING in self._required or self._may_make_pods(resource)
 
     def asks_more_of(self, resource: Resource) -> bool:
         """Whether a question wants to know more of it than what it points at."""
