@@ -123,8 +123,28 @@ class RetentionMechanism:
         notes = tuple(reason("ttl-short", key=key, value=value, what=one.text) for one in after.warnings)
         found = self._going(row, after, now)
         if isinstance(found, Waits):
-            return Answer(notes=(*notes, *_waiting(row, found, self.evidence.needs(row))))
+            need = self.evidence.needs(row)
+            owned = self._owned(row, after, need, now)
+            if owned is not None:
+                # Held by the guard, with who owns it.
+                return Answer((_claim(row, owned),), notes=(*notes, reason("finished-owned", key=key)))
+            return Answer(notes=(*notes, *_waiting(row, found, need)))
         return Answer((_claim(row, found),), notes=(*notes, *_native(found)))
+
+    def _owned(self, row: Row, after: TtlAfter, need: needs.Answer | None, now: float) -> Goes | None:
+        """When it would go by what has finished, if none of its owners lived: that surprises people, so they are told."""
+        if not isinstance(need, Needed) or not any(one.how == "owner" for one in need.needs):
+            return None
+        found = going(
+            after,
+            finish=self.evidence.finish(row),
+            ends=self.evidence.ends(row),
+            unused=Standing.NEVER,
+            owners_gone=Standing.NEVER,
+            now=now,
+            first_seen_finished=now,
+        )
+        return found if isinstance(found, Goes) else None
 
     def _going(self, row: Row, after: TtlAfter, now: float) -> Goes | Waits:
         """Who needs it now is left to the guard: a Claim that it holds is told with who does."""
@@ -142,18 +162,19 @@ class RetentionMechanism:
 
 
 class NeedGuard:
-    """What needs an object holds it against retention, and so does not knowing who does."""
+    """What needs an object holds it against retention, and so does not knowing who does, or since when nobody does."""
 
     def __init__(self, mechanism: RetentionMechanism) -> None:
         self._mechanism = mechanism
 
-    def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:  # noqa: ARG002 - ends by news alone
+    def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:
         if claim.mechanism != NAME:
             return []
-        found = self._mechanism.evidence.needs(row)
-        if isinstance(found, Unneeded):
+        evidence = self._mechanism.evidence
+        found = evidence.needs(row)
+        if isinstance(found, Unneeded) and evidence.since(row, now) is not None:
             return []
-        if found is None:
+        if found is None or isinstance(found, Unneeded):
             return [Hold(reason=reason("needs-unread"))]
         return [Hold(reason=one) for one in needed_for(found)]
 

@@ -62,6 +62,9 @@ REASONS: Final[dict[str, Meaning]] = {
     "kept": Meaning("hold", "kept by its label skoupa.dev/keep={value}"),
     "namespace-kept": Meaning("hold", "kept: its Namespace has the label skoupa.dev/keep={value}"),
     "keeps-inside": Meaning("hold", "deleting it would take along {object}, which is kept"),
+    "has-instances": Meaning(
+        "hold", "there are objects of the kind that it defines, {object} for one: delete these first"
+    ),
     "protects-inside": Meaning("hold", "deleting it would take along {object}, which stays: {why}"),
     "brake-inside": Meaning(
         "hold", "deleting it would take along {object}, which stays: brake {name}: {why}"
@@ -193,6 +196,11 @@ REASONS: Final[dict[str, Meaning]] = {
         "{key} is written as an annotation and keeps nothing: write it under metadata.labels, or run {command}",
     ),
     "keep-unclear": Meaning("problem", "{key}={value} keeps for good: {what}; {instead}"),
+    "finished-owned": Meaning(
+        "problem",
+        "it has finished, and {key} lets it stay while an owner of it lives: set the limits of the owner "
+        "(successfulJobsHistoryLimit of a CronJob for instance)",
+    ),
     "ttl-on-own": Meaning("problem", "{key} is ignored on {what}: Skoupa's own objects do not go by a label"),
     "refreshed-ahead": Meaning(
         "problem", "{key}={value} is in the future: the time counts from when it was written instead"

@@ -3,7 +3,8 @@
 What is inside is asked for once more, kind by kind, and each object is held against the same protection that guards it
 on its own: kept, in a kept or protected namespace, protected by a setting, Skoupa's own (but not the policies of a
 Namespace, which go with it); and against Brakes, as if the same Claim were on it. A kind that does not answer, which is
-not waited for long, holds, unless `cascade.ignoreKinds` waives it.
+not waited for long, holds, unless `cascade.ignoreKinds` waives it. A definition goes only without objects of its kind: every one
+holds it (seed 003, story 3).
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ class FreshLook:
     ) -> Hold | None:
         asked = pages(self.patience.client, resource, METADATA, scope=Scope(namespace=namespace))
         listing = self.patience.pages(resource.qualified, asked)
+        first: Row | None = None
         try:
             async with aclosing(listing):
                 async for page in listing:
@@ -111,11 +113,14 @@ class FreshLook:
                         hold = hold or shelter.hold(inside)
                         if hold is not None:
                             return hold
+                        first = first or inside
         except SkoupaError as error:
             if waived(resource, self._ignore):
                 return None
             return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=error.message))
-        return None
+        if first is None or namespace:
+            return None
+        return Hold(reason=reason("has-instances", object=called(first)))
 
     def _hold(self, inside: Row, claim: Claim, now: float, *, judged: str) -> Hold | None:
         """`judged` is the Namespace that is to go; empty for a definition."""

@@ -299,6 +299,14 @@ class Stage:
         await self.people.merge_patch(resource, name, patch, namespace=where, manager="people")
         await self.settle()
 
+    async def remove(self, name: str, *, resource: Resource = CONFIG_MAPS, namespace: str = SHOP) -> None:
+        """Somebody deletes it."""
+        place = namespace if resource.namespaced else ""
+        found = self.cluster.objects(resource, namespace=place)
+        uid = next(one["metadata"]["uid"] for one in found if one["metadata"]["name"] == name)
+        await self.people.delete(resource, name, namespace=place, uid=uid, propagation="Background")
+        await self.settle()
+
     def found(self, resource: Resource = CONFIG_MAPS, namespace: str = SHOP) -> set[str]:
         where = namespace if resource.namespaced else ""
         return {

@@ -51,6 +51,11 @@ async def test_a_definition_does_not_go_with_objects_in_a_kept_namespace(stage: 
     )
     await stage.label(SHOP, resource=NAMESPACES, keep=None)
     await stage.later(MINUTE)
+    assert play.why_held(WIDGETS.qualified) == (
+        "there are objects of the kind that it defines, Widget shop/deed for one: delete these first"
+    )
+    await stage.remove("deed", resource=WIDGETS)
+    await stage.later(MINUTE)
     assert not stage.there(WIDGETS.qualified, CUSTOM_RESOURCE_DEFINITIONS)
 
 

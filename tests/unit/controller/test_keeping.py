@@ -211,6 +211,9 @@ async def test_a_kept_custom_object_holds_its_definition(stage: Stage) -> None:
     assert "Widget shop/deed" in play.why_held(WIDGETS.qualified)
     await stage.label("deed", resource=WIDGETS, keep="false")
     await stage.later(MINUTE)
+    assert "there are objects of the kind that it defines" in play.why_held(WIDGETS.qualified)
+    await stage.remove("deed", resource=WIDGETS)
+    await stage.later(MINUTE)
     assert not stage.there(WIDGETS.qualified, CUSTOM_RESOURCE_DEFINITIONS)
 
 

@@ -216,6 +216,7 @@ async def test_a_definition_of_which_no_version_is_served_stays(stage: Stage) ->
     await stage.later(2 * MINUTE)
     assert "Widget shop/deed" in play.why_held(WIDGETS.qualified)
     await stage.label("deed", resource=BETA, keep=None)
+    await stage.remove("deed", resource=BETA)
     await stage.later(2 * MINUTE)
     assert not stage.there(WIDGETS.qualified, CUSTOM_RESOURCE_DEFINITIONS)
 

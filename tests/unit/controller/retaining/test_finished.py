@@ -105,6 +105,11 @@ async def test_a_job_of_a_living_cron_job_stays_and_goes_a_while_after_that_is_g
     assert stage.there("nightly-1", JOBS)
     assert mark_of(stage, "nightly-1", resource=JOBS) is None
     assert "its owner CronJob shop/nightly is alive" in said(play, "nightly-1")
+    row = next(row for row in play.engine.knowledge.store if row.name == "nightly-1")
+    verdict = play.engine.knowledge.verdict(row, stage.now)
+    assert [hold.reason.code for hold in verdict.holds] == ["owner-lives"]
+    (warned,) = stage.events("SkoupaLabelProblem", "nightly-1")
+    assert "successfulJobsHistoryLimit" in str(warned)
     await stage.people.delete(
         CRON_JOBS, "nightly", namespace=SHOP, uid=owner["metadata"]["uid"], propagation="Orphan"
     )
