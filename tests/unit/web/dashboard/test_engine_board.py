@@ -290,7 +290,7 @@ async def test_nothing_is_said_to_be_to_go_only_where_nothing_is_left_out(
 
 async def test_labels_that_wait_as_they_should_are_no_remarks(mess: list[Finding], tmp_path: Path) -> None:
     a, b, *_ = (found.row for found in mess)
-    waits = Verdict(notes=(reason("waits", key="skoupa.dev/ttl-after", value="1h", what="until it ends"),))
+    waits = Verdict(notes=(reason("waits", written="skoupa.dev/ttl-after=1h", what="until it ends"),))
     wrong = Verdict(notes=(reason("ttl-on-own", key="skoupa.dev/ttl", what="this"),))
     async with visited(tmp_path, Knowing(Finding(a, waits), Finding(b, wrong))) as ask:
         page = await ask("overview")
