@@ -19,6 +19,7 @@ from skoupa.judge.judge import Judge
 from skoupa.judge.mechanism import Guard, Interest, Mechanism, Ruling
 from skoupa.judge.protection import Protection, kept_until
 from skoupa.judge.retention import NeedGuard, OtherTimeGuard, RetentionMechanism
+from skoupa.judge.retention_rules import RetentionRules
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
@@ -49,7 +50,9 @@ class Knowledge:
         extra: Sequence[Callable[[Row, float], Hold | None]] = (),
     ) -> None:
         self.settings = settings
-        self.rulings = tuple(rulings)
+        # Retention policies choose by themselves; who follows them hands in what is known of them.
+        self.retention_rules = RetentionRules() if settings.features.retention else None
+        self.rulings = (*rulings, *((self.retention_rules,) if self.retention_rules is not None else ()))
         self.labelled = mechanisms_of(settings)
         self.mechanisms: tuple[Mechanism, ...] = (*self.labelled, *self.rulings)
         self.interests: tuple[Interest, ...] = tuple(

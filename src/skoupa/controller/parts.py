@@ -71,8 +71,11 @@ class Parts:
                 client,
                 settings=settings,
                 knowledge=knowledge,
+                overhearing=overhearing,
                 standing_by=standing_by,
+                learn=learn,
                 look_at=look_at,
+                look_again=look_again,
                 told=told,
                 untold=untold,
             )

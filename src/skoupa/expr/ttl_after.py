@@ -34,12 +34,13 @@ class Moment(StrEnum):
 
 
 class TtlAfter(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds after each moment that is named; None: it is not. At least one is."""
+    """Seconds after each moment that is named; None: it is not. A label names at least one, and never `created`."""
 
     finished: int | None = None
     succeeded: int | None = None
     failed: int | None = None
     unused: int | None = None
+    created: int | None = None
     warnings: tuple[Caution, ...] = ()
 
     @property

@@ -59,7 +59,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a rule (`KIND/NAMESPACE/NAME`): its Claims carry `name`. `generation` is that of the rule's spec.
 
     `most` is what the rule itself allows one run to claim, if that is less than the settings do. `uid` is the rule's own: one
-    of the same name that came later is another rule.
+    of the same name that came later is another rule. `usual`: that most of a kind go, or many at once, says nothing, since they
+    have finished.
     """
 
     mechanism: str
@@ -68,6 +69,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     generation: int = 0
     most: int | None = None
     uid: str = ""
+    usual: bool = False
 
     @property
     def edition(self) -> str:

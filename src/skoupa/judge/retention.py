@@ -128,8 +128,8 @@ class RetentionMechanism:
             if owned is not None:
                 # Held by the guard, with who owns it.
                 return Answer((_claim(row, owned),), notes=(*notes, reason("finished-owned", key=key)))
-            return Answer(notes=(*notes, *_waiting(row, found, need)))
-        return Answer((_claim(row, found),), notes=(*notes, *_native(found)))
+            return Answer(notes=(*notes, *waiting(found, need, key=key, value=str(value))))
+        return Answer((_claim(row, found),), notes=(*notes, *native(found)))
 
     def _owned(self, row: Row, after: TtlAfter, need: needs.Answer | None, now: float) -> Goes | None:
         """When it would go by what has finished, if none of its owners lived: that surprises people, so they are told."""
@@ -147,18 +147,23 @@ class RetentionMechanism:
         return found if isinstance(found, Goes) else None
 
     def _going(self, row: Row, after: TtlAfter, now: float) -> Goes | Waits:
-        """Who needs it now is left to the guard: a Claim that it holds is told with who does."""
-        mark = self.evidence.since(row, now)
-        found = going(
-            after,
-            finish=self.evidence.finish(row),
-            ends=self.evidence.ends(row),
-            unused=now if mark is None else min(mark, now),
-            owners_gone=Standing.NEVER,
-            now=now,
-            first_seen_finished=now if mark is None else mark,
-        )
-        return UNMARKED if mark is None and isinstance(found, Goes) else found
+        return marked_going(self.evidence, row, after, now)
+
+
+def marked_going(evidence: Evidence, row: Row, after: TtlAfter, now: float) -> Goes | Waits:
+    """When it goes by its mark. Who needs it now is left to the guard: a Claim that it holds is told with who does."""
+    mark = evidence.since(row, now)
+    found = going(
+        after,
+        finish=evidence.finish(row),
+        ends=evidence.ends(row),
+        unused=now if mark is None else min(mark, now),
+        owners_gone=Standing.NEVER,
+        now=now,
+        first_seen_finished=now if mark is None else mark,
+        created=float(row.created),
+    )
+    return UNMARKED if mark is None and isinstance(found, Goes) else found
 
 
 class NeedGuard:
@@ -172,7 +177,8 @@ class NeedGuard:
             return []
         evidence = self._mechanism.evidence
         found = evidence.needs(row)
-        if isinstance(found, Unneeded) and evidence.since(row, now) is not None:
+        timeless = claim.reason.code == "over-capacity"
+        if isinstance(found, Unneeded) and (timeless or evidence.since(row, now) is not None):
             return []
         if found is None or isinstance(found, Unneeded):
             return [Hold(reason=reason("needs-unread"))]
@@ -215,8 +221,8 @@ def _need(need: Need) -> Reason:
     return reason("in-use", user=told(need.by), at=need.at)
 
 
-def _waiting(row: Row, found: Waits, need: needs.Answer | None) -> Iterator[Reason]:
-    value = row.label(names.TTL_AFTER_LABEL)
+def waiting(found: Waits, need: needs.Answer | None, *, key: str, value: str) -> Iterator[Reason]:
+    """What an object waits for, as is to be told; `key` and `value` are what wishes it to go."""
     for wait in found.waits:
         # That it is not marked says nothing to people: who needs it does.
         if wait.cause is Cause.UNMARKED and isinstance(need, Needed | Unknown):
@@ -224,10 +230,10 @@ def _waiting(row: Row, found: Waits, need: needs.Answer | None) -> Iterator[Reas
         elif wait.cause is Cause.UNMARKED and need is None:
             yield reason("needs-unread")
         else:
-            yield reason("waits", key=names.TTL_AFTER_LABEL, value=value, what=wait.text)
+            yield reason("waits", written="=".join(one for one in (key, value) if one), what=wait.text)
 
 
-def _native(found: Goes) -> Iterator[Reason]:
+def native(found: Goes) -> Iterator[Reason]:
     if found.own is not None and not found.own.later:
         yield reason("goes-sooner", path=found.own.path, at=whole_seconds(int(found.own.at)))
 

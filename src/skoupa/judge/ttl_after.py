@@ -1,8 +1,9 @@
 """When an object may go that has a time after a moment: all have to agree, and the clock starts with the last of them.
 
 An object that is to go some time after it finished, or after nothing used it, goes when it has finished, nothing uses it and
-none of its owners lives; its time counts from the latest of these moments, never from creation (KEP-14). Where the kind
-has a time of its own for what has finished, the later of the two counts, and the answer says so.
+none of its owners lives; its time counts from the latest of these moments, never from creation (KEP-14). A time after its creation,
+as policies may have one, has to be over as well. Where the kind has a time of its own for what has finished, the later of the two
+counts, and the answer says so.
 
 Everything here is arithmetic on values: who knows the moments hands them in, and what is not known is waited for.
 """
@@ -75,13 +76,13 @@ class OwnTime(msgspec.Struct, frozen=True, gc=False):
 class Goes(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """It may go from `at` on: `seconds` after `since`, which is when it last became free, by `last`.
 
-    `moment` is the one of those written whose time is the longest. `own` is the kind's own time, where it has one.
+    `moment` is the one of those written whose time is the longest, None where that is its creation or none is. `own` is the kind's own time, where it has one.
     """
 
     at: float
     since: float
     last: str
-    moment: Moment
+    moment: Moment | None
     seconds: int
     own: OwnTime | None = None
 
@@ -89,6 +90,7 @@ class Goes(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 _FINISHED: Final = "finished"
 _UNUSED: Final = "unused"
 _OWNERS_GONE: Final = "owners gone"
+_CREATED: Final = "created"
 
 
 def going(
@@ -100,6 +102,7 @@ def going(
     owners_gone: Since,
     now: float,
     first_seen_finished: float | None = None,
+    created: float = 0.0,
 ) -> Goes | Waits:
     """When it may go, or what it waits for. `finish` is None while it runs; `ends` is what is known of its kind.
 
@@ -122,7 +125,9 @@ def going(
     if ended is not None and ended.at is not None:
         moments.append((ended.at.timestamp(), _FINISHED))
     since, last = max(moments)
-    seconds, moment = max(_times(after, ended))
+    seconds, moment = max(_times(after, ended), default=(0, None))
+    if after.created is not None and created + after.created > since + seconds:
+        since, last, seconds, moment = created, _CREATED, after.created, None
     own = _own_time(ended, due=since + seconds)
     due = own.at if own is not None and own.later else since + seconds
     return Goes(
@@ -186,9 +191,9 @@ def _of_outcome(after: TtlAfter, moment: Moment) -> tuple[int, Moment] | None:
 
 def _other_outcome(outcome: Outcome) -> str:
     if outcome is Outcome.UNKNOWN:
-        return "it has finished, nothing says how, and the label names only one outcome: add finished-…"
+        return "it has finished, nothing says how, and only one outcome is named: add finished"
     other = "failed" if outcome is Outcome.SUCCEEDED else "succeeded"
-    return f"it {outcome.value}, and the label only speaks of what {other}"
+    return f"it {outcome.value}, and a time is only written for what {other}"
 
 
 def _own_time(finish: Finish | None, *, due: float) -> OwnTime | None:

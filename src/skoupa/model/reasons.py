@@ -43,6 +43,11 @@ REASONS: Final[dict[str, Meaning]] = {
     "policy-matches": Meaning("claim", "{rule} matches it, for a run at {tick}"),
     "after-moment": Meaning("claim", "{key}={value}: {time} counted from {since} ({last})"),
     "after-own-time": Meaning("claim", "{key}={value}, but {path} of the object itself gives it longer"),
+    "after-policy": Meaning("claim", "{rule}: {time} counted from {since} ({last})"),
+    "after-policy-own-time": Meaning("claim", "{rule}, but {path} of the object itself gives it longer"),
+    "over-capacity": Meaning(
+        "claim", "{rule} has room for {limit} {place}, and this is one of the oldest that nobody needs"
+    ),
     # Holds: something needs it.
     "in-use": Meaning("hold", "{user} uses it ({at})"),
     "owner-lives": Meaning("hold", "its owner {owner} is alive"),
@@ -58,6 +63,8 @@ REASONS: Final[dict[str, Meaning]] = {
         "hold", "only a running controller lets go by {key}, since it keeps track of what uses what"
     ),
     "needs-unasked": Meaning("hold", "who could use it could not be asked once more: {why}"),
+    "group-undecided": Meaning("hold", "which of them stay is not decided yet: {why}", passing=True),
+    "among-newest": Meaning("hold", "one of the newest that {rule} keeps"),
     # Holds: somebody wants it to stay.
     "kept": Meaning("hold", "kept by its label skoupa.dev/keep={value}"),
     "namespace-kept": Meaning("hold", "kept: its Namespace has the label skoupa.dev/keep={value}"),
@@ -230,7 +237,8 @@ REASONS: Final[dict[str, Meaning]] = {
         "note", "{what} can't come back: without a key (trash.keyFile) the trash keeps no values of Secrets"
     ),
     "data-unknown": Meaning("note", "whether data goes for good is not known: {why}"),
-    "waits": Meaning("note", "{key}={value}: {what}"),
+    "waits": Meaning("note", "{written}: {what}"),
+    "retention-suspended": Meaning("note", "{rule} is suspended, so nothing that it is about goes by it"),
     "goes-sooner": Meaning(
         "note", "{path} of the object itself is earlier: its own controller deletes it at {at}"
     ),

@@ -85,6 +85,8 @@ class Scales:
 
     def doubtful(self, load: Load) -> list[str]:
         """Kinds of which has to be known how many there are."""
+        if load.run.usual:
+            return []
         return [kind for kind, number in load.kinds().items() if number > self._brakes.share_over]
 
     def weigh(
@@ -107,9 +109,11 @@ class Scales:
     def objections(self, load: Load, *, totals: Mapping[str, int], largest: int | None) -> Iterator[Tripped]:
         """All that is wrong with it, for who wants to know beforehand."""
         yield from self._parents(load)
-        yield from self._share(load, totals)
+        if not load.run.usual:
+            yield from self._share(load, totals)
         yield from self._most(load)
-        yield from self._surge(load, largest)
+        if not load.run.usual:
+            yield from self._surge(load, largest)
         trip = self._ceilings.too_many(load.goings())
         if trip is not None:
             full = of_ceiling(trip)

@@ -87,14 +87,14 @@ class Needs:
         self._doubted: dict[str, tuple[str, ...]] = {}
         self._doubted_at = graph.doubts_changed
 
-    def of(self, row: Row, *, most: int = 1) -> Answer:
-        """At most so many proofs where it is needed."""
-        found = self._found(row, most)
-        return Needed(tuple(found)) if found else self.of_nobody(row)
+    def of(self, row: Row, *, most: int = 1, owners: bool = True) -> Answer:
+        """At most so many proofs where it is needed; without `owners` it does not matter who owns it."""
+        found = self._found(row, most, owners=owners)
+        return Needed(tuple(found)) if found else self.of_nobody(row, owners=owners)
 
-    def of_nobody(self, row: Row) -> Unneeded | Unknown:
+    def of_nobody(self, row: Row, *, owners: bool = True) -> Unneeded | Unknown:
         """Whether that nothing more was found to need it says anything."""
-        unread = (*self._blind(kind_name(row.resource)), *self._owners_unread(row))
+        unread = (*self._blind(kind_name(row.resource)), *(self._owners_unread(row) if owners else ()))
         doubts = self._doubts(kind_name(row.resource))
         if unread or doubts:
             return Unknown(tuple(dict.fromkeys(unread)), doubts)
@@ -110,10 +110,10 @@ class Needs:
 
     def stays_anyway(self, row: Row) -> Need | None:
         """Whether it stays whatever it is good for: for what it is, for an owner that is alive, for who tracks it."""
-        return next(self._first_proofs(row), None)
+        return next(self._first_proofs(row, owners=True), None)
 
-    def _found(self, row: Row, most: int) -> list[Need]:
-        needs = list(islice(self._first_proofs(row), most))
+    def _found(self, row: Row, most: int, *, owners: bool) -> list[Need]:
+        needs = list(islice(self._first_proofs(row, owners=owners), most))
         pointing: list[Need] = []
         plain = 0
         # Those that use it are named first, so that nobody else is looked for once there are enough of them.
@@ -125,10 +125,10 @@ class Needs:
         needs += sorted(pointing, key=lambda need: _WEIGHT[need.means or Means.USES])
         return needs[:most]
 
-    def _first_proofs(self, row: Row) -> Iterator[Need]:
+    def _first_proofs(self, row: Row, *, owners: bool) -> Iterator[Need]:
         if nature := self._natures.get(row.uid):
             yield Need(how="never", why=nature)
-        for owner in row.owners:
+        for owner in row.owners if owners else ():
             found = self._graph.by_uid(owner.uid)
             if found is not None:
                 yield Need(how="owner", by=target_of(found), at="metadata.ownerReferences")

@@ -24,7 +24,7 @@ _MOST_PROOFS: Final = 3
 
 
 class FollowedEvidence:
-    """`since_of` is who keeps the moments."""
+    """`since_of` is who keeps the moments; `owners_hold` says whether it matters who owns an object."""
 
     def __init__(
         self,
@@ -35,6 +35,7 @@ class FollowedEvidence:
         types: SecretTypes,
         worth: Worth,
         since_of: Callable[[Row, float], float | None],
+        owners_hold: Callable[[Row], bool],
     ) -> None:
         self._labelled = labelled
         self._graph = graph
@@ -42,6 +43,7 @@ class FollowedEvidence:
         self._types = types
         self._worth = worth
         self._since_of = since_of
+        self._owners_hold = owners_hold
         self._needs: Needs | None = None
 
     def doubt(self) -> None:
@@ -67,7 +69,7 @@ class FollowedEvidence:
             return Needed((Need(how="never", why=nature),))
         if self._needs is None:
             self._needs = Needs(self._graph.graph, self._feeds.sight(), mentioning=self._graph.mentioning)
-        found = self._needs.of(row, most=_MOST_PROOFS)
+        found = self._needs.of(row, most=_MOST_PROOFS, owners=self._owners_hold(row))
         if isinstance(found, Needed):
             return found
         alone = for_itself(row, ends=self.ends(row), finish=self.finish(row), readings=self._graph.readings)

@@ -1,4 +1,6 @@
-"""The objects that have the label, and what is known of each beside its row: whether it has finished, what it is, who deploys it.
+"""The objects that have the label or that a policy is about, and what is known of each beside its row.
+
+That is whether it has finished, what it is, and who deploys it.
 
 All of it comes with the very feed that brings the row, so that it speaks of the same state. Of a body only the Finish is kept. Found
 by what others call it (kind, namespace and name) and by who owns it: whoever changes elsewhere concerns only some of them.
@@ -42,9 +44,12 @@ class Noted(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Labelled:
-    """`on_seen` hears of objects whose row was known already when they were read."""
+    """`on_seen` hears of objects whose row was known already when they were read; `by_policy` says that a policy is about one."""
 
-    def __init__(self, finishes: Finishes, *, on_seen: Callable[[Uid], None]) -> None:
+    def __init__(
+        self, finishes: Finishes, *, on_seen: Callable[[Uid], None], by_policy: Callable[[Row], bool]
+    ) -> None:
+        self._by_policy = by_policy
         self._finishes = finishes
         self._on_seen = on_seen
         self._rows: dict[Uid, Row] = {}
@@ -122,7 +127,7 @@ class Labelled:
         left: list[Row] = []
         for delta in deltas:
             row, before = delta.after, delta.before
-            if row is not None and row.label(names.TTL_AFTER_LABEL) is not None:
+            if row is not None and self.is_followed(row):
                 self._drop(row.uid)
                 self._add(row)
                 here.append(row)
@@ -133,6 +138,9 @@ class Labelled:
             elif before is not None and row is None:
                 self._noted.pop(before.uid, None)
         return here, left
+
+    def is_followed(self, row: Row) -> bool:
+        return row.label(names.TTL_AFTER_LABEL) is not None or self._by_policy(row)
 
     def named(self, target: Target) -> Uid | None:
         return self._by_name.get(target)

@@ -17,16 +17,21 @@ from skoupa.controller.retaining.evidence import FollowedEvidence
 from skoupa.controller.retaining.labelled import Labelled
 from skoupa.controller.retaining.last_looks import LastLooks
 from skoupa.controller.retaining.marks import Marks
+from skoupa.controller.retaining.rules import FollowedRules
 from skoupa.controller.retaining.secret_types import SecretTypes
 from skoupa.controller.retaining.standings import Standings
 from skoupa.controller.retaining.usage_feeds import UsageFeeds
 from skoupa.controller.retaining.usage_graph import UsageGraph
 from skoupa.controller.retaining.worth import Worth
 from skoupa.errors import SkoupaError
+from skoupa.expr.readings import Problem
+from skoupa.expr.ttl_after import TtlAfter
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
+from skoupa.judge.retention import NAME, written
 from skoupa.kube.client import Client
-from skoupa.model.verdicts import Question
+from skoupa.model.verdicts import Claim, Question
+from skoupa.runs.overhearing import Overhearing
 from skoupa.settings import Settings
 from skoupa.usage import finishing, reading
 from skoupa.usage.leftovers.worth import is_asked
@@ -39,6 +44,12 @@ WORTH_SECONDS: Final = 10.0
 # However often what can be seen changes, all are looked at no more often: many watches break at once.
 _ALL_SECONDS: Final = 1.0
 _AT_A_TIME: Final = 500
+# How rules begin that are asked about here; others are those of policies on a schedule.
+_OURS: Final = (
+    f"{names.TTL_AFTER_LABEL}=",
+    f"{names.RETENTION_POLICY_KIND}/",
+    f"{names.CLUSTER_RETENTION_POLICY_KIND}/",
+)
 
 
 class Retention:
@@ -50,8 +61,11 @@ class Retention:
         *,
         settings: Settings,
         knowledge: Knowledge,
+        overhearing: Overhearing,
         standing_by: Callable[[], bool],
+        learn: Callable[[Sequence[Delta]], None],
         look_at: Callable[[Iterable[Uid]], None],
+        look_again: Callable[[], None],
         told: Callable[[str], None],
         untold: Callable[[str], None],
     ) -> None:
@@ -61,7 +75,11 @@ class Retention:
         self._standing_by = standing_by
         self._leads = False
         enforcing = settings.mode == "enforce"
-        self.labelled = Labelled(finishing.shipped(), on_seen=lambda uid: self._look((uid,)))
+        self.labelled = Labelled(
+            finishing.shipped(),
+            on_seen=lambda uid: self._look((uid,)),
+            by_policy=lambda row: self.rules.matched.terms(row.uid) is not None,
+        )
         objects = Objects(reading.shipped())
         self.graph = UsageGraph(objects, self.labelled, on_concerned=self._look, on_doubt=self._doubt)
         self.feeds = UsageFeeds(
@@ -81,6 +99,7 @@ class Retention:
             types=self._types,
             worth=self._worth,
             since_of=self._since,
+            owners_hold=self._owners_hold,
         )
         self.marks = Marks(client, store=knowledge.store, acting=self._acting, told=told, untold=untold)
         self.standings = Standings(
@@ -89,7 +108,9 @@ class Retention:
             evidence=lambda: self.evidence,
             marking=self.marks,
             writes=enforcing,
-            on_news=look_at,
+            wished=self._wished,
+            timeless=self._timeless,
+            on_news=self._news,
         )
         self._last_looks = LastLooks(
             client,
@@ -97,10 +118,28 @@ class Retention:
             feeds=self.feeds,
             store=knowledge.store,
             look_at=look_at,
-            on_asked=self._worth.doubt,
+            on_asked=self._asked,
             observing=not enforcing,
         )
-        knowledge.retention.evidence = self.evidence
+        assert knowledge.retention_rules is not None, "the same"
+        knowledge.retention.evidence = knowledge.retention_rules.evidence = self.evidence
+        self.rules = FollowedRules(
+            client,
+            knowledge.retention_rules,
+            knowledge=knowledge,
+            labelled=self.labelled,
+            finishes=finishing.shipped(),
+            evidence=lambda: self.evidence,
+            learn=learn,
+            rematched=self._rematched,
+            look_at=look_at,
+            look_again=look_again,
+            acting=self._acting,
+            told=told,
+            untold=untold,
+        )
+        self._others_hear, overhearing.on_deleted = overhearing.on_deleted, self._deleted
+        self._look_at = look_at
         knowledge.bodies[names.TTL_AFTER_LABEL] = self.labelled.body
         knowledge.judge.join_last(self._last_looks)
         self._others_heed, knowledge.on_questions = knowledge.on_questions, self._heed
@@ -110,29 +149,46 @@ class Retention:
 
     @property
     def error(self) -> SkoupaError | None:
-        return self.marks.error or self._types.error or self._last_looks.error
+        return self.marks.error or self._types.error or self._last_looks.error or self.rules.error
 
     def open(self, group: asyncio.TaskGroup) -> None:
         self._group = group
+        self.rules.open(group)
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
-        return [self._follow(), self.marks.follow(), self._types.follow(), self._last_looks.follow()]
+        own = [self._follow(), self.marks.follow(), self._types.follow(), self._last_looks.follow()]
+        return [*own, *self.rules.work()]
 
     def arrange(self) -> None:
         """After every look at the kinds."""
+        self.rules.arrange()
+        self._rearrange()
+
+    def _rearrange(self) -> None:
         self._misplaced = True
         self._woken.set()
 
     def close(self) -> None:
         self.feeds.close()
+        self.rules.close()
 
     def take_over(self) -> None:
         """This process acts from now on."""
         self._leads = True
+        self.rules.take_over()
         self.marks.doubt()
         self._doubt()
 
     def learn(self, deltas: Sequence[Delta]) -> None:
+        self.rules.learn(deltas)
+        self._follow_rows(deltas)
+
+    def _rematched(self, deltas: Sequence[Delta]) -> None:
+        """Policies are about these now, or not any more, or wish something else."""
+        self._follow_rows(deltas)
+        self._look_at([delta.after.uid for delta in deltas if delta.after is not None])
+
+    def _follow_rows(self, deltas: Sequence[Delta]) -> None:
         here, left = self.labelled.learn(deltas)
         for row in here:
             self.graph.mentions.follow(row)
@@ -142,12 +198,44 @@ class Retention:
             self._last_looks.forget(row.uid)
             self._types.forget(row.uid)
         if self.feeds.outdated:
-            self.arrange()
+            self._rearrange()
         if here:
             self._look(row.uid for row in here)
 
     def _acting(self) -> bool:
         return self._settings.mode == "enforce" and self._leads and not self._standing_by()
+
+    def _wished(self, row: Row) -> TtlAfter | Problem | None:
+        """What is written on an object counts instead of what policies say."""
+        found = written(row)
+        if found is not None:
+            return found
+        wish = self.rules.wish(row)
+        return None if wish is None else wish.after or TtlAfter()
+
+    def _timeless(self, row: Row) -> bool:
+        wish = self.rules.wish(row)
+        return written(row) is None and wish is not None and wish.after is None
+
+    def _owners_hold(self, row: Row) -> bool:
+        wish = self.rules.wish(row)
+        return wish is None or wish.owners_hold or written(row) is not None
+
+    def _news(self, uids: Iterable[Uid]) -> None:
+        uids = tuple(uids)
+        if any(self.rules.matched.terms(uid) is not None for uid in uids):
+            self.rules.doubt()
+        self._look_at(uids)
+
+    def _asked(self) -> None:
+        """The graph is up to date: what follows from all of it is worked out anew."""
+        self._worth.doubt()
+        self.rules.decide()
+
+    def _deleted(self, row: Row, claim: Claim, at: float) -> None:
+        self._others_hear(row, claim, at)
+        if claim.mechanism == NAME and claim.run:
+            self.rules.deleted(row, claim)
 
     def _since(self, row: Row, now: float) -> float | None:
         return self.standings.since(row, now)
@@ -162,7 +250,7 @@ class Retention:
         self._woken.set()
 
     def _heed(self, row: Row, questions: Sequence[Question]) -> None:
-        ours = [one for one in questions if one.rule.startswith(f"{names.TTL_AFTER_LABEL}=")]
+        ours = [one for one in questions if one.rule.startswith(_OURS)]
         if any(question.now for question in ours):
             self._last_looks.want(row.uid)
         others = [one for one in questions if one not in ours]

@@ -16,9 +16,10 @@ from skoupa import names
 from skoupa.clock import Clock
 from skoupa.controller.retaining.labelled import Labelled
 from skoupa.expr.readings import Problem
+from skoupa.expr.ttl_after import TtlAfter
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.protection import own
-from skoupa.judge.retention import Evidence, unneeded_since, written
+from skoupa.judge.retention import Evidence, unneeded_since
 from skoupa.usage.finishing import Doubt, Ends, Finish
 from skoupa.usage.needs import Answer, Needed, Unknown, Unneeded
 
@@ -64,7 +65,10 @@ class Marking(Protocol):
 
 
 class Standings:
-    """`on_news` hears of those that have to be judged anew. `writes`: moments are written on the objects, else kept here."""
+    """`on_news` hears of those that have to be judged anew. `writes`: moments are written on the objects, else kept here.
+
+    `wished` are the times that count for an object; `timeless`: it goes by none, so that its moment need not be written.
+    """
 
     def __init__(
         self,
@@ -74,6 +78,8 @@ class Standings:
         evidence: Callable[[], Evidence],
         marking: Marking,
         writes: bool,
+        wished: Callable[[Row], TtlAfter | Problem | None],
+        timeless: Callable[[Row], bool],
         on_news: Callable[[Iterable[Uid]], None],
     ) -> None:
         self._clock = clock
@@ -81,6 +87,8 @@ class Standings:
         self._evidence = evidence
         self._marking = marking
         self._writes = writes
+        self._wished = wished
+        self._timeless = timeless
         self._on_news = on_news
         self._states: dict[Uid, _State] = {}
         # Free, and without the mark that it should have; or with one that it should not have.
@@ -94,7 +102,8 @@ class Standings:
     def since(self, row: Row, now: float) -> float | None:
         """None: its time has not begun, as far as is written down."""
         mark, state = unneeded_since(row, now), self._states.get(row.uid)
-        if mark is None and not self._writes and state is not None and state.standing is Standing.FREE:
+        kept_here = not self._writes or self._timeless(row)
+        if mark is None and kept_here and state is not None and state.standing is Standing.FREE:
             mark = state.since
         if mark is None or state is None:
             return mark
@@ -108,7 +117,7 @@ class Standings:
 
     def _look(self, row: Row) -> bool:
         """Whether it has to be judged anew."""
-        after = written(row)
+        after = self._wished(row)
         if after is None or isinstance(after, Problem) or own(row) or row.deleted_at:
             self.forget(row.uid)
             return False
@@ -158,6 +167,8 @@ class Standings:
     def _mark(self, state: _State, standing: Standing, row: Row, now: float) -> None:
         """Only on transitions, and where what is written can't be meant."""
         if not self._writes or standing is Standing.NOT_KNOWN or not self._marking.is_settled(row):
+            return
+        if standing is Standing.FREE and self._timeless(row):
             return
         wanted: float | None = None
         if standing is Standing.FREE:

@@ -1,0 +1,214 @@
+"""What objects decide together, kept up to date: which of a policy's objects stay as the newest, and which are too many.
+
+Decided for each policy and kind at once on all that is known of them. While it is not known of one whether somebody needs it, or one
+that was to stay has gone since, nothing of that policy and kind is decided, which holds: a decision that rests on an old count takes
+too much. What goes by the decision itself changes nothing of it. Quotas are read before, and none that can't be read is a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Protocol
+
+from skoupa.clock import Clock
+from skoupa.controller.retaining.matched import Matched
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.grouping import Member, newest, too_many
+from skoupa.judge.retention_rules import Surplus
+from skoupa.policy.retention.policies import Retention
+
+# Changes of a moment are decided upon together.
+GATHER_SECONDS: Final = 1.0
+Key = tuple[str, str]
+
+
+class Standing(Protocol):
+    """What is known of one object; None where it is not known."""
+
+    def member(self, row: Row, now: float) -> Member | None: ...
+
+
+class _Decision:
+    __slots__ = ("kept", "members", "surplus", "undecided")
+
+    def __init__(self) -> None:
+        self.members: frozenset[Uid] = frozenset()
+        self.kept: frozenset[Uid] = frozenset()
+        self.surplus: dict[Uid, Surplus] = {}
+        # Why nothing is decided; empty: it is.
+        self.undecided = ""
+
+
+class Groups:
+    """`others` are the objects of a kind in a namespace that count for its quota; `quotas` says how many a namespace may have.
+
+    `on_news` hears of objects that have to be judged anew.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        matched: Matched,
+        *,
+        standing: Standing,
+        complete: Callable[[Row], str],
+        quotas: Callable[[str], Mapping[str, int] | None],
+        others: Callable[[Row, str], Iterable[Row]],
+        on_news: Callable[[Iterable[Uid]], None],
+    ) -> None:
+        self._clock = clock
+        self._matched = matched
+        self._standing = standing
+        self._complete = complete
+        self._quotas = quotas
+        self._others = others
+        self._on_news = on_news
+        self._decisions: dict[Key, _Decision] = {}
+
+    def deciding(self) -> Iterator[Retention]:
+        return (one for one in self._matched.policies() if one.newest is not None or one.limit is not None)
+
+    def removed(self, row: Row) -> None:
+        """One that went, or goes: if that was not by the decision, it counts no more."""
+        for (_, kind), decision in self._decisions.items():
+            if kind != row.resource.qualified or row.uid not in decision.members:
+                continue
+            if row.uid not in decision.surplus and (decision.surplus or row.uid in decision.kept):
+                decision.undecided = "one that was to stay has gone"
+            decision.surplus.pop(row.uid, None)
+
+    def newest_by(self, row: Row) -> str:
+        return next((rule for rule, one in self._of(row) if row.uid in one.kept), "")
+
+    def undecided(self, row: Row) -> str:
+        return next((one.undecided or _NOT_YET for _, one in self._of(row) if self._is_open(one, row)), "")
+
+    def surplus(self, row: Row) -> Surplus | None:
+        """Of several policies with a limit all have to say so."""
+        found = self._matched.terms(row.uid)
+        if found is None:
+            return None
+        limits = [one for one in found.by if one.limit is not None]
+        said = [
+            decision.surplus.get(row.uid) if (decision := self._get(one, row)) is not None else None
+            for one in limits
+        ]
+        return said[0] if said and all(one is not None for one in said) else None
+
+    def decide(self) -> None:
+        """Anew, for all policies; who is chosen or kept now and was not, or the other way round, is judged again."""
+        now = self._clock.now()
+        decisions: dict[Key, _Decision] = {}
+        for policy in self.deciding():
+            by_kind: dict[str, list[Row]] = {}
+            for row in self._matched.of_policy(policy.uid).values():
+                if not row.deleted_at:
+                    by_kind.setdefault(row.resource.qualified, []).append(row)
+            for kind, rows in by_kind.items():
+                decisions[policy.uid, kind] = self._decided(policy, rows, now)
+        before, self._decisions = self._decisions, decisions
+        news: set[Uid] = set()
+        for key in before.keys() | decisions.keys():
+            news |= _differing(before.get(key), decisions.get(key))
+        if news:
+            self._on_news(news)
+
+    def _decided(self, policy: Retention, rows: list[Row], now: float) -> _Decision:
+        decision = _Decision()
+        decision.members = frozenset(row.uid for row in rows)
+        decision.undecided = self._complete(rows[0])
+        members: list[Member] = []
+        for row in rows:
+            if decision.undecided:
+                return decision
+            member = self._standing.member(row, now)
+            if member is None:
+                decision.undecided = f"it is not known yet whether somebody needs {row.name}"
+            else:
+                members.append(member)
+        if decision.undecided:
+            return decision
+        if policy.newest is not None:
+            decision.kept = frozenset(newest(members, policy.newest))
+        if policy.limit is not None:
+            decision.surplus = self._too_many(policy, rows[0], members, decision, now)
+        return decision
+
+    def _too_many(
+        self, policy: Retention, row: Row, members: list[Member], decision: _Decision, now: float
+    ) -> dict[Uid, Surplus]:
+        limit = policy.limit
+        assert limit is not None, "it was asked for"
+        quotas: Mapping[str, int] = {}
+        if limit.quota:
+            found = self._quotas(limit.quota)
+            if found is None:
+                decision.undecided = "the ResourceQuotas are being read"
+                return {}
+            quotas = found
+            known = {member.uid for member in members}
+            # A quota counts them all, whoever is about them.
+            members = members + [
+                Member(uid=one.uid, namespace=one.namespace, name=one.name, since=0.0, free=False)
+                for place in quotas
+                for one in self._others(row, place)
+                if one.uid not in known and not one.deleted_at
+            ]
+        before = self._decisions.get((policy.uid, row.resource.qualified))
+        old = before.surplus if before is not None else {}
+        free = [one for one in members if one.uid not in decision.kept]
+        kept = [one for one in members if one.uid in decision.kept]
+        taken = too_many([*free, *(_held(one) for one in kept)], limit, quotas)
+        by_uid = {one.uid: one for one in members}
+        return {
+            uid: Surplus(
+                rule=policy.called,
+                limit=quotas[by_uid[uid].namespace] if limit.quota else limit.at_most,
+                place=_place(limit.quota, limit.divide),
+                at=old[uid].at if uid in old else now,
+            )
+            for uid in taken
+        }
+
+    def _of(self, row: Row) -> Iterator[tuple[str, _Decision]]:
+        found = self._matched.terms(row.uid)
+        for policy in found.by if found is not None else ():
+            decision = self._get(policy, row)
+            if decision is not None:
+                yield policy.called, decision
+            elif policy.newest is not None or policy.limit is not None:
+                yield policy.called, _UNDECIDED
+
+    def _is_open(self, decision: _Decision, row: Row) -> bool:
+        return bool(decision.undecided) or row.uid not in decision.members
+
+    def _get(self, policy: Retention, row: Row) -> _Decision | None:
+        return self._decisions.get((policy.uid, row.resource.qualified))
+
+
+_UNDECIDED: Final = _Decision()
+_NOT_YET: Final = "it has come since that was decided"
+
+
+def _held(member: Member) -> Member:
+    return Member(
+        uid=member.uid,
+        namespace=member.namespace,
+        name=member.name,
+        since=member.since,
+        free=False,
+        owner=member.owner,
+    )
+
+
+def _place(quota: str, divide: str) -> str:
+    if quota:
+        return f"by the quota {quota} of its namespace"
+    return {"PerNamespace": "shared by namespaces", "PerOwner": "shared by owners"}.get(divide, "in all")
+
+
+def _differing(before: _Decision | None, after: _Decision | None) -> set[Uid]:
+    was, now = before or _UNDECIDED, after or _UNDECIDED
+    if was.undecided != now.undecided:
+        return {*was.members, *now.members}
+    return {*(was.kept ^ now.kept), *(was.surplus.keys() ^ now.surplus.keys()), *(was.members ^ now.members)}

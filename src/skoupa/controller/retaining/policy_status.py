@@ -1,0 +1,227 @@
+"""The status of retention policies: whether each is understood, what it is about, what it waits for, and what came of it.
+
+Worked out anew after something happened, not for every change, and written only where it differs from what was written last. While
+observing, and while another leads, nothing is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.clock import Clock
+from skoupa.controller.policy_denials import Denials
+from skoupa.controller.retaining.policy_book import Entry, RetentionBook
+from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
+from skoupa.kinds.conditions import READY, Condition, updated
+from skoupa.kinds.retention.policy import RetentionStatus
+from skoupa.kube.backoff import Backoff
+from skoupa.kube.client import Client
+from skoupa.policy.problems import Problem
+
+# What changes within such a time is written once.
+GATHER_SECONDS: Final = 5.0
+_FRESH_FIELDS: Final = frozenset({"lastTransitionTime"})
+_LONGEST: Final = 4000
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a policy is about at a moment. `sooner` go earlier by a limit of their own kind, by what that is.
+
+    `ties` are others that count as much for some of it, `unread` what is in the way of seeing all.
+    """
+
+    matched: int = 0
+    waiting: int = 0
+    held_by_owners: int = 0
+    held: int = 0
+    overridden: int = 0
+    next_time: float | None = None
+    sooner: tuple[tuple[str, int], ...] = ()
+    ties: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+class RetentionStatuses:
+    """`counts` works out what is to be said of a policy now."""
+
+    def __init__(
+        self,
+        client: Client,
+        book: RetentionBook,
+        *,
+        counts: Callable[[Entry], Counts],
+        acting: Callable[[], bool],
+        told: Callable[[str], None],
+        untold: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._clock: Clock = client.clock
+        self._book = book
+        self._counts = counts
+        self._acting = acting
+        self._wanted: set[str] = set()
+        self._written: dict[str, Any] = {}
+        # By uid and generation: what went, beside what was written when this process began.
+        self._deleted: Counter[tuple[str, int]] = Counter()
+        self._began: dict[tuple[str, int], int] = {}
+        self._denials = Denials(client.clock, words=_poorer, told=told, untold=untold)
+        self._news = asyncio.Event()
+        self.error: SkoupaError | None = None
+
+    def want(self, uids: Iterable[str] | None = None) -> None:
+        """None: all of them."""
+        self._wanted.update(entry.uid for entry in self._book) if uids is None else self._wanted.update(uids)
+        self._news.set()
+
+    def deleted(self, uid: str, generation: int) -> None:
+        self._deleted[uid, generation] += 1
+        self.want((uid,))
+
+    def doubt(self) -> None:
+        """Another may have written meanwhile."""
+        self._written.clear()
+        self._denials.clear()
+        self._began.clear()
+        self._deleted.clear()
+        self.want()
+
+    async def follow(self) -> None:
+        backoff = Backoff(self._clock)
+        while True:
+            await self._news.wait()
+            await self._clock.sleep(GATHER_SECONDS)
+            self._news.clear()
+            self._denials.due()
+            wanted, self._wanted = self._wanted, set()
+            self.error = None
+            for uid in sorted(wanted, key=lambda one: (self._denials.was_refused(one), one)):
+                entry = self._book.get(uid)
+                if entry is None:
+                    self._written.pop(uid, None)
+                    self._denials.forget(uid)
+                elif self._acting():
+                    self.error = await self._write(entry) or self.error
+                    # Counting takes a while where there is much.
+                    await self._clock.sleep(0.0)
+            if self.error is None:
+                backoff.reset()
+            else:
+                await self._clock.sleep(backoff.next())
+
+    async def _write(self, entry: Entry) -> SkoupaError | None:
+        place = (entry.kind.qualified, entry.namespace)
+        if self._denials.stands(place):
+            return None
+        status = self._status(entry)
+        if self._written.get(entry.uid) == _gist(status):
+            return None
+        try:
+            await self._client.merge_patch(
+                entry.kind,
+                entry.name,
+                {"metadata": {"uid": entry.uid}, "status": status},
+                namespace=entry.namespace,
+                subresource="status",
+            )
+        except (NotFound, Conflict):
+            return None
+        except Forbidden:
+            self._denials.refuse(place, entry.uid)
+            self._written.pop(entry.uid, None)
+            return None
+        except SkoupaError as error:
+            self.want((entry.uid,))
+            return error
+        self._denials.allow(place, entry.uid)
+        self._written[entry.uid] = _gist(status)
+        return None
+
+    def _status(self, entry: Entry) -> dict[str, Any]:
+        now = self._clock.now()
+        counts = self._counts(entry)
+        before = _read(entry.status)
+        status = RetentionStatus(
+            conditions=updated(before.conditions, _ready(entry, counts, self._book.doubt(), now)),
+            observed_generation=entry.generation,
+            matched=counts.matched,
+            waiting=counts.waiting,
+            held_by_owners=counts.held_by_owners,
+            held=counts.held,
+            deleted=self._went(entry, before),
+            overridden=counts.overridden,
+            next_time=None
+            if counts.next_time is None
+            else datetime.fromtimestamp(int(counts.next_time), UTC),
+        )
+        # A merge patch leaves what it does not name.
+        return {"nextTime": None, **msgspec.to_builtins(status)}
+
+    def _went(self, entry: Entry, before: RetentionStatus) -> int:
+        key = (entry.uid, entry.generation)
+        if key not in self._began:
+            same = before.observed_generation == entry.generation
+            self._began[key] = (before.deleted or 0) if same else 0
+        return self._began[key] + self._deleted[key]
+
+
+def _ready(entry: Entry, counts: Counts, doubt: str, now: float) -> Condition:
+    if entry.policy is None:
+        state, why, said = "False", "Invalid", in_words(entry.reading.problems)
+    elif doubt:
+        state, why, said = "Unknown", "NotRead", f"what is known of retention policies may be old: {doubt}"
+    elif counts.unread:
+        state, why, said = (
+            "False",
+            "Unreadable",
+            f"not all that it is about is seen: {'; '.join(counts.unread)}",
+        )
+    elif entry.policy.suspended:
+        state, why, said = "True", "Suspended", "nothing goes by it while spec.suspend is true"
+    else:
+        state, why, said = "True", "Understood", " ".join(_remarks(entry, counts)) or "it is understood"
+    return Condition(
+        type=READY,
+        status=state,  # type: ignore[arg-type] # one of the three
+        reason=why,
+        message=said[:_LONGEST],
+        last_transition_time=datetime.fromtimestamp(int(now), UTC),
+        observed_generation=entry.generation,
+    )
+
+
+def _remarks(entry: Entry, counts: Counts) -> Iterable[str]:
+    for one in entry.reading.warnings:
+        yield f"{one.path}: {one.what}; {one.instead}."
+    if counts.ties:
+        yield f"{', '.join(counts.ties)} count as much for some of its objects, which go when all agree."
+    if counts.held_by_owners:
+        yield f"{counts.held_by_owners} stay while an owner lives (owners: Ignore lets them go)."
+    for path, number in counts.sooner:
+        yield f"{number} may go sooner by their own {path}."
+
+
+def in_words(problems: Iterable[Problem]) -> str:
+    return "; ".join(f"{one.path}: {one.what}; {one.instead}" for one in problems)
+
+
+def _read(status: Any) -> RetentionStatus:
+    try:
+        return msgspec.convert(status, RetentionStatus)
+    except msgspec.ValidationError:
+        return RetentionStatus()
+
+
+def _poorer(kind: str, where: str) -> str:
+    return f"no permission to patch {kind}/status{where}: what retention policies do stands in the log alone"
+
+
+def _gist(said: Any) -> Any:
+    if isinstance(said, dict):
+        return {key: _gist(value) for key, value in said.items() if key not in _FRESH_FIELDS}
+    return [_gist(one) for one in said] if isinstance(said, list) else said

@@ -1,0 +1,410 @@
+"""Retention policies in a running controller: times, owners, the newest, limits, precedence, and what stops them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from skoupa.kinds.definition import document
+from skoupa.kinds.retention.policy import (
+    CLUSTER_RETENTION_POLICIES,
+    CLUSTER_RETENTION_POLICY,
+    RETENTION_POLICIES,
+    RETENTION_POLICY,
+)
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from tests.unit.controller.retaining.scene import (
+    CRON_JOBS,
+    JOBS,
+    KINDS,
+    ON,
+    after,
+    end,
+    mark_of,
+    remove,
+    said,
+    template,
+    workload,
+)
+from tests.unit.controller.stage import DEPLOYMENTS, HOUR, MINUTE, SHOP, Play, Stage, owned_by, story
+
+pytestmark = pytest.mark.unit
+
+QUOTAS = Resource(version="v1", plural="resourcequotas", kind="ResourceQuota", namespaced=True)
+ALSO = (*KINDS, QUOTAS)
+
+
+async def defined(stage: Stage) -> None:
+    for definition in (RETENTION_POLICY, CLUSTER_RETENTION_POLICY):
+        await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, document(definition))
+    await stage.later(5)
+
+
+def kinds(*found: str, **more: Any) -> dict[str, Any]:
+    return {"any": [{"resources": {"kinds": list(found), **more}}]}
+
+
+async def policy(stage: Stage, name: str, *, cluster: bool = False, **spec: Any) -> dict[str, Any]:
+    resource = CLUSTER_RETENTION_POLICIES if cluster else RETENTION_POLICIES
+    body = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+    made = await stage.people.create(resource, body, namespace="" if cluster else SHOP)
+    await stage.later(5)
+    return made
+
+
+async def job(
+    stage: Stage, name: str, *, owner: dict[str, Any] | None = None, labels: dict[str, str] | None = None
+) -> None:
+    metadata: dict[str, Any] = {"name": name, "labels": labels or {}}
+    if owner is not None:
+        metadata["ownerReferences"] = [owned_by(owner)]
+    await stage.people.create(
+        JOBS, {"metadata": metadata, "spec": {"template": template("elsewhere")}}, namespace=SHOP
+    )
+    await stage.settle()
+
+
+def status(stage: Stage, name: str, *, cluster: bool = False) -> dict[str, Any]:
+    resource = CLUSTER_RETENTION_POLICIES if cluster else RETENTION_POLICIES
+    found = next(one for one in stage.cluster.objects(resource) if one["metadata"]["name"] == name)
+    told: dict[str, Any] = found.get("status") or {}
+    return told
+
+
+def ready(stage: Stage, name: str, *, cluster: bool = False) -> dict[str, Any]:
+    (one,) = [one for one in status(stage, name, cluster=cluster)["conditions"] if one["type"] == "Ready"]
+    found: dict[str, Any] = one
+    return found
+
+
+@story(also=ALSO, features=ON)
+async def test_jobs_go_an_hour_after_they_succeeded_and_a_week_after_they_failed(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    await policy(stage, "jobs", match=kinds("Job"), after={"succeeded": "1h", "failed": "7d"})
+    for name in ("good", "bad", "runs"):
+        await job(stage, name)
+    await end(stage, "good")
+    await end(stage, "bad", how="Failed")
+    await stage.later(30 * MINUTE)
+    assert mark_of(stage, "good", resource=JOBS) is not None
+    told = status(stage, "jobs")
+    assert (told["matched"], told["waiting"]) == (3, 2)
+    assert ready(stage, "jobs")["status"] == "True"
+    await stage.later(31 * MINUTE)
+    assert stage.found(JOBS) == {"bad", "runs"}
+    assert status(stage, "jobs")["deleted"] == 1
+    await stage.later(6 * 24 * HOUR)
+    assert stage.there("bad", JOBS)
+    await stage.later(24 * HOUR)
+    assert stage.found(JOBS) == {"runs"}
+
+
+@story(also=ALSO, features=ON)
+async def test_what_nothing_uses_goes_and_what_is_used_stays(stage: Stage) -> None:
+    await defined(stage)
+    play = await stage.play()
+    await workload(stage, "web", "used")
+    for name in ("used", "left"):
+        await stage.make(name)
+    await policy(stage, "configs", match=kinds("ConfigMap"), after={"unused": "30m"})
+    await stage.later(29 * MINUTE)
+    assert {"used", "left"} <= stage.found()
+    assert "Deployment shop/web uses it" in said(play, "used")
+    await stage.later(3 * MINUTE)
+    assert "left" not in stage.found()
+    assert "used" in stage.found()
+    (gone,) = play.told("deleted", "left")
+    assert "RetentionPolicy/shop/configs: 30m counted from" in gone["why"]
+
+
+@story(also=ALSO, features=ON)
+async def test_a_policy_that_names_no_kinds_never_takes_secrets_and_only_what_has_rules(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    await stage.make("config")
+    await stage.people.create(KINDS[4], {"metadata": {"name": "secret"}}, namespace=SHOP)
+    await workload(stage, "web", "other")
+    await policy(stage, "all", after={"unused": "10m"})
+    await stage.later(15 * MINUTE)
+    assert "config" not in stage.found()
+    assert stage.there("secret", KINDS[4])
+    assert stage.there("web", DEPLOYMENTS)
+    there = {one["metadata"]["name"] for one in stage.cluster.objects(CONFIG_MAPS, namespace=SHOP)}
+    assert there == {"kube-root-ca.crt"}
+
+
+@story(also=ALSO, features=ON)
+async def test_a_living_owner_holds_unless_the_policy_ignores_owners(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    body = {"metadata": {"name": "nightly"}, "spec": {"schedule": "0 3 * * *"}}
+    owner = await stage.people.create(CRON_JOBS, body, namespace=SHOP)
+    await job(stage, "nightly-1", owner=owner)
+    await end(stage, "nightly-1")
+    made = await policy(stage, "jobs", match=kinds("Job"), after={"finished": "10m"})
+    await stage.later(20 * MINUTE)
+    assert stage.there("nightly-1", JOBS)
+    assert status(stage, "jobs")["heldByOwners"] == 1
+    assert "owners: Ignore" in ready(stage, "jobs")["message"]
+    await stage.people.merge_patch(
+        RETENTION_POLICIES, made["metadata"]["name"], {"spec": {"owners": "Ignore"}}, namespace=SHOP
+    )
+    await stage.later(9 * MINUTE)
+    assert stage.there("nightly-1", JOBS)
+    await stage.later(3 * MINUTE)
+    assert not stage.there("nightly-1", JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_the_newest_of_each_family_stay(stage: Stage) -> None:
+    await defined(stage)
+    play = await stage.play()
+    await policy(stage, "configs", match=kinds("ConfigMap"), after={"unused": "5m"}, keepNewest={"count": 2})
+    for number in range(4):
+        await stage.make(f"web-v{number}")
+        await stage.later(2 * MINUTE)
+    await stage.make("single")
+    await stage.later(30 * MINUTE)
+    assert stage.found() == {"web-v2", "web-v3", "single"}
+    assert "one of the newest that RetentionPolicy/shop/configs keeps" in said(play, "web-v3")
+
+
+@story(also=ALSO, features=ON)
+async def test_what_is_used_is_among_the_newest_and_one_more_makes_an_old_one_go(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    await stage.make("web-v0")
+    await workload(stage, "web", "web-v0")
+    for number in (1, 2):
+        await stage.make(f"web-v{number}")
+        await stage.later(MINUTE)
+    await policy(stage, "configs", match=kinds("ConfigMap"), after={"unused": "5m"}, keepNewest={"count": 2})
+    await stage.later(20 * MINUTE)
+    assert stage.found() == {"web-v0", "web-v2"}
+    await remove(stage, "web", resource=DEPLOYMENTS)
+    await stage.make("web-v3")
+    await stage.later(20 * MINUTE)
+    assert stage.found() == {"web-v0", "web-v3"}
+
+
+@story(also=ALSO, features=ON)
+async def test_beyond_a_limit_the_oldest_that_nobody_needs_go_at_once_and_without_marks(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    for number in range(5):
+        await job(stage, f"job-{number}")
+        if number != 1:
+            await end(stage, f"job-{number}")
+        await stage.later(MINUTE)
+    await policy(stage, "jobs", match=kinds("Job"), capacity={"atMost": 2})
+    await stage.later(MINUTE)
+    assert stage.found(JOBS) == {"job-1", "job-4"}
+    assert mark_of(stage, "job-4", resource=JOBS) is None
+    for number in (5, 6):
+        await job(stage, f"job-{number}")
+        await end(stage, f"job-{number}")
+        await stage.later(MINUTE)
+    assert stage.found(JOBS) == {"job-1", "job-6"}
+
+
+@story(also=ALSO, features=ON)
+async def test_a_quota_is_a_limit_that_leaves_room(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    quota = {"metadata": {"name": "quota"}, "spec": {"hard": {"count/jobs.batch": "4"}}}
+    await stage.people.create(QUOTAS, quota, namespace=SHOP)
+    await policy(
+        stage, "jobs", match=kinds("Job", names=["job-*"]), capacity={"fromQuota": "count/jobs.batch"}
+    )
+    await job(stage, "other")
+    for number in range(3):
+        await job(stage, f"job-{number}")
+        await end(stage, f"job-{number}")
+        await stage.later(MINUTE)
+    await stage.later(2 * MINUTE)
+    assert stage.found(JOBS) == {"other", "job-1", "job-2"}
+
+
+@story(also=ALSO, features=ON)
+async def test_the_policy_of_the_namespace_beats_that_of_the_cluster_and_a_label_beats_both(
+    stage: Stage,
+) -> None:
+    await defined(stage)
+    await stage.play()
+    await policy(stage, "cluster", cluster=True, match=kinds("Job"), after={"finished": "5m"})
+    await policy(stage, "here", match=kinds("Job", names=["mine-*"]), after={"finished": "30m"})
+    for name in ("mine-1", "theirs-1"):
+        await job(stage, name)
+        await end(stage, name)
+    await job(stage, "mine-2", labels=after("finished-1h"))
+    await end(stage, "mine-2")
+    await stage.later(7 * MINUTE)
+    assert stage.found(JOBS) == {"mine-1", "mine-2"}
+    assert status(stage, "cluster", cluster=True)["overridden"] == 2
+    await stage.later(25 * MINUTE)
+    assert stage.found(JOBS) == {"mine-2"}
+    await stage.later(30 * MINUTE)
+    assert not stage.found(JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_two_of_one_rank_have_to_agree_and_their_status_says_so(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    await policy(stage, "a-short", match=kinds("Job"), after={"finished": "5m"})
+    await policy(stage, "b-long", match=kinds("Job"), after={"finished": "20m"})
+    await job(stage, "job")
+    await end(stage, "job")
+    await stage.later(15 * MINUTE)
+    assert stage.there("job", JOBS)
+    assert "RetentionPolicy/shop/b-long" in ready(stage, "a-short")["message"]
+    await stage.later(7 * MINUTE)
+    assert not stage.there("job", JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_a_suspended_policy_takes_nothing_and_goes_on_where_it_was(stage: Stage) -> None:
+    await defined(stage)
+    play = await stage.play()
+    await policy(stage, "jobs", match=kinds("Job"), after={"finished": "10m"}, suspend=True)
+    await job(stage, "job")
+    await end(stage, "job")
+    await stage.later(30 * MINUTE)
+    assert stage.there("job", JOBS)
+    assert "RetentionPolicy/shop/jobs is suspended" in said(play, "job")
+    assert ready(stage, "jobs")["reason"] == "Suspended"
+    await stage.people.merge_patch(RETENTION_POLICIES, "jobs", {"spec": {"suspend": False}}, namespace=SHOP)
+    await stage.later(MINUTE)
+    assert not stage.there("job", JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_a_policy_that_is_not_understood_takes_nothing_and_says_what_to_write(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    await job(stage, "job")
+    await end(stage, "job")
+    match = {"any": [{"resources": {"kinds": ["Job"], "names": ["a"], "name": "b"}}]}
+    await policy(stage, "jobs", match=match, after={"finished": "1m"})
+    await stage.later(10 * MINUTE)
+    assert stage.there("job", JOBS)
+    told = ready(stage, "jobs")
+    assert (told["status"], told["reason"]) == ("False", "Invalid")
+    assert "spec.match" in told["message"]
+
+
+@story(also=ALSO, features=ON)
+async def test_what_is_unused_is_weighed_and_a_policy_that_would_take_too_much_is_stopped(
+    stage: Stage,
+) -> None:
+    await defined(stage)
+    play = await stage.play()
+    for number in range(40):
+        await stage.make(f"config-{number}")
+    await policy(stage, "configs", match=kinds("ConfigMap"), after={"unused": "5m"})
+    await stage.later(20 * MINUTE)
+    assert len(stage.found()) == 40
+    assert "brake" in said(play, "config-0")
+
+
+@story(also=ALSO, features=ON)
+async def test_finished_objects_are_not_held_against_the_share_of_their_kind(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    for number in range(40):
+        await job(stage, f"job-{number}")
+        await end(stage, f"job-{number}")
+    await policy(stage, "jobs", match=kinds("Job"), after={"finished": "5m"})
+    await stage.later(10 * MINUTE)
+    assert not stage.found(JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_labels_of_a_namespace_decide_and_change_what_it_is_about(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    match = kinds("Job", namespaceSelector={"matchLabels": {"env": "ci"}})
+    await policy(stage, "ci", cluster=True, match=match, after={"finished": "5m"})
+    await job(stage, "job")
+    await end(stage, "job")
+    await stage.later(10 * MINUTE)
+    assert stage.there("job", JOBS)
+    await stage.label(SHOP, resource=NAMESPACES, env="ci")
+    await stage.later(4 * MINUTE)
+    assert stage.there("job", JOBS)
+    await stage.later(2 * MINUTE)
+    assert not stage.there("job", JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_annotations_decide_too(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    await stage.make("marked", annotations={"example.com/scratch": "yes"})
+    await stage.make("plain")
+    match = kinds("ConfigMap", annotations={"example.com/scratch": "y*"})
+    await policy(stage, "scratch", match=match, after={"unused": "5m"})
+    await stage.later(10 * MINUTE)
+    assert "marked" not in stage.found()
+    assert "plain" in stage.found()
+
+
+@story(also=ALSO, features=ON)
+async def test_a_policy_that_is_deleted_claims_nothing_any_more(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    await policy(stage, "jobs", match=kinds("Job"), after={"finished": "10m"})
+    await job(stage, "job")
+    await end(stage, "job")
+    await stage.later(8 * MINUTE)
+    await stage.remove("jobs", resource=RETENTION_POLICIES)
+    await stage.later(30 * MINUTE)
+    assert stage.there("job", JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_age_alone_takes_nothing_that_is_needed(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    stage.old(["old", "used"], age=48 * HOUR)
+    await workload(stage, "web", "used")
+    await stage.make("young")
+    await policy(stage, "configs", match=kinds("ConfigMap"), after={"created": "1d"})
+    await stage.later(10 * MINUTE)
+    assert {"used", "young"} <= stage.found()
+    assert "old" not in stage.found()
+
+
+@story(also=ALSO, features={"retention": False})
+async def test_without_the_feature_policies_are_not_read(stage: Stage) -> None:
+    await defined(stage)
+    play: Play = await stage.play()
+    await policy(stage, "jobs", match=kinds("Job"), after={"finished": "1m"})
+    await job(stage, "job")
+    await end(stage, "job")
+    await stage.later(10 * MINUTE)
+    assert stage.there("job", JOBS)
+    read = [one for _, one in play.wire.seen if "retentionpolicies" in one.path]
+    assert all(any(key == "labelSelector" for key, _ in one.query) for one in read)
+    assert mark_of(stage, "job", resource=JOBS) is None
+
+
+@story(also=ALSO, features=ON, mode="observe")
+async def test_observing_tells_and_writes_nothing(stage: Stage) -> None:
+    await defined(stage)
+    play = await stage.play(mode="observe")
+    await policy(stage, "jobs", match=kinds("Job"), after={"finished": "5m"})
+    await job(stage, "job")
+    await end(stage, "job")
+    await stage.later(10 * MINUTE)
+    assert stage.there("job", JOBS)
+    assert play.told("would delete", "job")
+    assert not status(stage, "jobs")
+    assert mark_of(stage, "job", resource=JOBS) is None
