@@ -74,8 +74,15 @@ since nobody knows what needed it before. That moment is written on it, in the a
 restarts and new leaders count from there. When something needs it again, or it runs again, the mark is taken off and the time starts
 anew. Of one that a running Skoupa saw end, with nothing needing it, the mark is the time of its end. A mark that can't be meant is
 written anew. A use that began and ended while nobody looked (Skoupa was down, or the server away and what happened meanwhile forgotten) is not
-seen. While observing nothing is written: the moment is kept in memory, and a restart begins anew. Where the right to `patch` is
-missing the object stays, and the log says so.
+seen. While observing nothing is written onto objects: the moment is kept in the ledger, and without one in memory, so that a restart begins
+anew. Where the right to `patch` is missing the object stays, and the log says so.
+
+That nothing points at it is not all: what is good for something stays, as `skoupa unused` has it ([guide](unused.md)). A definition stays
+while there are objects of its kind, a Namespace while something is in it, a Service while something is behind it, a default
+PriorityClass always; that is asked every ten seconds, and right before the object goes. Kinds that are there for themselves (a
+Deployment, a Node) are never unused. A name in arguments, the environment, an annotation or a custom object counts as use.
+
+An object that has finished under a living owner, a Job of a CronJob for instance, is held, and its writer is told (`SkoupaLabelProblem`).
 
 While a kind that could use or own it can't be read, may be out of date, or holds something that can't be understood, the object is held
 and the reason names that kind; the setting `usage.ignoreKinds` waives kinds. Right before it goes, all that could use it is listed once

@@ -123,6 +123,7 @@ class Engine:
             state=holding.state,
             overhearing=overhearing,
             memory=lambda: self.sweeper.memory,
+            ledger=lambda: self.record.store,
             standing_by=standing_by,
             learn=self._learn,
             look_in_turn=self._look_in_turn,

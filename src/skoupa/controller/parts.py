@@ -18,6 +18,7 @@ from skoupa.facts.rows import Uid
 from skoupa.facts.store import Delta
 from skoupa.judge.policies import PolicyMechanism
 from skoupa.kube.client import Client
+from skoupa.ledger.store import Store
 from skoupa.runs.overhearing import Overhearing
 from skoupa.settings import Settings
 from skoupa.sweep.memory import Memory
@@ -36,6 +37,7 @@ class Parts:
         state: State,
         overhearing: Overhearing,
         memory: Callable[[], Memory],
+        ledger: Callable[[], Store],
         standing_by: Callable[[], bool],
         learn: Callable[[Sequence[Delta]], None],
         look_in_turn: Callable[[Iterable[Uid]], None],
@@ -72,6 +74,7 @@ class Parts:
                 settings=settings,
                 knowledge=knowledge,
                 overhearing=overhearing,
+                ledger=ledger,
                 standing_by=standing_by,
                 learn=learn,
                 look_at=look_at,

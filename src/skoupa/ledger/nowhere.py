@@ -75,5 +75,11 @@ class NoStore:
     async def announce(self, keys: Mapping[str, float], *, now: float) -> None:
         pass
 
+    async def unneeded(self) -> Mapping[str, float]:
+        return {}
+
+    async def note_unneeded(self, moments: Mapping[str, float | None]) -> None:
+        pass
+
     async def mark(self, proposed: str) -> str:  # noqa: ARG002 - of the Protocol
         return ""

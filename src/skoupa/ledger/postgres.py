@@ -185,6 +185,28 @@ class PostgresStore:
                 list(keys.values()),
             )
 
+    async def unneeded(self) -> Mapping[str, float]:
+        async with self._connection() as (connection, number):
+            rows = await connection.fetch("SELECT uid, since FROM skoupa_unneeded WHERE cluster = $1", number)
+        return {row[0]: row[1] for row in rows}
+
+    async def note_unneeded(self, moments: Mapping[str, float | None]) -> None:
+        begun = {uid: since for uid, since in moments.items() if since is not None}
+        async with self._connection() as (connection, number), connection.transaction():
+            await connection.execute(
+                "DELETE FROM skoupa_unneeded WHERE cluster = $1 AND uid = ANY($2::text[])",
+                number,
+                [uid for uid in moments if uid not in begun],
+            )
+            await connection.execute(
+                "INSERT INTO skoupa_unneeded (cluster, uid, since) SELECT $1, n.uid, n.since"
+                " FROM unnest($2::text[], $3::float8[]) AS n (uid, since) ORDER BY n.uid"
+                " ON CONFLICT (cluster, uid) DO UPDATE SET since = excluded.since",
+                number,
+                list(begun),
+                list(begun.values()),
+            )
+
     async def mark(self, proposed: str) -> str:
         async with self._connection() as (connection, number):
             await connection.execute(

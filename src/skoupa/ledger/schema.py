@@ -140,6 +140,18 @@ MIGRATIONS: Final = (
                 WHERE told = 0 AND outcome IN ('deleted', 'terminating', 'gone-by-unknown')""",
         ),
     ),
+    Migration(
+        version=9,
+        statements=(
+            # Since when nobody needs an object, as an observer saw it: it writes nothing onto objects.
+            """CREATE TABLE IF NOT EXISTS skoupa_unneeded (
+                cluster INTEGER NOT NULL,
+                uid {text} NOT NULL,
+                since DOUBLE PRECISION NOT NULL,
+                PRIMARY KEY (cluster, uid)
+            )""",
+        ),
+    ),
 )
 
 # The partial indexes above are used only by a query that says the same words.

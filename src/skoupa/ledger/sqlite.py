@@ -19,7 +19,14 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from skoupa.errors import LedgerUnavailable, LedgerUnusable
-from skoupa.ledger import reading, sqlite_announced, sqlite_bodies, sqlite_pruning, sqlite_writing
+from skoupa.ledger import (
+    reading,
+    sqlite_announced,
+    sqlite_bodies,
+    sqlite_pruning,
+    sqlite_unneeded,
+    sqlite_writing,
+)
 from skoupa.ledger.connecting import Connection, connect, gone_from_under, marked, translated
 from skoupa.ledger.identity import Identity
 from skoupa.ledger.rows import Body, Entry, Tally
@@ -144,6 +151,12 @@ class SqliteStore:
 
     async def announce(self, keys: Mapping[str, float], *, now: float) -> None:
         await self._write(lambda connection: sqlite_announced.put(connection, keys, now=now))
+
+    async def unneeded(self) -> Mapping[str, float]:
+        return await self._read(sqlite_unneeded.known)
+
+    async def note_unneeded(self, moments: Mapping[str, float | None]) -> None:
+        await self._write(lambda connection: sqlite_unneeded.put(connection, moments))
 
     async def mark(self, proposed: str) -> str:
         return await self._write(lambda connection: marked(connection, proposed))

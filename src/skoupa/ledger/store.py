@@ -184,6 +184,12 @@ class Store(Protocol):
     async def announce(self, keys: Mapping[str, float], *, now: float) -> None:
         """They were given, with the time of each that they tell of; forgotten when that is over."""
 
+    async def unneeded(self) -> Mapping[str, float]:
+        """Since when nobody needs which objects, by uid, as an observer wrote it down."""
+
+    async def note_unneeded(self, moments: Mapping[str, float | None]) -> None:
+        """None: that is over."""
+
     async def mark(self, proposed: str) -> str:
         """What this ledger of this cluster is told from others by, for as long as it exists; `proposed` if it has none yet.
 

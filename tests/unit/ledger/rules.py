@@ -410,6 +410,17 @@ class StoreRules:
         await store.announce({"e": 400.0}, now=150.0)
         assert set(await store.announced(["a", "b", "c", "e"])) == {"b", "c", "e"}
 
+    async def test_since_when_nobody_needs_an_object_is_known_until_that_is_over_and_to_its_cluster_only(
+        self, store: Store, new_store: NewStore
+    ) -> None:
+        await store.note_unneeded({"a": 100.0, "b": 200.5})
+        await store.note_unneeded({"a": 150.0, "b": None, "c": 300.0, "never": None})
+        assert await store.unneeded() == {"a": 150.0, "c": 300.0}
+        other = new_store("west")
+        await other.open()
+        assert await other.unneeded() == {}
+        await other.close()
+
     async def test_before_it_is_known_which_cluster_this_is_nothing_is_read_or_written(
         self, new_store: NewStore
     ) -> None:

@@ -18,6 +18,7 @@ from skoupa.controller.policy_denials import Denials, Place
 from skoupa.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, SkoupaError
 from skoupa.facts.rows import Row, Uid, uid_text
 from skoupa.facts.store import Store
+from skoupa.judge.retention import unneeded_since
 from skoupa.kube.access import Access
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
@@ -80,6 +81,12 @@ class Marks:
         if shown:
             del self._written[row.uid]
         return shown
+
+    def mark(self, row: Row, now: float) -> float | None:
+        return unneeded_since(row, now)
+
+    def is_marked(self, row: Row) -> bool:
+        return row.annotation(names.UNNEEDED_SINCE_ANNOTATION) is not None
 
     def forget(self, uid: Uid) -> None:
         """It is gone, or has no label any more."""

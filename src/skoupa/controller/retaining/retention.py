@@ -17,6 +17,7 @@ from skoupa.controller.retaining.evidence import FollowedEvidence
 from skoupa.controller.retaining.labelled import Labelled
 from skoupa.controller.retaining.last_looks import LastLooks
 from skoupa.controller.retaining.marks import Marks
+from skoupa.controller.retaining.observed import ObservedMoments
 from skoupa.controller.retaining.rules import FollowedRules
 from skoupa.controller.retaining.secret_types import SecretTypes
 from skoupa.controller.retaining.standings import Standings
@@ -30,6 +31,7 @@ from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.judge.retention import NAME, written
 from skoupa.kube.client import Client
+from skoupa.ledger.store import Store
 from skoupa.model.verdicts import Claim, Question
 from skoupa.runs.overhearing import Overhearing
 from skoupa.settings import Settings
@@ -62,6 +64,7 @@ class Retention:
         settings: Settings,
         knowledge: Knowledge,
         overhearing: Overhearing,
+        ledger: Callable[[], Store],
         standing_by: Callable[[], bool],
         learn: Callable[[Sequence[Delta]], None],
         look_at: Callable[[Iterable[Uid]], None],
@@ -101,13 +104,16 @@ class Retention:
             since_of=self._since,
             owners_hold=self._owners_hold,
         )
-        self.marks = Marks(client, store=knowledge.store, acting=self._acting, told=told, untold=untold)
+        self.marks: Marks | ObservedMoments = (
+            Marks(client, store=knowledge.store, acting=self._acting, told=told, untold=untold)
+            if enforcing
+            else ObservedMoments(client.clock, ledger, on_read=self._doubt)
+        )
         self.standings = Standings(
             client.clock,
             self.labelled,
             evidence=lambda: self.evidence,
             marking=self.marks,
-            writes=enforcing,
             wished=self._wished,
             timeless=self._timeless,
             on_news=self._news,

@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any, Final, Protocol
 
-from skoupa import names
 from skoupa.clock import Clock
 from skoupa.controller.retaining.labelled import Labelled
 from skoupa.expr.readings import Problem
 from skoupa.expr.ttl_after import TtlAfter
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.protection import own
-from skoupa.judge.retention import Evidence, unneeded_since
+from skoupa.judge.retention import Evidence
 from skoupa.usage.finishing import Doubt, Ends, Finish
 from skoupa.usage.needs import Answer, Needed, Unknown, Unneeded
 
@@ -59,13 +58,18 @@ class Marking(Protocol):
         """None: there is to be no mark."""
 
     def is_settled(self, row: Row) -> bool:
-        """Whether the row shows what was last written."""
+        """Whether what was last written is known to be so."""
+
+    def mark(self, row: Row, now: float) -> float | None:
+        """What is written, where that can be meant."""
+
+    def is_marked(self, row: Row) -> bool: ...
 
     def forget(self, uid: Uid) -> None: ...
 
 
 class Standings:
-    """`on_news` hears of those that have to be judged anew. `writes`: moments are written on the objects, else kept here.
+    """`on_news` hears of those that have to be judged anew.
 
     `wished` are the times that count for an object; `timeless`: it goes by none, so that its moment need not be written.
     """
@@ -77,7 +81,6 @@ class Standings:
         *,
         evidence: Callable[[], Evidence],
         marking: Marking,
-        writes: bool,
         wished: Callable[[Row], TtlAfter | Problem | None],
         timeless: Callable[[Row], bool],
         on_news: Callable[[Iterable[Uid]], None],
@@ -86,7 +89,6 @@ class Standings:
         self._labelled = labelled
         self._evidence = evidence
         self._marking = marking
-        self._writes = writes
         self._wished = wished
         self._timeless = timeless
         self._on_news = on_news
@@ -101,9 +103,8 @@ class Standings:
 
     def since(self, row: Row, now: float) -> float | None:
         """None: its time has not begun, as far as is written down."""
-        mark, state = unneeded_since(row, now), self._states.get(row.uid)
-        kept_here = not self._writes or self._timeless(row)
-        if mark is None and kept_here and state is not None and state.standing is Standing.FREE:
+        mark, state = self._marking.mark(row, now), self._states.get(row.uid)
+        if mark is None and self._timeless(row) and state is not None and state.standing is Standing.FREE:
             mark = state.since
         if mark is None or state is None:
             return mark
@@ -166,13 +167,13 @@ class Standings:
 
     def _mark(self, state: _State, standing: Standing, row: Row, now: float) -> None:
         """Only on transitions, and where what is written can't be meant."""
-        if not self._writes or standing is Standing.NOT_KNOWN or not self._marking.is_settled(row):
+        if standing is Standing.NOT_KNOWN or not self._marking.is_settled(row):
             return
         if standing is Standing.FREE and self._timeless(row):
             return
         wanted: float | None = None
         if standing is Standing.FREE:
-            mark = unneeded_since(row, now)
+            mark = self._marking.mark(row, now)
             if mark is not None and mark >= state.floor - _GRAIN_SECONDS:
                 state.marked = True
                 self.unsettled.discard(row.uid)
@@ -181,7 +182,7 @@ class Standings:
                 # Somebody took it off, wrote what can't be meant, or nobody could write it for long: the time starts anew.
                 state.since = state.floor = now
             wanted = state.since
-        elif row.annotation(names.UNNEEDED_SINCE_ANNOTATION) is None:
+        elif not self._marking.is_marked(row):
             self.unsettled.discard(row.uid)
             return
         self.unsettled.add(row.uid)

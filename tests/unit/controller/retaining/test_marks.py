@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from skoupa import names
@@ -9,6 +11,7 @@ from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.sim.faults import asking
 from tests.unit.controller.retaining.scene import KINDS, ON, after, mark_of, patches, remove, said, workload
 from tests.unit.controller.stage import DEPLOYMENTS, MINUTE, Stage, story
+from tests.unit.controller.test_trash import ledger
 
 pytestmark = pytest.mark.unit
 
@@ -76,6 +79,25 @@ async def test_observing_writes_nothing_and_knows_the_moment_all_the_same(stage:
     assert not [one for one in play.sent("PATCH") if "config" in one[1].path]
     assert not play.sent("DELETE")
     assert play.told("would delete", "config")
+
+
+@story(also=KINDS, features=ON, mode="observe")
+async def test_an_observer_keeps_the_moment_in_the_ledger_over_restarts_and_until_it_is_needed(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        await stage.make("config", labels=after("unused-10m"))
+        await stage.later(6 * MINUTE)
+        await play.stop()
+        again = await stage.play(record=book.record)
+        await stage.later(5 * MINUTE)
+        assert again.told("would delete", "config"), (
+            "five minutes after the start, ten after it was first seen"
+        )
+        await workload(stage, "web", "config")
+        await stage.later(MINUTE)
+        assert await book.record.store.unneeded() == {}
 
 
 @pytest.mark.parametrize("tampered", ["soon", "2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z", None])
