@@ -73,6 +73,7 @@ class RetentionBook:
         self._on_change = on_change
         self._on_trust = on_trust
         self._group: asyncio.TaskGroup | None = None
+        self._looked_at: Discovery | None = None
         self._followed: dict[tuple[Resource, str], asyncio.Task[None]] = {}
         self._objects: dict[str, tuple[Resource, Object]] = {}
         self._entries: dict[str, Entry] = {}
@@ -99,10 +100,16 @@ class RetentionBook:
             task.cancel()
         self._followed.clear()
 
-    def arrange(self) -> None:
-        """After every look at the kinds: follows those that there are, and those alone; what was wrong may be right now."""
+    def arrange(self) -> bool:
+        """After every look at the kinds: follows those that there are, and those alone; what was wrong may be right now.
+
+        Whether there are other kinds than at the last look.
+        """
         assert self._group is not None, "it was opened"
         discovery = self._discovery()
+        if discovery is self._looked_at:
+            return False
+        self._looked_at = discovery
         gaps = {gap.group for gap in discovery.gaps}
         kinds = [kind for one in WATCHED if (kind := served(one, discovery)) is not None]
         wanted = {(kind, place) for kind in kinds for place in self._places(kind)}
@@ -115,6 +122,7 @@ class RetentionBook:
             self._followed[key] = self._group.create_task(self._follow(*key))
         for uid, (kind, found) in tuple(self._objects.items()):
             self._enter(uid, kind, found)
+        return True
 
     def _places(self, kind: Resource) -> Collection[str]:
         if not self._namespaces:

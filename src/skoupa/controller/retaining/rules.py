@@ -114,9 +114,9 @@ class FollowedRules:
 
     def arrange(self) -> None:
         """After every look at the kinds."""
-        self.book.arrange()
-        self._policies_changed = True
-        self._woken.set()
+        if self.book.arrange():
+            self._policies_changed = True
+            self._woken.set()
 
     def take_over(self) -> None:
         self.statuses.doubt()
