@@ -99,6 +99,11 @@ class Reporter:
         if self.bundles is not None:
             self.bundles.add(row, claim, at)
 
+    def swept(self, rule: str, kind: str, number: int, *, observed: bool, at: float) -> None:  # noqa: ARG002 - the log has its own
+        metric = "skoupa_would_delete_total" if observed else "skoupa_deletions_total"
+        self._metrics.count(metric, kind, "retention", amount=number)
+        self._log("would sweep" if observed else "swept", kind=kind, rule=rule, number=str(number))
+
     def would_delete(self, row: Row, claim: Claim, *, at: float) -> None:
         overdue = f"{at - claim.due:.1f}"
         self._metrics.count("skoupa_would_delete_total", row.resource.qualified, claim.mechanism)

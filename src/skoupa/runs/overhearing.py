@@ -40,6 +40,9 @@ class Overhearing:
         self.on_deleted(row, claim, at)
         (self.on_leaving if terminating else self.on_gone)(row, claim)
 
+    def swept(self, rule: str, kind: str, number: int, *, observed: bool, at: float) -> None:
+        self._report.swept(rule, kind, number, observed=observed, at=at)
+
     def would_delete(self, row: Row, claim: Claim, *, at: float) -> None:
         self._report.would_delete(row, claim, at=at)
 

@@ -55,6 +55,9 @@ class Report(Protocol):
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:
         """The server took the delete; `terminating` when finalizers keep the object for a while."""
 
+    def swept(self, rule: str, kind: str, number: int, *, observed: bool, at: float) -> None:
+        """So many went by a rule that nothing tells of one by one, or would have."""
+
     def would_delete(self, row: Row, claim: Claim, *, at: float) -> None:
         """Observing: this would have gone."""
 

@@ -57,6 +57,9 @@ class Journal:
         waits = f"; waiting for {awaited(row, claim)}" if terminating else ""
         self._say("deleted", f"{called(row)}: {render(claim.reason)}{waits}")
 
+    def swept(self, rule: str, kind: str, number: int, *, observed: bool, at: float) -> None:
+        """The story has no policies about Events."""
+
     def would_delete(self, row: Row, claim: Claim, *, at: float) -> None:  # noqa: ARG002
         self._say("would delete", f"{called(row)}: {render(claim.reason)}")
 

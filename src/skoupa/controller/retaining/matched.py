@@ -96,6 +96,9 @@ class Matched:
             self._labels[row.name] = dict(row.labels)
         return before != self._labels.get(row.name)
 
+    def labels_of(self, namespace: str) -> Mapping[str, str] | None:
+        return self._labels.get(namespace)
+
     def seen(self, row: Row, metadata: Metadata) -> None:
         """An object is read; its row comes next."""
         if self.asks_annotations:

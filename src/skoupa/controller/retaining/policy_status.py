@@ -79,8 +79,8 @@ class RetentionStatuses:
         self._wanted.update(entry.uid for entry in self._book) if uids is None else self._wanted.update(uids)
         self._news.set()
 
-    def deleted(self, uid: str, generation: int) -> None:
-        self._deleted[uid, generation] += 1
+    def deleted(self, uid: str, generation: int, number: int = 1) -> None:
+        self._deleted[uid, generation] += number
         self.want((uid,))
 
     def doubt(self) -> None:

@@ -141,6 +141,7 @@ class Retention:
             look_at=look_at,
             look_again=look_again,
             acting=self._acting,
+            report=overhearing,
             told=told,
             untold=untold,
         )

@@ -10,12 +10,16 @@ import asyncio
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.counting import count
+from skoupa.controller.retaining.event_sweeps import EventSweeps
 from skoupa.controller.retaining.groups import GATHER_SECONDS, Groups
 from skoupa.controller.retaining.labelled import Labelled
 from skoupa.controller.retaining.matched import Matched
+from skoupa.controller.retaining.members import member_of
 from skoupa.controller.retaining.policy_book import Entry, RetentionBook
 from skoupa.controller.retaining.policy_feeds import PolicyFeeds
 from skoupa.controller.retaining.policy_status import Counts, RetentionStatuses
@@ -31,8 +35,8 @@ from skoupa.kube.client import Client
 from skoupa.kube.decoding import metadata_of
 from skoupa.kube.resources import Resource
 from skoupa.model.verdicts import Claim
-from skoupa.usage.finishing import Ends, Finish, Finishes
-from skoupa.usage.needs import Unknown, Unneeded
+from skoupa.sweep.reporting import Report
+from skoupa.usage.finishing import Finishes
 
 _AT_A_TIME: Final = 500
 
@@ -54,6 +58,7 @@ class FollowedRules:
         look_at: Callable[[Iterable[Uid]], None],
         look_again: Callable[[], None],
         acting: Callable[[], bool],
+        report: Report,
         told: Callable[[str], None],
         untold: Callable[[str], None],
     ) -> None:
@@ -93,6 +98,16 @@ class FollowedRules:
         self.statuses = RetentionStatuses(
             client, self.book, counts=self._counts, acting=acting, told=told, untold=untold
         )
+        self._events = EventSweeps(
+            client,
+            self.book,
+            knowledge=knowledge,
+            labels_of=self.matched.labels_of,
+            acting=acting,
+            observing=settings.mode != "enforce",
+            told=self._swept,
+        )
+        self._report = report
         mechanism.rules = self
         knowledge.judge.join(RulesGuard(mechanism, doubt=self.book.doubt))
         self._group: asyncio.TaskGroup | None = None
@@ -102,7 +117,7 @@ class FollowedRules:
 
     @property
     def error(self) -> SkoupaError | None:
-        return self.statuses.error or self._quotas.error
+        return self.statuses.error or self._quotas.error or self._events.error
 
     def open(self, group: asyncio.TaskGroup) -> None:
         self._group = group
@@ -122,7 +137,7 @@ class FollowedRules:
         self.statuses.doubt()
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
-        return [self._follow(), self.statuses.follow()]
+        return [self._follow(), self.statuses.follow(), self._events.follow()]
 
     def learn(self, deltas: Sequence[Delta]) -> None:
         """Before anybody asks what is wished of these."""
@@ -159,6 +174,11 @@ class FollowedRules:
             if entry.called == claim.rule:
                 self.statuses.deleted(entry.uid, entry.generation)
 
+    def _swept(self, entry: Entry, number: int) -> None:
+        observed = self._knowledge.settings.mode != "enforce"
+        self._report.swept(entry.called, "events", number, observed=observed, at=self._clock.now())
+        self.statuses.deleted(entry.uid, entry.generation, number)
+
     # What the judge asks.
 
     def wish(self, row: Row) -> Wish | None:
@@ -180,27 +200,8 @@ class FollowedRules:
         return self.matched.wishes()
 
     def member(self, row: Row, now: float) -> Member | None:
-        """None: it is not known yet whether somebody needs it."""
-        evidence = self._evidence()
-        needs, finish = evidence.needs(row), evidence.finish(row)
-        must_end = evidence.ends(row) is Ends.BY_RULE
-        if needs is None or isinstance(needs, Unknown):
-            return None
-        ended = finish if isinstance(finish, Finish) else None
         protected = bool(self._knowledge.protection.reasons(row, now))
-        since = evidence.since(row, now)
-        if since is None:
-            since = ended.at.timestamp() if ended is not None and ended.at is not None else float(row.created)
-        return Member(
-            uid=row.uid,
-            namespace=row.namespace,
-            name=row.name,
-            since=since,
-            free=isinstance(needs, Unneeded)
-            and not protected
-            and (not must_end or (ended is not None and not ended.held_by)),
-            owner=row.owners[0].uid if row.owners else "",
-        )
+        return member_of(row, self._evidence(), protected=protected, now=now)
 
     def _body(self, resource: Resource) -> Body:
         body = self._labelled.body(resource)
@@ -229,7 +230,7 @@ class FollowedRules:
 
     def _counts(self, entry: Entry) -> Counts:
         now = self._clock.now()
-        return count(
+        counts = count(
             entry,
             self.matched,
             evidence=self._evidence(),
@@ -237,6 +238,8 @@ class FollowedRules:
             unread=self._unread(entry),
             now=now,
         )
+        matched = counts.matched + self._events.matched.get(entry.uid, 0)
+        return msgspec.structs.replace(counts, matched=matched)
 
     def _unread(self, entry: Entry) -> tuple[str, ...]:
         policy = entry.policy

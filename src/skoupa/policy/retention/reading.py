@@ -19,15 +19,17 @@ from skoupa.expr.readings import quoted
 from skoupa.kinds.policies.filters import Filters
 from skoupa.kinds.retention.policy import After, Capacity, KeepNewest, RetentionSpec
 from skoupa.kube.kinds import Discovery
+from skoupa.kube.resources import Resource
 from skoupa.policy import filters
 from skoupa.policy.filter_checks import conflicts, filters_problems
-from skoupa.policy.match import Subject
+from skoupa.policy.match import Subject, names_kind
 from skoupa.policy.places import cluster_wide
 from skoupa.policy.problems import Problem
 from skoupa.policy.retention.policies import Kind, Limit, Moment, Newest, Retention
 from skoupa.policy.sections import Sections
 
 KINDS: Final = (names.RETENTION_POLICY_KIND, names.CLUSTER_RETENTION_POLICY_KIND)
+EVENTS: Final = Resource(version="v1", plural="events", kind="Event", namespaced=True)
 _MOMENTS: Final[tuple[Moment, ...]] = ("created", "finished", "succeeded", "failed", "unused")
 
 
@@ -70,6 +72,7 @@ class _Parts:
         after, newest, limit = self._after(), self._newest(), self._limit()
         if not any(field in read.spec for field in ("after", "keepNewest", "capacity")):
             read.say("spec", "it says nothing", "write after, keepNewest or capacity")
+        self._check_events(subject, after, newest, limit)
         owners, propagation = read.field("owners"), read.field("deletionPropagationPolicy")
         suspended = read.field("suspend")
         if not read.whole:
@@ -122,6 +125,23 @@ class _Parts:
             self._read.also(cluster_wide(match, self._discovery, path="spec.match"))
         if exclude is not None:
             self._read.problems += conflicts(match, exclude)
+
+    def _check_events(
+        self, subject: Subject | None, after: Mapping[Moment, int], newest: Newest | None, limit: Limit | None
+    ) -> None:
+        """They are many and short-lived: only their age is looked at."""
+        if subject is None or not names_kind(subject.match, EVENTS):
+            return
+        if set(after) != {"created"} or newest is not None or limit is not None:
+            self._read.also(
+                [
+                    Problem(
+                        path="spec",
+                        what="Events go by their age alone",
+                        instead="write after with created and nothing else, in a policy of their own: created: 10m",
+                    )
+                ]
+            )
 
     def _after(self) -> dict[Moment, int]:
         found: After | None = self._read.field("after")

@@ -14,6 +14,7 @@ from skoupa.kinds.retention.policy import (
     RETENTION_POLICY,
 )
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from skoupa.policy.retention.reading import EVENTS
 from tests.unit.controller.retaining.scene import (
     CRON_JOBS,
     JOBS,
@@ -408,3 +409,38 @@ async def test_observing_tells_and_writes_nothing(stage: Stage) -> None:
     assert play.told("would delete", "job")
     assert not status(stage, "jobs")
     assert mark_of(stage, "job", resource=JOBS) is None
+
+
+@story(also=(*ALSO, EVENTS), features=ON)
+async def test_events_go_by_their_age_alone_unwatched_untold_and_unrecorded(stage: Stage) -> None:
+    await defined(stage)
+    play = await stage.play()
+    await policy(stage, "events", cluster=True, match=kinds("Event"), after={"created": "10m"})
+    for name in ("old", "again", "kept"):
+        body = {
+            "metadata": {"name": name, "labels": {"skoupa.dev/keep": "true"} if name == "kept" else {}},
+            "involvedObject": {"kind": "ConfigMap", "namespace": SHOP, "name": "any"},
+            "reason": "Seen",
+        }
+        await stage.people.create(EVENTS, body, namespace=SHOP)
+    await stage.later(8 * MINUTE)
+    await stage.people.merge_patch(EVENTS, "again", {"lastTimestamp": stage.time()}, namespace=SHOP)
+    await stage.later(4 * MINUTE)
+    left = {one["metadata"]["name"] for one in stage.cluster.objects(EVENTS, namespace=SHOP)}
+    assert left & {"old", "again", "kept"} == {"again", "kept"}
+    assert play.told("swept")[0]["number"] == "1"
+    assert not stage.events("SkoupaDeleted")
+    watched = [
+        one for _, one in play.wire.seen if one.verb == "watch" and one.path.endswith("/api/v1/events")
+    ]
+    assert all(any(key == "labelSelector" for key, _ in one.query) for one in watched)
+    assert status(stage, "events", cluster=True)["deleted"] == 1
+
+
+@story(also=(*ALSO, EVENTS), features=ON)
+async def test_events_by_another_moment_are_refused_with_what_to_write(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    await policy(stage, "events", match=kinds("Event"), after={"unused": "10m"})
+    await stage.later(MINUTE)
+    assert "created: 10m" in ready(stage, "events")["message"]

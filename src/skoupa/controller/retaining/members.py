@@ -1,0 +1,29 @@
+"""What one object is in the group that it decides with: free or not, when it was used last, and whose it is."""
+
+from __future__ import annotations
+
+from skoupa.facts.rows import Row
+from skoupa.judge.grouping import Member
+from skoupa.judge.retention import Evidence
+from skoupa.usage.finishing import Ends, Finish
+from skoupa.usage.needs import Unknown, Unneeded
+
+
+def member_of(row: Row, evidence: Evidence, *, protected: bool, now: float) -> Member | None:
+    """None: it is not known yet whether somebody needs it."""
+    needs, finish = evidence.needs(row), evidence.finish(row)
+    if needs is None or isinstance(needs, Unknown):
+        return None
+    ended = finish if isinstance(finish, Finish) else None
+    at_work = evidence.ends(row) is Ends.BY_RULE and (ended is None or bool(ended.held_by))
+    since = evidence.since(row, now)
+    if since is None:
+        since = ended.at.timestamp() if ended is not None and ended.at is not None else float(row.created)
+    return Member(
+        uid=row.uid,
+        namespace=row.namespace,
+        name=row.name,
+        since=since,
+        free=isinstance(needs, Unneeded) and not protected and not at_work,
+        owner=row.owners[0].uid if row.owners else "",
+    )
