@@ -5,6 +5,7 @@ Child processes for CEL, ways outside, Kyverno's filters, exceptions and the lab
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Final, Self
@@ -66,12 +67,16 @@ class PolicyEvaluations:
     async def make(self, policy: Policy, *, at: float | None = None, anew: bool = False) -> Evaluation:
         """`at` is the moment that its expressions take for the present, where that is another.
 
-        `anew`: nothing counts that is older than this moment.
+        `anew`: nothing counts that is older than this moment, but for Kyverno's filters and the answers of calls that
+        GlobalContextEntries keep for an interval of their own.
         """
+        since = self._clock.monotonic() if anew else -math.inf
         return Evaluation(
             policy,
             pool=self.pool,
-            calls=self.outside.calls(namespace=policy.namespace, discovery=self._knowledge.discovery),
+            calls=self.outside.calls(
+                namespace=policy.namespace, discovery=self._knowledge.discovery, since=since
+            ),
             clock=self._clock,
             exemptions=self._book.exemptions,
             filters=await self._kyverno.filters(),

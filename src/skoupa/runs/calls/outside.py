@@ -5,6 +5,7 @@ What is bound knows its namespace, counts its calls and remembers its answers un
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,16 +57,17 @@ class Outside:
         if self.services is not None:
             await self.services.close()
 
-    def calls(self, *, namespace: str, discovery: Discovery) -> PolicyCalls:
-        """For one run of a policy in that namespace; empty: of the whole cluster."""
-        return PolicyCalls(self, namespace=namespace, discovery=discovery)
+    def calls(self, *, namespace: str, discovery: Discovery, since: float = -math.inf) -> PolicyCalls:
+        """For one run of a policy in that namespace; empty: of the whole cluster. `since` is that of shared context."""
+        return PolicyCalls(self, namespace=namespace, discovery=discovery, since=since)
 
 
 class PolicyCalls:
     """The `Calls` of one run."""
 
-    def __init__(self, outside: Outside, *, namespace: str, discovery: Discovery) -> None:
+    def __init__(self, outside: Outside, *, namespace: str, discovery: Discovery, since: float) -> None:
         self._outside = outside
+        self._since = since
         self._namespace = namespace
         self._discovery = discovery
         self.sees_secrets = not namespace or outside.settings.allow_secrets_in_namespaced_policies
@@ -133,6 +135,7 @@ class PolicyCalls:
                 projection,
                 namespace=self._namespace,
                 discovery=self._discovery,
+                since=self._since,
                 on_secrets=self._look_at_secrets,
             )
             return Known(value)

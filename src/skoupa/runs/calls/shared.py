@@ -1,13 +1,15 @@
 """GlobalContextEntries: values that many policies share, fetched when one of them asks and kept as long as they count.
 
-Nobody watches: a list of objects counts for half a minute, the answer of a call for its refreshInterval, so what nobody uses
-costs nothing. A value that could not be fetched, or not again in time, is an error for who asks and never an older or an
-empty one; the failure itself is kept for a moment, so that many policies do not all wait for the same silence.
+Nobody watches: a list of objects counts for two seconds, so that policies that are due together share it, and not at all for who
+asks before a delete; the answer of a call counts for its refreshInterval. What nobody uses costs nothing. A value that could not be
+fetched, or not again in time, is an error for who asks and never an older or an empty one; the failure itself is kept for a
+moment, so that many policies do not all wait for the same silence.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -27,7 +29,7 @@ from skoupa.policy.confinement import confined
 from skoupa.runs.calls.paths import about_secrets, read_path
 from skoupa.runs.calls.shared_values import Fetcher
 
-LIST_SECONDS: Final = 30.0
+LIST_SECONDS: Final = 2.0
 FAILURE_SECONDS: Final = 10.0
 _NANOSECONDS: Final = 1e9
 _MOST_DOTS: Final = 5
@@ -84,8 +86,14 @@ class Refresh(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Kept(msgspec.Struct, frozen=True):
     edition: tuple[str, int]
+    begun: float
     until: float
     value: Any
+
+    def counts(self, entry: Entry, *, now: float, since: float) -> bool:
+        # An answer of a call is as old as whoever wrote its interval allows; that there is none keeps everything.
+        listed = entry.spec.api_call is None and not isinstance(self.value, SkoupaError)
+        return self.edition == entry.edition and now < self.until and not (listed and self.begun < since)
 
 
 class SharedContext:
@@ -109,10 +117,12 @@ class SharedContext:
         *,
         namespace: str,
         discovery: Discovery,
+        since: float = -math.inf,
         on_secrets: Callable[[], None] = lambda: None,
     ) -> Any:
         """`namespace` is that of the policy that asks; the value is shared, for reading only.
 
+        `since`, by the clock that is never set: a list that was read before it does not count.
         `on_secrets` hears of an entry about Secrets before it is read, and may refuse it.
         """
         entry, projection = await self._named(name, projection, discovery)
@@ -126,7 +136,7 @@ class SharedContext:
         if entry.about_secrets:
             on_secrets()
         path = _projected(entry, projection)
-        value = await self._current(entry, discovery)
+        value = await self._current(entry, discovery, since=since)
         if path is None:
             return value
         return jmespath.compile(path).search(value, jmespath.Context(now=self._client.clock.now()))
@@ -166,11 +176,12 @@ class SharedContext:
         edition = (str(metadata.get("uid")), int(metadata.get("generation") or 0))
         return Entry(name=name, edition=edition, spec=spec, kind=kind, status=found.get("status") or {})
 
-    async def _current(self, entry: Entry, discovery: Discovery) -> Any:
+    async def _current(self, entry: Entry, discovery: Discovery, *, since: float) -> Any:
+        # Who waits here while it is fetched for another gets that, if they asked before: many that ask at once cost two lists.
         async with self._locks.setdefault(entry.name, asyncio.Lock()):
             kept = self._kept.get(entry.name)
             clock = self._client.clock
-            if kept is None or kept.edition != entry.edition or clock.monotonic() >= kept.until:
+            if kept is None or not kept.counts(entry, now=clock.monotonic(), since=since):
                 # Its age counts from before it was fetched.
                 begun = clock.monotonic()
                 try:
@@ -180,7 +191,7 @@ class SharedContext:
                     value, until = error, clock.monotonic() + FAILURE_SECONDS
                 self._forget()
                 self._tell(entry, value)
-                kept = _Kept(entry.edition, until, value)
+                kept = _Kept(entry.edition, begun, until, value)
                 self._kept[entry.name] = kept
         if isinstance(kept.value, SkoupaError):
             raise _not_ready(entry, kept.value) from kept.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -47,11 +48,10 @@ class Stage:
         self.client = Client(self.wire, cluster.clock)
         self.outside = Outside(self.client, settings=settings, **more)
 
-    async def calls(self, namespace: str = "") -> PolicyCalls:
+    async def calls(self, namespace: str = "", *, since: float = -math.inf) -> PolicyCalls:
         """Those of a run that begins now."""
-        return self.outside.calls(
-            namespace=namespace, discovery=await discover(Client(self.cluster, self.cluster.clock))
-        )
+        discovery = await discover(Client(self.cluster, self.cluster.clock))
+        return self.outside.calls(namespace=namespace, discovery=discovery, since=since)
 
     async def config_map(self, name: str, namespace: str, **data: str) -> dict[str, Any]:
         body = {"metadata": {"name": name, "labels": {"app": name}}, "data": data}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -61,6 +62,40 @@ async def test_a_list_is_shared_by_runs_and_fetched_anew_after_a_while() -> None
         assert len(await value(stage, "maps")) == 1
         clock.pass_time(LIST_SECONDS)
         assert len(await value(stage, "maps")) == 2
+
+
+async def test_a_list_counts_for_policies_that_are_due_together_and_not_for_a_run_seconds_later() -> None:
+    async with moved() as (stage, clock):
+        await stage.entry("maps", kubernetesResource=OF_SHOP)
+        assert len(await value(stage, "maps")) == 1
+        await stage.config_map("more", "shop")
+        clock.pass_time(3)
+        assert len(await value(stage, "maps")) == 2
+
+
+async def test_who_asks_anew_gets_a_list_that_was_read_since_and_who_asks_along_the_same() -> None:
+    async with moved() as (stage, clock):
+        await stage.entry("maps", kubernetesResource=OF_SHOP)
+        assert len(await value(stage, "maps")) == 1
+        await stage.config_map("more", "shop")
+        clock.pass_time(0.1)
+        since = clock.monotonic()
+        before = stage.asked("/namespaces/shop/configmaps")
+        anew = [await stage.calls(since=since) for _ in range(5)]
+        found = await asyncio.gather(*(calls.shared("maps") for calls in anew))
+        assert [len(one) for one in found] == [2] * 5
+        assert stage.asked("/namespaces/shop/configmaps") == before + 1
+
+
+async def test_an_answer_that_is_kept_for_an_interval_of_its_own_counts_for_who_asks_anew() -> None:
+    async with moved() as (stage, clock):
+        call = {"urlPath": "/api/v1/namespaces/shop/configmaps", "refreshInterval": "10m"}
+        await stage.entry("maps", apiCall=call)
+        assert len((await value(stage, "maps"))["items"]) == 1
+        await stage.config_map("more", "shop")
+        clock.pass_time(60)
+        anew = await stage.calls(since=clock.monotonic())
+        assert len((await anew.shared("maps"))["items"]) == 1
 
 
 async def test_a_changed_entry_counts_at_once() -> None:
