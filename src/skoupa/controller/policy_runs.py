@@ -186,12 +186,12 @@ class PolicyRuns:
                 if next_tick is not None and self._clock.now() + wait >= next_tick:
                     break
                 await self._clock.sleep(wait)
-                if self._counts(tick.uid, policy, era) and self.looks.blind_still(policy, unread):
+                if self._counts(tick, policy, era) and self.looks.blind_still(policy, unread):
                     continue
                 async with self._turns:
                     unread = await self._read(tick, entry, policy, era=era, before=unread)
         finally:
-            if not ended and self._counts(tick.uid, policy, era):
+            if not ended and self._counts(tick, policy, era):
                 self._ticks.ended(tick)
             elif not ended and era == self._era:
                 self._throw_away(tick)
@@ -203,7 +203,7 @@ class PolicyRuns:
         self, tick: Tick, entry: Entry, policy: Policy, *, era: int, before: Unread | None = None
     ) -> Unread:
         """What has to be read again, for something that passes kept it from being read; `before` is what this reading is for."""
-        if not self._counts(tick.uid, policy, era):
+        if not self._counts(tick, policy, era):
             return Unread()
         at, ground = self._clock.now(), self.looks.ground(policy)
         findings: Findings | None = None
@@ -215,7 +215,7 @@ class PolicyRuns:
         except SkoupaError as raised:
             findings, error = None, raised
         # From here on nothing is waited for: what may stop it is heeded until it is chosen.
-        if not self._counts(tick.uid, policy, era):
+        if not self._counts(tick, policy, era):
             return Unread()
         went = Went(
             at=at,
@@ -240,9 +240,9 @@ class PolicyRuns:
             went = Went(at=self._clock.now(), error=why, rest_of=tick.rest_of, thrown_away=True)
             self._put(tick, entry, entry.policy, went)
 
-    def _counts(self, uid: str, policy: Policy, era: int) -> bool:
-        entry = self._book.get(uid)
-        return era == self._era and entry is not None and entry.policy == policy and not self._standing_by()
+    def _counts(self, tick: Tick, policy: Policy, era: int) -> bool:
+        same = (entry := self._book.get(tick.uid)) is not None and entry.policy == policy
+        return same and era == self._era and not self._standing_by() and not self._ticks.overtaken(tick)
 
     def _put(
         self, tick: Tick, entry: Entry, policy: Policy, went: Went, *, doubted: Iterable[Uid] = ()

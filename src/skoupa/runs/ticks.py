@@ -211,6 +211,12 @@ class Ticks:
         moment = self._next.get(tick.uid)
         return moment is not None and moment <= tick.moment
 
+    def overtaken(self, tick: Tick) -> bool:
+        """Whether a later tick runs or has run: what is read for this one only now would take the place of that."""
+        running, known = self._running.get(tick.uid), self._known.get(tick.uid)
+        began = running is not None and running.moment > tick.moment
+        return began or (known is not None and known.ran and known.counts_from > tick.moment)
+
     def next_time(self) -> float | None:
         """When the next of all is due, or some earlier moment."""
         return self._order[0][0] if self._order else None
