@@ -92,3 +92,4 @@ SETTINGS_KEY: Final = "settings.yaml"
 
 # The Lease of Kyverno's cleanup controller, in whichever namespace it runs.
 KYVERNO_CLEANUP_LEASE: Final = "kyverno-cleanup-controller"
+KYVERNO_CONFIG_MAP: Final = "kyverno"

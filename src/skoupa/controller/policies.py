@@ -152,14 +152,14 @@ class Policies:
         )
         self._contexts = ContextStatuses(client, acting=self._acting, told=told, untold=untold)
         evaluations.outside.shared.on_refresh = self._contexts.want
+        evaluations.kyverno.told, evaluations.kyverno.untold = told, untold
         ttl = TtlMechanism(settings) if settings.policies.respect_ttl else None
         knowledge.judge.join(PolicyGuard(ttl, doubt=self._doubt))
         knowledge.judge.join_last(self._second_looks.guard(mechanism, observing=settings.mode != "enforce"))
         knowledge.on_questions = self.choices.heed
         overhearing.on_deleted = self.runs.settling.deleted
-        overhearing.on_refused = self.runs.settling.refused
+        overhearing.on_refused, overhearing.on_failed = self.runs.settling.refused, self.choices.failed
         overhearing.on_gone, overhearing.on_leaving = self._gone, self._leaves
-        overhearing.on_failed = self.choices.failed
         self._following = PolicyFollowing(
             self.book, discovery=lambda: knowledge.discovery, namespaces=settings.namespaces
         )

@@ -48,7 +48,7 @@ class PolicyEvaluations:
         self._namespaces_known = namespaces_known
         self.pool = Pool(clock=client.clock)
         self.outside = Outside(client, settings=settings.policies)
-        self._kyverno = KyvernoConfig(client)
+        self.kyverno = KyvernoConfig(client)
         # An installation for some namespaces may read those one by one.
         self._namespace_object = namespaces_of(client, one_by_one=bool(settings.namespaces))
         self._labels: Labels = {}
@@ -79,7 +79,7 @@ class PolicyEvaluations:
             ),
             clock=self._clock,
             exemptions=self._book.exemptions,
-            filters=await self._kyverno.filters(),
+            filters=await self.kyverno.filters(self._knowledge.discovery),
             namespaces=self.namespace_labels(anew=anew),
             namespace_object=self._namespace_object,
             at=at,

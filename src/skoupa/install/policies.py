@@ -20,7 +20,7 @@ from skoupa.kinds.definition import Definition
 from skoupa.kinds.policies import DEFINITIONS, policy_definitions
 from skoupa.kube.client import Client
 from skoupa.kube.objects import METADATA
-from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, Resource
 from skoupa.settings import Settings
 
 PORT_NAME: Final = "webhook"
@@ -77,6 +77,14 @@ def policy_rights(settings: Settings) -> Iterator[Right]:
             yield _right(definition, REPORT, ("patch", "update"), _TELLING[definition.kind], "/status")
         if definition.kind in _POLICIES and settings.mode == "enforce":
             yield _right(definition, REPORT, ("patch",), _MARKING)
+    yield Right(
+        role=READ,
+        resources=(CONFIG_MAPS.plural,),
+        names=(names.KYVERNO_CONFIG_MAP,),
+        verbs=("list",),
+        namespaced=False,
+        why="what Kyverno's resourceFilters name is left alone",
+    )
     if is_reviewed(settings):
         yield from _reviewing()
 

@@ -177,6 +177,7 @@ REASONS: Final[dict[str, Meaning]] = {
     "kyverno-filter": Meaning(
         "hold", "Kyverno leaves it alone ({filter} in its resourceFilters), and so do policies here"
     ),
+    "kyverno-filters-unread": Meaning("hold", "{policy} matches it, and {why}"),
     "account-may-not": Meaning(
         "hold", "the ServiceAccount {account}, as which {policy} acts, may not delete {kind} here"
     ),

@@ -2,7 +2,8 @@
 
 The text is a row of `[Kind,namespace,name]` with wildcards; a kind may have group and version, a missing part means all. Kyverno, when it
 cleans up, compares what stands after a kind's slash with the kind itself, so that `[Node/?*,*,*]` holds Nodes and `[Node,*,*]` does
-not. Here both hold: whoever wrote either wants Nodes left alone. Entries that can't be read are told, and hold nothing.
+not. Here both hold: whoever wrote either wants Nodes left alone. Entries that can't be read are told, and hold nothing. Where
+the ConfigMap itself can't be read although there is a Kyverno, everything may be among them.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ class KyvernoFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KyvernoFilters(msgspec.Struct, frozen=True, kw_only=True):
+    """`unread` are entries that are none; `missing` says why nothing of it is known, and what to do."""
+
     filters: tuple[KyvernoFilter, ...] = ()
     unread: tuple[str, ...] = ()
+    missing: str = ""
 
 
 def parse_filters(text: str) -> KyvernoFilters:

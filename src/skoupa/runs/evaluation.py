@@ -90,7 +90,7 @@ class Evaluation:
         self._calls = calls
         self._clock = clock
         self._exemptions = tuple(exemptions)
-        self._filters = filters.filters if filters is not None else ()
+        self._filters = filters or KyvernoFilters()
         self._namespaces = namespaces
         self._namespace_object = namespace_object
         self._namespace_unanswered = False
@@ -169,7 +169,7 @@ class Evaluation:
         judging = self._begun or await self._beginning()
         opinions = await self._opinions(judging, resource, items) if items else []
         for index, item, wildcard, opinion in zip(waiting, items, wildcards, opinions, strict=True):
-            found[index] = _found(item.metadata, resource, opinion, wildcard=wildcard)
+            found[index] = _found(item.metadata, resource, self._heeded(opinion), wildcard=wildcard)
         return [one for one in found if one is not None]
 
     async def _opinions(self, judging: Judging, resource: Resource, items: Sequence[Item]) -> list[Opinion]:
@@ -180,6 +180,12 @@ class Evaluation:
             why = str(secrets_refused())
             return [unclear(self._policy, resource, why=why, gist=why)] * len(items)
         return await judging.ask(resource, [without_values(item) for item in items])
+
+    def _heeded(self, opinion: Opinion) -> Opinion:
+        """What goes may be what Kyverno leaves alone, where that is not known."""
+        if opinion.outcome != "claimed" or not (why := self._filters.missing):
+            return opinion
+        return Opinion("unclear", reason("kyverno-filters-unread", policy=self._policy.called, why=why))
 
     async def one(self, resource: Resource, raw: bytes | msgspec.Raw) -> Found:
         return (await self.page(resource, [raw]))[0]
@@ -207,7 +213,7 @@ class Evaluation:
         matched = self._answer(resource, metadata)
         if not matched.matches:
             return Found(metadata=metadata, resource=resource, outcome="left")
-        entry = left_alone(self._filters, resource, metadata) if self._filters else ""
+        entry = left_alone(self._filters.filters, resource, metadata) if self._filters.filters else ""
         if entry:
             why = reason("kyverno-filter", filter=entry)
             return Found(metadata=metadata, resource=resource, outcome="left", why=why)

@@ -13,6 +13,7 @@ import pytest
 from skoupa.kinds import definitions
 from skoupa.kinds.brake import BrakeSpec, Scope, manifest
 from skoupa.kinds.policies import policy_definitions
+from skoupa.kube.resources import Resource
 from skoupa.kube.transport import Request, Response, Stream, Transport
 from skoupa.sim.state.access import Rule
 from tests.unit.cli.policies import STATE_IS_OLD, cleaning, deleting, holds
@@ -362,3 +363,20 @@ def test_sweep_does_not_act_on_policies(town: Town) -> None:
     assert said.code == 0, said.err
     assert json.loads(said.out)["items"] == []
     assert town.metadata("a")
+
+
+def test_filters_of_a_kyverno_that_you_may_not_read_are_told_and_the_rest_is_planned(town: Town) -> None:
+    kind = Resource(
+        group="kyverno.io", version="v1", plural="clusterpolicies", kind="ClusterPolicy", namespaced=False
+    )
+    town.cluster.install(kind)
+    town.holding(cleaning(where={"namespaces": ["shop"]}), config_map("a"))
+
+    def asks_for_filters(request: Request) -> bool:
+        by_name = dict(request.query).get("fieldSelector") == "metadata.name=kyverno"
+        return by_name or request.path.endswith("/configmaps/kyverno")
+
+    town.cluster.faults.answer(403, when=asks_for_filters, times=None)
+    said = town("plan", "-A")
+    assert "1 would go" in said.out
+    assert said.err.count("resourceFilters of its ConfigMap) may not be read with these rights") == 1

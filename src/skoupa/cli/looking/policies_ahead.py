@@ -123,7 +123,8 @@ class RunsAhead:
         return Looked(planned=one, findings=findings)
 
     async def _findings(self, policy: Policy, moment: float) -> Findings:
-        findings = await self._dry.findings(policy, at=moment, filters=await self._kyverno.filters())
+        filters = await self._kyverno.filters(self._survey.knowledge.discovery)
+        findings = await self._dry.findings(policy, at=moment, filters=filters)
         return await self._dry.permitted(policy, findings)
 
     async def _put(self, looked: Looked, now: float) -> Looked:

@@ -132,7 +132,8 @@ class PoliciesOfOne:
         """A text: the policy is not about it, for that reason."""
         try:
             raw = await self._raw(resource, row.name, row.namespace)
-            evaluation = dry.evaluation(policy, at=at, filters=await self._kyverno.filters())
+            filters = await self._kyverno.filters(self._survey.knowledge.discovery)
+            evaluation = dry.evaluation(policy, at=at, filters=filters)
             found = await evaluation.one(resource, raw)
             if found.outcome != "unclear":
                 self.doubts += (f"{policy.called}: {trouble}" for trouble in evaluation.troubles)

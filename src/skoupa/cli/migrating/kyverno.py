@@ -19,6 +19,7 @@ from skoupa.controller.survey import Gap
 from skoupa.errors import ApiError, BadReply, Forbidden, TimedOut, UsageError
 from skoupa.expr.zones import named_zone
 from skoupa.kube.client import Client
+from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, LEASES, Resource
@@ -186,12 +187,12 @@ async def _deployments(seen: _Look, homes: Sequence[str]) -> list[Object]:
 async def _filters(client: Client, seen: _Look) -> KyvernoFilters:
     scope = Scope(fields=f"metadata.name={kyverno_config.NAME}")
     try:
-        # Asked once by itself: who runs policies takes a refusal as "none", and here it is a gap.
+        # Asked once by itself: who runs policies is content with Kyverno's own namespace, and here it is a gap.
         await everything(client, CONFIG_MAPS, METADATA, scope=scope)
         await everything(
             client, LEASES, METADATA, scope=Scope(fields=f"metadata.name={names.KYVERNO_CLEANUP_LEASE}")
         )
-        return await kyverno_config.KyvernoConfig(client).filters()
+        return await kyverno_config.KyvernoConfig(client).filters(Discovery(resources=()))
     except _UNREAD as error:
         seen.gaps.append(Gap(what=f"the ConfigMap {kyverno_config.NAME}", why=error.message))
         return KyvernoFilters()

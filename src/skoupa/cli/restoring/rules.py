@@ -122,13 +122,14 @@ class Rules:
                 if moment is None:
                     continue
                 try:
+                    filters = await config.filters(self._discovery)
                     evaluation = Evaluation(
                         policy,
                         pool=pool,
                         calls=outside.calls(namespace=policy.namespace, discovery=self._discovery),
                         clock=self._client.clock,
                         exemptions=book.exemptions,
-                        filters=await config.filters(),
+                        filters=filters,
                         namespaces=self._labels,
                         namespace_object=namespaces_of(self._client),
                         at=moment,
