@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -24,7 +23,6 @@ from skoupa.policy.selector_cautions import selector_cautions
 _MATCH: Final = "spec.match"
 _CONSTRAINTS: Final = "spec.matchConstraints"
 _NARROW: Final = "if this is not meant, narrow it by names, a selector or conditions"
-_SECRETS: Final = re.compile(r"/api/v1/namespaces/[^/]+/secrets([/?]|$)")
 
 
 def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) -> Iterator[Problem]:
@@ -42,7 +40,6 @@ def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) ->
         what = "Pods match whether something owns them or not, and their owners make them again"
         instead = "delete the owners, or let a condition look at metadata.ownerReferences"
         yield Problem(path=path, what=what, instead=instead)
-    yield from _hidden(clauses)
     if isinstance(subject.match, Constraints):
         yield from _wild_texts(subject.match)
     for one in (*expansion.missing, *expansion.unreached):
@@ -50,18 +47,6 @@ def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) ->
     if discovery is not None and isinstance(subject.match, Filters):
         yield from _of_the_same_name(subject.match, discovery, path)
         yield from _nothing_in_common(subject.match, expansion)
-
-
-def _hidden(clauses: Clauses) -> Iterator[Problem]:
-    """What a policy of a namespace does not get to see, unless the operator lets it."""
-    for index, entry in enumerate(clauses.context if clauses.namespace else ()):
-        path = entry.api_call.url_path if entry.api_call is not None else None
-        if path and _SECRETS.match(path):
-            yield Problem(
-                path=f"spec.context[{index}].apiCall.urlPath",
-                what="policies of a namespace do not see Secrets, so what depends on this stays",
-                instead="write a ClusterCleanupPolicy, or let the operator set policies.allowSecretsInNamespacedPolicies",
-            )
 
 
 def _wild_texts(match: Constraints) -> Iterator[Problem]:

@@ -380,3 +380,10 @@ def test_filters_of_a_kyverno_that_you_may_not_read_are_told_and_the_rest_is_pla
     said = town("plan", "-A")
     assert "1 would go" in said.out
     assert said.err.count("resourceFilters of its ConfigMap) may not be read with these rights") == 1
+
+
+def test_secrets_that_a_policy_of_a_namespace_asks_for_are_told(town: Town) -> None:
+    call = {"name": "login", "apiCall": {"urlPath": "/api/v1/namespaces/shop/secrets/login"}}
+    town.holding(cleaning(namespace="shop", context=[call]), config_map("a"))
+    (policy,) = town.document("plan", "-A")["policies"]
+    assert [one for one in policy["cautions"] if "may not look at Secrets" in one] == policy["cautions"][-1:]

@@ -39,14 +39,6 @@ NO_TEAM: dict[str, Any] = {
             deleting({"apiGroups": [""], "resources": ["configmap"]}),
             "spec.matchConstraints: there is no kind",
         ),
-        (
-            cleanup(
-                MAPS,
-                scope="CleanupPolicy",
-                context=[{"name": "x", "apiCall": {"urlPath": "/api/v1/namespaces/shop/secrets/login"}}],
-            ),
-            "spec.context[0].apiCall.urlPath: policies of a namespace do not see Secrets",
-        ),
         (cleanup({"kinds": ["Service"], **OLD}), "write serving.knative.dev/v1/Service as well"),
         (
             cleanup({"kinds": ["Secret"]}, MAPS, mode="all"),

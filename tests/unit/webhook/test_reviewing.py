@@ -24,12 +24,14 @@ JOBS = {"any": [{"resources": {"kinds": ["Job"], "names": ["old-*"]}}]}
 class Desk:
     """A reviewer to whom the writer may delete `allowed`; Skoupa itself may do everything."""
 
-    def __init__(self, *allowed: str, strict: bool = True, kinds: bool = True, answers: bool = True) -> None:
+    def __init__(
+        self, *allowed: str, strict: bool = True, kinds: bool = True, answers: bool = True, **policies: Any
+    ) -> None:
         self.asked: list[str] = []
         self._allowed = allowed
         self._kinds = kinds
         self._answers = answers
-        settings = Settings(policies=PolicySettings(require_delete_right=strict))
+        settings = Settings(policies=PolicySettings(require_delete_right=strict, **policies))
         self._reviewer = Reviewer(
             settings=settings, discovery=self._discovery, check=self._check, may=self._may
         )
@@ -50,17 +52,26 @@ class Desk:
         self.asked.append(ask.resource)
         return ask.verb == "delete" and ask.resource in self._allowed
 
-    async def says(self, match: Any, *, old: Any = None, **annotations: str) -> tuple[str, tuple[str, ...]]:
+    async def says(
+        self,
+        match: Any,
+        *,
+        old: Any = None,
+        kind: str = "ClusterCleanupPolicy",
+        context: Any = (),
+        **annotations: str,
+    ) -> tuple[str, tuple[str, ...]]:
         """The refusal and the warnings."""
         body = {
             "apiVersion": "kyverno.io/v2",
-            "kind": "ClusterCleanupPolicy",
+            "kind": kind,
             "metadata": {"name": "tidy", "annotations": annotations},
-            "spec": {"schedule": "0 1 * * *", "match": match},
+            "spec": {"schedule": "0 1 * * *", "match": match, "context": list(context)},
         }
         request = {
             "uid": "1",
             "operation": "CREATE",
+            "namespace": "shop" if kind == "CleanupPolicy" else "",
             "object": body,
             "userInfo": {"username": "bob"},
             "oldObject": old and {**body, "metadata": {"name": "tidy", **old}},
@@ -140,3 +151,15 @@ async def test_what_skoupa_itself_notes_on_a_policy_is_not_looked_at() -> None:
     assert desk.asked == []
     await desk.says(JOBS, old={"annotations": {"skoupa.dev/suspend": "true"}}, **noted)
     assert desk.asked == ["jobs.batch"]
+
+
+@pytest.mark.parametrize("open_to", [False, True])
+async def test_secrets_that_a_policy_of_a_namespace_asks_for_are_warned_of_once_and_not_where_they_are_open(
+    *, open_to: bool
+) -> None:
+    call = {"name": "login", "apiCall": {"urlPath": "/api/v1/namespaces/shop/secrets/login"}}
+    desk = Desk("jobs.batch", allow_secrets_in_namespaced_policies=open_to)
+    refusal, warnings = await desk.says(JOBS, kind="CleanupPolicy", context=[call])
+    assert refusal == ""
+    assert [one for one in warnings if "Secrets" in one] == ([] if open_to else list(warnings))
+    assert len(warnings) == (not open_to)

@@ -28,6 +28,7 @@ from skoupa.policy.exemptions import Exemption
 from skoupa.policy.headings import POLICY_KINDS
 from skoupa.policy.policies import Policy
 from skoupa.runs.book import WATCHED, Book, Entry, account_problem, served
+from skoupa.runs.calls.written import confinement_problems
 from skoupa.runs.known import Known
 from skoupa.runs.ticks import Ticks
 from skoupa.settings import Settings, seconds
@@ -240,6 +241,8 @@ class Applied:
     ) -> Planned:
         policy = entry.policy
         looked_at = policy is not None and next_run is not None and (until is None or next_run <= until)
+        # Whoever wrote it before the API server refused that gets no answer.
+        refused = confinement_problems(policy.clauses, self._settings.policies) if policy is not None else ()
         return Planned(
             kind=entry.kind.kind,
             namespace=entry.namespace,
@@ -250,7 +253,7 @@ class Applied:
             next_run=next_run if policy is not None else None,
             observed_until=self._observed_until(policy, ticks, told=told) if policy is not None else None,
             problems=tuple(map(str, entry.reading.problems)),
-            cautions=tuple(map(str, entry.reading.warnings)),
+            cautions=tuple(map(str, (*entry.reading.warnings, *refused))),
         )
 
     def _observed_until(self, policy: Policy, ticks: Ticks, *, told: bool) -> float | None:
