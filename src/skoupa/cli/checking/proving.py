@@ -26,11 +26,11 @@ from skoupa.kube.resources import NAMESPACES
 from skoupa.model.reasons import render
 from skoupa.policy.exemptions import Exemption, read_exemption
 from skoupa.policy.expansion import expand
-from skoupa.policy.expression_checks import jmespath_problems
 from skoupa.policy.match import answer
 from skoupa.policy.policies import Policy
 from skoupa.policy.reading import read_policy
 from skoupa.runs.calls.outside import Outside
+from skoupa.runs.calls.written import clause_problems
 from skoupa.runs.evaluation import Evaluation, Found, without_dependents
 from skoupa.settings import PolicySettings
 from skoupa.sim.cluster import EmbeddedCluster
@@ -115,7 +115,7 @@ class _Proof:
     def _policies(self, discovery: Discovery) -> dict[str, Policy]:
         found: dict[str, Policy] = {}
         for manifest in _load(self._trial.policies):
-            reading = read_policy(manifest.body, discovery=discovery, check=jmespath_problems)
+            reading = read_policy(manifest.body, discovery=discovery, check=clause_problems)
             name = str(manifest.body["metadata"].get("name"))
             if reading.policy is not None:
                 found[name] = reading.policy

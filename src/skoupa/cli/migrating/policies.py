@@ -27,13 +27,13 @@ from skoupa.policy.compared.clauses import clause_differences
 from skoupa.policy.compared.kinds import kind_differences
 from skoupa.policy.compared.schedules import Past, Timetable, kyverno_timetable, schedule_differences
 from skoupa.policy.exemptions import Exemption, read_exemption
-from skoupa.policy.expression_checks import jmespath_problems
 from skoupa.policy.headings import POLICY_KINDS
 from skoupa.policy.options import KNOWN
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
 from skoupa.runs.book import account_problem, served
+from skoupa.runs.calls.written import clause_problems
 from skoupa.settings import Settings, seconds
 
 _SCHEDULE: Final = "spec.schedule"
@@ -163,7 +163,7 @@ class Comparing:
     @staticmethod
     def _check(compiled: tuple[Problem, ...]) -> Any:
         def check(clauses: Clauses) -> Iterator[Problem]:
-            yield from jmespath_problems(clauses)
+            yield from clause_problems(clauses)
             yield from compiled
 
         return check

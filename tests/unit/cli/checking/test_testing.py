@@ -354,6 +354,15 @@ def test_a_policy_that_would_not_run_is_exit_code_2(folder: Folder) -> None:
     assert "policy old would not run" in said.sentence
 
 
+def test_a_policy_with_a_call_that_nobody_makes_would_not_run(folder: Folder) -> None:
+    call = {"name": "x", "apiCall": {"urlPath": "/api/v1/namespaces/shop/services/web/proxy/a"}}
+    folder.write("policies.yaml", {**CLEANUP, "spec": {**CLEANUP["spec"], "context": [call]}})
+    folder.own(expect={"old": {}})
+    said = folder()
+    assert said.code == 2
+    assert "policy old would not run: spec.context[0].apiCall.urlPath" in said.sentence
+
+
 def test_cel_that_does_not_compile_is_exit_code_2(folder: Folder) -> None:
     spec: dict[str, Any] = {**DELETING["spec"], "conditions": [{"name": "a", "expression": "objct == 1"}]}
     folder.write("policies.yaml", {**DELETING, "spec": spec})

@@ -94,6 +94,13 @@ def test_every_policy_has_both_readings(town: Migrating) -> None:
     assert (odd["kyvernoRuns"], odd["skoupaRuns"], codes(odd)) == (False, False, ["schedule-nobody"])
 
 
+def test_a_policy_with_a_call_that_nobody_makes_does_not_run_here(town: Migrating) -> None:
+    call = {"name": "x", "apiCall": {"urlPath": "/api/v1/namespaces/shop/services/web/proxy/a"}}
+    town.holding(lease(), config_map("a"), cleanup("proxied", context=[call]))
+    policy = named(town.document()["policies"], "proxied")
+    assert (policy["skoupaRuns"], policy["skoupaNextRun"]) == (False, None)
+
+
 def test_a_policy_that_would_take_too_much_is_told_with_its_brake(town: Migrating) -> None:
     town.holding(*(config_map(f"a-{number}") for number in range(30)), cleanup("all"))
     policy = named(town.document()["policies"], "all")
