@@ -88,7 +88,7 @@ def _cleanup_variables() -> list[Variable]:
 
 def _of_cleanup(settings: PolicySettings) -> Iterator[Manifest]:
     yield _said(
-        f"variables.kinds.all(ks, ks.all(k, !k.matches({literal(_kinds_pattern())})))",
+        f"variables.kinds.all(ks, ks.all(k, !k.matches({literal(kinds_pattern())})))",
         "a CleanupPolicy is about its own namespace, and it names a kind that lies in none: write a ClusterCleanupPolicy",
     )
     yield _said(
@@ -156,7 +156,7 @@ def _of_deleting(settings: PolicySettings) -> Iterator[Manifest]:
         )
 
 
-def _kinds_pattern() -> str:
+def kinds_pattern() -> str:
     """Kind, VERSION/Kind or GROUP/VERSION/Kind; a kind of the same name in another group is another kind."""
     forms = []
     for group, _, kind in CLUSTER_WIDE:

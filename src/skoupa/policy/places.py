@@ -1,4 +1,4 @@
-"""What a policy of a namespace names and can't have: kinds that are in no namespace."""
+"""What a policy of a namespace names and can't have: kinds that are in no namespace, as a server tells them or a table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cluster_wide(
             ]
             if rows and not any(row.namespaced for row in rows):
                 place = f"{path}.resourceRules[{index}].resources[{at}]"
-                yield _problem(plural, place, instead="leave it out, or write a DeletingPolicy")
+                yield outside(plural, place, kind="DeletingPolicy")
 
 
 def _of_filters(match: filters.Filters, discovery: Discovery, path: str) -> Iterator[Problem]:
@@ -39,9 +39,10 @@ def _of_filters(match: filters.Filters, discovery: Discovery, path: str) -> Iter
                 rows = [] if pattern.wild else meant(pattern, discovery)
                 if rows and not any(row.namespaced for row in rows):
                     place = f"{path}.{mode}[{index}].resources.kinds[{at}]"
-                    yield _problem(kind, place, instead="leave it out, or write a ClusterCleanupPolicy")
+                    yield outside(kind, place, kind="ClusterCleanupPolicy")
 
 
-def _problem(kind: str, path: str, *, instead: str) -> Problem:
-    what = f"{quoted(kind)} is in no namespace, and a policy of a namespace is about nothing outside of it"
-    return Problem(path=path, what=what, instead=instead)
+def outside(written: str, path: str, *, kind: str) -> Problem:
+    """`kind` is that of a policy that could have it."""
+    what = f"{quoted(written)} is in no namespace, and a policy of a namespace is about nothing outside of it"
+    return Problem(path=path, what=what, instead=f"leave it out, or write a {kind}")

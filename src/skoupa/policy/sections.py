@@ -46,7 +46,10 @@ class Sections:
         found = self.metadata.get("name")
         if isinstance(found, str) and found:
             return found
-        self.say("metadata.name", "it is missing", "write a name")
+        if found is None or found == "":
+            self.say("metadata.name", "it is missing", "write a name")
+        else:
+            self.say("metadata.name", f"{found!r} is not a text", f'write it in quotes: "{found}"')
         return ""
 
     def unknown_fields(self) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.cli.checking.expressions import compile_all
+from skoupa.cli.checking.faults import fault_problems
 from skoupa.errors import BadExpression, UsageError
 from skoupa.expr import jmespath
 from skoupa.expr.golang import go_duration
@@ -69,6 +70,7 @@ def _read(manifest: Manifest) -> Companion:
     body = manifest.body
     definition = _definition(body) or POLICY_EXCEPTION
     problems = list(_version_problems(body, definition))
+    problems += fault_problems(manifest, ())
     if definition is GLOBAL_CONTEXT_ENTRY:
         return Companion(manifest=manifest, problems=(*problems, *_entry_problems(body)))
     exemption = read_exemption(body)

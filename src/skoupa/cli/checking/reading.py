@@ -10,7 +10,9 @@ from typing import Final
 
 import msgspec
 
+from skoupa.admission.refused_kinds import refused_kinds
 from skoupa.cli.checking.expressions import Compiled, compile_all
+from skoupa.cli.checking.faults import fault_problems
 from skoupa.cli.checking.findings import Finding, calls_of
 from skoupa.cli.checking.sources import Sources
 from skoupa.kube.kinds import Discovery
@@ -60,6 +62,7 @@ def judged(
         yield from clause_problems(clauses)
         yield from each.compiled.problems
         yield from confinement_problems(clauses, each.settings)
+        yield from refused_kinds(each.manifest.body)
 
     reading: Reading = read_policy(
         each.manifest.body,
@@ -68,11 +71,12 @@ def judged(
         minimum_seconds=int(seconds(each.settings.minimum_interval)),
         default_namespace=namespace,
     )
-    policy = reading.policy
+    problems = (*dict.fromkeys(reading.problems), *fault_problems(each.manifest, reading.problems))
+    policy = reading.policy if not problems else None
     finding = Finding(
         manifest=each.manifest,
         namespace=policy.namespace if policy is not None else "",
-        problems=reading.problems,
+        problems=problems,
         cautions=_cautions(reading, each),
         schedule=policy.schedule if policy is not None else None,
         asks=(*calls_of(each.clauses), *each.compiled.asks),

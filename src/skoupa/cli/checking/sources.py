@@ -45,7 +45,7 @@ def read_sources(paths: tuple[str, ...]) -> Sources:
     company: list[Manifest] = []
     others: Counter[str] = Counter()
     for path in paths:
-        for manifest in everything(path):
+        for manifest in everything(path, faulty=True):
             if is_company(manifest.body):
                 company.append(manifest)
             elif path != STANDARD_INPUT and Path(path).is_dir() and not is_policy(manifest.body):
@@ -57,13 +57,17 @@ def read_sources(paths: tuple[str, ...]) -> Sources:
     return Sources(tuple(found), dict(others), tuple(company))
 
 
-def everything(path: str) -> Iterator[Manifest]:
-    """All objects, whatever they are; tests of policies that lie beside them in a folder are none."""
+def everything(path: str, *, faulty: bool = False) -> Iterator[Manifest]:
+    """All objects, whatever they are; tests of policies that lie beside them in a folder are none.
+
+    `faulty`: also those that no server would take, with what is wrong with them.
+    """
     if path == STANDARD_INPUT:
-        yield from parse(sys.stdin.read(), file="standard input")
+        yield from parse(sys.stdin.read(), file="standard input", faulty=faulty)
     else:
         folder = Path(path).is_dir()
-        yield from load(*(file for file in files_in(Path(path)) if not (folder and file.name in _TESTS)))
+        files = [file for file in files_in(Path(path)) if not (folder and file.name in _TESTS)]
+        yield from load(*files, faulty=faulty)
 
 
 def is_policy(body: dict[str, Any]) -> bool:

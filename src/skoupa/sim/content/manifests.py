@@ -26,12 +26,21 @@ _FIRST: Final = ("CustomResourceDefinition", "Namespace")
 _OF_AN_OWNER: Final = ("apiVersion", "kind", "name", "uid")
 
 
+class Fault(msgspec.Struct, frozen=True):
+    """Something about the metadata of an object that no server takes: its place, what is wrong there, and what to write."""
+
+    path: str
+    what: str
+    advice: str
+
+
 class Manifest(msgspec.Struct, frozen=True):
-    """One object and where it stands."""
+    """One object and where it stands; `faults` for who wants to tell of all, and not to stop at the first."""
 
     body: dict[str, Any]
     file: str
     document: int
+    faults: tuple[Fault, ...] = ()
 
     @property
     def api_version(self) -> str:
@@ -42,25 +51,28 @@ class Manifest(msgspec.Struct, frozen=True):
         return str(self.body["kind"])
 
 
-def load(*paths: Path) -> list[Manifest]:
+def load(*paths: Path, faulty: bool = False) -> list[Manifest]:
     """All objects under the paths, in the order of names; definitions and namespaces come before what needs them."""
     found = [
         manifest
         for path in paths
         for file in files_in(path)
-        for manifest in parse(text_of(file), file=str(file))
+        for manifest in parse(text_of(file), file=str(file), faulty=faulty)
     ]
     return sorted(
         found, key=lambda manifest: _FIRST.index(manifest.kind) if manifest.kind in _FIRST else len(_FIRST)
     )
 
 
-def parse(text: str, *, file: str) -> Iterator[Manifest]:
-    """The objects of one text; `file` is the name that errors carry."""
+def parse(text: str, *, file: str, faulty: bool = False) -> Iterator[Manifest]:
+    """The objects of one text; `file` is the name that errors carry. `faulty`: also those whose metadata no server takes."""
     for number, document in documents(text, file=file):
         if document is not None:
-            for body in _Place(file, number).objects(document):
-                yield Manifest(body, file, number)
+            for place, body in _Place(file, number).objects(document):
+                faults = tuple(_faults(body))
+                if faults and not faulty:
+                    raise place.fault(f"{_called(body)}{faults[0].what}", advice=faults[0].advice)
+                yield Manifest(body, file, number, faults)
 
 
 def missing_kinds(manifests: Iterable[Manifest], known: Iterable[Resource]) -> list[Resource]:
@@ -155,7 +167,7 @@ class _Place(msgspec.Struct, frozen=True):
     def fault(self, message: str, *, advice: str) -> ManifestError:
         return ManifestError(f"{self.item}{message}", file=self.file, document=self.document, advice=advice)
 
-    def objects(self, value: Any) -> Iterator[dict[str, Any]]:
+    def objects(self, value: Any) -> Iterator[tuple[_Place, dict[str, Any]]]:
         if not isinstance(value, dict):
             what = "a list" if isinstance(value, list) else f"the plain value {json.dumps(value)[:40]}"
             raise self.fault(
@@ -168,10 +180,11 @@ class _Place(msgspec.Struct, frozen=True):
         if value["kind"].endswith("List") and isinstance(value.get("items"), list):
             yield from self.items(value)
         else:
-            self.check(value)
-            yield value
+            if not isinstance(value.get("metadata"), dict):
+                raise self.fault(f"{value['kind']} has no metadata", advice="give it at least metadata.name")
+            yield self, value
 
-    def items(self, value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def items(self, value: dict[str, Any]) -> Iterator[tuple[_Place, dict[str, Any]]]:
         for index, item in enumerate(value["items"], 1):
             place = _Place(self.file, self.document, f"{self.item}item {index}: ")
             if value["kind"] != "List" and isinstance(item, dict):
@@ -185,43 +198,48 @@ class _Place(msgspec.Struct, frozen=True):
             else:
                 yield from place.objects(item)
 
-    def check(self, value: dict[str, Any]) -> None:
-        kind, metadata = value["kind"], value.get("metadata")
-        if not isinstance(metadata, dict):
-            raise self.fault(f"{kind} has no metadata", advice="give it at least metadata.name")
-        name = metadata.get("name") or metadata.get("generateName")
-        if not isinstance(name, str):
-            raise self.fault(f"{kind} has no name", advice="set metadata.name, in quotes if it is a number")
-        for field in ("labels", "annotations"):
-            texts = metadata.get(field) or {}
-            if not isinstance(texts, dict):
-                raise self.fault(
-                    f"{kind} {name}: metadata.{field} is not a mapping",
-                    advice="write keys with values under it",
-                )
-            for key, text in texts.items():
-                if not isinstance(text, str):
-                    raise self.fault(
-                        f"{kind} {name}: the value of metadata.{field}[{key}], {json.dumps(text)[:40]}, is not text",
-                        advice="put it in quotes",
-                    )
-        for field in ("namespace", "uid", "resourceVersion"):
-            if not isinstance(metadata.get(field) or "", str):
-                raise self.fault(
-                    f"{kind} {name}: metadata.{field}, {json.dumps(metadata[field])[:40]}, is not text",
-                    advice="put it in quotes",
-                )
-        self.check_owners(f"{kind} {name}", metadata.get("ownerReferences") or [])
 
-    def check_owners(self, named: str, owners: Any) -> None:
-        advice = "write a list of {apiVersion, kind, name, uid}, or leave it out"
-        if not isinstance(owners, list):
-            raise self.fault(f"{named}: metadata.ownerReferences is not a list", advice=advice)
-        for owner in owners:
-            texts = owner if isinstance(owner, dict) else {}
-            missing = [one for one in _OF_AN_OWNER if not texts.get(one) or not isinstance(texts[one], str)]
-            if missing:
-                raise self.fault(
-                    f"{named}: an owner in metadata.ownerReferences has no {' and no '.join(missing)}",
-                    advice=advice,
-                )
+def _called(body: Mapping[str, Any]) -> str:
+    """The object as an error begins with it; the one without a name goes on in its own words."""
+    name = _name(body)
+    return f"{body['kind']} {name}: " if isinstance(name, str) else f"{body['kind']} "
+
+
+def _name(body: Mapping[str, Any]) -> Any:
+    return body["metadata"].get("name") or body["metadata"].get("generateName")
+
+
+def _faults(body: Mapping[str, Any]) -> Iterator[Fault]:
+    metadata = body["metadata"]
+    if not isinstance(_name(body), str):
+        yield Fault("metadata.name", "has no name", "set metadata.name, in quotes if it is a number")
+    for field in ("labels", "annotations"):
+        texts, path = metadata.get(field) or {}, f"metadata.{field}"
+        if not isinstance(texts, dict):
+            yield Fault(path, f"{path} is not a mapping", "write keys with values under it")
+            continue
+        for key, text in texts.items():
+            if not isinstance(text, str):
+                what = f"the value of {path}[{key}], {json.dumps(text)[:40]}, is not text"
+                yield Fault(f"{path}[{key}]", what, "put it in quotes")
+    for field in ("namespace", "uid", "resourceVersion"):
+        path = f"metadata.{field}"
+        if not isinstance(metadata.get(field) or "", str):
+            what = f"{path}, {json.dumps(metadata[field])[:40]}, is not text"
+            yield Fault(path, what, "put it in quotes")
+    yield from _owner_faults(metadata.get("ownerReferences") or [])
+
+
+def _owner_faults(owners: Any) -> Iterator[Fault]:
+    path, advice = (
+        "metadata.ownerReferences",
+        "write a list of {apiVersion, kind, name, uid}, or leave it out",
+    )
+    if not isinstance(owners, list):
+        yield Fault(path, f"{path} is not a list", advice)
+        return
+    for owner in owners:
+        texts = owner if isinstance(owner, dict) else {}
+        missing = [one for one in _OF_AN_OWNER if not texts.get(one) or not isinstance(texts[one], str)]
+        if missing:
+            yield Fault(path, f"an owner in {path} has no {' and no '.join(missing)}", advice)
