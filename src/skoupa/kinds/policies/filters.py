@@ -70,7 +70,9 @@ class Resources(
     selector: Annotated[WildSelector | None, about("What its labels must be.")] = None
     namespace_selector: Annotated[
         WildSelector | None,
-        about("What the labels of its namespace must be; not asked of a Namespace itself."),
+        about(
+            "What the labels of its namespace must be; of a Namespace, in match its own, while in exclude every Namespace meets it."
+        ),
     ] = None
     operations: Annotated[
         tuple[Literal["CREATE", "CONNECT", "UPDATE", "DELETE"], ...],
