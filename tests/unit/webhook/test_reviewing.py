@@ -163,3 +163,12 @@ async def test_secrets_that_a_policy_of_a_namespace_asks_for_are_warned_of_once_
     assert refusal == ""
     assert [one for one in warnings if "Secrets" in one] == ([] if open_to else list(warnings))
     assert len(warnings) == (not open_to)
+
+
+async def test_a_write_that_suspends_is_not_refused_for_another_annotation_and_one_that_does_not_is() -> None:
+    before: dict[str, Any] = {"annotations": {}}
+    observe, suspend = {"skoupa.dev/observe": "soon"}, {"skoupa.dev/suspend": "true"}
+    refusal, (warning, *_) = await Desk("jobs.batch").says(JOBS, old=before, **observe, **suspend)
+    assert refusal == ""
+    assert "skoupa.dev/observe" in warning
+    assert "skoupa.dev/observe" in (await Desk("jobs.batch").says(JOBS, old=before, **observe))[0]
