@@ -60,6 +60,7 @@ class Beginning:
             trip=holding.braking.trip,
             pulling=holding.braking.brakes.is_pulling,
             told=told,
+            go_on=settings.ledger.on_failure == "continue",
         )
         self.first_readings = FirstReadings(
             holding.state,
@@ -100,17 +101,24 @@ class Beginning:
             await self.first_look.assess()
         self._braking.brakes.changed.set()
 
-    async def take_over(self) -> None:
-        """Right before the first sweep of each lead."""
+    async def take_over(self) -> bool:
+        """Right before the first sweep of each lead; False: it was lost meanwhile, and has to be done anew with the next."""
         tallies: list[Tally] = []
         if self._enforcing:
-            await self._history.take_over()
+            epoch = self._holding.record.epoch
+            if not await self._history.take_over():
+                return False
             # Another replica may have led meanwhile.
             await self._read_state()
-            tallies = await self._braking.rebuild(self._holding.record.store)
-            await self.same_ledger.check()
+            known = await self._braking.rebuild(self._holding.record.store)
+            if known is None or not await self.same_ledger.check():
+                return False
+            tallies = known
             await self._braking.beside_kyverno.before_acting()
+            if self._holding.record.epoch != epoch:
+                return False
         self._holding.weighing.take_over(tallies)
+        return True
 
     async def _read_state(self) -> bool:
         async with self.first_readings.writing:

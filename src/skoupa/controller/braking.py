@@ -161,11 +161,11 @@ class Braking:
             await self.releases.write_down()
             await self._known.write_down()
 
-    async def rebuild(self, ledger: Ledger) -> list[Tally]:
+    async def rebuild(self, ledger: Ledger) -> list[Tally] | None:
         """What went before this process led, as far as that was written down; the ceilings count it.
 
         After `remember`: what went by an allowance is told by what was granted. Without knowing nothing goes, so this
-        returns when it is known, when another replica leads, or where `ledger.onFailure` says to go on.
+        returns when it is known, or where `ledger.onFailure` says to go on; None, when this replica does not lead any more.
         """
         backoff = Backoff(self._client.clock, cap=5.0)
         while True:
@@ -181,7 +181,7 @@ class Braking:
                     await self._client.clock.sleep(backoff.next())
                     continue
                 else:
-                    return []
+                    return None
             else:
                 self._ledger_error = None
             if tallies:

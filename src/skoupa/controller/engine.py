@@ -218,9 +218,11 @@ class Engine:
             self.braking.brakes.close()
             self._parts.close()
 
-    async def _take_over(self) -> None:
-        await self._beginning.take_over()
+    async def _take_over(self) -> bool:
+        if not await self._beginning.take_over():
+            return False
         self._parts.take_over()
+        return True
 
     async def _arrange(self) -> None:
         await self.braking.arrange()

@@ -68,8 +68,8 @@ class History:
         self._left_seconds = LEFT_SECONDS
         self._left_at = 0.0
 
-    async def take_over(self) -> None:
-        """Done each time that this replica begins to lead; returns early when it leads no more."""
+    async def take_over(self) -> bool:
+        """Done each time that this replica begins to lead; False, early, when it leads no more."""
         backoff = Backoff(self._clock, cap=5.0)
         while not self._standing_by():
             try:
@@ -80,11 +80,12 @@ class History:
             except LedgerUnavailable as error:
                 self.error = error
                 if self._settings.ledger.on_failure == "continue":
-                    return
+                    return True
                 await self._clock.sleep(backoff.next())
                 continue
             self.error = _unanswered(self.resolved.silent)
-            return
+            return True
+        return False
 
     async def _resolve(self, among: Sequence[Entry] | None = None) -> Resolved:
         return await resolve(

@@ -30,7 +30,7 @@ def sweeper_of(
     report: Report,
     on_fresh: Callable[[Row], None],
     on_deleted: Callable[[Row, float], None],
-    on_lead: Callable[[], Awaitable[None]],
+    on_lead: Callable[[], Awaitable[bool]],
     refused: Callable[[Row], Awaitable[bool]],
     standing_by: Callable[[], bool],
     notice_before: Callable[[Row], float],

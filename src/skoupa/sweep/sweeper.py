@@ -36,8 +36,8 @@ class Sweeper:
     """`standing_by`: another replica leads, so nothing leaves the agenda. `observing`: judged and told, not deleted.
 
     `refused` learns of a 403 and says whether it is a missing right; `on_deleted` hears of every delete that was taken;
-    `look_closer` gives a row that is stuck with everything in its `finalizers` that it waits for; `on_lead` is what has
-    to be done each time before anything is swept; `heed` hears what a Verdict asks.
+    `look_closer` gives a row that is stuck with everything in its `finalizers` that it waits for; `on_lead` does what
+    has to be done each time before anything is swept, and says whether it is; `heed` hears what a Verdict asks.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Sweeper:
         on_deleted: Callable[[Row, float], None],
         refused: Callable[[Row], Awaitable[bool]],
         look_closer: Callable[[Row], Awaitable[Row]],
-        on_lead: Callable[[], Awaitable[None]],
+        on_lead: Callable[[], Awaitable[bool]],
         notice_before: Callable[[Row], float] = lambda _: 0.0,
         heed: Callable[[Row, Sequence[Question]], None] = lambda _row, _questions: None,
     ) -> None:
@@ -171,8 +171,7 @@ class Sweeper:
                 await self._clock.sleep(STANDBY_SECONDS)
                 continue
             if not prepared:
-                await self._on_lead()
-                prepared = True
+                prepared = await self._on_lead()
                 continue
             due = self._plan.take(most=self._queue.maxsize)
             if len(due) > 1 and not self._observing:

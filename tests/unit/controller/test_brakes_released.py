@@ -165,6 +165,36 @@ async def test_a_ledger_that_does_not_answer_at_a_start_is_told_and_holds(
         await play.stop()
 
 
+@story(brakes={"namespacePerMinute": 1000, "namespacePerHour": 30})
+async def test_a_lead_that_is_lost_meanwhile_and_won_back_asks_the_ledger_again(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await bring_kind(stage)
+        await make_all(stage, many(30))
+        play = await stage.play(record=book.record)
+        await stage.later(90)
+        await play.kill()
+        store = book.record.store
+        tally, mark = store.tally, store.mark
+
+        async def slow(proposed: str) -> str:
+            await stage.clock.sleep(MINUTE)
+            return await mark(proposed)
+
+        monkeypatch.setattr(store, "tally", _failing(tally, times=1000))
+        monkeypatch.setattr(store, "mark", slow)
+        await make_all(stage, many(80, "new"))
+        again = await stage.play(record=book.record)
+        await stage.later(10)
+        again.standing_by = True
+        await stage.later(10)
+        again.standing_by = False
+        monkeypatch.setattr(store, "tally", tally)
+        await stage.later(3 * MINUTE)
+        assert len(stage.found()) == 80, "the hour had room for 30, and these went before the restart"
+
+
 Tallying = Callable[[float], Coroutine[Any, Any, list[Tally]]]
 
 

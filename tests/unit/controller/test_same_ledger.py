@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from skoupa.errors import LedgerUnavailable
 from skoupa.kinds.brake import BRAKES
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.nowhere import NoStore
@@ -241,3 +242,97 @@ async def test_a_ledger_that_is_put_back_from_a_copy_is_the_same(tmp_path: Path)
     again = SqliteStore(copy, cluster="east")
     assert await again.mark("two") == "one"
     await again.close()
+
+
+class Stumbling:
+    """A ledger that can't be asked which one it is for so long: a full volume, or one that is not mounted yet."""
+
+    def __init__(self, stage: Stage, record: Record, *, seconds: float) -> None:
+        self._clock = stage.clock
+        self._end = stage.clock.now() + seconds
+        self._mark = record.store.mark
+        record.store.mark = self._stumble  # type: ignore[method-assign]
+        self.asked = 0
+
+    async def _stumble(self, proposed: str) -> str:
+        self.asked += 1
+        if self._clock.now() < self._end:
+            raise LedgerUnavailable("the volume is full")
+        return await self._mark(proposed)
+
+
+@story()
+async def test_a_ledger_that_fails_at_the_start_is_asked_again_and_nothing_goes_before(
+    stage: Stage, tmp_path: Path
+) -> None:
+    await bring_kind(stage)
+    path = tmp_path / "l.db"
+    await swept(stage, path, name="first")
+    empty(tmp_path)
+    async with ledger(stage, path) as book:
+        Stumbling(stage, book.record, seconds=5 * MINUTE)
+        begun = stage.clock.now()
+        play = await stage.play(record=book.record)
+        await stage.make("second", "1m")
+        await stage.later(4 * MINUTE)
+        assert stage.there("second")
+        assert "the volume is full" in str(play.engine.last_error)
+        await stage.later(2 * MINUTE)
+        assert play.engine.last_error is None
+        assert await brakes(stage) == {"ledger-changed"}
+        # What went before is out of the windows an hour after this replica began: nothing has gone since.
+        assert (await brake(stage, "ledger-changed"))["spec"]["until"] <= whole_seconds(begun + HOUR + 1)
+        await stage.later(50 * MINUTE)
+        assert stage.there("second")
+        await stage.later(10 * MINUTE)
+        assert not stage.there("second")
+
+
+@pytest.mark.parametrize(("away", "held"), [(5 * MINUTE, True), (2 * HOUR, False)])
+@story(ledger={"onFailure": "continue"})
+async def test_where_nothing_waits_for_the_ledger_it_holds_from_when_it_can_be_asked(
+    stage: Stage, tmp_path: Path, away: float, *, held: bool
+) -> None:
+    await bring_kind(stage)
+    path = tmp_path / "l.db"
+    await swept(stage, path, name="first")
+    empty(tmp_path)
+    async with ledger(stage, path) as book:
+        Stumbling(stage, book.record, seconds=away)
+        play = await stage.play(record=book.record)
+        await stage.make("second", "1m")
+        await stage.later(2 * MINUTE)
+        assert not stage.there("second")
+        await stage.later(away)
+        await stage.make("third", "1m")
+        await stage.later(2 * MINUTE)
+        assert len(said(play)) == 1
+        assert stage.there("third") is held
+        assert (await brakes(stage) == {"ledger-changed"}) is held
+        await stage.later(HOUR)
+        assert not stage.there("third")
+    assert said(await swept(stage, path, name="fourth")) == []
+
+
+@story()
+async def test_a_lead_that_is_lost_and_won_back_while_the_ledger_is_asked_begins_anew(
+    stage: Stage, tmp_path: Path
+) -> None:
+    await bring_kind(stage)
+    path = tmp_path / "l.db"
+    await swept(stage, path, name="first")
+    empty(tmp_path)
+    async with ledger(stage, path) as book:
+        stumbling = Stumbling(stage, book.record, seconds=5 * MINUTE)
+        play = await stage.play(record=book.record)
+        await stage.make("second", "1m")
+        await stage.later(MINUTE)
+        play.standing_by = True
+        await stage.later(MINUTE)
+        asked = stumbling.asked
+        await stage.later(MINUTE)
+        assert stumbling.asked == asked
+        play.standing_by = False
+        await stage.later(10 * MINUTE)
+        assert stage.there("second")
+        assert await brakes(stage) == {"ledger-changed"}
