@@ -19,6 +19,7 @@
     ├── Withdrawn                   5  a write that was not sent because nobody wanted it any more when its turn came
     ├── LedgerUnavailable           6  the ledger can't be read or written now; safe to repeat
     │   ├── LedgerUnusable             waiting does not help: no database, a newer one, a missing right
+    │   ├── NotErased                  out of the trash, and its bytes are still in a file
     │   └── NoController               nobody answers for it where a controller was looked for
     └── ApiError                    1  the server's refusal, with its Status
         ├── BadRequest 400 · Invalid 422 · MethodNotAllowed 405
@@ -146,6 +147,10 @@ class LedgerUnavailable(SkoupaError):
 
 
 class LedgerUnusable(LedgerUnavailable):
+    pass
+
+
+class NotErased(LedgerUnavailable):
     pass
 
 

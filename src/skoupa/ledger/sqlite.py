@@ -18,7 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from skoupa.errors import LedgerUnavailable, LedgerUnusable
+from skoupa.clock import Clock, SystemClock
+from skoupa.errors import LedgerUnavailable, LedgerUnusable, NotErased
 from skoupa.ledger import (
     reading,
     sqlite_announced,
@@ -38,6 +39,9 @@ from skoupa.ledger.store import EVERYTHING, Change, Place, Size, Wish
 T = TypeVar("T")
 
 BUSY_SECONDS: Final = 5.0
+# How many times as long is waited for who reads what is to be erased, and how soon it is tried again.
+_ERASE_TRIES: Final = 3
+_ERASE_AGAIN_SECONDS: Final = 0.1
 _READERS: Final = 2
 
 
@@ -51,6 +55,7 @@ class SqliteStore:
         identity: Identity | None = None,
         named: bool = True,
         busy_seconds: float = BUSY_SECONDS,
+        clock: Clock | None = None,
     ) -> None:
         self.path = path
         self.cluster = cluster
@@ -61,6 +66,7 @@ class SqliteStore:
         self._named = named
         self._known: Mapping[str, str] | None = None
         self._busy_seconds = busy_seconds
+        self._clock = clock or SystemClock()
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
         # How many use a connection; while `_cut_off` nobody begins to, and the last one closes all of them.
@@ -140,7 +146,18 @@ class SqliteStore:
         return await self._read(lambda connection: sqlite_bodies.read(connection, entry_ids))
 
     async def purge(self, entry_id: str) -> bool:
-        return await self._write(lambda connection: sqlite_bodies.purge(connection, entry_id))
+        there = await self._write(lambda connection: sqlite_bodies.purge(connection, entry_id))
+        end = self._clock.monotonic() + _ERASE_TRIES * self._busy_seconds
+        while not await self._write(sqlite_bodies.empty_log):
+            # SQLite waits for readers by itself; not for somebody who empties the log too.
+            if self._clock.monotonic() >= end:
+                raise NotErased(
+                    f"what is kept of {entry_id} is out of the trash, but its bytes are still in {self.path} or in its log "
+                    f"{self.path.name}-wal: another process has been reading there all the while",
+                    advice="end what has the file open (a backup, sqlite3, a command with --ledger), and purge it once more",
+                )
+            await self._clock.sleep(self._clock.jitter(_ERASE_AGAIN_SECONDS))
+        return there
 
     async def clusters(self) -> Mapping[str, str]:
         query = "SELECT name, identity FROM skoupa_clusters ORDER BY name"

@@ -53,7 +53,7 @@ def forget(connection: Connection, numbers: Iterable[int], *, before: float, now
 
 
 def purge(connection: Connection, entry_id: str) -> bool:
-    """Overwritten in the file, as whatever goes, and gone from the log as well."""
+    """Overwritten where it is, as whatever goes: for the bytes to be in no file `empty_log` has to follow."""
     with connection.transaction() as cursor:
         key = (connection.number, entry_id)
         cursor.execute(
@@ -64,5 +64,10 @@ def purge(connection: Connection, entry_id: str) -> bool:
         there = cursor.rowcount > 0
         if there:
             cursor.execute("UPDATE skoupa_entries SET kept = -1 WHERE cluster = ? AND id = ?", key)
-    connection.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return there
+
+
+def empty_log(connection: Connection) -> bool:
+    """Brings all that is in the log into the file, and empties it; False: somebody reads what was there before."""
+    busy, _, _ = connection.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy

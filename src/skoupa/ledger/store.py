@@ -173,7 +173,7 @@ class Store(Protocol):
     async def bodies(self, entry_ids: Sequence[str]) -> Mapping[str, tuple[Body, ...]]: ...
 
     async def purge(self, entry_id: str) -> bool:
-        """Erases its bodies; whether there were any."""
+        """Erases its bodies; whether there were any. Raises NotErased where they are in no row any more and still in a file."""
 
     async def clusters(self) -> Mapping[str, str]:
         """The clusters that this database has rows of, each with what it is told from others by (`identity`), or nothing."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from skoupa.errors import Forbidden, LedgerUnavailable, SkoupaError, Status, UsageError
+from skoupa.errors import Forbidden, LedgerUnavailable, NotErased, SkoupaError, Status, UsageError
 from skoupa.web.shapes import Reason, refusal
 
 CANNOT_ASK = (
@@ -32,6 +32,8 @@ def status_of(error: Exception) -> Status:
     if isinstance(error, Forbidden):
         # Reviews are the only requests that are made for somebody who asks here.
         return refusal(403, "CannotAsk", CANNOT_ASK)
+    if isinstance(error, NotErased):
+        return refusal(503, "NotErased", str(error))
     if isinstance(error, LedgerUnavailable):
         return refusal(503, "LedgerUnavailable", str(error))
     if isinstance(error, TimeoutError):

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from skoupa import names
 from skoupa.clock import Clock
-from skoupa.errors import Status
+from skoupa.errors import NotErased, Status
 from skoupa.install.history import is_served
 from skoupa.kube.client import Client
 from skoupa.kube.reviews import Caller
@@ -228,10 +228,15 @@ class Desk:
 
     async def _purge(self, request: web.Request) -> web.Response:
         async with self._clock.timeout(_ANSWER_SECONDS):
-            caller = await self._caller(request)
-            done = await self._api.purge(caller, request.match_info["id"])
+            caller, entry_id = await self._caller(request), request.match_info["id"]
+            try:
+                done = await self._api.purge(caller, entry_id)
+            except NotErased as error:
+                said = {"id": entry_id, "by": caller.username, "why": error.message}
+                self._log("purged from the trash, but not erased", level="warning", **said)
+                raise
         if done.number:
-            self._log("purged from the trash", id=request.match_info["id"], by=caller.username)
+            self._log("purged from the trash", id=entry_id, by=caller.username)
         return _answer(done)
 
     async def _came_back(self, request: web.Request) -> web.Response:

@@ -50,6 +50,7 @@ Reason = Literal[
     "Sealed",
     "TooManyRequests",
     "LedgerUnavailable",
+    "NotErased",
     "InternalError",
 ]
 

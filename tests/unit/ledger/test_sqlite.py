@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from skoupa.errors import LedgerUnavailable, LedgerUnusable
-from skoupa.ledger import reading, schema
+from skoupa.errors import LedgerUnavailable, LedgerUnusable, NotErased
+from skoupa.ledger import reading, schema, sqlite_bodies
+from skoupa.ledger.connecting import Connection
 from skoupa.ledger.identity import Identity
 from skoupa.ledger.rows import Body
 from skoupa.ledger.sqlite import SqliteStore
@@ -222,6 +223,54 @@ async def test_purged_bytes_are_nowhere_in_the_files(store: SqliteStore, path: P
     ids = await store.write([intent("a", bodies=(Body(form="json", data=secret * 400),))])
     assert any(secret in file.read_bytes() for file in path.parent.iterdir())
     await store.purge(ids["a"])
+    assert not any(secret in file.read_bytes() for file in path.parent.iterdir())
+
+
+def looking_at(path: Path) -> sqlite3.Connection:
+    """Somebody who looks at the ledger as it is now, until they close."""
+    other = sqlite3.connect(path, check_same_thread=False)
+    other.execute("BEGIN")
+    other.execute("SELECT count(*) FROM skoupa_entries").fetchall()
+    return other
+
+
+@pytest.mark.parametrize("old", [False, True])
+async def test_what_somebody_still_reads_is_not_said_to_be_erased(
+    store: SqliteStore, path: Path, *, old: bool
+) -> None:
+    """Be it in the log only, or in the file for long."""
+    secret = b"hunter2-hunter2-hunter2"
+    ids = await store.write([intent("a", bodies=(Body(form="json", data=secret * 400),))])
+    if old:
+        await store.purge("nothing")
+    other = looking_at(path)
+    try:
+        with pytest.raises(NotErased, match=r"ledger\.db-wal.*purge it once more"):
+            await store.purge(ids["a"])
+        assert await store.body(ids["a"]) == ()
+        assert any(secret in file.read_bytes() for file in path.parent.iterdir())
+    finally:
+        other.close()
+    assert not await store.purge(ids["a"])
+    assert not any(secret in file.read_bytes() for file in path.parent.iterdir())
+
+
+async def test_erasing_waits_for_who_reads(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = b"hunter2-hunter2-hunter2"
+    ids = await store.write([intent("a", bodies=(Body(form="json", data=secret * 400),))])
+    other, tries = looking_at(path), []
+    empty_log = sqlite_bodies.empty_log
+
+    def once_more(connection: Connection) -> bool:
+        tries.append(empty_log(connection))
+        other.close()
+        return tries[-1]
+
+    monkeypatch.setattr(sqlite_bodies, "empty_log", once_more)
+    assert await store.purge(ids["a"])
+    assert tries == [False, True]
     assert not any(secret in file.read_bytes() for file in path.parent.iterdir())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -299,6 +300,32 @@ def test_purge_erases_what_is_kept_and_the_row_stays(memory: Memory) -> None:
     assert item["trash"]["state"] == "purged"
     [item] = restored(memory, entry_id, code=LEFTOVERS)
     assert (item["outcome"]["what"], item["outcome"]["text"]) == ("not-kept", "it was purged from the trash")
+
+
+def test_purge_says_what_to_do_where_somebody_still_reads_it_and_can_be_repeated(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defaults = SqliteStore.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "busy_seconds", 0.1)
+    memory.holding(config_map("a", "1h"), config_map("b", "1h"))
+    ids = [memory.delete("configmaps", name) for name in ("a", "b")]
+    other = sqlite3.connect(memory.path)
+    other.execute("BEGIN")
+    other.execute("SELECT count(*) FROM skoupa_entries").fetchall()
+    said = memory("trash", "purge", *ids, "--yes")
+    assert said.code == LEFTOVERS
+    assert "0 of 2 purged" in said.out
+    for entry_id in ids:
+        assert f"what is kept of {entry_id} is out of the trash, but its bytes are still in" in said.err
+    assert "purge it once more" in said.err
+    # They are out of the trash by now, and that alone is not enough.
+    assert memory("trash", "purge", *ids, "--yes").code == LEFTOVERS
+    other.close()
+    again = memory("trash", "purge", *ids)
+    assert again.code == DONE
+    assert "purged already" in again.out
+    assert memory("trash", "purge", *ids).code == DONE
 
 
 def test_a_ledger_has_to_be_named_and_to_be_there(memory: Memory) -> None:

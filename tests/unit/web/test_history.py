@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import socket
+import sqlite3
 import struct
 from datetime import UTC
 from pathlib import Path
@@ -23,12 +24,14 @@ from skoupa.errors import (
     LedgerUnavailable,
     LedgerUnusable,
     NoController,
+    NotErased,
     Unauthorized,
     UsageError,
 )
 from skoupa.install.rights import own_namespace
 from skoupa.kube.resources import NAMESPACES
 from skoupa.ledger.nowhere import NoStore
+from skoupa.ledger.sqlite import SqliteStore
 from skoupa.ledger.store import Wish
 from skoupa.ledger.trash.contents import NotKept
 from skoupa.ledger.trash.sealing import Key
@@ -413,6 +416,23 @@ async def test_noting_what_came_back_needs_the_right_to_create_and_erasing_that_
     assert '"event":"purged from the trash"' in heard.getvalue()
     assert '"by":"anna"' in heard.getvalue()
     assert ANNA not in heard.getvalue()
+
+
+async def test_what_could_not_be_erased_is_said_and_logged(tmp_path: Path) -> None:
+    heard = io.StringIO()
+    file = tmp_path / "ledger.db"
+    store = SqliteStore(file, cluster=CLUSTER, busy_seconds=0.1)
+    async with open_office(tmp_path, store=store, log=Log(Ticking(), stream=heard)) as office:
+        made = await office.went(name="a")
+        other = sqlite3.connect(file)
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM skoupa_entries").fetchall()
+        with pytest.raises(NotErased, match=r"still in .*-wal.* purge it once more"):
+            await office.asked_by(ANNA).purge(made.id)
+        other.close()
+        assert not await office.asked_by(ANNA).purge(made.id)
+    assert '"event":"purged from the trash, but not erased"' in heard.getvalue()
+    assert '"by":"anna"' in heard.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from skoupa.errors import (
     LedgerUnavailable,
     LedgerUnusable,
     NoController,
+    NotErased,
     SkoupaError,
     Status,
     Unauthorized,
@@ -74,6 +75,8 @@ def _by_controller(status: Status) -> SkoupaError:
             )
         case "Sealed" | "BadRequest":
             return UsageError(said)
+        case "NotErased":
+            return NotErased(said)
         case "NotFound":
             return ApiError(said, status=status)
         case _:

@@ -13,8 +13,9 @@ from skoupa.cli.options import Connecting
 from skoupa.cli.remembering.ledgers import LedgerChoice, opened
 from skoupa.cli.remembering.recalling import existing
 from skoupa.cli.terminal.confirming import confirm
+from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
-from skoupa.errors import UsageError
+from skoupa.errors import NotErased, UsageError
 from skoupa.ledger.rows import Entry
 
 
@@ -28,14 +29,15 @@ def run(
     for entry in entries:
         sys.stdout.write(printable(f"{entry.id} {_called(entry)}: {_state(entry)}") + "\n")
     kept = [entry for entry in entries if entry.kept > 0]
-    if not kept:
-        return
-    if not yes:
+    if kept and not yes:
         question = f"Erase what is kept of {len(kept)} object{'s' * (len(kept) != 1)} for good?"
         confirm(question, done="purged", command="purge")
-    gone = asyncio.run(_purge(choice, kept, connecting=connecting))
-    sys.stdout.write(f"{gone} of {len(kept)} purged.\n")
-    if gone < len(kept):
+    # Of what is out of the trash already the bytes may not be: then it is asked for once more.
+    there = [entry for entry in entries if entry.kept]
+    gone, left = asyncio.run(_purge(choice, there, connecting=connecting)) if there else (0, 0)
+    if kept:
+        sys.stdout.write(f"{gone} of {len(kept)} purged.\n")
+    if gone < len(kept) or left:
         raise typer.Exit(exits.LEFTOVERS)
 
 
@@ -45,9 +47,17 @@ async def _look(choice: LedgerChoice, ids: tuple[str, ...], *, connecting: Conne
         return [await existing(source, entry_id) for entry_id in dict.fromkeys(ids)]
 
 
-async def _purge(choice: LedgerChoice, entries: list[Entry], *, connecting: Connecting) -> int:
+async def _purge(choice: LedgerChoice, entries: list[Entry], *, connecting: Connecting) -> tuple[int, int]:
+    """How many are erased, and how many are only out of the trash."""
+    gone = left = 0
     async with opened(choice, connecting=connecting, writable=True) as source:
-        return sum([await source.purge(entry.id) for entry in entries])
+        for entry in entries:
+            try:
+                gone += await source.purge(entry.id)
+            except NotErased as error:
+                left += 1
+                say(str(error))
+    return gone, left
 
 
 def _called(entry: Entry) -> str:
