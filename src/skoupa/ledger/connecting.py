@@ -28,6 +28,10 @@ _ADVICE: Final = (
     ("readonly", "make the file and its folder writable for the user that runs Skoupa"),
     ("unable to open", "make the file and its folder writable for the user that runs Skoupa"),
     ("disk I/O", "look at the volume it is on"),
+    (
+        "Too many open files",
+        "raise the limit of open files (ulimit -n), or see what has so many of them open",
+    ),
 )
 _BROKEN: Final = ("not a database", "malformed")
 _HEADER_BYTES: Final = 100

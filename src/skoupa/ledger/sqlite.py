@@ -69,7 +69,7 @@ class SqliteStore:
         self._clock = clock or SystemClock()
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
-        # How many use a connection; while `_cut_off` nobody begins to, and the last one closes all of them.
+        # How many use a connection; while `_cut_off` nobody begins to: the last one closes all of them, or who comes next.
         self._busy = 0
         self._cut_off = False
         self._turns = threading.Condition()
@@ -210,22 +210,31 @@ class SqliteStore:
 
     def _in_turn(self, how: Callable[[Callable[[Connection], T]], T], work: Callable[[Connection], T]) -> T:
         with self._turns:
-            self._turns.wait_for(lambda: not self._cut_off)
+            self._turns.wait_for(lambda: not (self._cut_off and self._busy))
+            if self._cut_off:
+                self._leave()
             self._busy += 1
         try:
-            return how(work)
+            # Whatever the file system says, too, of a file that is only looked at.
+            with translated(self.path):
+                return how(work)
         finally:
             with self._turns:
                 self._busy -= 1
                 if self._cut_off and not self._busy:
-                    with leaving(self.path):
-                        self._close_all()
-                    self._cut_off = False
-                    self.remark = (
-                        f"the log {self.path.name}-wal was taken from beside the file {self.path} while it was in use; "
-                        "what was in it last may be missing from the history"
-                    )
+                    # Where it can't be done now, whoever comes next tries again, and is told why not.
+                    with contextlib.suppress(LedgerUnavailable):
+                        self._leave()
                 self._turns.notify_all()
+
+    def _leave(self) -> None:
+        with translated(self.path), leaving(self.path):
+            self._close_all()
+        self._cut_off = False
+        self.remark = (
+            f"the log {self.path.name}-wal was taken from beside the file {self.path} while it was in use; "
+            "what was in it last may be missing from the history"
+        )
 
     def _as_writer(self, work: Callable[[Connection], T]) -> T:
         with translated(self.path):
@@ -292,7 +301,12 @@ class SqliteStore:
     def _end(self) -> None:
         self._reading.shutdown()
         self._writing.shutdown()
-        self._close_all()
+        # What can't be closed as it should be ends with the process, which leaves the files as they are.
+        with contextlib.suppress(OSError, LedgerUnavailable):
+            if any(connection.cut_off for connection in self._open):
+                self._leave()
+            else:
+                self._close_all()
 
     def _close_all(self) -> None:
         """The writer's last: it moves what is in its log into the file, if nobody else has that open."""

@@ -25,14 +25,22 @@ _SET_LOCK: Final = getattr(fcntl, "F_OFD_SETLK", None)
 
 @contextmanager
 def leaving(path: Path) -> Iterator[None]:
-    """Around the end of all connections to the file; of none that goes on, since closing it gives up their locks."""
+    """Around the end of all connections to the file; of none that goes on, since closing it gives up their locks.
+
+    Raises OSError where it can't be told what SQLite would do, and then nothing may be closed yet.
+    """
     begun_anew = False
     with contextlib.suppress(FileNotFoundError):
         begun_anew = path.with_name(f"{path.name}-wal").stat().st_size > 0
     if not begun_anew or _SET_LOCK is None:
         yield
         return
-    file = os.open(path, os.O_RDONLY)
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        # SQLite looks at that as well, and leaves the log of a file alone that is not there any more.
+        yield
+        return
     try:
         # Refused where somebody has the file alone; then SQLite can't either.
         with contextlib.suppress(OSError):

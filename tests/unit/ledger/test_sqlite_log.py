@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
 import resource
 import signal
@@ -11,13 +13,14 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import IO
 
 import pytest
 
 from skoupa.errors import LedgerUnavailable
+from skoupa.ledger import sqlite, sqlite_leaving
 from skoupa.ledger.connecting import Connection
 from skoupa.ledger.rows import Body
 from skoupa.ledger.sqlite import SqliteStore
@@ -225,6 +228,77 @@ async def test_rows_of_somebody_who_began_another_log_and_died_are_left_alone(
     await store.write([intent("b")])
     # What only the log had that is gone is gone too.
     assert seen_by_another(path) == {"theirs", "b"}
+
+
+async def another_log(store: SqliteStore, path: Path) -> None:
+    """Somebody took ours away and began another one."""
+    await store.write([intent("a")])
+    path.with_name(f"{path.name}-wal").unlink()
+    path.with_name(f"{path.name}-shm").unlink()
+    write_and_die(path)
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO])
+async def test_one_that_can_not_be_left_yet_is_left_later_and_nobody_waits_for_ever(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    await another_log(store, path)
+
+    def refused(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refused)
+        async with asyncio.timeout(10):
+            for said in ("was removed or replaced", os.strerror(number)):
+                with pytest.raises(LedgerUnavailable, match=said):
+                    await store.write([intent("b")])
+    await store.write([intent("b")])
+    assert seen_by_another(path) == {"theirs", "b"}
+    assert "ledger.db-wal was taken" in store.remark
+
+
+async def test_one_whose_file_is_gone_meanwhile_is_left_without_an_error_of_its_own(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await another_log(store, path)
+    leaving = sqlite_leaving.leaving
+
+    def gone(where: Path) -> AbstractContextManager[None]:
+        where.rename(where.with_name("moved.db"))
+        return leaving(where)
+
+    monkeypatch.setattr(sqlite, "leaving", gone)
+    with pytest.raises(LedgerUnavailable, match="was removed or replaced"):
+        await store.write([intent("b")])
+    assert path.with_name(f"{path.name}-wal").stat().st_size > 0, "it is somebody else's"
+    async with asyncio.timeout(10):
+        await store.write([intent("b")])
+    assert seen_by_another(path) == {"b"}
+
+
+async def test_at_the_end_too_another_log_is_left_alone(store: SqliteStore, path: Path) -> None:
+    await another_log(store, path)
+    await store.close()
+    assert seen_by_another(path) == {"theirs"}
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+async def test_what_the_file_system_says_of_a_look_is_an_error_of_the_ledger(
+    store: SqliteStore, path: Path
+) -> None:
+    folder = path.parent
+    folder.rename(folder.with_name("moved"))
+    folder.write_bytes(b"")
+    try:
+        with pytest.raises(LedgerUnavailable, match="Not a directory"):
+            await store.find()
+        with pytest.raises(LedgerUnavailable, match="Not a directory"):
+            await store.write([intent("a")])
+    finally:
+        folder.unlink()
+        folder.with_name("moved").rename(folder)
 
 
 async def test_what_is_committed_to_a_log_that_nobody_finds_does_not_count(
