@@ -83,7 +83,11 @@ _OWN: Final[Schema] = {
         },
     ),
     "imagePullSecrets": _as_is("Secrets for the registry of the image.", "array"),
-    "replicas": {"description": "One acts, the others stand by.", "type": ["integer", "null"], "minimum": 1},
+    "replicas": {
+        "description": "One acts, the others stand by; while observing each tells everything.",
+        "type": ["integer", "null"],
+        "minimum": 1,
+    },
     "deletableKinds": {
         "description": "Kinds that may be deleted; `default` stands for the shipped list, `*` for all.",
         "type": "array",

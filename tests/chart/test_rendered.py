@@ -45,6 +45,8 @@ CASES = {
     "limits of a feature that is off": Asked(settings={"features": {"ttl": False}, **EVERY_POLICY}),
     "nothing goes by anything": Asked(settings={"features": {"ttl": False, "policies": False}}),
     "PostgreSQL": Asked(settings=POSTGRES),
+    "PostgreSQL, enforcing": Asked(settings={"mode": "enforce", **POSTGRES}),
+    "no ledger, enforcing": Asked(settings={"mode": "enforce", "ledger": {"dsn": "none"}}),
     "PostgreSQL, one replica": Asked(settings=POSTGRES, values={"replicas": 1}, options={"replicas": 1}),
     "PostgreSQL, three replicas": Asked(settings=POSTGRES, values={"replicas": 3}, options={"replicas": 3}),
     "no ledger": Asked(settings={"ledger": {"dsn": "none"}}, values={"replicas": 3}, options={"replicas": 3}),

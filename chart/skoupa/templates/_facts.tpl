@@ -33,7 +33,7 @@ is, how many replicas. What an installation can't be is refused here, in the wor
 {{- if eq $dsn "none" -}}{{- $ledger = "none" -}}
 {{- else if include "skoupa.isShared" $dsn -}}{{- $ledger = "shared" -}}
 {{- end -}}
-{{- $replicas := eq $ledger "volume" | ternary 1 2 -}}
+{{- $replicas := and (ne $ledger "volume") $switches.enforce | ternary 2 1 -}}
 {{- if not (kindIs "invalid" .Values.replicas) -}}
   {{- $replicas = int .Values.replicas -}}
   {{- if and (gt $replicas 1) (eq $ledger "volume") -}}

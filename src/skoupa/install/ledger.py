@@ -63,9 +63,12 @@ def _may_have_password(dsn: str) -> bool:
 
 
 def replicas_of(settings: Settings, asked: int | None) -> int:
-    """How many may run; more than one on a SQLite file is refused."""
+    """How many may run; more than one on a SQLite file is refused.
+
+    Observers do not agree on one of them, which would write a Lease: each tells everything, so there is one unless asked.
+    """
     if not on_volume(settings):
-        return asked or 2
+        return asked or (2 if settings.mode == "enforce" else 1)
     if asked is not None and asked > 1:
         raise UsageError(
             f"{asked} replicas can't share a ledger in SQLite",

@@ -1,7 +1,7 @@
 """The controller as a workload: its configuration, its identity, the Deployment, and what watches over it.
 
 Of several replicas one acts, and the others know as much and take over; how many there can be depends on where the
-ledger is. The pod fits the strictest pod security standard. It is renewed when its settings change, because it reads
+ledger is, and on whether they act at all. The pod fits the strictest pod security standard. It is renewed when its settings change, because it reads
 them once, at start.
 """
 

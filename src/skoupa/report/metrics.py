@@ -26,7 +26,9 @@ class Described(msgspec.Struct, frozen=True):
 METRICS: Final[dict[str, Described]] = {
     "skoupa_deletions_total": Described("counter", "Deletes that the server took.", ("kind", "mechanism")),
     "skoupa_would_delete_total": Described(
-        "counter", "Observing: what would have gone.", ("kind", "mechanism")
+        "counter",
+        "Observing: what would have gone. Several replicas that observe each count all of it.",
+        ("kind", "mechanism"),
     ),
     "skoupa_delete_failures_total": Described(
         "counter", "Deletes that failed and are tried again.", ("kind", "error")

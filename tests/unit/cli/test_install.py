@@ -84,6 +84,24 @@ def test_flags_win_over_the_file_and_the_callers_variables_do_not_count(
     assert "Namespace/ops" in found
 
 
+@pytest.mark.parametrize(
+    ("options", "replicas", "warned"),
+    [
+        (("--mode", "enforce"), 2, False),
+        (("--mode", "observe"), 1, False),
+        (("--mode", "observe", "--replicas", "2"), 2, True),
+    ],
+)
+def test_who_observes_is_one_replica_since_several_would_each_tell_everything(
+    skoupa: Shell, tmp_path: Path, *, options: tuple[str, ...], replicas: int, warned: bool
+) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text("clusterName: prod\nledger: {dsn: postgresql://skoupa@db/skoupa}\n")
+    said = skoupa("install", "--config", str(config), *options)
+    assert documents(said.out)["Deployment/skoupa"]["spec"]["replicas"] == replicas
+    assert ("tells everything for itself: leave --replicas out" in said.err) is warned
+
+
 def test_several_replicas_on_one_file_are_refused(skoupa: Shell) -> None:
     said = skoupa("install", "--replicas", "2")
     assert said.code == 2

@@ -25,7 +25,8 @@ def install(
     replicas: Annotated[
         int | None,
         typer.Option(
-            min=1, help="One acts, the others stand by [2; 1 where the ledger is a SQLite file on a volume]."
+            min=1,
+            help="One acts, the others stand by [2; 1 while it observes, or where the ledger is a SQLite file on a volume].",
         ),
     ] = None,
     mode: Annotated[

@@ -139,6 +139,10 @@ def _advise(installation: Installation) -> None:
     settings = installation.settings
     if settings.mode == "observe":
         say("it will observe and write nothing; --mode enforce lets it act")
+        if installation.replicas > 1:
+            say(
+                f"each of {installation.replicas} replicas that observe tells everything for itself: leave --replicas out"
+            )
     kinds = ", ".join(kind.qualified for kind in installation.kinds)
     say(f"it may delete {kinds}; anything else that is due is held and shown (docs/install.md adds kinds)")
     if settings.namespaces:
