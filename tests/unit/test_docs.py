@@ -85,6 +85,26 @@ def test_every_setting_is_in_the_docs() -> None:
         assert setting.about, f"{setting.key} has no description"
 
 
+@pytest.mark.parametrize(("section", "guide"), [("ledger", "history.md"), ("trash", "restore.md")])
+def test_the_guide_to_history_and_trash_explains_all_their_settings(section: str, guide: str) -> None:
+    keys = [one.key for one in settings.every_setting() if one.key.startswith(f"{section}.")]
+    assert keys
+    assert [key for key in keys if key not in text(guide)] == []
+
+
+def test_what_a_power_cut_may_take_is_said_where_the_promise_is() -> None:
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    for page in (readme, text("history.md"), text("restore.md"), text("install.md")):
+        assert "power cut" in page
+
+
+def test_the_guide_names_every_place_that_tells_what_would_have_gone() -> None:
+    observing = text("ttl.md").partition("## Observing and enforcing")[2].partition("\n\n")[2]
+    said = observing.partition("\n\n")[0]
+    for place in ("the log", "metrics.md", "history.md", "dashboard.md", "notices.md", "`plan`"):
+        assert place in said
+
+
 def test_every_metric_event_and_reason_is_in_the_docs() -> None:
     for name in METRICS:
         assert f"| `{name}` |" in text("metrics.md")
