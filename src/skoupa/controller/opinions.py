@@ -22,6 +22,8 @@ from skoupa.report.opinions import Acts, Opinion, PolicyStanding, Standing
 from skoupa.sweep.memory import FAILING, HANGING
 
 UNSEEN: Final = "unseen"
+_DELETE_FAILS: Final = "its delete fails and is tried again"
+_LOOK_FAILS: Final = "what would go along with it can't be looked at, which is tried again"
 _HANGS: Final = "it waits, because other deletes of its kind or place are not answered"
 
 
@@ -62,6 +64,12 @@ class EngineOpinions:
         holds = [hold for hold in verdict.holds if not REASONS[hold.reason.code].passing]
         if not holds:
             holds += (Hold(reason=one) for one in self._engine.sweeper.memory.found.get(row.uid, ()))
+            # As who asks the controller about single objects is told.
+            home = self._engine.knowledge.settings.lease.namespace
+            holds += (
+                Hold(reason=reason("controller-holds", namespace=home, by=one.code, why=one.text))
+                for one in self._stuck(row)
+            )
         if verdict.claims[0].observed and not self._observing:
             holds.append(self._only_reported(verdict.claims[0]))
         return msgspec.structs.replace(verdict, holds=tuple(holds))
@@ -96,10 +104,15 @@ class EngineOpinions:
         if found or not verdict.claims:
             return
         yield from map(_told, memory.found.get(row.uid, ()))
+        yield from self._stuck(row)
+
+    def _stuck(self, row: Row) -> Iterator[Standing]:
+        """What keeps it although nothing holds it."""
+        memory = self._engine.sweeper.memory
         state = memory.overdue.get(row.uid, (0.0, ""))[1]
         if state == FAILING:
-            words = memory.failures.words(row.uid)
-            yield Standing(code=FAILING, text=f"its delete fails and is tried again: {words}")
+            fails = _LOOK_FAILS if self._observing else _DELETE_FAILS
+            yield Standing(code=FAILING, text=f"{fails}: {memory.failures.words(row.uid)}")
         elif state == HANGING:
             yield Standing(code=HANGING, text=_HANGS)
 

@@ -20,6 +20,8 @@ from skoupa.sweep.failures import Failures
 FAILING: Final = "failing"
 # Nor does anything hold this one: it waits for others that hang.
 HANGING: Final = "hanging"
+# Nor this one, but that nothing is deleted here.
+OBSERVING: Final = "observing"
 # Holds that a Brake in the cluster stands for.
 BACKLOGS: Final = frozenset({"first-start-backlog", "retroactive-label"})
 
@@ -88,6 +90,12 @@ class Memory:
     def failed(self, uid: Uid, due: float) -> None:
         """It is overdue, nothing holds it, and its delete failed."""
         self.overdue[uid] = (due, FAILING)
+        self.found.pop(uid, None)
+        self.braked.pop(uid, None)
+
+    def would_go(self, uid: Uid, due: float) -> None:
+        """It is overdue, and only not deleted because it is observed."""
+        self.overdue[uid] = (due, OBSERVING)
         self.found.pop(uid, None)
         self.braked.pop(uid, None)
 

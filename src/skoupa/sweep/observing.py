@@ -11,7 +11,6 @@ from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.model.verdicts import Claim, Verdict
 from skoupa.sweep.deleter import Deleter
-from skoupa.sweep.memory import FAILING
 from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
@@ -46,7 +45,7 @@ class Observing:
     async def tell(self, row: Row, claim: Claim) -> None:
         """Tells what would go, after the same fresh look as before a delete; what was told is not looked into again."""
         if self._memory.last_told(row.uid) == claim:
-            self._memory.overdue[row.uid] = (claim.due, "observing")
+            self._memory.would_go(row.uid, claim.due)
             return
         around: Verdict | SkoupaError | None
         try:
@@ -62,17 +61,18 @@ class Observing:
         elif verdict.reported(now) != claim:
             self._plan.add(now, row.uid)
         elif isinstance(around, SkoupaError):
-            self._memory.overdue[row.uid] = (claim.due, FAILING)
+            self._memory.failed(row.uid, claim.due)
             self._memory.failures.note(row, around)
             self._plan.try_again(row.uid)
         elif around is not None:
             self._plan.succeeded(row.uid)
             self._staying.stays(newest, around, now)
+            self._memory.tried(row.uid, around)
             # What holds it was found beside the feeds: nobody announces its end, and looking is not cheap.
             self._plan.postpone(row.uid, OBSERVE_AGAIN_SECONDS)
         else:
             self._plan.succeeded(row.uid)
-            self._memory.overdue[row.uid] = (claim.due, "observing")
+            self._memory.would_go(row.uid, claim.due)
             self._memory.tell(row.uid, claim)
             self._report.would_delete(newest, claim, at=now)
             self._record.would_delete(newest, claim)
