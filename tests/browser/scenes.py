@@ -26,6 +26,8 @@ from skoupa.kinds.brake import BRAKE
 from skoupa.kinds.definition import document
 from skoupa.kube.client import Client
 from skoupa.kube.login.secret import Secret
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.sqlite import SqliteStore
 from skoupa.report.endpoints import listening
@@ -34,6 +36,7 @@ from skoupa.report.metrics import Metrics
 from skoupa.report.reporter import Reporter
 from skoupa.settings import Settings
 from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.faults import asking
 from skoupa.sim.state.access import Rule
 from skoupa.sweep.record import Record
 from skoupa.web.dashboard.door import Door
@@ -115,6 +118,13 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
             ]
         )
 
+    async def take_away_the_kind_of_brakes(self) -> None:
+        client = Client(self.cluster, self.clock)
+        found = await client.get(CUSTOM_RESOURCE_DEFINITIONS, BRAKE.name, view=METADATA)
+        await client.delete(
+            CUSTOM_RESOURCE_DEFINITIONS, BRAKE.name, uid=found.metadata.uid, propagation="Background"
+        )
+
     def world(self) -> World:
         async def token() -> Secret:
             return Secret(ADMIN)
@@ -149,14 +159,16 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def open_scene(directory: Path, *, objects: int = 3) -> AsyncIterator[Scene]:
-    """With so many ConfigMaps in shop that would have gone."""
+async def open_scene(directory: Path, *, objects: int = 3, unread: str = "") -> AsyncIterator[Scene]:
+    """With so many ConfigMaps in shop that would have gone, and a kind that nobody can read."""
     clock = Ahead()
     cluster = EmbeddedCluster(clock=clock)
     cluster.issue(ADMIN, user="admin")
     cluster.issue(ANNA, user="anna")
     cluster.allow_only("anna", [Rule(verbs=("get",), resources=("configmaps",), namespaces=("shop",))])
     cluster.load([document(BRAKE)])
+    if unread:
+        cluster.faults.answer(500, when=asking(kind=unread), times=None)
     created = whole_seconds(clock.now() - 100 * HOUR)
     for name in ("shop", "lab", "skoupa"):
         metadata = {"name": name, "creationTimestamp": created}
@@ -177,6 +189,7 @@ async def open_scene(directory: Path, *, objects: int = 3) -> AsyncIterator[Scen
     try:
         async with (
             cluster,
+            desk.working(),
             listening(desk.application(), "127.0.0.1:0", setting="api.address") as bound,
             asyncio.TaskGroup() as group,
         ):

@@ -225,3 +225,45 @@ async def test_pages_are_for_keyboards_and_screen_readers_too(
             assert found.violations_count == 0, found.generate_report()
             # Nothing sticks out at the side of a telephone.
             assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_a_page_without_brakes_does_not_say_that_nothing_stands_still_where_everything_does(
+    window: Window, tmp_path: Path, scheme: str
+) -> None:
+    async with open_scene(tmp_path) as scene, scene.dashboard() as address:
+        scene.brake("audit", "the auditors are here", scope={"namespace": "lab"})
+        view = {"color_scheme": scheme, "viewport": {"width": 1200, "height": 900}, "bypass_csp": True}
+        page = await window.open(f"{scene.desk}/#token={ADMIN}", **view)
+        own = await window.open(address, **view)
+        for one in (page, own):
+            await one.get_by_role("link", name="Brakes").click()
+            await expect(one.locator("h1")).to_have_text("1 Brake holds")
+        await scene.take_away_the_kind_of_brakes()
+        await expect(page.locator("h1")).to_have_text("Everything stands still")
+        await expect(page.locator(".doubt")).to_contain_text(
+            "Nothing goes until it is known which Brakes there are"
+        )
+        await expect(page.locator(".doubt")).to_contain_text("bring it back with skoupa install")
+        # What it knows of them all the same, with nothing to type that could not work.
+        await expect(page.locator(".card")).to_contain_text("the auditors are here")
+        await expect(page.locator(".card")).to_contain_text("nobody has released it")
+        await expect(page.locator(".card .act")).to_have_count(0)
+        await expect(page.get_by_text("To stop everything at once")).to_have_count(0)
+        # From outside nobody can tell: an observer writes nothing down.
+        await expect(own.locator("h1")).to_have_text("What stands still is not known")
+        await expect(own.locator(".doubt")).to_contain_text("this cluster has no kind brakes.skoupa.dev")
+        for one in (page, own):
+            found = await Axe().run(one)
+            assert found.violations_count == 0, found.generate_report()
+        await page.get_by_role("link", name="Overview").click()
+        await expect(page.locator("h1")).to_have_text("3 objects are overdue and held")
+
+
+async def test_what_the_controller_can_not_read_is_on_its_page(window: Window, tmp_path: Path) -> None:
+    async with open_scene(tmp_path, unread="secrets") as scene:
+        page = await window.open(f"{scene.desk}/#token={ADMIN}")
+        await expect(page.locator("h1")).to_have_text("3 objects would have gone by now")
+        limits = page.get_by_role("region", name="What is not known")
+        await expect(limits).to_contain_text("Not read, so objects may be missing here: secrets")
+        await expect(page.locator("#asof time")).to_have_attribute("title", re.compile("20[0-9]{2}"))

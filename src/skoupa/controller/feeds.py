@@ -250,16 +250,18 @@ class Feeds:
                 return f"{place}: {NO_RIGHT}"
         return ""
 
+    def closed(self) -> list[Place]:
+        """Where something is wanted that may not be read; Namespaces that the settings name are read one by one."""
+        otherwise = self._asked_one_by_one()
+        return [place for place in self._wanted.closed if place.resource.qualified not in otherwise]
+
     def denied(self, resource: Resource) -> bool:
         return resource.qualified in self._wanted.denied
 
     def unreadable_kinds(self) -> dict[str, bool]:
         """Kinds of which something can't be read, by whether it could be read once; a group that is not told is one."""
-        found = dict.fromkeys(self.untold, False) | {
-            place.resource.qualified: False for place in self._wanted.closed
-        }
-        for kind in self._asked_one_by_one():
-            found.pop(kind, None)
+        found = dict.fromkeys(self.untold, False)
+        found |= {place.resource.qualified: False for place in self.closed()}
         found |= dict.fromkeys(self.unseen.kinds(), True)
         for feed in self:
             health, kind = feed.health, feed.resource.qualified

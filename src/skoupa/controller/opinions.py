@@ -14,11 +14,13 @@ import msgspec
 from skoupa.clock import Clock
 from skoupa.controller.engine import Engine
 from skoupa.controller.policy_standings import standings_of
+from skoupa.controller.unread import unread
 from skoupa.facts.rows import Row, pack_uid, uid_text
+from skoupa.judge.brakes import Pulled
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import REASONS, Reason, reason, render
 from skoupa.model.verdicts import NOTHING, Claim, Hold, Verdict
-from skoupa.report.opinions import Acts, Opinion, PolicyStanding, Standing
+from skoupa.report.opinions import Acts, Opinion, PolicyStanding, Standing, Unread
 from skoupa.sweep.memory import FAILING, HANGING
 
 UNSEEN: Final = "unseen"
@@ -77,6 +79,12 @@ class EngineOpinions:
     def policies(self) -> list[PolicyStanding] | None:
         policies = self._engine.policies
         return None if policies is None else standings_of(policies, now=self._clock.now())
+
+    def unread(self) -> list[Unread]:
+        return unread(self._engine, self._clock.now())
+
+    def brakes(self) -> Pulled:
+        return self._engine.knowledge.brakes
 
     def _only_reported(self, claim: Claim) -> Hold:
         policies = self._engine.policies

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from skoupa.kinds.brake import BrakeStatus
 from skoupa.kinds.brake_effect import active, missing_kind, next_change, scope_text
-from skoupa.kinds.brake_reading import read_brake, read_status
+from skoupa.kinds.brake_reading import Brake, read_brake, read_status
 from skoupa.kube.kinds import Discovery
 
 BrakeState = Literal["holds", "over", "waits", "is released"]
@@ -32,12 +33,22 @@ class ToldBrake(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def told_brake(found: Mapping[str, Any], *, now: float, kinds: Discovery) -> ToldBrake:
-    brake, status = read_brake(found), read_status(found)
+    told = _told(read_brake(found), read_status(found), now=now, kinds=kinds)
+    if found["metadata"].get("deletionTimestamp"):
+        return msgspec.structs.replace(told, state="is released")
+    return told
+
+
+def told_pulled(brake: Brake, *, now: float, kinds: Discovery, remark: str) -> ToldBrake:
+    """One that counts and is no object; `remark` says why not."""
+    told = _told(brake, BrakeStatus(), now=now, kinds=kinds)
+    return msgspec.structs.replace(told, remarks=(remark, *told.remarks))
+
+
+def _told(brake: Brake, status: BrakeStatus, *, now: float, kinds: Discovery) -> ToldBrake:
     holds = active(brake, now)
     over = brake.until is not None and now >= brake.until
     state: BrakeState = "holds" if holds else "over" if over else "waits"
-    if found["metadata"].get("deletionTimestamp"):
-        state = "is released"
     remarks = [f"not understood: {problem}" for problem in brake.problems]
     if missing := missing_kind(brake.scope, kinds):
         remarks.append(f"holds nothing now: {missing}")

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from skoupa.facts.rows import Row
+from skoupa.judge.brakes import Pulled
 from skoupa.model.verdicts import Verdict
 
 Acts = Literal["acts", "observes", "stands-by", "starts"]
@@ -57,6 +58,18 @@ class PolicyStanding(msgspec.Struct, frozen=True, kw_only=True):
     cautions: tuple[str, ...] = ()
 
 
+class Unread(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that can't be read now, so that objects of it may be missing: `what` names it, `why` says why.
+
+    `resource` is the kind as kubectl shows it, in `namespace` or, without one, in all; empty: it is about no single kind.
+    """
+
+    what: str
+    why: str
+    resource: str = ""
+    namespace: str = ""
+
+
 class Opinions(Protocol):
     def acts(self) -> Acts:
         """Whether it would let anything go itself now; another replica does while it stands by."""
@@ -76,3 +89,9 @@ class Insight(Opinions, Protocol):
 
     def policies(self) -> list[PolicyStanding] | None:
         """None: they are switched off."""
+
+    def unread(self) -> list[Unread]:
+        """What it can't read now."""
+
+    def brakes(self) -> Pulled:
+        """Those that count here, be they objects or not, and why that may not be all of them: then everything is held."""

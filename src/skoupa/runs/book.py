@@ -103,7 +103,7 @@ class Book:
         self._exemptions: dict[str, Exemption] = {}
         self._refuted: dict[str, tuple[Clauses, tuple[Problem, ...]]] = {}
         # By kind and place: why what is known of it may not be all.
-        self._doubts: dict[tuple[str, str], str] = {}
+        self.doubts: dict[tuple[str, str], str] = {}
         self._places_read: set[tuple[str, str]] = set()
 
     def __len__(self) -> int:
@@ -121,11 +121,11 @@ class Book:
 
     def expect(self, kind: Resource, namespace: str = "") -> None:
         """It is going to be followed."""
-        self._doubts.setdefault((kind.kind, namespace), _NOT_READ)
+        self.doubts.setdefault((kind.kind, namespace), _NOT_READ)
 
     def abandon(self, kind: Resource, namespace: str = "") -> None:
         """The server has no such kind any more, and so none of its objects."""
-        self._doubts.pop((kind.kind, namespace), None)
+        self.doubts.pop((kind.kind, namespace), None)
         self._places_read.discard((kind.kind, namespace))
         self._lose(kind, namespace, but=frozenset())
 
@@ -134,12 +134,12 @@ class Book:
         wanted = {kind} if kind else POLICY_KINDS.keys()
         if not kind or kind in _DELETING:
             wanted = {*wanted, POLICY_EXCEPTION.kind}
-        return next((why for (of, _), why in self._doubts.items() if of in wanted and why), "")
+        return next((why for (of, _), why in self.doubts.items() if of in wanted and why), "")
 
     @property
     def whole(self) -> bool:
         """Whether everything that is followed was read once."""
-        return self._doubts.keys() <= self._places_read
+        return self.doubts.keys() <= self._places_read
 
     async def read(self, kind: Resource, namespace: str = "") -> None:
         """Once, for who only looks."""
@@ -169,7 +169,7 @@ class Book:
 
     def _lose_touch(self, kind: Resource, namespace: str, error: SkoupaError) -> None:
         said = error.status.message if isinstance(error, ApiError) else error.message
-        self._doubts[kind.kind, namespace] = said or "the watch is behind"
+        self.doubts[kind.kind, namespace] = said or "the watch is behind"
         if isinstance(error, Forbidden):
             self._told(
                 f"no permission to list and watch {kind.qualified}: {_WITHOUT[kind.kind in POLICY_KINDS]}"
@@ -201,8 +201,8 @@ class Book:
         self._enter(uid, *self._objects[uid])
 
     def _trust(self, kind: Resource, namespace: str) -> None:
-        if self._doubts.get((kind.kind, namespace)):
-            self._doubts[kind.kind, namespace] = ""
+        if self.doubts.get((kind.kind, namespace)):
+            self.doubts[kind.kind, namespace] = ""
             self._on_change("")
 
     def _learn(self, kind: Resource, found: Object) -> None:

@@ -37,7 +37,7 @@ def status_of(error: Exception) -> Status:
     if isinstance(error, LedgerUnavailable):
         return refusal(503, "LedgerUnavailable", str(error))
     if isinstance(error, TimeoutError):
-        return refusal(503, "LedgerUnavailable", "the controller did not get to an answer in time; ask again")
+        return refusal(503, "TimedOut", "the controller did not get to an answer in time; ask again")
     if isinstance(error, UsageError):
         return refusal(400, "BadRequest", str(error))
     if isinstance(error, SkoupaError):

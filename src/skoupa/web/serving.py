@@ -8,7 +8,7 @@ nobody else; when too many ask, the rest is told to come back. No header is ever
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
 from functools import cache
 from typing import Final
 
@@ -89,14 +89,14 @@ async def history_served(
             why="tokens cross the cluster's network in the clear: install 'skoupa[encryption]'",
         )
     desk = Desk(client, store, settings=settings, log=log, opinions=opinions, insight=insight)
-    app = desk.application()
-    async with listening(
-        app,
+    served = listening(
+        desk.application(),
         settings.api.address,
         setting="api.address",
         ssl_context=context,
         longest_header=_LONGEST_HEADER,
-    ) as address:
+    )
+    async with desk.working(), served as address:
         log("history is served", address=address, tls="yes" if context else "no")
         yield address
 
@@ -142,6 +142,9 @@ class Desk:
                 history=self._api if self._kept else None,
                 home=settings.lease.namespace,
             )
+
+    def working(self) -> AbstractAsyncContextManager[None]:
+        return self._boards.working() if self._boards is not None else nullcontext()
 
     def application(self) -> web.Application:
         app = web.Application(client_max_size=_MOST_SENT, middlewares=[self._guarded])
@@ -232,8 +235,8 @@ class Desk:
             try:
                 done = await self._api.purge(caller, entry_id)
             except NotErased as error:
-                said = {"id": entry_id, "by": caller.username, "why": error.message}
-                self._log("purged from the trash, but not erased", level="warning", **said)
+                what = "purged from the trash, but not erased"
+                self._log(what, level="warning", id=entry_id, by=caller.username, why=error.message)
                 raise
         if done.number:
             self._log("purged from the trash", id=entry_id, by=caller.username)

@@ -51,6 +51,7 @@ Reason = Literal[
     "TooManyRequests",
     "LedgerUnavailable",
     "NotErased",
+    "TimedOut",
     "InternalError",
 ]
 

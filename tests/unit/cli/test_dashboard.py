@@ -22,8 +22,10 @@ from skoupa.cli.dashboard.typing_along import TypedHere
 from skoupa.cli.options import Connecting
 from skoupa.cli.remembering.ledgers import LedgerChoice
 from skoupa.cli.worlds import World
+from skoupa.kinds import definitions
 from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.web.dashboard.questions import Filters
+from skoupa.web.dashboard.shapes import Brakes
 from tests.unit.cli.saying import Shell
 from tests.unit.cli.worlds import KEEP, config_map, looking, obj
 
@@ -264,3 +266,39 @@ def test_no_controller_is_said_to_be_there_only_where_nobody_renews_its_lease(
     assert said in page.standing.sentence
     assert ("Nothing goes by itself" in page.standing.sentence) == (mode == "absent")
     assert page.made == NOON
+
+
+def brakes_of(*objects: dict[str, Any]) -> Brakes:
+    async def work(world: World, _: EmbeddedCluster) -> Brakes:
+        board = board_of(world)
+        following = [asyncio.create_task(work) for work in board.work()]
+        try:
+            return await board.brakes()
+        finally:
+            for task in following:
+                task.cancel()
+            await asyncio.gather(*following, return_exceptions=True)
+
+    return looking(work, obj("Namespace", "skoupa"), *objects)
+
+
+def test_without_the_kind_of_brakes_nobody_is_told_that_nothing_stands_still() -> None:
+    page = brakes_of()
+    assert (page.items, page.all_held) == ((), False)
+    assert "this cluster has no kind brakes.skoupa.dev: `skoupa install` brings it" in page.unknown
+    assert "what a controller stopped by itself meanwhile it tells in its log" in page.unknown
+
+
+def test_brakes_that_vanished_with_their_definition_hold_everything_from_outside_too() -> None:
+    state = obj("ConfigMap", "skoupa-state", namespace="skoupa", data={"brakesSeen": "1777630000"})
+    page = brakes_of(state)
+    assert page.all_held
+    assert "was here and is gone; bring it back with `skoupa install`" in page.unknown
+
+
+def test_with_the_kind_and_without_a_brake_nothing_stands_still() -> None:
+    (definition,) = definitions()
+    page = brakes_of(
+        {**definition, "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    )
+    assert (page.items, page.unknown, page.all_held, page.notes) == ((), "", False, ())

@@ -198,7 +198,8 @@ async def open_office(
         insight=insight,
     )
     try:
-        async with listening(desk.application(), "127.0.0.1:0", setting="api.address") as address:
+        served = listening(desk.application(), "127.0.0.1:0", setting="api.address")
+        async with desk.working(), served as address:
             yield Office(cluster, kept, proxy=ServiceProxy(cluster, address), desk=desk)
     finally:
         await kept.close()

@@ -26,13 +26,17 @@ from skoupa.cli.terminal.items import PolicyRun
 from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World
 from skoupa.controller.brake_list import every_brake, named_kinds
+from skoupa.controller.brake_look import look
 from skoupa.errors import NoController, SkoupaError, Unauthorized, UsageError
-from skoupa.kube.kinds import Discovery
+from skoupa.judge.brakes import Pulled
+from skoupa.kube.discovery import discover
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.web.dashboard import brakes, overview, remembered
+from skoupa.web.dashboard.brakes import Known
 from skoupa.web.dashboard.fresh import Fresh
 from skoupa.web.dashboard.look import Look
 from skoupa.web.dashboard.questions import Filters, Which
+from skoupa.web.dashboard.sentences import missing
 from skoupa.web.dashboard.shapes import (
     Brakes,
     Mode,
@@ -96,11 +100,9 @@ class PlanBoard:
         return overview.objects(await self._look(), which)
 
     async def brakes(self) -> Brakes:
-        try:
-            (found, kinds), trouble = await self._brakes.get()
-        except UsageError as error:
-            return brakes.none(str(error), now=self._world.now(), typed=self._typed)
-        told = brakes.brakes(found, now=self._world.now(), kinds=kinds, typed=self._typed)
+        known, trouble = await self._brakes.get()
+        acts: Mode = "unknown" if self._world.given is None else "files"
+        told = brakes.brakes(known, acts=acts, now=self._world.now(), typed=self._typed)
         return msgspec.structs.replace(told, trouble=trouble, made=self._made(self._brakes.age()))
 
     async def history(self, filters: Filters) -> Remembered:
@@ -138,7 +140,7 @@ class PlanBoard:
             made=self._made(self._plan.age()),
             trouble=trouble,
             items=tuple(map(_shown, runs or ())),
-            notes=(_SWITCHED_OFF,) if runs is None else (),
+            notes=(_SWITCHED_OFF,) if runs is None else tuple(missing(planned.plan.gaps)),
             command=self._typed(("plan", *(("-n", self._namespace) if self._namespace else ("-A",)))),
         )
 
@@ -205,9 +207,22 @@ class PlanBoard:
             return "unknown", error.message
         return acts, ""
 
-    async def _read_brakes(self) -> tuple[list[dict[str, Any]], Discovery]:
-        found = await every_brake(self._world.client)
-        return found, await named_kinds(self._world.client, found)
+    async def _read_brakes(self) -> Known:
+        client = self._world.client
+        try:
+            found = await every_brake(client)
+        except UsageError as error:
+            return Known(found=(), absent=str(error), pulled=await self._without_the_kind())
+        return Known(found=found, kinds=await named_kinds(client, found))
+
+    async def _without_the_kind(self) -> Pulled | None:
+        """What holds all the same, as far as the cluster tells: Brakes that were here once and can't be read any more."""
+        if self._world.given is not None:
+            return None
+        found = await settings_for(self._world, self._config)
+        home = self._choice.home or found.settings.lease.namespace
+        looked = await look(self._world.client, await discover(self._world.client), home=home)
+        return looked.pulled if looked.everybody else None
 
     def _progress(self, text: str) -> None:
         self._doing = text

@@ -1,17 +1,17 @@
 """What the pages show of the cluster that this controller watches, to each as much as they may read there.
 
-Judging everything takes a while and others have work to do: it is done in pieces, for all who ask within a few seconds together.
-What somebody may see is asked about by kind and place, for the places with the most objects; the rest is counted and told.
+Judging everything takes a while and others have work to do: it is done beside (`judging`), and answers are made in pieces, for all who
+ask within a few seconds together. An answer goes on being made when who asked for it has given up: the next one finds it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from contextlib import asynccontextmanager
 from datetime import UTC
 from functools import partial
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -24,7 +24,8 @@ from skoupa.kube.client import Client
 from skoupa.kube.reviews import Caller
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.store import Wish
-from skoupa.report.opinions import Acts, Insight
+from skoupa.report.opinions import Insight
+from skoupa.runs.book import WATCHED
 from skoupa.web import shapes as wire
 from skoupa.web.dashboard import brakes, overview, remembered
 from skoupa.web.dashboard.judging import Judged, Judging
@@ -32,7 +33,7 @@ from skoupa.web.dashboard.known_policies import place_of, shown_policy
 from skoupa.web.dashboard.look import Look, Typed, typed_for
 from skoupa.web.dashboard.pieces import Steps, Turns, in_turns
 from skoupa.web.dashboard.questions import Filters, Which
-from skoupa.web.dashboard.sentences import counted
+from skoupa.web.dashboard.sentences import counted, missing
 from skoupa.web.dashboard.shapes import (
     Brakes,
     Objects,
@@ -40,36 +41,34 @@ from skoupa.web.dashboard.shapes import (
     Policies,
     Remembered,
 )
+from skoupa.web.dashboard.sights import Eyes, Sight
 from skoupa.web.history import HistoryApi
 from skoupa.web.mentioned import Mention
-from skoupa.web.mentions import Kinds, hidden_of, verdict_without
-from skoupa.web.permissions import NEVER, Permissions, Rights, Spot
+from skoupa.web.mentions import Kinds, verdict_without
+from skoupa.web.permissions import Permissions, Spot
 from skoupa.web.refusing import Refused
 from skoupa.web.remembering import Answers
 from skoupa.web.shapes import Document
 
-# Places that somebody's rights are asked for; a right everywhere needs one question for each kind.
-MOST_SPOTS: Final = 200
 _FRESH_SECONDS: Final = 3.0
 # Each is as large as what somebody sees; what is judged anew makes another.
 _LOOK_SECONDS: Final = 60.0
 _LOOKS: Final = 8
 _DOCUMENTS: Final = 256
+_MOST_MADE: Final = 32
 _NO_LEDGER: Final = "this controller keeps no history: its setting ledger.dsn is none"
 _SWITCHED_OFF: Final = "the feature policies is switched off in the settings, so none of them runs"
-
+_OF_POLICIES: Final = frozenset(name for one in WATCHED for name in (one.name, f"*.{one.group}"))
 
 D = TypeVar("D", bound=Document)
 
 
-class Sight(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody may see of what was judged: who may see the same is told the same."""
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody may see of what was judged last; `trouble` says why that is older than it should be."""
 
-    number: int
-    acts: Acts
-    seen: frozenset[Spot]
-    hidden: frozenset[Mention]
-    left_out: tuple[str, ...]
+    sight: Sight
+    judged: Judged
+    trouble: str
 
 
 class EngineBoards:
@@ -94,6 +93,8 @@ class EngineBoards:
         self.judging = Judging(insight, client.clock)
         # One answer at a time: they share the loop with what deletes.
         self._answering = asyncio.Lock()
+        self._making: dict[tuple[Sight, Which | None], asyncio.Task[Document | Exception]] = {}
+        self._group: asyncio.TaskGroup | None = None
         self.sights = Answers[tuple[Caller, str | None, int], Sight](
             client.clock, seconds=_FRESH_SECONDS, most=_DOCUMENTS
         )
@@ -102,24 +103,61 @@ class EngineBoards:
             client.clock, seconds=_FRESH_SECONDS, most=_DOCUMENTS
         )
 
-    def of(self, caller: Caller) -> EngineBoard:
-        return EngineBoard(self, self.permissions.asked_by(caller))
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """For as long as anybody is to be answered."""
+        failed: Exception | None = None
+        async with asyncio.TaskGroup() as self._group:
+            judging = self._group.create_task(self.judging.follow())
+            try:
+                yield
+            except Exception as error:  # noqa: BLE001 - raised again below, as it is and not in a group
+                failed = error
+            finally:
+                for task in (judging, *self._making.values()):
+                    task.cancel()
+        if failed is not None:
+            raise failed
 
-    async def told(
-        self, sight: Sight, judged: Judged, which: Which | None, make: Callable[[Look], Steps[D]]
-    ) -> D:
+    def of(self, caller: Caller) -> EngineBoard:
+        return EngineBoard(self, Eyes(self.permissions.asked_by(caller), self.kinds))
+
+    async def told(self, seen: Seen, which: Which | None, make: Callable[[Look], Steps[D]]) -> D:
         """The document for all who see the same, as of a few seconds ago at most."""
-        async with self._answering:
-            known = self._told.get((sight, which))
-            if known is None:
-                look = self._looks.get(sight)
+        key = (seen.sight, which)
+        known: Document | Exception | None = self._told.get(key)
+        if known is None:
+            task = self._making.get(key) or self._begin(key, self._made(seen, which, make))
+            known = await asyncio.shield(task)
+        if isinstance(known, Exception):
+            raise known.with_traceback(None)
+        return msgspec.structs.replace(cast("D", known), trouble=seen.trouble)
+
+    def _begin(
+        self, key: tuple[Sight, Which | None], making: Coroutine[Any, Any, Document | Exception]
+    ) -> asyncio.Task[Document | Exception]:
+        if self._group is None or len(self._making) >= _MOST_MADE:
+            making.close()
+            raise Refused(429, "TooManyRequests", "the controller makes too many other pages; ask again")
+        task = self._making[key] = self._group.create_task(making)
+        task.add_done_callback(lambda _: self._making.pop(key, None))
+        return task
+
+    async def _made(
+        self, seen: Seen, which: Which | None, make: Callable[[Look], Steps[D]]
+    ) -> Document | Exception:
+        clock = self.client.clock
+        try:
+            async with self._answering:
+                look = self._looks.get(seen.sight)
                 if look is None:
-                    look = await self._look(sight, judged)
-                    self._looks.put(sight, look)
-                clock = self.client.clock
-                known = await in_turns(make(msgspec.structs.replace(look, now=clock.now())), clock)
-                self._told.put((sight, which), known)
-            return cast("D", known)
+                    look = await self._look(seen.sight, seen.judged)
+                    self._looks.put(seen.sight, look)
+                made = await in_turns(make(msgspec.structs.replace(look, now=clock.now())), clock)
+                self._told.put((seen.sight, which), made)
+                return made
+        except Exception as error:  # noqa: BLE001 - the boundary: who asks is told, and others go on
+            return error
 
     async def _look(self, sight: Sight, judged: Judged) -> Look:
         findings: list[Finding] = []
@@ -141,6 +179,8 @@ class EngineBoards:
             mode=sight.acts,
             findings=findings,
             remarks=remarks,
+            gaps=sight.gaps,
+            made=whole_seconds(judged.made),
             left_out=sight.left_out,
             typed=self.typed,
         )
@@ -149,45 +189,47 @@ class EngineBoards:
 class EngineBoard:
     """For one who asks."""
 
-    def __init__(self, boards: EngineBoards, rights: Rights) -> None:
+    def __init__(self, boards: EngineBoards, eyes: Eyes) -> None:
         self._boards = boards
-        self._rights = rights
+        self._eyes = eyes
 
     @property
     def _now(self) -> float:
         return self._boards.client.clock.now()
 
     async def overview(self) -> Overview:
-        found = await self._sight()
+        found = await self._look()
         if found is None:
             return overview.overview(self._silent())
-        return await self._boards.told(*found, None, overview.overview_steps)
+        return await self._boards.told(found, None, overview.overview_steps)
 
     async def objects(self, which: Which) -> Objects:
-        found = await self._sight(which.namespace)
+        found = await self._look(which.namespace)
         if found is None:
             return overview.objects(self._silent(), which)
-        return await self._boards.told(*found, which, partial(overview.objects_steps, which=which))
+        return await self._boards.told(found, which, partial(overview.objects_steps, which=which))
 
     async def brakes(self) -> Brakes:
-        await self._need(Spot(resource=BRAKES.qualified, namespace=""))
-        client = self._boards.client
+        await self._eyes.need(Spot(resource=BRAKES.qualified, namespace=""))
+        client, insight = self._boards.client, self._boards.insight
+        absent = ""
         try:
             found = await every_brake(client)
         except UsageError as error:
-            return brakes.none(str(error), now=self._now, typed=self._boards.typed)
+            found, absent = [], str(error)
         except Forbidden as error:
             raise Refused(503, "CannotAsk", f"the controller may not read Brakes: {error.advice}") from error
-        return brakes.brakes(
-            found, now=self._now, kinds=await named_kinds(client, found), typed=self._boards.typed
+        known = brakes.Known(
+            found=found, kinds=await named_kinds(client, found), absent=absent, pulled=insight.brakes()
         )
+        return brakes.brakes(known, acts=insight.acts(), now=self._now, typed=self._boards.typed)
 
     async def history(self, filters: Filters) -> Remembered:
         api = self._boards.history
         if api is None:
             raise Refused(404, "NoLedger", _NO_LEDGER)
         question = wire.Question(wish=await self._wish(filters), limit=min(filters.limit, wire.MOST_ROWS))
-        page = await api.find(self._rights.caller, question)
+        page = await api.find(self._eyes.caller, question)
         hidden = counted(page.hidden, "row is", "rows are")
         notes = [f"{hidden} not shown: they are of kinds that you may not read there"] if page.hidden else []
         return remembered.remembered(
@@ -201,11 +243,12 @@ class EngineBoard:
 
     async def policies(self) -> Policies:
         known = self._boards.insight.policies()
-        shown = await self._seen({place_of(one) for one in known or ()})
+        shown = await self._eyes.seen({place_of(one) for one in known or ()})
+        unread = [one for one in self._boards.insight.unread() if one.resource in _OF_POLICIES]
         return Policies(
             now=whole_seconds(self._now),
             items=tuple(shown_policy(one) for one in known or () if place_of(one) in shown),
-            notes=(_SWITCHED_OFF,) if known is None else (),
+            notes=(_SWITCHED_OFF,) if known is None else tuple(missing(await self._eyes.gaps(unread))),
             command=self._boards.typed(("plan", "-A")),
         )
 
@@ -227,69 +270,21 @@ class EngineBoard:
         """What it would find out itself is not what the one that leads has found."""
         return Look(now=self._now, mode=self._boards.insight.acts(), typed=self._boards.typed)
 
-    async def _sight(self, namespace: str | None = None) -> tuple[Sight, Judged] | None:
-        """Of everything, or of one namespace; None: this one does not lead."""
+    async def _look(self, namespace: str | None = None) -> Seen | None:
+        """At everything, or at one namespace; None: this one does not lead."""
         boards = self._boards
         acts = boards.insight.acts()
         if acts in {"stands-by", "starts"}:
             return None
-        judged = await boards.judging.judged()
-        asking = (self._rights.caller, namespace, judged.number)
+        judged, trouble = await boards.judging.judged()
+        asking = (self._eyes.caller, namespace, judged.number)
         known = boards.sights.get(asking)
-        if known is not None and known.acts == acts:
-            return known, judged
-        places = Counter(
-            {
-                spot: place.objects
-                for spot, place in judged.places.items()
-                if namespace is None or place.namespace == namespace
-            }
-        )
-        seen, unasked = await self._allowed(places)
-        mentions: set[Mention] = set().union(*(judged.places[spot].mentions for spot in seen))
-        hidden = await hidden_of(mentions, kinds=boards.kinds, reaches=self._reached)
-        sight = Sight(
-            number=judged.number,
-            acts=acts,
-            seen=frozenset(seen),
-            hidden=frozenset(hidden),
-            left_out=tuple(_left_out(places, seen, unasked)),
-        )
-        boards.sights.put(asking, sight)
-        return sight, judged
-
-    async def _need(self, spot: Spot) -> None:
-        if spot not in await self._seen([spot]):
-            raise Refused(403, "Forbidden", f"you, {self._rights.caller.username}, may not get {spot}")
-
-    async def _seen(self, spots: Collection[Spot]) -> set[Spot]:
-        since = await self._rights.of("get", spots)
-        return {spot for spot, moment in since.items() if moment != NEVER}
-
-    async def _reached(self, spots: Collection[Spot]) -> set[Spot]:
-        return (await self._allowed(Counter(sorted(spots, key=str))))[0]
-
-    async def _allowed(self, places: Counter[Spot]) -> tuple[set[Spot], set[Spot]]:
-        """Those that may be seen, and those that nobody asked about: what counts everywhere is asked of each kind first."""
-        kinds = {Spot(resource=spot.resource, namespace="") for spot in places}
-        everywhere = {spot.resource for spot in await self._seen(kinds)}
-        seen = {spot for spot in places if spot.resource in everywhere}
-        rest = Counter({spot: places[spot] for spot in places if spot not in seen and spot.namespace})
-        asked = [spot for spot, _ in rest.most_common(MOST_SPOTS)]
-        return seen | await self._seen(asked), rest.keys() - set(asked)
+        if known is None or known.acts != acts:
+            unread = boards.insight.unread()
+            known = await self._eyes.sight(judged, acts=acts, unread=unread, namespace=namespace)
+            boards.sights.put(asking, known)
+        return Seen(sight=known, judged=judged, trouble=trouble)
 
 
 def _without(found: Finding, hidden: Collection[Mention], spot: Spot) -> Finding:
     return Finding(found.row, verdict_without(found.verdict, hidden, spot.namespace)) if hidden else found
-
-
-def _left_out(places: Counter[Spot], seen: Collection[Spot], unasked: Collection[Spot]) -> Iterator[str]:
-    hidden = sum(number for spot, number in places.items() if spot not in seen and spot not in unasked)
-    if hidden:
-        yield f"{counted(hidden, 'object is', 'objects are')} not shown: you may not read them"
-    if unasked:
-        few = sum(places[spot] for spot in unasked)
-        yield (
-            f"{counted(few, 'object is', 'objects are')} not shown, in places with few of them: "
-            "`skoupa dashboard -n NAMESPACE` looks into one"
-        )

@@ -17,14 +17,17 @@ from skoupa.web.refusing import Refused
 
 T = TypeVar("T")
 
-# Of the time, at most so much goes into making it.
+# For who has nothing else to do.
 _SHARE: Final = 0.1
 _PATIENCE_SECONDS: Final = 20.0
 _OLD: Final = 3
 
 
 class Fresh(Generic[T]):
-    """`seconds` lie between two makings at least; `doing` says what is being done, for who waits for the first one."""
+    """`seconds` lie between two makings at least, and `share` of the time goes into them at most.
+
+    `being` is what is being done to the cluster, and `doing` says how far that is, for who waits for the first one.
+    """
 
     def __init__(
         self,
@@ -32,11 +35,15 @@ class Fresh(Generic[T]):
         *,
         clock: Clock,
         seconds: float,
+        share: float = _SHARE,
+        being: str = "being read",
         doing: Callable[[], str] = lambda: "",
     ) -> None:
         self._make = make
         self._clock = clock
         self._seconds = seconds
+        self._share = share
+        self._being = being
         self._doing = doing
         self._wanted = asyncio.Event()
         self._made = asyncio.Event()
@@ -55,7 +62,7 @@ class Fresh(Generic[T]):
                 self._value = await self._make()
                 self._made_at = began
                 self._error = None
-                pause = max(self._seconds, (self._clock.monotonic() - began) / _SHARE)
+                pause = max(self._seconds, (self._clock.monotonic() - began) / self._share)
             except (SkoupaError, ExceptionGroup) as error:
                 self._error = _understood(error)
                 # However long it took to fail, who looks wants to see when it works again.
@@ -77,8 +84,7 @@ class Fresh(Generic[T]):
         if self._error is not None:
             # Else each who is told would leave their own way to it in there.
             raise self._error.with_traceback(None)
-        doing = self._doing()
-        raise Refused(503, "Reading", f"the cluster is being read{f': {doing}' if doing else ''}")
+        raise Refused(503, "Reading", f"the cluster is {self._being}{self._told()}")
 
     def age(self) -> float:
         """How long ago it was begun to make what there is."""
@@ -89,8 +95,11 @@ class Fresh(Generic[T]):
             return str(self._error)
         if self._clock.monotonic() < self._good_until:
             return ""
+        return f"the cluster is still {self._being} anew{self._told()}"
+
+    def _told(self) -> str:
         doing = self._doing()
-        return f"the cluster is still being read anew{f': {doing}' if doing else ''}"
+        return f": {doing}" if doing else ""
 
 
 def _understood(error: SkoupaError | ExceptionGroup[Exception]) -> SkoupaError:

@@ -20,7 +20,7 @@ from skoupa.model.verdicts import Hold
 from skoupa.web.dashboard.look import Look, Typed
 from skoupa.web.dashboard.pieces import AT_ONCE, First, Steps, at_once
 from skoupa.web.dashboard.questions import MOST_OBJECTS, Which
-from skoupa.web.dashboard.sentences import standing
+from skoupa.web.dashboard.sentences import missing, standing
 from skoupa.web.dashboard.shapes import (
     Counts,
     HoldLot,
@@ -121,7 +121,7 @@ def objects_steps(look: Look, which: Which) -> Steps[Objects]:
         total=sum(map(len, pieces)),
         offset=which.offset,
         command=look.typed(_plan(place)),
-        notes=tuple(look.left_out),
+        notes=(*look.left_out, *missing(look.gaps)),
     )
 
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from skoupa.controller.survey import Gap
 from skoupa.web.dashboard.look import Look
 from skoupa.web.dashboard.shapes import Counts, Standing
+
+_NAMED: Final = 5
 
 
 def standing(look: Look, counts: Counts, *, overdue: int) -> Standing:
@@ -14,6 +20,14 @@ def standing(look: Look, counts: Counts, *, overdue: int) -> Standing:
 
 def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
+
+
+def missing(gaps: Sequence[Gap]) -> Iterator[str]:
+    """Of what could not be read, for a list from which something may be missing then."""
+    if gaps:
+        first = ", ".join(gap.what for gap in gaps[:_NAMED])
+        more = f" and {len(gaps) - _NAMED:,} more" if len(gaps) > _NAMED else ""
+        yield f"something may be missing here, since not all can be read: {first}{more}"
 
 
 def _headline(look: Look, counts: Counts, *, overdue: int) -> str:

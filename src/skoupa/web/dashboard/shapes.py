@@ -154,9 +154,14 @@ class ShownBrake(Part, frozen=True, kw_only=True):
 
 
 class Brakes(Seen, frozen=True, kw_only=True):
-    """`notes` say why there can be none, or why some are not known."""
+    """`unknown` says why it is not known which Brakes there are; `all_held`: then everything is held by that alone.
+
+    `notes` say why there can be none.
+    """
 
     items: tuple[ShownBrake, ...]
+    unknown: str = ""
+    all_held: bool = False
     command: str
     pause: str
     notes: tuple[str, ...] = ()

@@ -12,7 +12,8 @@ export const news = (doc) => headline(doc);
 
 export function view(doc) {
   return [
-    ...heading(headline(doc), "A Brake holds its part of the cluster until somebody releases it; everything else goes on."),
+    ...heading(headline(doc), doc.unknown ? "" : "A Brake holds its part of the cluster until somebody releases it; everything else goes on."),
+    doc.unknown ? doubt(doc) : null,
     doc.notes.map((text) => h("p", { class: "note" }, spoken(sentence(text)))),
     doc.items.length ? h("ul", { class: "cards" }, doc.items.map((brake) => card(brake, doc.now))) : null,
     doc.pause
@@ -28,7 +29,15 @@ export function view(doc) {
 
 function headline(doc) {
   const holding = doc.items.filter((brake) => brake.holds).length;
-  return holding ? counted(holding, "Brake holds", "Brakes hold") : "Nothing stands still";
+  if (doc.allHeld) return "Everything stands still";
+  if (holding) return counted(holding, "Brake holds", "Brakes hold");
+  return doc.unknown ? "What stands still is not known" : "Nothing stands still";
+}
+
+/* That there is no Brake to be seen is not that nothing is held. */
+function doubt(doc) {
+  const said = doc.allHeld ? "Nothing goes until it is known which Brakes there are" : "It is not known which Brakes there are";
+  return h("p", { class: "doubt", "data-key": "doubt" }, spoken(sentence(`${said}: ${doc.unknown}`)));
 }
 
 function card(brake, now) {

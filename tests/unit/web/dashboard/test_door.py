@@ -12,7 +12,7 @@ import pytest
 from skoupa import names
 from skoupa.errors import Forbidden, NoController, Status, UsageError
 from skoupa.report.endpoints import listening
-from skoupa.web.dashboard.brakes import none
+from skoupa.web.dashboard.brakes import Known, brakes
 from skoupa.web.dashboard.door import Door, is_loopback, new_secret
 from skoupa.web.dashboard.look import plainly
 from skoupa.web.dashboard.questions import Filters, Which
@@ -39,7 +39,7 @@ class Refusing:
 
     async def brakes(self) -> Brakes:
         self.asked += 1
-        return none("there can be none", now=0.0, typed=plainly)
+        return brakes(Known(found=(), absent="there can be none"), acts="files", now=0.0, typed=plainly)
 
     async def history(self, filters: Filters) -> Remembered:
         raise UsageError("nobody knows what that means", advice="write 7d")

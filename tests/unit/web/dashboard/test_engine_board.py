@@ -16,17 +16,24 @@ import msgspec
 import pytest
 
 from skoupa import names
+from skoupa.clock import Clock
 from skoupa.controller.survey import Finding
 from skoupa.facts.rows import Row, pack_uid
+from skoupa.judge.brakes import NO_BRAKES, Pulled
+from skoupa.kinds.brake import Scope
+from skoupa.kinds.brake_reading import Brake
 from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.store import Store
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import NOTHING, Hold, Verdict
-from skoupa.report.opinions import Acts, Opinion, PolicyStanding
+from skoupa.report.opinions import Acts, Opinion, PolicyStanding, Unread
 from skoupa.settings import Settings
 from skoupa.settings.fields import LeaseSettings
 from skoupa.sim.state.access import Rule
-from skoupa.web.dashboard import engine_board
+from skoupa.web import serving
+from skoupa.web.dashboard import engine_board, sights
+from skoupa.web.dashboard.pieces import Steps, at_once
+from skoupa.web.dashboard.shapes import Overview
 from tests.unit.cli.worlds import TTL, config_map, obj
 from tests.unit.ledger.entries import CLUSTER
 from tests.unit.web.dashboard.findings import planned
@@ -44,6 +51,8 @@ class Knowing:
         self._acts = acts
         self.judgements = 0
         self.known_policies: list[PolicyStanding] | None = []
+        self.can_not_read: list[Unread] = []
+        self.pulled = NO_BRAKES
 
     def acts(self) -> Acts:
         return self._acts
@@ -60,6 +69,12 @@ class Knowing:
 
     def policies(self) -> list[PolicyStanding] | None:
         return self.known_policies
+
+    def unread(self) -> list[Unread]:
+        return self.can_not_read
+
+    def brakes(self) -> Pulled:
+        return self.pulled
 
 
 # Not inside a test: a plan is made in a loop of its own, in virtual time.
@@ -233,16 +248,12 @@ async def test_all_who_ask_within_moments_share_one_judgement(mess: list[Finding
         for token in (ADMIN, ANNA, ADMIN):
             await ask("overview", token=token)
         assert engine.judgements == 4
-        clock = ask.office.cluster.clock
-        clock.ahead += 60.0  # type: ignore[attr-defined]
-        await ask("overview")
-        assert engine.judgements == 8
 
 
 async def test_rights_are_asked_for_the_places_with_the_most_objects(
     mess: list[Finding], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_board, "MOST_SPOTS", 1)
+    monkeypatch.setattr(sights, "MOST_SPOTS", 1)
     async with visited(tmp_path, Knowing(*mess)) as ask:
         page = await ask("overview", token=ANNA)
         assert page["counts"]["due"] == 2
@@ -253,7 +264,7 @@ async def test_rights_are_asked_for_the_places_with_the_most_objects(
 async def test_who_may_read_a_kind_everywhere_sees_all_of_it_however_many_places_it_is_in(
     mess: list[Finding], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_board, "MOST_SPOTS", 1)
+    monkeypatch.setattr(sights, "MOST_SPOTS", 1)
     async with visited(tmp_path, Knowing(*mess)) as ask:
         page = await ask("overview", token=ADMIN)
         assert (page["counts"]["due"], page["warnings"]) == (4, [])
@@ -262,7 +273,7 @@ async def test_who_may_read_a_kind_everywhere_sees_all_of_it_however_many_places
 async def test_of_one_namespace_only_that_one_is_asked_about(
     mess: list[Finding], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_board, "MOST_SPOTS", 1)
+    monkeypatch.setattr(sights, "MOST_SPOTS", 1)
     async with visited(tmp_path, Knowing(*mess)) as ask:
         ask.office.cluster.allow_only(
             "anna", [Rule(verbs=("get",), resources=("configmaps",), namespaces=("lab",))]
@@ -316,8 +327,91 @@ async def test_brakes_are_for_who_may_read_them_also_where_there_can_be_none(tmp
         refused = await ask("brakes", token=ANNA, code=403)
         assert refused["message"] == "you, anna, may not get brakes.skoupa.dev"
         page = await ask("brakes")
-        assert page["items"] == []
+        assert (page["items"], page["unknown"], page["allHeld"]) == ([], "", False)
         assert "`skoupa install` brings it" in page["notes"][0]
+
+
+async def test_without_the_kind_what_is_held_is_shown_by_who_leads_and_doubted_by_others(
+    tmp_path: Path,
+) -> None:
+    full = Brake(name="ceiling-all-per-hour", scope=Scope(all=True), reason="too many")
+    for acts, remark in (("acts", "it holds until this controller ends"), ("observes", "would hold")):
+        engine = Knowing(acts=acts)  # type: ignore[arg-type]
+        engine.pulled = Pulled(brakes=(full,))
+        async with visited(tmp_path, engine) as ask:
+            page = await ask("brakes")
+            (shown,) = page["items"]
+            assert (shown["name"], shown["holds"], shown["release"]) == (full.name, True, "")
+            assert remark in shown["remarks"][0]
+    engine = Knowing(acts="stands-by")
+    engine.pulled = Pulled(unknown="they are not read yet")
+    async with visited(tmp_path, engine) as ask:
+        page = await ask("brakes")
+        assert (page["items"], page["allHeld"]) == ([], False)
+        assert "does not lead" in page["unknown"]
+
+
+async def test_what_can_not_be_read_is_told_and_why_to_who_may_read_it(
+    mess: list[Finding], tmp_path: Path
+) -> None:
+    engine = Knowing(*mess)
+    engine.can_not_read = [
+        Unread(what="configmaps in shop", why="shop is away", resource="configmaps", namespace="shop"),
+        Unread(what="other namespaces", why="as set"),
+        Unread(what="secrets", why="conversion of login failed", resource="secrets"),
+        Unread(what="secrets in lab", why="lab is away", resource="secrets", namespace="lab"),
+    ]
+    async with visited(tmp_path, engine) as ask:
+        page = await ask("overview")
+        assert page["complete"] is False
+        assert {gap["what"]: gap["why"] for gap in page["gaps"]} == {
+            one.what: one.why for one in engine.can_not_read
+        }
+        assert "secrets" in (await ask("objects"))["notes"][-1]
+        page = await ask("overview", token=ANNA)
+        assert {gap["what"]: gap["why"] for gap in page["gaps"]} == {
+            "configmaps in shop": "shop is away",
+            "other namespaces": "as set",
+            "secrets": "the controller can't read it",
+        }
+        # Of nothing but policies where it is about those.
+        assert (await ask("policies"))["notes"] == []
+        engine.can_not_read = [
+            Unread(what="cleanuppolicies.kyverno.io", why="no right", resource="cleanuppolicies.kyverno.io")
+        ]
+        assert "cleanuppolicies.kyverno.io" in (await ask("policies"))["notes"][0]
+
+
+async def test_an_answer_that_takes_too_long_is_made_for_the_next_one_who_asks(
+    mess: list[Finding], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "_ANSWER_SECONDS", 0.3)
+    waiting = asyncio.Event()
+    made = 0
+
+    async def slow(steps: Steps[Overview], _: Clock) -> Overview:
+        nonlocal made
+        made += 1
+        await waiting.wait()
+        return at_once(steps)
+
+    monkeypatch.setattr(engine_board, "in_turns", slow)
+    async with visited(tmp_path, Knowing(*mess)) as ask:
+        refused = await ask("overview", code=503)
+        assert refused["reason"] == "TimedOut"
+        waiting.set()
+        assert (await ask("overview"))["counts"]["due"] == 4
+        assert made == 1
+
+
+async def test_a_judgement_that_fails_is_told_to_who_asks_and_ends_nothing(
+    mess: list[Finding], tmp_path: Path
+) -> None:
+    engine = Knowing(*mess)
+    engine.judged = lambda row, now: 1 / 0  # type: ignore[assignment,method-assign,return-value]
+    async with visited(tmp_path, engine) as ask:
+        assert (await ask("overview", code=500))["reason"] == "InternalError"
+        assert (await ask("policies"))["items"] == []
 
 
 async def test_policies_are_for_who_may_read_them(tmp_path: Path) -> None:
