@@ -6,7 +6,7 @@ import asyncio
 import base64
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
+from skoupa.ledger.opening import store_for
+from skoupa.ledger.store import Wish
+from skoupa.ledger.trash.sealing import Key, Seal, read_keys
 from skoupa.sweep.tripping import brake_name
 from tests.cluster.commands import skoupa
 from tests.cluster.controller.braking import brake
@@ -39,6 +42,8 @@ RULE = "Rule/all-of-it"
 BRAKE = brake_name("share", RULE)
 SERVER_FIELDS = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation")
 PASSWORD = "hunter2-in-the-clear"
+COLOUR = "as-blue-as-the-sea"
+CLUSTER = "test"
 
 
 class Shop:
@@ -210,15 +215,27 @@ async def test_a_rule_that_matches_everything_is_braked_released_on_purpose_and_
             process.end()
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> Iterator[PostgresServer | None]:
+    """None: the file that a controller has by itself."""
+    if request.param == "sqlite":
+        yield None
+        return
+    # Whatever comes to it is in its log then, too.
+    with PostgresServer(settings={"log_statement": "all"}) as server:
+        yield server
+
+
 @pytest.mark.parametrize("encrypted", [False, True])
 async def test_no_value_of_a_secret_is_in_the_ledger_the_log_an_event_or_a_notice(
-    people: People, running: Yard, tmp_path: Path, *, encrypted: bool
+    people: People, running: Yard, tmp_path: Path, database: PostgresServer | None, *, encrypted: bool
 ) -> None:
     keys = tmp_path / "keys" / "trash"
     keys.parent.mkdir()
     keys.write_text(base64.b64encode(os.urandom(32)).decode())
     values = {"password": base64.b64encode(PASSWORD.encode()).decode()}
     applied = {"kubectl.kubernetes.io/last-applied-configuration": msgspec.json.encode(values).decode()}
+    where: dict[str, Any] = {} if database is None else {"ledger__dsn": database.dsn}
     async with receiving() as receiver:
         config = tmp_path / "skoupa.json"
         route = {"name": "all", "type": "webhook", "url": receiver.url, "events": ["deleted", "notice"]}
@@ -226,11 +243,14 @@ async def test_no_value_of_a_secret_is_in_the_ledger_the_log_an_event_or_a_notic
         config.write_bytes(msgspec.json.encode({"notices": told, "ttl": {"noticeBefore": "1h"}}))
         process = await running.started(
             flags=("--config", str(config)),
-            clusterName="test",
+            clusterName=CLUSTER,
             trash__enabled="true",
             trash__keyFile=str(keys) if encrypted else "",
+            **where,
         )
+        await people.make("seen", "2s", body={"data": {"colour": COLOUR}})
         await people.make("db", "2s", resource=SECRETS, body={"data": values}, annotations=applied)
+        await people.gone("seen")
         await people.gone("db", resource=SECRETS)
         event = await people.event("db", "SkoupaDeleted", kind="Secret")
         notice = await people.event("db", "SkoupaNotice", kind="Secret")
@@ -238,13 +258,42 @@ async def test_no_value_of_a_secret_is_in_the_ledger_the_log_an_event_or_a_notic
         process.end()
         posted = receiver.requests
     assert any(b"db" in one.body for one in posted)
+    ledger = running.ledger if database is None else database.dsn
+    kept = await _opened(ledger, people, keys=read_keys(file=str(keys) if encrypted else ""))
     read = _files(tmp_path, but=keys.parent)
-    assert str(running.ledger) in read
+    if database is None:
+        assert str(running.ledger) in read
+    else:
+        # All of it is in its files then.
+        database.stop()
+        read |= _files(database.directory / "data", but=keys.parent)
+        read["its log"] = database.log.read_bytes()
+        assert any(people.namespace.encode() in content for content in read.values())
     read["events"] = f"{event}{notice}".encode()
     read |= {f"notice {number}": one.body for number, one in enumerate(posted)}
-    for where, content in read.items():
-        assert PASSWORD.encode() not in content, where
-        assert values["password"].encode() not in content, where
+    if encrypted:
+        assert values["password"] in kept, "and it is there for who has the key"
+    else:
+        # What is compressed looks like nothing.
+        read["the trash"] = kept.encode()
+    assert COLOUR in kept
+    for place, content in read.items():
+        for value in (PASSWORD.encode(), values["password"].encode()):
+            assert value not in content, place
+            assert value.hex().encode() not in content, place
+
+
+async def _opened(where: str | Path, people: People, *, keys: tuple[Key, ...]) -> str:
+    """All that is in the trash of these people, as it was before it was packed."""
+    store, seal = store_for(str(where), cluster=CLUSTER, writable=False), Seal(cluster=CLUSTER, keys=keys)
+    await store.open()
+    try:
+        entries = {one.id: one for one in await store.find(Wish(namespace=people.namespace), limit=100)}
+        bodies = await store.bodies(list(entries))
+    finally:
+        await store.close()
+    assert len(bodies) == 2
+    return str([seal.open(body, uid=entries[id_].uid) for id_, some in bodies.items() for body in some])
 
 
 def _files(folder: Path, *, but: Path) -> dict[str, bytes]:
