@@ -219,10 +219,9 @@ class Engine:
             self._parts.close()
 
     async def _take_over(self) -> bool:
-        if not await self._beginning.take_over():
-            return False
-        self._parts.take_over()
-        return True
+        if taken := await self._beginning.take_over():
+            self._parts.take_over()
+        return taken
 
     async def _arrange(self) -> None:
         await self.braking.arrange()

@@ -2,17 +2,12 @@
 
 One thread writes and never blocks the event loop; readers have connections and threads of their own and see the last
 commit (WAL). What `write` returned for survives `kill -9`; a power cut may take the last moments, never the file.
-A connection that failed is closed and opened anew by the next call; so is one whose file was moved away. When the log
-was taken from beside the file all of them are closed before one is opened: SQLite shares what it knows of a log between
-the connections of a process, and would go on with two logs as if they were one.
+Which connections there are is `sqlite_connections`' part, and what is asked of them that of the other modules of this name.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import sqlite3
-import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,10 +23,10 @@ from skoupa.ledger import (
     sqlite_unneeded,
     sqlite_writing,
 )
-from skoupa.ledger.connecting import Connection, connect, gone_from_under, marked, translated
+from skoupa.ledger.connecting import Connection, connect, marked
 from skoupa.ledger.identity import Identity
 from skoupa.ledger.rows import Body, Entry, Tally
-from skoupa.ledger.sqlite_leaving import leaving
+from skoupa.ledger.sqlite_connections import Connections
 from skoupa.ledger.sqlite_pruning import of_all, own
 from skoupa.ledger.sqlite_size import cut, size_of
 from skoupa.ledger.store import EVERYTHING, Change, Place, Size, Wish
@@ -60,21 +55,19 @@ class SqliteStore:
         self.path = path
         self.cluster = cluster
         self.where = str(path)
-        self.remark = ""
         self._writable = writable
         self._identity = identity
         self._named = named
         self._known: Mapping[str, str] | None = None
         self._busy_seconds = busy_seconds
         self._clock = clock or SystemClock()
-        self._writer: Connection | None = None
-        self._idle: list[Connection] = []
-        # How many use a connection; while `_cut_off` nobody begins to: the last one closes all of them, or who comes next.
-        self._busy = 0
-        self._cut_off = False
-        self._turns = threading.Condition()
+        self._connections = Connections(path, connect=self._connect)
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="ledger-writer")
         self._reading = ThreadPoolExecutor(_READERS, thread_name_prefix="ledger-reader")
+
+    @property
+    def remark(self) -> str:
+        return self._connections.remark
 
     async def open(self) -> None:
         if self._writable:
@@ -189,10 +182,10 @@ class SqliteStore:
     async def _write(self, work: Callable[[Connection], T]) -> T:
         if not self._writable:
             raise LedgerUnusable(f"the ledger {self.path} was opened for reading only")
-        return await self._in(self._writing, self._as_writer, work)
+        return await self._in(self._writing, self._connections.write, work)
 
     async def _read(self, work: Callable[[Connection], T]) -> T:
-        return await self._in(self._reading, self._as_reader, work)
+        return await self._in(self._reading, self._connections.read, work)
 
     async def _in(
         self,
@@ -203,87 +196,12 @@ class SqliteStore:
         if self._identity is not None and self._known is None:
             self._known = await self._identity()
         try:
-            future = asyncio.get_running_loop().run_in_executor(threads, self._in_turn, how, work)
+            future = asyncio.get_running_loop().run_in_executor(threads, how, work)
         except RuntimeError as error:  # an executor that was shut down has no error of its own
             raise LedgerUnavailable(f"the ledger {self.path} is closed") from error
         return await future
 
-    def _in_turn(self, how: Callable[[Callable[[Connection], T]], T], work: Callable[[Connection], T]) -> T:
-        with self._turns:
-            self._turns.wait_for(lambda: not (self._cut_off and self._busy))
-            if self._cut_off:
-                self._leave()
-            self._busy += 1
-        try:
-            # Whatever the file system says, too, of a file that is only looked at.
-            with translated(self.path):
-                return how(work)
-        finally:
-            with self._turns:
-                self._busy -= 1
-                if self._cut_off and not self._busy:
-                    # Where it can't be done now, whoever comes next tries again, and is told why not.
-                    with contextlib.suppress(LedgerUnavailable):
-                        self._leave()
-                self._turns.notify_all()
-
-    def _leave(self) -> None:
-        with translated(self.path), leaving(self.path):
-            self._close_all()
-        self._cut_off = False
-        self.remark = (
-            f"the log {self.path.name}-wal was taken from beside the file {self.path} while it was in use; "
-            "what was in it last may be missing from the history"
-        )
-
-    def _as_writer(self, work: Callable[[Connection], T]) -> T:
-        with translated(self.path):
-            if self._writer is not None and self._writer.stale:
-                self._writer.raw.close()
-                self._writer = None
-                self.remark = (
-                    f"the file {self.path} was moved away or replaced while it was in use; what was in it is not "
-                    "in the history any more, unless it is put back"
-                )
-        if self._writer is None:
-            self._writer = self._connect(writable=True)
-        try:
-            self._check_log(self._writer)
-            with translated(self.path):
-                return work(self._writer)
-        except LedgerUnavailable as error:
-            # A lock passes and a full volume gets room; anything else may be the connection's own state.
-            if self._writer.cut_off:
-                self._cut_off = True
-            elif not isinstance(error.__cause__, sqlite3.OperationalError) or "I/O" in error.message:
-                self._writer.raw.close()
-                self._writer = None
-            raise
-
-    def _as_reader(self, work: Callable[[Connection], T]) -> T:
-        connection = self._idle.pop() if self._idle else self._connect(writable=False)
-        try:
-            with translated(self.path):
-                if connection.stale or connection.number is None:
-                    connection.raw.close()
-                    connection = self._connect(writable=False)
-                self._check_log(connection)
-                answer = work(connection)
-        except BaseException:
-            connection.raw.close()
-            raise
-        self._idle.append(connection)
-        return answer
-
-    def _check_log(self, connection: Connection) -> None:
-        if connection.cut_off:
-            self._cut_off = True
-            raise gone_from_under(self.path)
-
     def _connect(self, *, writable: bool) -> Connection:
-        for connection in self._open:
-            if not connection.stale:
-                self._check_log(connection)
         return connect(
             self.path,
             cluster=self.cluster,
@@ -293,28 +211,10 @@ class SqliteStore:
             named=self._named,
         )
 
-    @property
-    def _open(self) -> list[Connection]:
-        """Those that nobody uses, and the writer's."""
-        return [*self._idle, *([] if self._writer is None else [self._writer])]
-
     def _end(self) -> None:
         self._reading.shutdown()
         self._writing.shutdown()
-        # What can't be closed as it should be ends with the process, which leaves the files as they are.
-        with contextlib.suppress(OSError, LedgerUnavailable):
-            if any(connection.cut_off for connection in self._open):
-                self._leave()
-            else:
-                self._close_all()
-
-    def _close_all(self) -> None:
-        """The writer's last: it moves what is in its log into the file, if nobody else has that open."""
-        for connection in self._open:
-            with contextlib.suppress(sqlite3.Error):
-                connection.raw.close()
-        self._idle.clear()
-        self._writer = None
+        self._connections.close()
 
 
 def _rows(connection: Connection, query: Callable[[int], reading.Query]) -> list[Any]:

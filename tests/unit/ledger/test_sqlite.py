@@ -96,8 +96,8 @@ async def test_a_lock_of_another_is_unavailable_and_passes(store: SqliteStore, p
 
 async def test_a_full_disk_is_unavailable_and_goes_on_when_there_is_room(store: SqliteStore) -> None:
     await store.write([intent("a")])
-    assert store._writer is not None
-    raw = store._writer.raw
+    assert store._connections.writer is not None
+    raw = store._connections.writer.raw
     pages = raw.execute("PRAGMA page_count").fetchone()[0]
     raw.execute(f"PRAGMA max_page_count = {pages}").fetchall()
     big = (Body(form="json", data=b"x" * 100_000),)
@@ -339,8 +339,8 @@ async def test_kill_9_loses_nothing_that_was_acknowledged(path: Path) -> None:
         acknowledged |= acknowledged_before_kill(path, life=life, lines=lines)
     store = SqliteStore(path, cluster=CLUSTER)
     await store.open()
-    assert store._writer is not None
-    assert store._writer.raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert store._connections.writer is not None
+    assert store._connections.writer.raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     stored = await store.find(limit=10**6)
     assert len(acknowledged) > 2000
     assert acknowledged <= {row.uid for row in stored}
@@ -374,8 +374,8 @@ def steps_of(raw: sqlite3.Connection, query: reading.Query) -> int:
 
 
 async def test_no_main_filter_walks_over_all_rows_of_a_large_ledger(store: SqliteStore) -> None:
-    assert store._writer is not None
-    raw = store._writer.raw
+    assert store._connections.writer is not None
+    raw = store._connections.writer.raw
     raw.execute(MANY)
     filters = {
         "skoupa_entries_at": Wish(),

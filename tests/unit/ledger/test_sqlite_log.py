@@ -20,7 +20,7 @@ from typing import IO
 import pytest
 
 from skoupa.errors import LedgerUnavailable
-from skoupa.ledger import sqlite, sqlite_leaving
+from skoupa.ledger import sqlite_connections, sqlite_leaving
 from skoupa.ledger.connecting import Connection
 from skoupa.ledger.rows import Body
 from skoupa.ledger.sqlite import SqliteStore
@@ -166,10 +166,10 @@ async def test_a_writer_that_is_opened_anew_keeps_the_locks_of_the_process(
 ) -> None:
     await store.write([intent("a")])
     await store.find()
-    assert store._writer is not None
+    assert store._connections.writer is not None
     # As after an error of the disk.
-    store._writer.raw.close()
-    store._writer = None
+    store._connections.writer.raw.close()
+    store._connections.writer = None
     await store.write([intent("b")])
     log = path.with_name(f"{path.name}-wal").stat()
     come_and_go(path)
@@ -268,7 +268,7 @@ async def test_one_whose_file_is_gone_meanwhile_is_left_without_an_error_of_its_
         where.rename(where.with_name("moved.db"))
         return leaving(where)
 
-    monkeypatch.setattr(sqlite, "leaving", gone)
+    monkeypatch.setattr(sqlite_connections, "leaving", gone)
     with pytest.raises(LedgerUnavailable, match="was removed or replaced"):
         await store.write([intent("b")])
     assert path.with_name(f"{path.name}-wal").stat().st_size > 0, "it is somebody else's"
@@ -316,8 +316,8 @@ async def test_what_is_committed_to_a_log_that_nobody_finds_does_not_count(
 
     with pytest.raises(LedgerUnavailable, match="was removed or replaced"):
         await store._write(take_away_in_the_middle)
-    assert store._writer is None
-    assert store._idle == []
+    assert store._connections.writer is None
+    assert store._connections.idle == []
     await store.write([intent("b")])
     assert seen_by_another(path) == {"a", "b"}
 
