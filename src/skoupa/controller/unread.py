@@ -58,6 +58,10 @@ def _of_policies(engine: Engine) -> Iterator[Unread]:
         for (kind, namespace), why in engine.policies.book.doubts.items():
             if why:
                 yield _of(_POLICIES[kind], namespace, why)
+    if engine.retention is not None:
+        for (resource, namespace), why in engine.retention.rules.book.doubts.items():
+            if why:
+                yield _of(resource.qualified, namespace, why)
 
 
 def _of(kind: str, namespace: str, why: str) -> Unread:

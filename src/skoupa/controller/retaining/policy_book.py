@@ -77,7 +77,7 @@ class RetentionBook:
         self._followed: dict[tuple[Resource, str], asyncio.Task[None]] = {}
         self._objects: dict[str, tuple[Resource, Object]] = {}
         self._entries: dict[str, Entry] = {}
-        self._doubts: dict[tuple[Resource, str], str] = {}
+        self.doubts: dict[tuple[Resource, str], str] = {}
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(tuple(self._entries.values()))
@@ -90,7 +90,7 @@ class RetentionBook:
 
     def doubt(self) -> str:
         """Why what is known may be old; empty: it is not."""
-        return next((why for why in self._doubts.values() if why), "")
+        return next((why for why in self.doubts.values() if why), "")
 
     def open(self, group: asyncio.TaskGroup) -> None:
         self._group = group
@@ -115,10 +115,10 @@ class RetentionBook:
         wanted = {(kind, place) for kind in kinds for place in self._places(kind)}
         for key in [key for key in self._followed if key not in wanted and key[0].group not in gaps]:
             self._followed.pop(key).cancel()
-            self._doubts.pop(key, None)
+            self.doubts.pop(key, None)
             self._lose(*key, but=frozenset())
         for key in wanted - self._followed.keys():
-            self._doubts[key] = _NOT_READ
+            self.doubts[key] = _NOT_READ
             self._followed[key] = self._group.create_task(self._follow(*key))
         for uid, (kind, found) in tuple(self._objects.items()):
             self._enter(uid, kind, found)
@@ -143,7 +143,7 @@ class RetentionBook:
                         self._lose(kind, place, but=listed)
                         self._trust((kind, place))
                     case watched.Interrupted(error, _):
-                        self._doubts[kind, place] = _told(error)
+                        self.doubts[kind, place] = _told(error)
                         self._on_trust()
                     case watched.Changed(changes, _):
                         self._change(kind, changes)
@@ -159,8 +159,8 @@ class RetentionBook:
                 self._learn(kind, change.object)
 
     def _trust(self, key: tuple[Resource, str]) -> None:
-        if self._doubts.get(key):
-            self._doubts[key] = ""
+        if self.doubts.get(key):
+            self.doubts[key] = ""
             self._on_trust()
 
     def _learn(self, kind: Resource, found: Object) -> str:

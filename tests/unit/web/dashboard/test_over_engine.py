@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 
 from skoupa.controller.opinions import EngineOpinions
 from skoupa.errors import TimedOut
+from skoupa.kinds.definition import document
+from skoupa.kinds.retention.policy import CLUSTER_RETENTION_POLICY, RETENTION_POLICY
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.kube.reviews import Caller
+from skoupa.kube.transport import Request
 from skoupa.sim.faults import asking
 from skoupa.sim.state.access import Rule
 from skoupa.sweep.deleter import Deleter
@@ -21,6 +25,8 @@ from skoupa.web.mentions import Kinds
 from skoupa.web.permissions import Permissions
 from skoupa.web.refusing import Refused
 from tests.unit.controller.braking import bring_kind, pull, take_kind_away
+from tests.unit.controller.policies import bring_policies
+from tests.unit.controller.retaining.scene import KINDS, ON
 from tests.unit.controller.stage import HOME, HOUR, MINUTE, SECRETS, Play, Stage, story
 from tests.unit.controller.test_kinds_and_rights import OWN
 
@@ -254,3 +260,30 @@ async def test_judging_that_takes_longer_than_an_answer_may_goes_on_and_is_told_
         page = await board.overview()
         assert page.trouble == ""
         assert page.made > began
+
+
+@story(also=KINDS, mode="observe", features=ON)
+async def test_policies_that_can_not_be_followed_are_gaps_and_told_beside_the_others(stage: Stage) -> None:
+    await bring_policies(stage)
+    for definition in (RETENTION_POLICY, CLUSTER_RETENTION_POLICY):
+        await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, document(definition))
+    # By who follows policies: they are read whole.
+    for name in ("cleanuppolicies.kyverno.io", RETENTION_POLICY.name):
+        stage.cluster.faults.answer(500, when=whole(name), times=None)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    async with pages(stage, play) as board:
+        assert [gap.what for gap in (await board.overview()).gaps] == [
+            "cleanuppolicies.kyverno.io",
+            RETENTION_POLICY.name,
+        ]
+        (note,) = (await board.policies()).notes
+        assert "cleanuppolicies.kyverno.io" in note
+
+
+def whole(kind: str) -> Callable[[Request], bool]:
+    plural = kind.partition(".")[0]
+    return lambda request: (
+        request.path.endswith(f"/{plural}")
+        and not any("PartialObjectMetadata" in value for _, value in request.headers)
+    )
