@@ -127,7 +127,7 @@ def _readable(message: str, value: Any, shape: Any, *, where: str) -> UsageError
     if match := _UNKNOWN.fullmatch(said):
         return _unknown(match[1], _fields(info), where=place)
     if match := _MISSING.fullmatch(said):
-        return UsageError(f"{place}.{match[1]} is missing", advice=_about(info, match[1]))
+        return UsageError(f"{place}.{match[1]} is missing", advice=_about(_field(info, match[1]), match[1]))
     if isinstance(info, types.DateTimeType) and isinstance(found, str):
         problem = parse_rfc3339(found)
         what = problem.what if isinstance(problem, Problem) else f"{quoted(found)} is no time"
@@ -141,13 +141,14 @@ def _readable(message: str, value: Any, shape: Any, *, where: str) -> UsageError
     if match := _WRONG_TYPE.fullmatch(said):
         wanted = _words(match[1])
         return UsageError(f"{place}: {_shown(found)} is not {wanted}", advice=f"write {wanted}")
-    if _NOT_FORMED.search(said) and steps:
-        parent, field = _shape_at(shape, steps[:-1]), steps[-1][0]
-        form = _form(parent, field)
+    if _NOT_FORMED.search(said):
+        field = steps[-1][0] if steps else place.rpartition(".")[2]
+        wanted_type = _field(_shape_at(shape, steps[:-1]), field) if steps else types.type_info(shape)
+        form, about = _form(wanted_type), _about(wanted_type, field)
         if found == "" and field:
-            return UsageError(f"{place}: it is empty", advice=form or f"write it: {_about(parent, field)}")
+            return UsageError(f"{place}: it is empty", advice=form or f"write it: {about}")
         if form or "matching regex" in said:
-            return UsageError(f"{place}: {_shown(found)} is none", advice=form or _about(parent, field))
+            return UsageError(f"{place}: {_shown(found)} is none", advice=form or about)
     return UsageError(f"{place}: {_shown(found)} can't be used", advice=said[:1].lower() + said[1:])
 
 
@@ -245,9 +246,8 @@ def _field(info: types.Type, name: str) -> types.Type | None:
     return next((field.type for field in fields if field.encode_name == name), None)
 
 
-def _form(info: types.Type, name: str) -> str:
-    """What a value of that field looks like, where its type says so; also beside None."""
-    found = _field(info, name)
+def _form(found: types.Type | None) -> str:
+    """What a value of that type looks like, where it says so; also beside None."""
     while isinstance(found, types.Metadata) and not (found.extra or {}).get(FORM):
         found = found.type
     if isinstance(found, types.UnionType):
@@ -255,8 +255,7 @@ def _form(info: types.Type, name: str) -> str:
     return str((found.extra or {}).get(FORM, "")) if isinstance(found, types.Metadata) else ""
 
 
-def _about(info: types.Type, name: str) -> str:
-    found = _field(info, name)
+def _about(found: types.Type | None, name: str) -> str:
     extra = (found.extra_json_schema or {}) if isinstance(found, types.Metadata) else {}
     return str(extra.get("description") or f"write {name}")
 
