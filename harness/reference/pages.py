@@ -17,13 +17,14 @@ from skoupa import errors
 from skoupa.cli.installing.install import plan
 from skoupa.install.kinds import DEFAULT_KINDS
 from skoupa.install.policies import policy_rights
+from skoupa.install.retention import retention_rights
 from skoupa.install.rights import home_namespace, own_namespace, rights
 from skoupa.install.roles import SWEEP_ROLE, SWEEP_VERBS
 from skoupa.kinds.brake import BRAKES
 from skoupa.model.reasons import REASONS
 from skoupa.report.metrics import METRICS
 from skoupa.report.reporter import EVENT_REASONS
-from skoupa.settings import DURATION, Setting, every_setting
+from skoupa.settings import DURATION, Features, Setting, Settings, every_setting
 
 _SETTINGS: Final = """
 One YAML file (`skoupa run --config FILE`; in a cluster the ConfigMap `skoupa-config`), `SKOUPA_*` variables on top of it, and flags on
@@ -76,7 +77,8 @@ _EXIT_MEANINGS: Final = {
 }
 _RIGHTS: Final = """
 What `skoupa install` grants to the controller, and why; the roles are written from this table. On objects of others there is list,
-watch and delete: no get, no create, no update. On policies there is patch, for one annotation: the admission policy
+watch and delete: no get, no create, no update; with `features.retention` also patch on what may be deleted, for one annotation. On
+policies there is patch, for one annotation: the admission policy
 `skoupa-policy-marks` refuses the controller every other change of one. [install](install.md) says how to narrow and widen it.
 
 Reading is broad on purpose: an object of any kind may carry a label, and before a Namespace goes every kind in it is asked for objects
@@ -149,11 +151,18 @@ def rights_page() -> str:
         )
         for right in granted
     ]
+    for right in retention_rights(Settings(features=Features(retention=True))):
+        elsewhere = "" if right.namespaced else "; not in a namespaced installation"
+        why = f"{right.why} (with {code('features.retention')}{elsewhere})"
+        kinds = _resources(right.group, right.resources)
+        rows.append((code(right.role), ", ".join(right.verbs), kinds, "", why))
     for own in (own_namespace(""), home_namespace("")):
         why = f"{own.why} (only in a namespaced installation)"
         rows.append((code(own.role), ", ".join(own.verbs), code("namespaces"), "the one it lies in", why))
     kinds = ", ".join(code(kind.qualified) for kind in DEFAULT_KINDS)
     rows.append((code("skoupa-delete"), "delete", kinds, "", "lets go what is due"))
+    marks = f"since when nothing needs it is written on it (with {code('features.retention')})"
+    rows.append((code("skoupa-delete"), "patch", "the same", "", marks))
     everybody = "Access and rules reviews of oneself, and discovery, are open to everybody who is logged in."
     return page(
         "Rights",

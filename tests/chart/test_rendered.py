@@ -31,6 +31,9 @@ CASES = {
     "as shipped": Asked(),
     "enforcing": Asked(settings={"mode": "enforce"}),
     "with retention": Asked(settings={"mode": "enforce", "features": {"retention": True}}),
+    "with retention and no other policies": Asked(
+        settings={"mode": "enforce", "features": {"retention": True, "policies": False}, **EVERY_POLICY}
+    ),
     "with retention in some namespaces": Asked(
         settings={"namespaces": ["shop", "lab"], "features": {"retention": True, "policies": False}}
     ),

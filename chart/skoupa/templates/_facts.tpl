@@ -85,7 +85,7 @@ policy with a ConfigMap may refuse every label of a later one (kubernetes/kubern
   {{- $port := include "skoupa.port" (dict "address" $settings.api.address "setting" "api.address" "asked" "the API server" "otherwise" "none") -}}
   {{- $ports = append $ports (dict "name" "api" "port" (int $port)) -}}
 {{- end -}}
-{{- if and $switches.policies $switches.enforce $switches.webhook (not $switches.namespaced) -}}
+{{- if and (or $switches.policies $switches.retention) $switches.enforce $switches.webhook (not $switches.namespaced) -}}
   {{- $port := include "skoupa.port" (dict "address" $settings.webhook.address "setting" "webhook.address" "asked" "the API server" "otherwise" "none") -}}
   {{- $ports = append $ports (dict "name" "webhook" "port" (int $port)) -}}
 {{- end -}}

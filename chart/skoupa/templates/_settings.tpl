@@ -38,7 +38,8 @@ The settings as they go into the ConfigMap: values.settings, and what an install
 {{- if not (dig "api" "address" "" $settings) -}}
   {{- $_ := set $settings "api" (set (dig "api" dict $settings) "address" "0.0.0.0:8443") -}}
 {{- end -}}
-{{- $reviews := and (dig "features" "policies" $shipped.features.policies $settings) (not (dig "namespaces" list $settings)) -}}
+{{- $policies := or (dig "features" "policies" $shipped.features.policies $settings) (dig "features" "retention" $shipped.features.retention $settings) -}}
+{{- $reviews := and $policies (not (dig "namespaces" list $settings)) -}}
 {{- if and $reviews (not (dig "webhook" "address" "" $settings)) -}}
   {{- $_ := set $settings "webhook" (set (dig "webhook" dict $settings) "address" "0.0.0.0:9443") -}}
 {{- end -}}

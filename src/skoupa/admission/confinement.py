@@ -15,7 +15,7 @@ from skoupa.admission.built_in import CLUSTER_WIDE
 from skoupa.admission.cel import literal
 from skoupa.admission.own_marks import own_marks
 from skoupa.admission.policies import Manifest, Writes, policy, validation
-from skoupa.admission.policy_right import delete_right
+from skoupa.admission.policy_right import delete_right, retention_right
 from skoupa.admission.readings import Variable, variable
 from skoupa.settings import PolicySettings, Settings
 
@@ -34,10 +34,14 @@ _HTTP: Final = literal(r"(?:^|[^A-Za-z0-9_.'\"])http\s*[.]\s*(?:Get|Post|Client|
 
 def policy_admission(settings: Settings) -> tuple[Manifest, ...]:
     """For an installation; an observer refuses nobody anything."""
-    if not settings.features.policies or settings.namespaces:
+    if settings.namespaces:
         return ()
-    denies = settings.mode == "enforce"
-    asking = delete_right(denies=denies) if settings.policies.require_delete_right else ()
+    denies, asks = settings.mode == "enforce", settings.policies.require_delete_right
+    # Their kinds are there whatever is switched on, and what is written today counts once it is.
+    of_retention = tuple(retention_right(denies=denies)) if asks else ()
+    if not settings.features.policies:
+        return of_retention
+    asking = (*delete_right(denies=denies), *of_retention) if asks else ()
     # An observer may not patch a policy at all.
     own = own_marks(settings.lease.namespace) if denies else ()
     return (*confining(settings.policies, denies=denies), *asking, *own)

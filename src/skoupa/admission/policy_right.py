@@ -2,7 +2,8 @@
 
 They hold while no Skoupa runs. An expression knows the built-in kinds by name and nothing else: whatever is no such kind
 (wildcards, custom kinds of a CleanupPolicy, more kinds than may be asked about in one request) asks for delete on every kind,
-of its group where that is written. Asked are those who create a policy, change its spec, or take off what restrains it.
+of its group where that is written; so does a retention policy that names no kinds. Asked are those who create a policy, change its
+spec, or take off what restrains it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from skoupa.admission.readings import Variable, variable
 
 CLEANUP_RIGHT: Final = "skoupa-cleanuppolicy-delete-right"
 DELETING_RIGHT: Final = "skoupa-deletingpolicy-delete-right"
+RETENTION_RIGHT: Final = "skoupa-retentionpolicy-delete-right"
 
 # A request may cost what 28 questions to an authorizer cost.
 MOST_KINDS: Final = 20
@@ -30,6 +32,7 @@ RESTRAINTS: Final = (
     names.SERVICE_ACCOUNT_ANNOTATION,
     names.MAX_DELETIONS_ANNOTATION,
 )
+_DOES_MORE: Final = "does-more"
 _EVERY: Final = "*/*"
 _WRITTEN: Final = "variables.written"
 _VERSION: Final = "v[0-9]+(?:(?:alpha|beta)[0-9]+)?"
@@ -39,23 +42,43 @@ _WHERE: Final = "(variables.here == '' ? ' in all namespaces' : ' in ' + variabl
 
 def delete_right(*, denies: bool) -> Iterator[Manifest]:
     """Policies and bindings; where they do not deny they only warn."""
-    for name, group, resources, written in (
-        (CLEANUP_RIGHT, names.KYVERNO_GROUP, ("cleanuppolicies", "clustercleanuppolicies"), _of_cleanup()),
-        (
-            DELETING_RIGHT,
-            names.KYVERNO_POLICIES_GROUP,
-            ("deletingpolicies", "namespaceddeletingpolicies"),
-            _of_deleting(),
-        ),
-    ):
-        yield from policy(
-            name,
-            writes=Writes(name="does-more", condition=_does_more(), resources=resources, groups=(group,)),
-            variables=[variable("here", "request.?namespace.orValue('')"), *written, *_questions()],
-            validations=list(_validations()),
-            denies=denies,
-            by_settings=True,
-        )
+    cleanup = Writes(
+        name=_DOES_MORE,
+        condition=_does_more(),
+        resources=("cleanuppolicies", "clustercleanuppolicies"),
+        groups=(names.KYVERNO_GROUP,),
+    )
+    deleting = Writes(
+        name=_DOES_MORE,
+        condition=_does_more(),
+        resources=("deletingpolicies", "namespaceddeletingpolicies"),
+        groups=(names.KYVERNO_POLICIES_GROUP,),
+    )
+    yield from _asking(CLEANUP_RIGHT, cleanup, _of_cleanup(), denies=denies)
+    yield from _asking(DELETING_RIGHT, deleting, _of_deleting(), denies=denies)
+
+
+def retention_right(*, denies: bool) -> Iterator[Manifest]:
+    """The same for retention policies. One that is suspended lets nothing go, so it may be written, and made so, by anybody."""
+    awake = "!object.spec.?suspend.orValue(false)"
+    writes = Writes(
+        name=_DOES_MORE,
+        condition=f"{awake} && (oldObject == null || object.spec != oldObject.spec)",
+        resources=("retentionpolicies", "clusterretentionpolicies"),
+        groups=(names.SKOUPA_GROUP,),
+    )
+    yield from _asking(RETENTION_RIGHT, writes, _of_retention(), denies=denies)
+
+
+def _asking(name: str, writes: Writes, written: list[Variable], *, denies: bool) -> Iterator[Manifest]:
+    return policy(
+        name,
+        writes=writes,
+        variables=[variable("here", "request.?namespace.orValue('')"), *written, *_questions()],
+        validations=list(_validations()),
+        denies=denies,
+        by_settings=True,
+    )
 
 
 def _does_more() -> str:
@@ -85,6 +108,16 @@ def _of_cleanup() -> list[Variable]:
         variable("few", f"size(variables.kinds) <= {_MOST_WRITTEN} ? variables.kinds : ['*']"),
         variable("written", f"variables.few.map(k, {matches('k', _WITH_GROUP)} ? {grouped} : {plain})"),
     ]
+
+
+def _of_retention() -> list[Variable]:
+    """As of a CleanupPolicy; where a filter names no kinds, which would be none there, all are meant."""
+    unnamed = "size(f.?resources.?kinds.orValue([])) == 0"
+    of_any, of_all = (f"object.spec.?match.?{mode}.orValue([])" for mode in ("any", "all"))
+    everything = f"size({of_any}) == 0 ? {of_all}.all(f, {unnamed}) : {of_any}.exists(f, {unnamed})"
+    *before, written = _of_cleanup()
+    found = f"variables.everything ? [{literal(_EVERY)}] : {written['expression']}"
+    return [*before, variable("everything", everything), variable("written", found)]
 
 
 def _of_deleting() -> list[Variable]:

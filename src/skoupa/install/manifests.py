@@ -16,6 +16,7 @@ from skoupa import __version__, names
 from skoupa.install import history, policies
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
 from skoupa.install.labelling import Manifest, labelled, of_instance
+from skoupa.install.retention import retention_rights
 from skoupa.install.rights import rights
 from skoupa.install.roles import roles, sweep_role
 from skoupa.install.workload import namespace_of_its_own, service_account, workload
@@ -64,7 +65,7 @@ def _in_order(installation: Installation) -> Iterator[Manifest]:
         lease=settings.lease.name,
         asks=served or policies.is_reviewed(settings),
     )
-    granted = (*granted, *policies.policy_rights(settings))
+    granted = (*granted, *policies.policy_rights(settings), *retention_rights(settings))
     yield from roles(granted, home=home, namespaces=settings.namespaces)
     if served:
         yield history.people_role(home)

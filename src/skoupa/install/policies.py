@@ -1,4 +1,4 @@
-"""What cleanup policies need in a cluster: their kinds where nobody brought them, rights, and the webhook that reviews them.
+"""What cleanup policies need in a cluster: their kinds where nobody brought them, rights, and the webhook that reviews policies.
 
 Kinds that somebody else brought (Kyverno) are used as they are and never replaced. The webhook is served by the controller;
 its certificate is in a Secret beside the Lease, and its registration is written by the controller itself.
@@ -47,7 +47,7 @@ _MARKING: Final = (
 
 def placed(settings: Settings) -> Settings:
     """The settings with an address for the webhook, where they say nothing else and it has something to review."""
-    if settings.webhook.address or not settings.features.policies or settings.namespaces:
+    if settings.webhook.address or not _has_policies(settings) or settings.namespaces:
         return settings
     webhook = msgspec.structs.replace(settings.webhook, address=f"0.0.0.0:{PORT}")
     return msgspec.structs.replace(settings, webhook=webhook)
@@ -56,11 +56,16 @@ def placed(settings: Settings) -> Settings:
 def is_reviewed(settings: Settings) -> bool:
     """An observer writes nothing, and so registers nothing."""
     return (
-        settings.features.policies
+        _has_policies(settings)
         and settings.mode == "enforce"
         and settings.webhook.address not in _NOWHERE
         and not settings.namespaces
     )
+
+
+def _has_policies(settings: Settings) -> bool:
+    """Of either sort: the webhook reviews all of them."""
+    return settings.features.policies or settings.features.retention
 
 
 def interests(settings: Settings) -> tuple[Interest, ...]:
@@ -69,9 +74,7 @@ def interests(settings: Settings) -> tuple[Interest, ...]:
 
 
 def policy_rights(settings: Settings) -> Iterator[Right]:
-    if not settings.features.policies:
-        return
-    for definition in DEFINITIONS:
+    for definition in DEFINITIONS if settings.features.policies else ():
         yield _right(definition, READ, ("list", "watch"), "policies are read and followed")
         if definition.kind in _TELLING:
             yield _right(definition, REPORT, ("patch", "update"), _TELLING[definition.kind], "/status")

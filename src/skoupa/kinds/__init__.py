@@ -1,7 +1,8 @@
 """kinds/: the kinds that Skoupa brings along, each declared once as Structs.
 
 `schema` and `definition` make CustomResourceDefinitions of them, `reading` turns an API object back into values with errors
-that say what to write. `brake` is our own, `policies/` are Kyverno's. What a kind does is decided elsewhere; here is what it says.
+that say what to write. `brake` and `retention/` are our own, `policies/` are Kyverno's. What a kind does is decided elsewhere; here is
+what it says.
 """
 
 from __future__ import annotations
@@ -10,8 +11,15 @@ from typing import Any
 
 from skoupa.kinds.brake import BRAKE
 from skoupa.kinds.definition import document
+from skoupa.kinds.retention import DEFINITIONS
 
 
 def definitions() -> list[dict[str, Any]]:
-    """Every CustomResourceDefinition that an install brings, in the order of their names."""
-    return [document(BRAKE)]
+    """Every CustomResourceDefinition of our own, in the order of their names.
+
+    An install brings all of them whatever is switched on: nobody else has them, so none is replaced, and a feature that is switched
+    off and on again finds what people wrote.
+    """
+    return sorted(
+        (document(each) for each in (BRAKE, *DEFINITIONS)), key=lambda found: str(found["metadata"]["name"])
+    )

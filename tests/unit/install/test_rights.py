@@ -7,6 +7,7 @@ import pytest
 from skoupa import names
 from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
+from skoupa.install.retention import retention_rights
 from skoupa.install.rights import ASK, DELETE, HOME, READ, REPORT, Right, rights
 from skoupa.judge.mechanism import Interest
 from skoupa.settings import Features, Settings
@@ -109,3 +110,20 @@ def test_every_right_says_what_it_is_for() -> None:
 )
 def test_what_holds_data_or_credentials_or_takes_much_along_is_not_in_the_shipped_list(plural: str) -> None:
     assert plural not in {kind.plural for kind in DEFAULT_KINDS}
+
+
+def test_kinds_of_retention_are_read_and_told_of_where_retention_is_on_and_never_changed() -> None:
+    found = list(retention_rights(Settings(features=Features(retention=True))))
+    kinds = {"clusterretentionpolicies", "kindprofiles", "retentionpolicies"}
+    read = {(right.resources[0], right.verbs) for right in found if right.role == READ}
+    assert read == {*((kind, ("list", "watch")) for kind in kinds), ("resourcequotas", ("list",))}
+    written = {(right.resources[0], right.verbs) for right in found if right.role == REPORT}
+    assert written == {(f"{kind}/status", ("patch",)) for kind in kinds}
+    assert all(right.why for right in found)
+    assert not list(retention_rights(Settings()))
+
+
+def test_a_role_in_a_namespace_grants_what_is_in_namespaces() -> None:
+    found = retention_rights(Settings(features=Features(retention=True)))
+    inside = {right.resources[0] for right in found if right.namespaced}
+    assert inside == {"retentionpolicies", "retentionpolicies/status", "resourcequotas"}

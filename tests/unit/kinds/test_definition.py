@@ -1,4 +1,4 @@
-"""Definitions: the one of Brake is what was agreed on, and what a definition of several versions says."""
+"""Definitions: our own are what was agreed on, and what a definition of several versions says."""
 
 from __future__ import annotations
 
