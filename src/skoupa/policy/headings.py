@@ -22,17 +22,23 @@ _RULE_FORM: Final = frozenset({"ClusterPolicy", "Policy"})
 
 def definition_of(obj: Mapping[str, Any]) -> Definition | Problem:
     """The kind of policy that an object is, or why it is none."""
-    kind, version = str(obj.get("kind") or ""), str(obj.get("apiVersion") or "")
+    kind = str(obj.get("kind") or "")
     definition = POLICY_KINDS.get(kind)
     if definition is None:
         return _no_policy(obj, kind)
+    return version_problem(obj, definition) or definition
+
+
+def version_problem(obj: Mapping[str, Any], definition: Definition) -> Problem | None:
+    """What is wrong where an object of this kind names a version that nobody knows."""
+    kind, version = definition.kind, str(obj.get("apiVersion") or "")
     known = [f"{definition.group}/{each.name}" for each in definition.versions]
     if version in known:
-        return definition
+        return None
     group, _, _ = version.rpartition("/")
     what = f"there is no {kind} in {quoted(version)}" if version else "it is missing"
     instead = f"write {definition.group}/{definition.storage.name}"
-    if group == definition.group:
+    if group == definition.group and known[1:]:
         instead += f"; also known are {', '.join(known[1:])}"
     return Problem(path="apiVersion", what=what, instead=instead)
 

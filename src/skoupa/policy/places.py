@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from skoupa.expr.readings import quoted
 from skoupa.kinds.policies import constraints, filters
@@ -11,13 +12,19 @@ from skoupa.policy.expansion import meant
 from skoupa.policy.kind_patterns import kind_pattern
 from skoupa.policy.problems import Problem
 
+_OF_CLUSTER: Final = "ClusterCleanupPolicy"
+
 
 def cluster_wide(
-    match: filters.Filters | constraints.Constraints, discovery: Discovery, *, path: str
+    match: filters.Filters | constraints.Constraints,
+    discovery: Discovery,
+    *,
+    path: str,
+    cluster_kind: str = _OF_CLUSTER,
 ) -> Iterator[Problem]:
-    """A wildcard only means those that are in namespaces, and is no mistake."""
+    """A wildcard only means those that are in namespaces, and is no mistake. `cluster_kind` is what could have it, for filters."""
     if isinstance(match, filters.Filters):
-        yield from _of_filters(match, discovery, path)
+        yield from _of_filters(match, discovery, path, cluster_kind)
         return
     for index, rule in enumerate(match.resource_rules):
         for at, plural in enumerate(rule.resources):
@@ -31,7 +38,7 @@ def cluster_wide(
                 yield outside(plural, place, kind="DeletingPolicy")
 
 
-def _of_filters(match: filters.Filters, discovery: Discovery, path: str) -> Iterator[Problem]:
+def _of_filters(match: filters.Filters, discovery: Discovery, path: str, cluster_kind: str) -> Iterator[Problem]:
     for mode, many in (("any", match.any), ("all", match.all)):
         for index, one in enumerate(many):
             for at, kind in enumerate(one.resources.kinds if one.resources else ()):
@@ -39,7 +46,7 @@ def _of_filters(match: filters.Filters, discovery: Discovery, path: str) -> Iter
                 rows = [] if pattern.wild else meant(pattern, discovery)
                 if rows and not any(row.namespaced for row in rows):
                     place = f"{path}.{mode}[{index}].resources.kinds[{at}]"
-                    yield outside(kind, place, kind="ClusterCleanupPolicy")
+                    yield outside(kind, place, kind=cluster_kind)
 
 
 def outside(written: str, path: str, *, kind: str) -> Problem:

@@ -18,6 +18,8 @@ from skoupa.kube.reviews import Ask, Caller, may
 from skoupa.policy.cel_checks import cel_problems, source_of
 from skoupa.policy.policies import Clauses
 from skoupa.policy.problems import Problem
+from skoupa.policy.retention import profile_expressions
+from skoupa.policy.retention.profiles import Profile
 from skoupa.runs.accounts import account_cautions
 from skoupa.runs.calls.written import clause_problems
 from skoupa.settings import Settings
@@ -36,6 +38,7 @@ async def desk(client: Client, settings: Settings) -> AsyncIterator[Reviewer]:
             check=inquiry.problems,
             may=inquiry.may,
             look=partial(account_cautions, client),
+            check_profile=inquiry.profile_problems,
         )
 
 
@@ -57,6 +60,13 @@ class _Inquiry:
         if clauses.expressions or clauses.variables:
             found += cel_problems(await self._pool.compile(source_of(clauses)))
         return found
+
+    async def profile_problems(self, profile: Profile) -> list[Problem]:
+        source = profile_expressions.source_of(profile)
+        if source is None:
+            return []
+        report = await self._pool.compile(source)
+        return list(profile_expressions.expression_problems(profile, report))
 
     async def may(self, caller: Caller | None, ask: Ask) -> bool:
         if caller is not None:

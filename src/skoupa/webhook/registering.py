@@ -14,6 +14,7 @@ from skoupa import names
 from skoupa.admission.own_marks import SAYS_SOMETHING
 from skoupa.errors import AlreadyExists, NotFound, UsageError
 from skoupa.install.policies import CONFIGURATION, CONFIGURATIONS
+from skoupa.kinds.retention import DEFINITIONS
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 
@@ -24,6 +25,7 @@ ANSWER_SECONDS: Final = 5
 _RESOURCES: Final = (
     (names.KYVERNO_GROUP, ("cleanuppolicies", "clustercleanuppolicies")),
     (names.KYVERNO_POLICIES_GROUP, ("deletingpolicies", "namespaceddeletingpolicies")),
+    (names.SKOUPA_GROUP, tuple(sorted(one.plural for one in DEFINITIONS))),
 )
 
 

@@ -12,7 +12,7 @@ leaves its spec alone. A write that suspends a policy is never refused for what 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -20,56 +20,27 @@ from skoupa import names
 from skoupa.admission.policy_right import RESTRAINTS
 from skoupa.errors import SkoupaError
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.reviews import Caller
 from skoupa.policy.options import as_written
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import SHORTEST_INTERVAL, Reading, read_policy
+from skoupa.policy.retention.profiles import Profile
 from skoupa.runs.calls.written import call_cautions, confinement_problems
 from skoupa.settings import Settings, seconds
-from skoupa.webhook.rights import May, known, lacking, named, unknown
-
-# The server cuts warnings that are longer, all of them together at 4096.
-_LONGEST_WARNING: Final = 256
-_MOST_WARNINGS: Final = 12
+from skoupa.webhook.retention import RETENTION_KINDS, ProfileCheck, RetentionReviewer
+from skoupa.webhook.review import Asked, Decision, Review, joined, reply, warned
+from skoupa.webhook.rights import May, decided, known, unknown
 
 Check = Callable[[Clauses], Awaitable[Iterable[Problem]]]
 Look = Callable[[Policy], Awaitable[Iterable[Problem]]]
 
 
-async def _nothing(_: Policy) -> Iterable[Problem]:
+async def _nothing(_: Policy | Profile) -> Iterable[Problem]:
     return ()
 
 
-class _User(msgspec.Struct):
-    username: str = ""
-    uid: str = ""
-    groups: tuple[str, ...] | None = None
-    extra: dict[str, tuple[str, ...]] | None = None
-
-
-class _Asked(msgspec.Struct, rename="camel"):
-    uid: str
-    operation: str = ""
-    namespace: str = ""
-    object: dict[str, Any] | None = None
-    old_object: dict[str, Any] | None = None
-    user_info: _User = msgspec.field(default_factory=_User)
-
-
-class _Review(msgspec.Struct):
-    request: _Asked
-
-
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """`refusal` is empty where the policy is let in."""
-
-    refusal: str = ""
-    warnings: tuple[str, ...] = ()
-
-
 class Reviewer:
-    """`check` tells what is wrong with expressions; `may` asks for a caller's rights, and for our own without one.
+    """`check` and `check_profile` tell what is wrong with expressions; `may` asks for a caller's rights, and for our own without one.
 
     `look` tells what else is worth knowing of a policy that is let in.
     """
@@ -82,28 +53,32 @@ class Reviewer:
         check: Check,
         may: May,
         look: Look = _nothing,
+        check_profile: ProfileCheck = _nothing,
     ) -> None:
         self._settings = settings
         self._discovery = discovery
         self._check = check
         self._may = may
         self._look = look
+        self._retention = RetentionReviewer(
+            settings=settings, known=self._known, check_profile=check_profile, may=may
+        )
 
     async def answer(self, body: bytes) -> bytes:
         """Raises msgspec.DecodeError for what is no AdmissionReview."""
-        asked = msgspec.json.decode(body, type=_Review).request
-        decision = await self._decide(asked)
-        response: dict[str, Any] = {"uid": asked.uid, "allowed": not decision.refusal}
-        if decision.refusal:
-            response["status"] = {"code": 422, "reason": "Invalid", "message": decision.refusal}
-        if decision.warnings:
-            response["warnings"] = list(decision.warnings)
-        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
-        return msgspec.json.encode(review)
+        asked = msgspec.json.decode(body, type=Review).request
+        return reply(asked, await self._decide(asked))
 
-    async def _decide(self, asked: _Asked) -> Decision:
+    async def _decide(self, asked: Asked) -> Decision:
         obj = asked.object
-        if obj is None or _is_going(obj) or (asked.old_object is not None and _same(obj, asked.old_object)):
+        if obj is None or asked.is_going:
+            return Decision()
+        if obj.get("kind") in RETENTION_KINDS:
+            return await self._retention.decide(asked)
+        # Registered is one webhook for all policies; those that nobody runs here are their writer's own affair.
+        if not self._settings.features.policies:
+            return Decision()
+        if asked.old_object is not None and _same(obj, asked.old_object):
             return Decision()
         discovery, doubts = await self._known()
         reading = self._read(obj, asked, discovery)
@@ -113,18 +88,18 @@ class Reviewer:
             return await self._let_in(reading, discovery, asked, doubts)
         refused = self._refused(problems, asked, discovery, of_spec=compiled)
         if refused:
-            return Decision(refusal=_joined(refused))
+            return Decision(refusal=joined(refused))
         doubts += map(str, problems)
         # Who has a shorter interval than the settings want runs all the same, spaced.
         reading = self._read(obj, asked, discovery, minimum=SHORTEST_INTERVAL)
         if reading.policy is not None:
             return await self._let_in(reading, discovery, asked, doubts)
         if self._settings.policies.require_delete_right and _does_more(asked):
-            return Decision(refusal=_joined(problems))
-        return Decision(warnings=tuple(_cut(doubts)))
+            return Decision(refusal=joined(problems))
+        return warned(doubts)
 
     def _read(
-        self, obj: dict[str, Any], asked: _Asked, discovery: Discovery | None, *, minimum: int | None = None
+        self, obj: dict[str, Any], asked: Asked, discovery: Discovery | None, *, minimum: int | None = None
     ) -> Reading:
         shortest = int(seconds(self._settings.policies.minimum_interval)) if minimum is None else minimum
         return read_policy(
@@ -137,7 +112,7 @@ class Reviewer:
     def _refused(
         self,
         problems: list[Problem],
-        asked: _Asked,
+        asked: Asked,
         discovery: Discovery | None,
         *,
         of_spec: list[Problem],
@@ -160,53 +135,30 @@ class Reviewer:
             return None, [f"which kinds there are could not be asked: {error.message}"]
 
     async def _let_in(
-        self, reading: Reading, discovery: Discovery | None, asked: _Asked, doubts: list[str]
+        self, reading: Reading, discovery: Discovery | None, asked: Asked, doubts: list[str]
     ) -> Decision:
         policy = reading.policy
         assert policy is not None
         cautions = (*reading.warnings, *self._unanswered(policy.clauses), *await self._look(policy))
-        warnings = [*doubts, *map(str, cautions)]
         strict = self._settings.policies.require_delete_right and _does_more(asked)
-        of_kinds = list(known(policy, discovery)) if discovery is not None else []
+        subject, verbs = policy.subject, ("list", "delete")
+        theirs = list(known(subject, discovery)) if discovery is not None else []
         if strict:
-            of_kinds += unknown(policy, discovery)
-        try:
-            if discovery is not None:
-                ours = await lacking(self._may, None, known(policy, discovery, verbs=("list", "delete")))
-                if ours:
-                    warnings.append(f"Skoupa may not {named(ours)}: those stay until a role of it says so")
-            theirs = await lacking(self._may, _caller(asked.user_info), of_kinds)
-        except SkoupaError as error:
-            what = f"rights could not be asked for: {error.message}"
-            if strict:
-                return Decision(refusal=f"{what}; who writes a policy must be allowed to delete: try again")
-            return Decision(warnings=tuple(_cut([*warnings, what])))
-        if theirs:
-            what = f"you may not {named(theirs)}, and this policy would for you"
-            if strict:
-                advice = "ask for that right, or let somebody write it who has it"
-                return Decision(refusal="; ".join([*doubts, f"{what}: {advice}"]))
-            warnings.append(what)
-        return Decision(warnings=tuple(_cut(warnings)))
+            theirs += unknown(subject, discovery)
+        return await decided(
+            self._may,
+            asked,
+            ours=known(subject, discovery, verbs=verbs) if discovery is not None else (),
+            theirs=theirs,
+            strict=strict,
+            doubts=doubts,
+            warnings=list(map(str, cautions)),
+        )
 
     def _unanswered(self, clauses: Clauses) -> Iterator[Problem]:
         """What the settings refuse a run. Where that is the API server's to refuse, nobody gets here."""
         yield from confinement_problems(clauses, self._settings.policies)
         yield from call_cautions(clauses, self._settings.policies)
-
-
-def _caller(user: _User) -> Caller:
-    extra = {key: tuple(values) for key, values in (user.extra or {}).items()}
-    return Caller(
-        username=user.username,
-        uid=user.uid,
-        groups=tuple(user.groups or ()),
-        extra=tuple(sorted(extra.items())),
-    )
-
-
-def _is_going(obj: dict[str, Any]) -> bool:
-    return bool((obj.get("metadata") or {}).get("deletionTimestamp"))
 
 
 def _same(obj: dict[str, Any], old: dict[str, Any]) -> bool:
@@ -216,7 +168,7 @@ def _same(obj: dict[str, Any], old: dict[str, Any]) -> bool:
     return obj.get("spec") == old.get("spec") and written == was
 
 
-def _does_more(asked: _Asked) -> bool:
+def _does_more(asked: Asked) -> bool:
     """Whether the policy may do more than before: it is new, its spec has changed, or something restrains it less.
 
     Whoever may write a policy may stop it.
@@ -234,12 +186,3 @@ def _suspended(obj: dict[str, Any]) -> bool:
 
 def _annotations(obj: dict[str, Any]) -> dict[str, Any]:
     return (obj.get("metadata") or {}).get("annotations") or {}
-
-
-def _joined(problems: Iterable[Problem]) -> str:
-    return "; ".join(map(str, problems))
-
-
-def _cut(warnings: list[str]) -> Iterator[str]:
-    for warning in warnings[:_MOST_WARNINGS]:
-        yield warning if len(warning) <= _LONGEST_WARNING else f"{warning[: _LONGEST_WARNING - 1]}…"

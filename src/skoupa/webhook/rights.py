@@ -19,7 +19,8 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.reviews import Ask, Caller
 from skoupa.policy.expansion import expand, meant
 from skoupa.policy.filters import Filters
-from skoupa.policy.policies import Policy
+from skoupa.policy.match import Subject
+from skoupa.webhook.review import Asked, Decision, warned
 
 May = Callable[[Caller | None, Ask], Awaitable[bool]]
 
@@ -38,19 +39,53 @@ class Wanted(msgspec.Struct, frozen=True):
     words: str
 
 
-def known(policy: Policy, discovery: Discovery, *, verbs: Iterable[str] = ("delete",)) -> Iterator[Wanted]:
+def known(subject: Subject, discovery: Discovery, *, verbs: Iterable[str] = ("delete",)) -> Iterator[Wanted]:
     """Of the kinds that the server has."""
     verbs = tuple(verbs)
-    for resource in expand(policy.subject, discovery).resources:
-        place = policy.namespace if resource.namespaced else ""
+    for resource in expand(subject, discovery).resources:
+        place = subject.namespace if resource.namespaced else ""
         for verb in verbs:
             yield _wanted(verb, resource.qualified, place, everywhere=resource.namespaced)
 
 
-def unknown(policy: Policy, discovery: Discovery | None) -> Iterator[Wanted]:
+def unknown(subject: Subject, discovery: Discovery | None) -> Iterator[Wanted]:
     """Of what may mean more than the server has; without discovery that is all."""
-    for kind in dict.fromkeys(_unresolved(policy, discovery)):
-        yield _wanted("delete", kind, policy.namespace, everywhere=True)
+    for kind in dict.fromkeys(_unresolved(subject, discovery)):
+        yield _wanted("delete", kind, subject.namespace, everywhere=True)
+
+
+def everything(namespace: str) -> Wanted:
+    return _wanted("delete", _EVERYTHING, namespace, everywhere=True)
+
+
+async def decided(
+    may: May,
+    asked: Asked,
+    *,
+    ours: Iterable[Wanted],
+    theirs: Iterable[Wanted],
+    strict: bool,
+    doubts: list[str],
+    warnings: list[str],
+) -> Decision:
+    """Of a policy that is let in unless its writer lacks a right and that is `strict`; `doubts` are told with a refusal too."""
+    try:
+        lacked = await lacking(may, None, ours)
+        if lacked:
+            warnings = [*warnings, f"Skoupa may not {named(lacked)}: those stay until a role of it says so"]
+        missing = await lacking(may, asked.caller, theirs)
+    except SkoupaError as error:
+        what = f"rights could not be asked for: {error.message}"
+        if strict:
+            return Decision(refusal=f"{what}; who writes a policy must be allowed to delete: try again")
+        return warned([*doubts, *warnings, what])
+    if missing:
+        what = f"you may not {named(missing)}, and this policy would for you"
+        if strict:
+            advice = "ask for that right, or let somebody write it who has it"
+            return Decision(refusal="; ".join([*doubts, f"{what}: {advice}"]))
+        warnings = [*warnings, what]
+    return warned([*doubts, *warnings])
 
 
 async def lacking(may: May, caller: Caller | None, wanted: Iterable[Wanted]) -> tuple[str, ...]:
@@ -82,8 +117,8 @@ def named(words: tuple[str, ...]) -> str:
     return ", ".join(words[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _unresolved(policy: Policy, discovery: Discovery | None) -> Iterator[str]:
-    match = policy.subject.match
+def _unresolved(subject: Subject, discovery: Discovery | None) -> Iterator[str]:
+    match = subject.match
     if isinstance(match, Filters):
         for pattern in match.patterns:
             if pattern.wild or discovery is None or not meant(pattern, discovery):

@@ -19,6 +19,7 @@ from skoupa.kinds.retention.profile import KIND_PROFILE, ProfileSpec
 from skoupa.kinds.retention.profile import Pointer as Written
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
+from skoupa.policy.headings import version_problem
 from skoupa.policy.problems import Problem
 from skoupa.policy.sections import Sections
 from skoupa.usage import finishing
@@ -100,7 +101,7 @@ class _Parts:
 
     def __init__(self, obj: Mapping[str, Any], discovery: Discovery | None) -> None:
         self._read = Sections(obj, ProfileSpec)
-        self._head = str(obj.get("kind") or ""), str(obj.get("apiVersion") or "")
+        self._object = obj
         self._discovery = discovery
 
     def read(self) -> ProfileReading:
@@ -133,13 +134,11 @@ class _Parts:
         return ProfileReading(profile=profile, warnings=tuple(_cautions(profile, self._discovery)))
 
     def _heading(self) -> None:
-        kind, version = self._head
-        known = f"{KIND_PROFILE.group}/{KIND_PROFILE.storage.name}"
+        kind = str(self._object.get("kind") or "")
         if kind != KIND_PROFILE.kind:
             self._read.say("kind", f"{quoted(kind)} is no profile", f"write {KIND_PROFILE.kind}")
-        elif version != known:
-            what = f"there is no {kind} in {quoted(version)}" if version else "it is missing"
-            self._read.say("apiVersion", what, f"write {known}")
+        elif problem := version_problem(self._object, KIND_PROFILE):
+            self._read.problems.append(problem)
 
     def _kind(self) -> str:
         found = self._read.field("kind", required=True) or ""

@@ -17,18 +17,28 @@ from skoupa.expr.durations import parse_duration
 from skoupa.expr.readings import Problem as Unread
 from skoupa.expr.readings import quoted
 from skoupa.kinds.policies.filters import Filters
-from skoupa.kinds.retention.policy import After, Capacity, KeepNewest, RetentionSpec
+from skoupa.kinds.retention.policy import (
+    CLUSTER_RETENTION_POLICY,
+    RETENTION_POLICY,
+    After,
+    Capacity,
+    KeepNewest,
+    RetentionSpec,
+)
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.policy import filters
 from skoupa.policy.filter_checks import conflicts, filters_problems
+from skoupa.policy.headings import version_problem
 from skoupa.policy.match import Subject, names_kind
 from skoupa.policy.places import cluster_wide
 from skoupa.policy.problems import Problem
+from skoupa.policy.retention.cautions import cautions
 from skoupa.policy.retention.policies import Kind, Limit, Moment, Newest, Retention
 from skoupa.policy.sections import Sections
 
-KINDS: Final = (names.RETENTION_POLICY_KIND, names.CLUSTER_RETENTION_POLICY_KIND)
+_DEFINITIONS: Final = {one.kind: one for one in (RETENTION_POLICY, CLUSTER_RETENTION_POLICY)}
+KINDS: Final = tuple(_DEFINITIONS)
 EVENTS: Final = Resource(version="v1", plural="events", kind="Event", namespaced=True)
 _MOMENTS: Final[tuple[Moment, ...]] = ("created", "finished", "succeeded", "failed", "unused")
 
@@ -55,6 +65,7 @@ class _Parts:
         self, obj: Mapping[str, Any], *, discovery: Discovery | None, default_namespace: str
     ) -> None:
         self._read = Sections(obj, RetentionSpec)
+        self._object = obj
         self._kind = str(obj.get("kind") or "")
         self._discovery = discovery
         namespace = str(self._read.metadata.get("namespace") or default_namespace)
@@ -64,6 +75,8 @@ class _Parts:
         read = self._read
         if self._kind not in KINDS:
             read.say("kind", f"{quoted(self._kind)} is no retention policy", f"write {' or '.join(KINDS)}")
+        elif problem := version_problem(self._object, _DEFINITIONS[self._kind]):
+            read.problems.append(problem)
         if read.problems:
             return RetentionReading(policy=None, problems=tuple(read.problems))
         read.unknown_fields()
@@ -91,7 +104,7 @@ class _Parts:
             suspended=bool(suspended),
             propagation=propagation or "Background",
         )
-        return RetentionReading(policy=policy, warnings=tuple(_cautions(policy)))
+        return RetentionReading(policy=policy, warnings=tuple(cautions(policy, self._discovery)))
 
     def _subject(self) -> Subject | None:
         match: Filters | None = self._read.field("match")
@@ -122,7 +135,7 @@ class _Parts:
                 "spec.match", "it matches nothing", "write any or all with a filter, or leave it out"
             )
         if self._namespace and self._discovery is not None:
-            self._read.also(cluster_wide(match, self._discovery, path="spec.match"))
+            self._read.also(cluster_wide(match, self._discovery, path="spec.match", cluster_kind=names.CLUSTER_RETENTION_POLICY_KIND))
         if exclude is not None:
             self._read.problems += conflicts(match, exclude)
 
@@ -197,16 +210,3 @@ class _Parts:
         return Limit(
             at_most=found.at_most or 0, quota=found.from_quota or "", divide=found.divide or "PerNamespace"
         )
-
-
-def _cautions(policy: Retention) -> list[Problem]:
-    """What can be meant, but mostly is not."""
-    found: list[Problem] = []
-    if policy.newest is not None and not policy.after and policy.limit is None:
-        what = f"all but the newest {policy.newest.count} go as soon as nothing needs them"
-        found.append(Problem(path="spec.keepNewest", what=what, instead="write after too to give them time"))
-    if not policy.owners_hold:
-        what = "what a controller counts on (Pods of a Job, ReplicaSets of a Deployment) goes under a living owner too"
-        instead = "name the kinds in match, and leave those out that are only made again"
-        found.append(Problem(path="spec.owners", what=what, instead=instead))
-    return found

@@ -169,4 +169,4 @@ def test_what_every_namespace_has_is_left_alone() -> None:
 
 def test_what_is_mostly_not_meant_is_told() -> None:
     reading = read_retention(manifest(keepNewest={"count": 3}, owners="Ignore"))
-    assert [warning.path for warning in reading.warnings] == ["spec.keepNewest", "spec.owners"]
+    assert [warning.path for warning in reading.warnings] == ["spec.keepNewest", "spec.owners", "spec.match"]

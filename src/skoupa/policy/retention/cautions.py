@@ -1,0 +1,79 @@
+"""What a retention policy that can be read may yet not mean: told to its writer, never refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.resources import Resource
+from skoupa.policy.expansion import expand
+from skoupa.policy.filters import Filters
+from skoupa.policy.match import Subject
+from skoupa.policy.narrowing import listed
+from skoupa.policy.problems import Problem
+from skoupa.policy.retention.policies import NEVER_UNNAMED, Retention
+from skoupa.policy.selector_cautions import selector_cautions
+from skoupa.usage.finishing import Ends, shipped
+from skoupa.usage.graph import kind_name
+
+_MATCH: Final = "spec.match"
+_OF_AN_END: Final = ("finished", "succeeded", "failed")
+
+
+def cautions(policy: Retention, discovery: Discovery | None) -> Iterator[Problem]:
+    if policy.newest is not None and not policy.after and policy.limit is None:
+        what = f"all but the newest {policy.newest.count} go as soon as nothing needs them"
+        yield Problem(path="spec.keepNewest", what=what, instead="write after too to give them time")
+    if not policy.owners_hold:
+        what = "what a controller counts on (Pods of a Job, ReplicaSets of a Deployment) goes under a living owner too"
+        instead = "name the kinds in match, and leave those out that are only made again"
+        yield Problem(path="spec.owners", what=what, instead=instead)
+    if takes_unnamed(policy):
+        never = listed(sorted(NEVER_UNNAMED))
+        what = (
+            f"it names no kinds, so that it takes all that have rules of finish or usage, but never {never}"
+        )
+        yield Problem(
+            path=_MATCH, what=what, instead="name the kinds if only some are meant, or one of those"
+        )
+    subject = policy.subject
+    if subject is None:
+        return
+    if subject.exclude is not None and not subject.exclude.filters:
+        what = "it is empty, which excludes everything, so that nothing goes"
+        yield Problem(path="spec.exclude", what=what, instead="leave it out")
+    yield from selector_cautions(subject, discovery)
+    if discovery is not None:
+        yield from _of_kinds(policy, subject, discovery)
+
+
+def takes_unnamed(policy: Retention) -> bool:
+    """Whether it takes kinds that it does not name: of several filters one that names none is enough, of all none must."""
+    if policy.subject is None:
+        return True
+    match = policy.subject.match
+    assert isinstance(match, Filters), "retention policies have filters"
+    unnamed = [not one.kinds for one in match.filters]
+    return all(unnamed) if match.mode == "all" else any(unnamed)
+
+
+def meant(policy: Retention, discovery: Discovery) -> tuple[Resource, ...]:
+    """The kinds of the server that it names."""
+    return () if policy.subject is None else expand(policy.subject, discovery).resources
+
+
+def _of_kinds(policy: Retention, subject: Subject, discovery: Discovery) -> Iterator[Problem]:
+    expansion = expand(subject, discovery)
+    for one in (*expansion.missing, *expansion.unreached):
+        yield Problem(path=_MATCH, what=one.what, instead=one.instead)
+    written = [moment for moment in _OF_AN_END if moment in policy.after]
+    endless = [
+        row.kind
+        for row in expansion.resources
+        if policy.names_kind(row) and shipped().ends(kind_name(row)) is Ends.NEVER
+    ]
+    for kind in dict.fromkeys(endless if written else ()):
+        what = f"as far as is known no {kind} ever finishes, so that this never counts for it"
+        path = f"spec.after.{written[0]}"
+        yield Problem(path=path, what=what, instead="write unused or created for it, in a policy of its own")
