@@ -13,7 +13,7 @@ from skoupa.admission.confinement import (
     policy_admission,
 )
 from skoupa.admission.policies import denying
-from skoupa.admission.policy_right import CLEANUP_RIGHT, DELETING_RIGHT
+from skoupa.admission.policy_right import CLEANUP_RIGHT, DELETING_RIGHT, RETENTION_RIGHT
 from skoupa.kube.kinds import Discovery
 from skoupa.policy.expansion import meant
 from skoupa.policy.kind_patterns import kind_pattern
@@ -45,7 +45,7 @@ def test_warning_and_denying_never_share_a_binding() -> None:
         for mode in ("observe", "enforce")
     ]
     assert not by_mode[0].keys() & by_mode[1].keys()
-    for name in (CLEANUP_CONFINEMENT, DELETING_CONFINEMENT, CLEANUP_RIGHT, DELETING_RIGHT):
+    for name in (CLEANUP_CONFINEMENT, DELETING_CONFINEMENT, CLEANUP_RIGHT, DELETING_RIGHT, RETENTION_RIGHT):
         assert by_mode[0][name]["policyName"] == by_mode[1][denying(name)]["policyName"] == name
 
 
@@ -93,3 +93,16 @@ def test_the_right_to_delete_is_asked_for_where_the_operator_wants_it() -> None:
     found = made(mode="enforce", policies={"requireDeleteRight": True})
     assert wanted <= found.keys()
     assert {found[one]["failurePolicy"] for one in wanted} == {"Fail"}
+
+
+def test_who_writes_a_retention_policy_is_asked_whatever_is_switched_on() -> None:
+    """Its kind is there in any case, and what is written while the feature is off counts once it is on."""
+    asking = {"policies": {"requireDeleteRight": True}}
+    for features in ({}, {"policies": False}, {"policies": False, "retention": True}):
+        found = made(mode="enforce", features=features, **asking)
+        assert found["ValidatingAdmissionPolicyBinding", denying(RETENTION_RIGHT)]["validationActions"] == [
+            "Deny"
+        ]
+        assert ("ValidatingAdmissionPolicy", CLEANUP_RIGHT) in found or features
+    assert ("ValidatingAdmissionPolicy", RETENTION_RIGHT) not in made(mode="enforce")
+    assert not made(namespaces=["shop"], **asking)

@@ -14,11 +14,13 @@ from typing import Final
 import msgspec
 import typer
 
+from skoupa import names
 from skoupa import settings as configuration
 from skoupa.cli.checking.company import Companion, read_company
 from skoupa.cli.checking.findings import CheckDocument, Finding, next_runs, told, told_companion
 from skoupa.cli.checking.phases import unknown_phases
 from skoupa.cli.checking.reading import Read, judged, read_all
+from skoupa.cli.checking.retention import Retained, found_out, read_retained, with_answers
 from skoupa.cli.checking.rights import Right, asked, needed
 from skoupa.cli.checking.sources import Sources, read_sources
 from skoupa.cli.installed import Installed, settings_before
@@ -40,6 +42,11 @@ from skoupa.runs.accounts import account_cautions
 
 INVALID: Final = UsageError.exit_code
 _TITLES: Final = ("KIND", "WHERE", "LIST", "DELETE")
+_WITHOUT: Final = {
+    names.RETENTION_POLICY_KIND: "nothing would go by it",
+    names.CLUSTER_RETENTION_POLICY_KIND: "nothing would go by it",
+    names.KIND_PROFILE_KIND: "it would teach nothing",
+}
 _WORDS: Final = {True: "yes", False: "no", None: "-"}
 
 
@@ -59,26 +66,32 @@ def run(
     known = _settings(config, connecting=connecting, alone=offline or bool(sources))
     many = read_all(found, known.settings.policies)
     besides = read_company(found.company)
-    now, findings = _look(many, connecting=connecting, sources=sources, offline=offline)
+    retained = read_retained(found.retention)
+    now, findings, retaining = _look(many, retained, connecting=connecting, sources=sources, offline=offline)
+    everything = [*findings, *retaining]
     if form in {"json", "yaml"}:
         document = CheckDocument(
             now=whole_seconds(now),
-            policies=tuple(told(finding, now) for finding in findings),
+            policies=tuple(told(finding, now) for finding in everything),
             besides=tuple(map(told_companion, besides)),
             warnings=(known.doubt,) if known.doubt else (),
         )
         output.write(msgspec.to_builtins(document), form)
     else:
         screen = screen_of(no_color=no_color)
-        shown = [_shown(finding, now, screen) for finding in findings]
+        shown = [_shown(finding, now, screen) for finding in everything]
         sys.stdout.write("\n".join([*shown, *(_shown_beside(one, screen) for one in besides)]))
     if known.doubt:
         say(known.doubt)
-    _tell(found, findings, connecting)
+    _tell(found, everything, connecting)
+    if retaining and known.known and not known.settings.features.retention:
+        say(
+            "features.retention is off in the settings: nothing goes by retention policies until it is switched on"
+        )
     wrong = sum(not one.valid for one in besides)
     if wrong:
         say(f"{wrong} of {len(besides)} that stand beside policies would not count as they are meant")
-    if wrong or not all(finding.valid for finding in findings):
+    if wrong or not all(finding.valid for finding in everything):
         raise typer.Exit(INVALID)
 
 
@@ -98,20 +111,32 @@ def _or_offline(error: KubeconfigError | Unreachable) -> KubeconfigError | Unrea
 
 
 def _look(
-    many: Sequence[Read], *, connecting: Connecting, sources: tuple[str, ...], offline: bool
-) -> tuple[float, list[Finding]]:
-    async def work(world: World) -> tuple[float, list[Finding]]:
+    many: Sequence[Read],
+    retained: Sequence[Retained],
+    *,
+    connecting: Connecting,
+    sources: tuple[str, ...],
+    offline: bool,
+) -> tuple[float, list[Finding], list[Finding]]:
+    """The time, and what was found out of policies and of what concerns retention."""
+
+    async def work(world: World) -> tuple[float, list[Finding], list[Finding]]:
         discovery = await discover(world.client)
         access = None if world.given is not None else Access(world.client, clock=world.client.clock)
         namespace = connecting.namespace or world.namespace or "default"
-        return world.now(), [
+        findings = [
             await _finding(each, world.client, discovery=discovery, access=access, namespace=namespace)
             for each in many
         ]
+        retaining = [found_out(each, discovery=discovery, namespace=namespace) for each in retained]
+        if access is not None:
+            retaining = [await with_answers(one, access) for one in retaining]
+        return world.now(), findings, retaining
 
     if offline:
         namespace = connecting.namespace or "default"
-        return time.time(), [judged(each, namespace=namespace)[0] for each in many]
+        findings = [judged(each, namespace=namespace)[0] for each in many]
+        return time.time(), findings, [found_out(each, namespace=namespace) for each in retained]
     if sources:
         place = connecting.namespace or ""
         return in_files(work, sources=sources, now=time.time(), namespace=place)
@@ -140,25 +165,30 @@ def _shown(finding: Finding, now: float, screen: Screen) -> str:
     manifest = finding.manifest
     called = "/".join(part for part in (finding.namespace, finding.name) if part)
     verdict = (
-        screen.paint("valid", "green") if finding.valid else screen.paint("invalid: it would not run", "red")
+        screen.paint("valid", "green")
+        if finding.valid
+        else screen.paint(f"invalid: {_WITHOUT.get(manifest.kind, 'it would not run')}", "red")
     )
     lines = [
         f"{manifest.kind} {printable(called)} ({manifest.file}, document {manifest.document}): {verdict}"
     ]
     lines += (f"  problem: {printable(str(problem))}" for problem in finding.problems)
     lines += (screen.paint(f"  caution: {printable(str(caution))}", "yellow") for caution in finding.cautions)
+    lines += (f"  {printable(sentence)}" for sentence in finding.means)
     if finding.schedule is not None:
         schedule = finding.schedule
         lines.append(f"  runs {in_words(schedule)}")
         lines += (f"    {full_time(moment, schedule.zone)}" for moment in next_runs(schedule, now))
     lines += (f"  asks, when it runs: {printable(ask)}" for ask in finding.asks)
     if finding.rights is None:
-        if finding.valid:
+        if finding.valid and not finding.kindless:
             lines.append("  which kinds there are was not looked up")
     elif not finding.rights:
         lines.append("  it means no kind that is there")
     else:
-        table = render(_TITLES, [_line(right) for right in finding.rights], screen=screen)
+        marks = any(right.marks for right in finding.rights)
+        titles = (*_TITLES, "PATCH") if marks else _TITLES
+        table = render(titles, [_line(right) for right in finding.rights], screen=screen)
         lines += (f"  {line}" for line in table.splitlines())
     return "".join(f"{line}\n" for line in lines)
 
@@ -176,7 +206,8 @@ def _shown_beside(one: Companion, screen: Screen) -> str:
 
 def _line(right: Right) -> Line:
     where = right.namespace or ("all namespaces" if right.resource.namespaced else "the cluster")
-    cells = (right.resource.qualified, where, _WORDS[right.may_list], _WORDS[right.may_delete])
+    answers = [right.may_list, right.may_delete, *([right.may_patch] if right.marks else [])]
+    cells = (right.resource.qualified, where, *(_WORDS[answer] for answer in answers))
     return Line(cells=cells, paint="red" if right.missing else "")
 
 
@@ -188,7 +219,8 @@ def _tell(found: Sources, findings: Sequence[Finding], connecting: Connecting) -
     if missing:
         who = f"{connecting.as_user} may" if connecting.as_user else "you may"
         other = "" if connecting.as_user else "; the controller may have other rights: --as asks with those"
-        say(f"{who} not list and delete {missing} of {len(rights)} kinds that are meant{other}")
+        verbs = "list, delete and patch" if any(right.marks for right in rights) else "list and delete"
+        say(f"{who} not {verbs} {missing} of {len(rights)} kinds that are meant{other}")
     invalid = sum(not finding.valid for finding in findings)
     if invalid:
         say(f"{invalid} of {len(findings)} policies would not run")

@@ -18,8 +18,8 @@ _Files = Annotated[
 # The marker \b keeps the lines below it as they are.
 CHECK_HELP: Final = """Says what is wrong with policies, when they run, and which permissions are missing.
 
-Reads CleanupPolicy, ClusterCleanupPolicy, DeletingPolicy and NamespacedDeletingPolicy. Nothing is applied, and nothing
-outside of the cluster is asked. The exit code is 2 when a policy would not run; cautions and missing permissions do not
+Reads CleanupPolicy, ClusterCleanupPolicy, DeletingPolicy, NamespacedDeletingPolicy, RetentionPolicy,
+ClusterRetentionPolicy and KindProfile. Nothing is applied, and nothing outside of the cluster is asked. The exit code is 2 when a policy would not run; cautions and missing permissions do not
 change it.
 
 \b

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from skoupa.clock import SystemClock
-from skoupa.expr.cel.messages import Report
+from skoupa.expr.cel.messages import Report, Source
 from skoupa.expr.cel.pool import Pool
 from skoupa.policy.cel_checks import cel_problems, source_of
 from skoupa.policy.policies import Clauses
@@ -25,15 +25,15 @@ class Compiled(msgspec.Struct, frozen=True):
 
 def compile_all(many: Sequence[Clauses]) -> list[Compiled]:
     """One answer for each; without any CEL no process is started."""
-    if not any(clauses.expressions or clauses.variables for clauses in many):
-        return [Compiled()] * len(many)
-    reports = asyncio.run(_reports(many))
-    return [Compiled(tuple(cel_problems(report)), report.asks) for report in reports]
+    sources = [source_of(clauses) if clauses.expressions or clauses.variables else None for clauses in many]
+    return [Compiled(tuple(cel_problems(report)), report.asks) for report in reports(sources)]
 
 
-async def _reports(many: Sequence[Clauses]) -> list[Report]:
+def reports(many: Sequence[Source | None]) -> list[Report]:
+    """What compiling each says; of None nothing."""
+    return asyncio.run(_compiled(many)) if any(many) else [_NOTHING] * len(many)
+
+
+async def _compiled(many: Sequence[Source | None]) -> list[Report]:
     async with Pool(clock=SystemClock()) as pool:
-        return [
-            await pool.compile(source_of(clauses)) if clauses.expressions or clauses.variables else _NOTHING
-            for clauses in many
-        ]
+        return [_NOTHING if source is None else await pool.compile(source) for source in many]

@@ -41,19 +41,20 @@ class ToldSchedule(Shape, frozen=True, kw_only=True):
 
 
 class ToldKind(Shape, frozen=True, kw_only=True):
-    """A kind that is meant, where (empty: everywhere), and whether it may be listed and deleted; null is not asked."""
+    """A kind that is meant, where (empty: everywhere), and whether it may be listed, deleted and patched; null is not asked."""
 
     api_version: str
     kind: str
     namespace: str
     may_list: bool | None
     may_delete: bool | None
+    may_patch: bool | None = None
 
 
 class ToldPolicy(Shape, frozen=True, kw_only=True):
     """One policy: what is wrong with it, and what it means. `kinds` is null where kinds were not looked up.
 
-    `asks` are the calls that it makes when it runs.
+    `asks` are the calls that it makes when it runs; `means` says what a retention policy or a profile means.
     """
 
     file: str
@@ -67,6 +68,7 @@ class ToldPolicy(Shape, frozen=True, kw_only=True):
     schedule: ToldSchedule | None
     kinds: tuple[ToldKind, ...] | None
     asks: tuple[str, ...]
+    means: tuple[str, ...] = ()
 
 
 class ToldCompanion(Shape, frozen=True, kw_only=True):
@@ -93,7 +95,7 @@ class CheckDocument(Shape, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """`rights` None: nobody looked which kinds there are."""
+    """`rights` None: nobody looked which kinds there are; `kindless`: and nobody has to, since it names none."""
 
     manifest: Manifest
     namespace: str = ""
@@ -102,6 +104,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     schedule: Schedule | None = None
     rights: tuple[Right, ...] | None = None
     asks: tuple[str, ...] = ()
+    means: tuple[str, ...] = ()
+    kindless: bool = False
 
     @property
     def valid(self) -> bool:
@@ -149,6 +153,7 @@ def told(finding: Finding, now: float) -> ToldPolicy:
         ),
         kinds=None if finding.rights is None else tuple(map(_kind, finding.rights)),
         asks=finding.asks,
+        means=finding.means,
     )
 
 
@@ -180,4 +185,5 @@ def _kind(right: Right) -> ToldKind:
         namespace=right.namespace,
         may_list=right.may_list,
         may_delete=right.may_delete,
+        may_patch=right.may_patch,
     )

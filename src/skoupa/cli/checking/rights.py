@@ -1,4 +1,7 @@
-"""What a run of a policy needs and who asks may not: list and delete on the kinds that it means, where it means them."""
+"""What a policy needs and who asks may not: list and delete on the kinds that it means, where it means them.
+
+What goes by a retention policy is marked beforehand, for which it is patched.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,19 @@ class Right(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     may_list: bool | None = None
     may_delete: bool | None = None
+    may_patch: bool | None = None
+    marks: bool = False
 
     @property
     def missing(self) -> tuple[str, ...]:
-        answers = (("list", self.may_list), ("delete", self.may_delete))
+        answers = (("list", self.may_list), ("delete", self.may_delete), ("patch", self.may_patch))
         return tuple(verb for verb, allowed in answers if allowed is False)
 
 
-def needed(subject: Subject, resources: Sequence[Resource]) -> list[Right]:
-    """What the policy will ask the server for."""
+def needed(subject: Subject, resources: Sequence[Resource], *, marks: bool = False) -> list[Right]:
+    """What the policy will ask the server for; `marks`: also to patch."""
     places = {(query.resource, query.scope.namespace): None for query in queries(subject, resources)}
-    return [Right(resource=resource, namespace=namespace) for resource, namespace in places]
+    return [Right(resource=resource, namespace=namespace, marks=marks) for resource, namespace in places]
 
 
 async def asked(rights: Sequence[Right], access: Access) -> list[Right]:
@@ -38,6 +43,9 @@ async def asked(rights: Sequence[Right], access: Access) -> list[Right]:
             right,
             may_list=await access.may("list", right.resource, namespace=right.namespace),
             may_delete=await access.may("delete", right.resource, namespace=right.namespace),
+            may_patch=await access.may("patch", right.resource, namespace=right.namespace)
+            if right.marks
+            else None,
         )
         for right in rights
     ]

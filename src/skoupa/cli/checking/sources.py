@@ -16,25 +16,38 @@ import msgspec
 from skoupa.cli.checking.company import is_company
 from skoupa.cli.checking.trials import KYVERNO_FILE, OWN_FILE
 from skoupa.errors import UsageError
+from skoupa.kinds.retention import DEFINITIONS
 from skoupa.policy.headings import definition_of
 from skoupa.policy.problems import Problem
 from skoupa.sim.content.manifests import Manifest, files_in, load, parse
 
 STANDARD_INPUT: Final = "-"
+RETENTION_KINDS: Final = frozenset(one.kind for one in DEFINITIONS)
+INSTEAD_OF_PLAN: Final = "`skoupa check -f` says what they mean and which permissions are missing, `skoupa unused` what nothing uses now"
 _TESTS: Final = frozenset({KYVERNO_FILE, OWN_FILE})
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """`company` are exceptions and shared context; `passed_over` counts by kind what was neither that nor a policy."""
+    """`company` are exceptions and shared context, `retention` policies and profiles of retention.
+
+    `passed_over` counts by kind what was none of these nor a policy.
+    """
 
     manifests: tuple[Manifest, ...]
     passed_over: dict[str, int]
     company: tuple[Manifest, ...] = ()
+    retention: tuple[Manifest, ...] = ()
 
     @property
     def remark(self) -> str:
         counted = ", ".join(f"{count} {kind}" for kind, count in sorted(self.passed_over.items()))
         return f"passed over, for they are no policies that delete: {counted}" if counted else ""
+
+    @property
+    def unforeseen(self) -> str:
+        """What `retention` means for a plan."""
+        called = ", ".join(f"{one.kind} {one.body['metadata'].get('name') or ''}" for one in self.retention)
+        return f"what would go by {called} can't be foretold yet" if called else ""
 
 
 def read_sources(paths: tuple[str, ...]) -> Sources:
@@ -43,18 +56,21 @@ def read_sources(paths: tuple[str, ...]) -> Sources:
         raise UsageError("there is no file", advice="write -f FILE, -f DIR or -f - for standard input")
     found: list[Manifest] = []
     company: list[Manifest] = []
+    retention: list[Manifest] = []
     others: Counter[str] = Counter()
     for path in paths:
         for manifest in everything(path, faulty=True):
             if is_company(manifest.body):
                 company.append(manifest)
+            elif manifest.kind in RETENTION_KINDS:
+                retention.append(manifest)
             elif path != STANDARD_INPUT and Path(path).is_dir() and not is_policy(manifest.body):
                 others[manifest.kind] += 1
             else:
                 found.append(manifest)
-    if not found and not company:
+    if not found and not company and not retention:
         raise UsageError(f"there are no policies in {', '.join(paths)}", advice="check -f")
-    return Sources(tuple(found), dict(others), tuple(company))
+    return Sources(tuple(found), dict(others), tuple(company), tuple(retention))
 
 
 def everything(path: str, *, faulty: bool = False) -> Iterator[Manifest]:

@@ -13,7 +13,7 @@ import msgspec
 from skoupa.cli.checking.company import Companion, read_company
 from skoupa.cli.checking.findings import Finding
 from skoupa.cli.checking.reading import Read, judged, read_all
-from skoupa.cli.checking.sources import read_sources
+from skoupa.cli.checking.sources import INSTEAD_OF_PLAN, read_sources
 from skoupa.cli.looking.policies_told import InvalidPolicies
 from skoupa.cli.terminal.items import LastRun
 from skoupa.controller.state import POLICIES, POLICIES_SEEN, State
@@ -145,11 +145,13 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 def written(files: tuple[str, ...], settings: Settings) -> Written:
     """Compiles, so outside of an event loop."""
     found = read_sources(files)
+    if not found.manifests and found.retention:
+        raise UsageError(found.unforeseen, advice=INSTEAD_OF_PLAN)
     if not found.manifests:
         raise UsageError(f"there are no policies in {', '.join(files)}", advice="check -f")
     return Written(
         reads=tuple(read_all(found, settings.policies)),
-        remark=found.remark,
+        remark="; ".join(filter(None, (found.remark, found.unforeseen))),
         needs_account=settings.policies.require_service_account,
         namespaces=settings.namespaces,
         company=tuple(read_company(found.company)),

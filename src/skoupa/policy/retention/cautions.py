@@ -10,7 +10,6 @@ from skoupa.kube.resources import Resource
 from skoupa.policy.expansion import expand
 from skoupa.policy.filters import Filters
 from skoupa.policy.match import Subject
-from skoupa.policy.narrowing import listed
 from skoupa.policy.problems import Problem
 from skoupa.policy.retention.policies import NEVER_UNNAMED, Retention
 from skoupa.policy.selector_cautions import selector_cautions
@@ -30,13 +29,9 @@ def cautions(policy: Retention, discovery: Discovery | None) -> Iterator[Problem
         instead = "name the kinds in match, and leave those out that are only made again"
         yield Problem(path="spec.owners", what=what, instead=instead)
     if takes_unnamed(policy):
-        never = listed(sorted(NEVER_UNNAMED))
-        what = (
-            f"it names no kinds, so that it takes all that have rules of finish or usage, but never {never}"
-        )
-        yield Problem(
-            path=_MATCH, what=what, instead="name the kinds if only some are meant, or one of those"
-        )
+        never = ", ".join(sorted(name.partition(".")[0] for name in NEVER_UNNAMED))
+        what = f"it names no kinds, so that it takes all that have rules of finish or usage, but no {never}"
+        yield Problem(path=_MATCH, what=what, instead="name kinds if only some, or one of those, are meant")
     subject = policy.subject
     if subject is None:
         return

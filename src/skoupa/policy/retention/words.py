@@ -1,4 +1,4 @@
-"""What a retention policy means, in plain words, for people who check one before they apply it.
+"""What a retention policy and a profile mean, in plain words, for people who check one before they apply it.
 
 "Jobs in namespace ci: 1h after they succeeded, 7d after they failed", and a sentence for everything else that it says.
 """
@@ -12,7 +12,9 @@ from skoupa.expr.durations import render_duration
 from skoupa.policy.filters import Filter, Filters
 from skoupa.policy.narrowing import listed
 from skoupa.policy.retention.policies import Limit, Moment, Newest, Retention
+from skoupa.policy.retention.profiles import Profile
 from skoupa.policy.texts import Texts
+from skoupa.usage.paths import written
 
 _EVERYTHING: Final = "everything that has rules of finish or usage"
 _GROUPS: Final = {"Owner": "each owner", "Namespace": "each namespace", "Family": "each family of names"}
@@ -28,6 +30,31 @@ _MOMENTS: Final[dict[Moment, str]] = {
 def in_words(policy: Retention) -> tuple[str, ...]:
     """The first says what goes when, the others what stays."""
     return tuple(_sentences(policy))
+
+
+def profile_in_words(profile: Profile) -> tuple[str, ...]:
+    """A sentence for each thing that it teaches."""
+    return tuple(_taught(profile))
+
+
+def _taught(profile: Profile) -> Iterator[str]:
+    kind = profile.kind
+    for verb in ("succeeded", "failed", "finished"):
+        if test := getattr(profile, verb):
+            yield f"{kind} has {verb} when {test}"
+    if profile.ends:
+        at = written(profile.finished_at_path) or profile.finished_at
+        yield f"when that was is told by {at}" if at else "it counts from when Skoupa first saw it so"
+    for verb, pointers, why in (
+        ("uses", profile.uses, "which stays while it is there"),
+        ("produces", profile.produces, "which would only be made again, so it stays"),
+        ("takes along", profile.takes, "which goes with it"),
+    ):
+        for pointer in pointers:
+            where = f" in namespace {pointer.namespace}" if pointer.namespace else ""
+            if pointer.namespace_path:
+                where = f" in the namespace at {written(pointer.namespace_path)}"
+            yield f"{kind} {verb} the {pointer.kind} named at {written(pointer.path)}{where}, {why}"
 
 
 def _sentences(policy: Retention) -> Iterator[str]:
@@ -82,11 +109,11 @@ def _place(namespace: str) -> str:
     return f" in namespace {namespace}" if namespace else " in all namespaces"
 
 
-def _plural(written: str) -> str:
+def _plural(text: str) -> str:
     """The kind as it is written, without its group; a wildcard as it is."""
-    kind = written.rpartition("/")[2].rpartition(".")[2]
+    kind = text.rpartition("/")[2].rpartition(".")[2]
     if not kind.isalnum():
-        return f"kinds like {written}"
+        return f"kinds like {text}"
     if kind.endswith("y") and kind[-2:-1] not in "aeiou":
         return f"{kind[:-1]}ies"
     if kind.endswith(("ss", "x", "ch")):
