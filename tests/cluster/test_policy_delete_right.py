@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from harness.controlplane import ControlPlane, Options
-from skoupa.admission.policy_right import delete_right
+from skoupa.admission.policy_right import delete_right, retention_right
+from skoupa.kinds import definitions
 from skoupa.kinds.policies import policy_definitions
 from tests.cluster.admission_probe import DEFINITIONS, Said, Writer, collection_of, wait_until
 
@@ -20,14 +21,21 @@ CLEANUP = "/apis/kyverno.io/v2/namespaces/default/cleanuppolicies"
 WIDE = "/apis/kyverno.io/v2/clustercleanuppolicies"
 DELETING = "/apis/policies.kyverno.io/v1/deletingpolicies"
 NAMESPACED = "/apis/policies.kyverno.io/v1/namespaces/default/namespaceddeletingpolicies"
+RETENTION = "/apis/skoupa.dev/v1alpha1/namespaces/default/retentionpolicies"
 KINDS = {
+    RETENTION: "RetentionPolicy",
     CLEANUP: "CleanupPolicy",
     WIDE: "ClusterCleanupPolicy",
     DELETING: "DeletingPolicy",
     NAMESPACED: "NamespacedDeletingPolicy",
 }
-WRITES = {"apiGroups": ["kyverno.io", "policies.kyverno.io"], "resources": ["*"], "verbs": ["*"]}
+WRITES = {
+    "apiGroups": ["kyverno.io", "policies.kyverno.io", "skoupa.dev"],
+    "resources": ["*"],
+    "verbs": ["*"],
+}
 TWENTY = tuple(f"jobs{index}" for index in range(20))
+JOBS = {"any": [{"resources": {"kinds": ["Job"]}}]}
 MERGE = "application/merge-patch+json"
 
 
@@ -37,11 +45,11 @@ def server() -> Iterator[Writer]:
     with ControlPlane(options) as plane:
         writer = Writer(plane.access)
         wait_until(lambda: writer.ask("GET", "/api/v1/namespaces/default").status == 200, "the Namespace")
-        for definition in policy_definitions():
+        for definition in (*policy_definitions(), *definitions()):
             assert writer.ask("POST", DEFINITIONS, definition).status == 201
         for path in KINDS:
             wait_until(lambda path=path: writer.ask("GET", path).status == 200, path)  # type: ignore[misc]
-        for manifest in delete_right(denies=True):
+        for manifest in (*delete_right(denies=True), *retention_right(denies=True)):
             assert writer.ask("POST", collection_of(manifest), manifest).status == 201
         grant(writer, "poor")
         grant(writer, "jobs", {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["delete"]})
@@ -54,6 +62,7 @@ def server() -> Iterator[Writer]:
         poor = writer.as_user("poor")
         wait_until(lambda: "may not delete" in cleanup(poor, "Job").refused, "the policy to count")
         wait_until(lambda: "may not delete" in deleting(poor, "batch", "jobs").refused, "the other to count")
+        wait_until(lambda: "may not delete" in retaining(poor, JOBS).refused, "the third to count")
         yield writer
 
 
@@ -88,6 +97,34 @@ def deleting(server: Writer, group: str, *plurals: str, place: str = DELETING) -
     return server.ask(
         "POST", f"{place}?dryRun=All", body(place, {"matchConstraints": {"resourceRules": [rule]}})
     )
+
+
+def retaining(server: Writer, match: dict[str, Any] | None, *, suspend: bool = False) -> Said:
+    spec = {"after": {"unused": "1h"}, "suspend": suspend, **({"match": match} if match else {})}
+    manifest = {**body(RETENTION, {}), "spec": spec}
+    return server.ask("POST", f"{RETENTION}?dryRun=All", manifest)
+
+
+def test_a_retention_policy_asks_for_what_it_names_and_without_kinds_for_all(server: Writer) -> None:
+    poor, jobs, rich = map(server.as_user, ("poor", "jobs", "rich"))
+    assert "poor may not delete jobs.batch in default" in retaining(poor, JOBS).refused
+    assert retaining(jobs, JOBS).status == 201
+    named = {"resources": {"names": ["old-*"]}}
+    for open_to_all in (None, {"any": [named]}, {"any": [*JOBS["any"], named]}, {"all": [named]}):
+        assert "jobs may not delete every kind" in retaining(jobs, open_to_all).refused
+        assert retaining(rich, open_to_all).status == 201
+    assert retaining(jobs, {"all": [*JOBS["any"], named]}).status == 201
+
+
+def test_a_retention_policy_may_be_suspended_by_whoever_may_write_it(server: Writer) -> None:
+    poor = server.as_user("poor")
+    assert retaining(poor, None, suspend=True).status == 201
+    spec = {"after": {"unused": "1h"}}
+    assert server.ask("POST", RETENTION, {**body(RETENTION, {}), "spec": spec}).status == 201
+    path = f"{RETENTION}/tidy"
+    assert poor.ask("PATCH", path, {"spec": {"suspend": True}}, media_type=MERGE).status == 200
+    assert poor.ask("PATCH", path, {"spec": {"suspend": False}}, media_type=MERGE).status == 403
+    assert server.ask("DELETE", path).status == 200
 
 
 @pytest.mark.parametrize("place", [WIDE, CLEANUP])

@@ -14,6 +14,7 @@ import pytest
 
 from harness.controlplane import ControlPlane, Options
 from skoupa.install.policies import CONFIGURATION, CONFIGURATIONS, SECRET
+from skoupa.kinds import definitions
 from skoupa.kinds.policies import policy_definitions
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
@@ -30,6 +31,8 @@ pytestmark = pytest.mark.cluster
 CLEANUP = "/apis/kyverno.io/v2/clustercleanuppolicies"
 NAMESPACED = "/apis/kyverno.io/v2/namespaces/default/cleanuppolicies"
 DELETING = "/apis/policies.kyverno.io/v1beta1/deletingpolicies"
+RETENTION = "/apis/skoupa.dev/v1alpha1/namespaces/default/retentionpolicies"
+PROFILES = "/apis/skoupa.dev/v1alpha1/kindprofiles"
 HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 MARK = {"skoupa.dev/next-execution-time": "2026-01-01T01:00:00Z"}
 JOBS = {"any": [{"resources": {"kinds": ["Job"], "names": ["old-*"]}}]}
@@ -42,9 +45,9 @@ def plane() -> Iterator[ControlPlane]:
     with ControlPlane(options) as plane:
         writer = Writer(plane.access)
         wait_until(lambda: writer.ask("GET", "/api/v1/namespaces/default").status == 200, "the Namespace")
-        for definition in policy_definitions():
+        for definition in (*policy_definitions(), *definitions()):
             assert writer.ask("POST", DEFINITIONS, definition).status == 201
-        for place in (CLEANUP, NAMESPACED, DELETING):
+        for place in (CLEANUP, NAMESPACED, DELETING, RETENTION, PROFILES):
             wait_until(lambda place=place: writer.ask("GET", place).status == 200, place)  # type: ignore[misc]
         yield plane
 
@@ -89,6 +92,8 @@ def _kind(place: str) -> dict[str, str]:
         CLEANUP: "ClusterCleanupPolicy",
         NAMESPACED: "CleanupPolicy",
         DELETING: "DeletingPolicy",
+        RETENTION: "RetentionPolicy",
+        PROFILES: "KindProfile",
     }
     return {"apiVersion": version, "kind": kinds[place]}
 
@@ -176,6 +181,40 @@ async def test_doubts_about_what_is_matched_are_warnings(client: Client, writer:
         selected = {"any": [{"resources": {"kinds": ["Namespace"], **team}}]}
         (warning,) = (await said(writer, CLEANUP, {"schedule": "0 1 * * *", "match": selected})).warnings
         assert "here its own labels have to fit" in warning
+
+
+async def test_retention_policies_are_reviewed_too(client: Client, writer: Writer) -> None:
+    jobs = {"match": {"any": [{"resources": {"kinds": ["Job"]}}]}, "after": {"finished": "1h"}}
+    async with reviewing(client):
+        await in_force(writer)
+        # The schema lets it pass: which kinds lie in no namespace is known here alone.
+        namespaces = {"match": {"any": [{"resources": {"kinds": ["Namespace"]}}]}, "after": {"unused": "1h"}}
+        refused = await said(writer, RETENTION, namespaces)
+        assert refused.status == 422
+        assert "write a ClusterRetentionPolicy" in refused.message
+        family = {"keepNewest": {"count": 1, "per": "Family", "family": "a("}}
+        assert "is no regular expression" in (await said(writer, RETENTION, family)).message
+        let_in = await said(writer, RETENTION, jobs)
+        assert let_in.status == 201
+        (warning,) = let_in.warnings
+        assert "features.retention is off" in warning
+        _, unnamed = (await said(writer, RETENTION, {"after": {"unused": "1h"}})).warnings
+        assert "it names no kinds" in unnamed
+        assert not unnamed.endswith("…")
+
+
+async def test_profiles_are_compiled_before_they_are_taken(client: Client, writer: Writer) -> None:
+    kind = {"kind": "batch/CronJob", "uses": [{"path": "spec.secretName", "kind": "Secret"}]}
+    async with reviewing(client):
+        await in_force(writer)
+        refused = await said(writer, PROFILES, {**kind, "finished": "objct.status.phase == 'Done'"})
+        assert refused.status == 422
+        assert "spec.finished: line 1" in refused.message
+        assert "did you mean object?" in refused.message
+        untimely = {**kind, "finished": "true", "finishedAt": "metadata.creationTimestamp"}
+        assert "spec.finishedAt" in (await said(writer, PROFILES, untimely)).message
+        good = {**kind, "finished": "has(object.status.endTime)", "finishedAt": "status.endTime"}
+        assert (await said(writer, PROFILES, good)).status == 201
 
 
 async def test_a_change_that_touches_nothing_of_the_policy_is_not_looked_at(
