@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from skoupa.errors import NotFound, SkoupaError
-from skoupa.kinds import definitions
-from skoupa.kinds.brake import BRAKES, BrakeSpec, Scope, manifest
+from skoupa.kinds.brake import BRAKE, BRAKES, BrakeSpec, Scope, manifest
+from skoupa.kinds.definition import document
 from skoupa.kube.client import Client
 from skoupa.kube.lists import count, everything
 from skoupa.kube.objects import METADATA, WHOLE
@@ -20,8 +20,7 @@ DEFINITION = f"{BRAKES.plural}.{BRAKES.group}"
 
 
 async def bring_kind(client: Client) -> None:
-    for definition in definitions():
-        await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
+    await client.create(CUSTOM_RESOURCE_DEFINITIONS, document(BRAKE))
 
     async def served() -> bool:
         try:

@@ -8,8 +8,8 @@ import pytest
 
 from skoupa import names
 from skoupa.errors import AlreadyExists
-from skoupa.kinds import definitions
-from skoupa.kinds.brake import BRAKES
+from skoupa.kinds.brake import BRAKE, BRAKES
+from skoupa.kinds.definition import document
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from tests.unit.controller.braking import (
     brake,
@@ -31,8 +31,7 @@ async def replace_kind(stage: Stage) -> None:
     await take_kind_away(stage)
     for _ in range(50):
         try:
-            for definition in definitions():
-                await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
+            await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, document(BRAKE))
         except AlreadyExists:
             await stage.later(0.1)
         else:
