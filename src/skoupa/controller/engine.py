@@ -198,14 +198,12 @@ class Engine:
             work = (
                 *self.outlook.follow(),
                 self._chains.follow(),
-                self._holding.agreeing.follow(),
                 self._announcing.follow(),
                 self.first_readings.follow(),
                 self.history.follow(),
                 self._beginning.same_ledger.follow(),
                 self.sweeper.unanswered.follow(),
-                self._holding.weighing.follow(),
-                self._holding.recreation_memory.follow(),
+                *self._holding.work(),
                 *self.braking.work(self.sweeper.memory),
                 *self._parts.work(),
             )
@@ -273,7 +271,7 @@ class Engine:
     def _learn(self, deltas: Sequence[Delta]) -> None:
         # In this order: what the sweeper plans is judged with the newest holds.
         others = self.knowledge.learn(deltas)
-        self.braking.learn(deltas)
+        self._holding.learn(deltas)
         mass = self.backlog.learn(deltas, self._clock.now())
         self.sweeper.learn(deltas)
         self._parts.learn(deltas)

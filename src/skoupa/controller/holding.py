@@ -6,20 +6,24 @@ through the Judge of `knowledge`; who looks at what, and when, is for the sweepe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from typing import Any
 
 from skoupa.controller.agreeing import Agreeing
 from skoupa.controller.backlog import Backlog
 from skoupa.controller.braking import Braking
 from skoupa.controller.knowledge import Knowledge
-from skoupa.controller.recreation import Recreations
+from skoupa.controller.recreation import Recreations, given_time
+from skoupa.controller.recreation_makers import RecreationMakers
 from skoupa.controller.recreation_memory import RecreationMemory
 from skoupa.controller.rights import Rights
 from skoupa.controller.state import State
 from skoupa.controller.weighing import Weighing
 from skoupa.facts.rows import Row, Uid
+from skoupa.facts.store import Delta
 from skoupa.judge.mechanism import Ruling
 from skoupa.judge.policies import PolicyMechanism
+from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.access import Access
 from skoupa.kube.client import Client
 from skoupa.model.verdicts import Hold
@@ -61,7 +65,9 @@ class Holding:
         self.rights = Rights(
             Access(client, clock=client.clock), namespaces=settings.namespaces, clock=client.clock
         )
-        self.recreations = Recreations()
+        ttl = TtlMechanism(settings)
+        self.recreations = Recreations(lambda row: given_time(ttl, row))
+        self._makers = RecreationMakers(self.recreations, client, look_at=look_at)
         self.recreation_memory = RecreationMemory(
             self.recreations, self.state, clock=client.clock, acting=self.acting
         )
@@ -103,6 +109,17 @@ class Holding:
         )
         self.knowledge.judge.join(self.weighing)
         record.weight, record.beside = self.braking.gate.weight, self.braking.gate.beside
+
+    def learn(self, deltas: Sequence[Delta]) -> None:
+        self.braking.learn(deltas)
+        self._makers.learn(deltas)
+
+    def work(self) -> Iterator[Coroutine[Any, Any, None]]:
+        """What goes on while the engine runs; none of it returns."""
+        yield self.agreeing.follow()
+        yield self.weighing.follow()
+        yield self.recreation_memory.follow()
+        yield self._makers.follow()
 
     def acting(self) -> bool:
         """Whether this replica may delete, and write state."""

@@ -160,6 +160,11 @@ REASONS: Final[dict[str, Meaning]] = {
     "re-created": Meaning(
         "hold", "it came back {count} times after it was deleted, so the next try is not before {until}"
     ),
+    # `manager` as the object's managedFields name it.
+    "re-created-with": Meaning(
+        "hold",
+        "it came back {count} times after it was deleted, made by {manager}, so the next try is not before {until}",
+    ),
     "not-in-trash": Meaning("hold", "it could not be put into the trash first: {why}"),
     # Known only to who asks a running controller; `by` is the code of its reason, `why` says it in its words.
     "controller-holds": Meaning("hold", "the controller in {namespace} holds it ({by}): {why}"),

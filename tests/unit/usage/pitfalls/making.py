@@ -89,7 +89,9 @@ def mounting(**source: Any) -> dict[str, Any]:
 MOUNTED = mounting(configMap={"name": WANTED})
 
 
-def workload(kind: str, name: str = "web", *, pod: Mapping[str, Any] = MOUNTED, **rest: Any) -> dict[str, Any]:
+def workload(
+    kind: str, name: str = "web", *, pod: Mapping[str, Any] = MOUNTED, **rest: Any
+) -> dict[str, Any]:
     metadata = {key: rest.pop(key) for key in ("uid", "owners") if key in rest}
     api = "batch/v1" if kind == "Job" else "apps/v1"
     selector = {} if kind == "Job" else {"selector": {"matchLabels": {"app": "web"}}}
@@ -98,7 +100,9 @@ def workload(kind: str, name: str = "web", *, pod: Mapping[str, Any] = MOUNTED, 
 
 def cron_job(**rest: Any) -> dict[str, Any]:
     job = {"spec": {"template": template(**MOUNTED)}}
-    return old("CronJob", "nightly", api="batch/v1", spec={"schedule": "0 1 * * *", "jobTemplate": job, **rest})
+    return old(
+        "CronJob", "nightly", api="batch/v1", spec={"schedule": "0 1 * * *", "jobTemplate": job, **rest}
+    )
 
 
 def pod(name: str = "pod", *, phase: str = "Running", **rest: Any) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from tests.unit.usage.pitfalls.making import (
     owned_by,
     pod,
     secret,
-    spec,
     template,
     workload,
 )
@@ -35,7 +34,11 @@ _WIDGETS: Final = "shop.example/v1"
 
 
 def _volume_class(kind: str, api: str, **parameters: str) -> dict[str, Any]:
-    driver = {"provisioner": "disks"} if kind == "StorageClass" else {"driver": "disks", "deletionPolicy": "Delete"}
+    driver: dict[str, Any] = (
+        {"provisioner": "disks"}
+        if kind == "StorageClass"
+        else {"driver": "disks", "deletionPolicy": "Delete"}
+    )
     return obj(kind, "fast", api=api, **driver, parameters=parameters)
 
 
@@ -102,7 +105,12 @@ _ROLLBACK: Final = (
 )
 
 _ASLEEP: Final = (
-    Case(pitfall=3, rule="a suspended CronJob uses what its template names", of=config(), by=(cron_job(suspend=True),)),
+    Case(
+        pitfall=3,
+        rule="a suspended CronJob uses what its template names",
+        of=config(),
+        by=(cron_job(suspend=True),),
+    ),
     Case(
         pitfall=3,
         rule="a suspended Job uses what its template names",
@@ -144,13 +152,19 @@ _ASLEEP: Final = (
             "HorizontalPodAutoscaler",
             WANTED,
             api="autoscaling/v2",
-            spec={"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 2},
+            spec={
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                "maxReplicas": 2,
+            },
         ),
         left=old(
             "HorizontalPodAutoscaler",
             LEFT,
             api="autoscaling/v2",
-            spec={"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "gone"}, "maxReplicas": 2},
+            spec={
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "gone"},
+                "maxReplicas": 2,
+            },
         ),
         by=(workload("Deployment", replicas=0),),
     ),
@@ -207,7 +221,12 @@ _FOUND_OTHERWISE: Final = (
     ),
     Case(pitfall=5, rule="nodes join by a bootstrap token", of=secret(type="bootstrap.kubernetes.io/token")),
     *(
-        Case(pitfall=5, rule=f"an operator was told its name: {where}", of=config(), by=(workload("Deployment", pod=told),))
+        Case(
+            pitfall=5,
+            rule=f"an operator was told its name: {where}",
+            of=config(),
+            by=(workload("Deployment", pod=told),),
+        )
         for where, told in (
             ("by a flag", {"container": {"args": [f"--configmap={WANTED}"]}}),
             ("by a flag, with a namespace", {"container": {"args": [f"--configmap={SHOP}/{WANTED}"]}}),
@@ -222,7 +241,8 @@ _OF_ACCOUNTS: Final = (
         pitfall=6,
         rule="who holds a token of a ServiceAccount may be outside of the cluster",
         of=secret(
-            type="kubernetes.io/service-account-token", annotations={"kubernetes.io/service-account.name": "robot"}
+            type="kubernetes.io/service-account-token",
+            annotations={"kubernetes.io/service-account.name": "robot"},
         ),
     ),
     Case(
@@ -259,7 +279,10 @@ _OF_ACCOUNTS: Final = (
         pitfall=7,
         rule="also those that name no ServiceAccount at all",
         of=secret(),
-        by=(old("ServiceAccount", "default", imagePullSecrets=[{"name": WANTED}]), workload("Deployment", pod={})),
+        by=(
+            old("ServiceAccount", "default", imagePullSecrets=[{"name": WANTED}]),
+            workload("Deployment", pod={}),
+        ),
     ),
 )
 
@@ -351,23 +374,25 @@ _ACROSS: Final = (
             custom(
                 "gateway.networking.k8s.io/v1",
                 "Gateway",
-                listeners=[{"name": "web", "tls": {"certificateRefs": [{"name": WANTED, "namespace": ELSEWHERE}]}}],
+                listeners=[
+                    {"name": "web", "tls": {"certificateRefs": [{"name": WANTED, "namespace": ELSEWHERE}]}}
+                ],
             ),
         ),
     ),
 )
 
 _PRODUCED: Final = tuple(
-    Case(pitfall=10, rule=f"a Secret that a {maker['kind']} makes would be made again", of=secret(**rest), by=(maker,))
-    for maker, rest in (
-        (custom("cert-manager.io/v1", "Certificate", secretName=WANTED, issuerRef={"name": "ca"}), {}),
-        (custom("external-secrets.io/v1", "ExternalSecret", target={"name": WANTED}), {}),
-        (custom("external-secrets.io/v1", "ExternalSecret", WANTED, secretStoreRef={"name": "vault"}), {}),
-        (custom("bitnami.com/v1alpha1", "SealedSecret", WANTED, encryptedData={}), {}),
-        (custom("sql.example/v1", "Database", writeConnectionSecretToRef={"name": WANTED, "namespace": SHOP}), {}),
+    Case(pitfall=10, rule=f"a Secret that a {maker['kind']} makes would be made again", of=of, by=(maker,))
+    for maker, of in (
+        (custom("cert-manager.io/v1", "Certificate", secretName=WANTED, issuerRef={"name": "ca"}), secret()),
+        (custom("external-secrets.io/v1", "ExternalSecret", target={"name": WANTED}), secret()),
+        (custom("external-secrets.io/v1", "ExternalSecret", WANTED, secretStoreRef={"name": "vault"}), secret()),
+        (custom("bitnami.com/v1alpha1", "SealedSecret", WANTED, encryptedData={}), secret()),
+        (custom("sql.example/v1", "Database", writeConnectionSecretToRef={"name": WANTED, "namespace": SHOP}), secret()),
         (
             old("Cluster", "db", api="postgresql.cnpg.io/v1", uid=UID, spec={"instances": 1}),
-            {"owners": owned_by("postgresql.cnpg.io/v1", "Cluster", "db", UID)},
+            secret(owners=owned_by("postgresql.cnpg.io/v1", "Cluster", "db", UID)),
         ),
     )
 )  # fmt: skip
@@ -384,7 +409,9 @@ _TRACKED: Final = (
                 api="argoproj.io/v1alpha1",
                 namespace="argocd",
                 spec={"destination": {"server": "https://kubernetes.default.svc", "namespace": SHOP}},
-                status={"resources": [{"version": "v1", "kind": "ConfigMap", "namespace": SHOP, "name": WANTED}]},
+                status={
+                    "resources": [{"version": "v1", "kind": "ConfigMap", "namespace": SHOP, "name": WANTED}]
+                },
             ),
         ),
     ),
@@ -392,7 +419,10 @@ _TRACKED: Final = (
         pitfall=11,
         rule="what a Kustomization of Flux puts back is in use",
         of=config(
-            labels={"kustomize.toolkit.fluxcd.io/name": "web", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
+            labels={
+                "kustomize.toolkit.fluxcd.io/name": "web",
+                "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+            }
         ),
         by=(
             obj(
@@ -435,8 +465,18 @@ _ENDED: Final = (
             },
         ),
     ),
-    Case(pitfall=14, rule="a Pod that is still to be scheduled uses it", of=config(), by=(pod(phase="Pending", **MOUNTED),)),
-    Case(pitfall=14, rule="a Pod of which nobody hears uses it", of=config(), by=(pod(phase="Unknown", **MOUNTED),)),
+    Case(
+        pitfall=14,
+        rule="a Pod that is still to be scheduled uses it",
+        of=config(),
+        by=(pod(phase="Pending", **MOUNTED),),
+    ),
+    Case(
+        pitfall=14,
+        rule="a Pod of which nobody hears uses it",
+        of=config(),
+        by=(pod(phase="Unknown", **MOUNTED),),
+    ),
 )
 
 _OTHERS: Final = (
