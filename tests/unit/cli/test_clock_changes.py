@@ -1,0 +1,109 @@
+"""Days on which clocks change: a day that is written on an object is 24 hours, wherever Skoupa and who asks it are."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from skoupa import names
+from skoupa.expr.ttl_after import TtlAfter, parse_ttl_after
+from skoupa.judge.judge import Judge
+from skoupa.judge.retention import RetentionMechanism
+from skoupa.judge.ttl import TtlMechanism
+from skoupa.kube.timestamps import whole_seconds
+from skoupa.settings import decode
+from skoupa.usage.finishing import Ends
+from tests.unit.cli.saying import Shell
+from tests.unit.cli.worlds import Town, config_map, installed, obj
+from tests.unit.judge.rows import row
+from tests.unit.judge.test_retention import Known
+from tests.unit.zones import in_zone
+
+pytestmark = pytest.mark.unit
+
+DAY = 86400
+# The hour before clocks go on, or back; on Lord Howe by half an hour.
+CHANGES = [
+    ("Europe/Athens", "2026-03-29T00:30:00Z"),
+    ("Europe/Athens", "2026-10-25T00:30:00Z"),
+    ("America/New_York", "2026-03-08T06:30:00Z"),
+    ("America/New_York", "2026-11-01T05:30:00Z"),
+    ("Australia/Lord_Howe", "2026-04-04T14:45:00Z"),
+    ("Australia/Lord_Howe", "2026-10-03T15:15:00Z"),
+    ("UTC", "2026-03-29T00:30:00Z"),
+]
+ON = "mode: enforce\nfeatures:\n  retention: true\n"
+changing = pytest.mark.parametrize(("zone", "moment"), CHANGES, ids=str)
+
+
+def seconds(moment: str) -> int:
+    return int(datetime.fromisoformat(moment).timestamp())
+
+
+@changing
+def test_a_day_after_an_end_or_a_use_is_24_hours(
+    zone: str, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_zone(zone, monkeypatch):
+        assert parse_ttl_after("unused-1d") == TtlAfter(unused=DAY)
+        assert parse_ttl_after("unused-24h") == TtlAfter(unused=DAY)
+        began = seconds(moment)
+        marks = {names.UNNEEDED_SINCE_ANNOTATION: moment}
+        labels = {names.TTL_AFTER_LABEL: "unused-1d"}
+        judge = Judge([RetentionMechanism(Known(ends=Ends.NEVER))], [])
+        found = judge.verdict(row(labels=labels, annotations=marks, created=began - DAY), began + DAY - 1)
+        assert found.goes == began + DAY
+        assert found.claim(began + DAY - 1) is None
+        assert found.claim(began + DAY) is not None
+
+
+@changing
+def test_a_mark_that_somebody_wrote_in_local_time_means_the_same_moment(
+    zone: str, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_zone(zone, monkeypatch):
+        began = seconds(moment)
+        local = datetime.fromtimestamp(began).astimezone().isoformat()
+        mechanism = RetentionMechanism(Known(ends=Ends.NEVER))
+        labels, marks = {names.TTL_AFTER_LABEL: "unused-1d"}, {names.UNNEEDED_SINCE_ANNOTATION: local}
+        assert mechanism.due(row(labels=labels, annotations=marks, created=began - DAY), began) == began + DAY
+
+
+@changing
+def test_a_ttl_of_a_day_is_24_hours_and_a_refresh_does_not_change_that(
+    zone: str, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_zone(zone, monkeypatch):
+        began = seconds(moment)
+        mechanism = TtlMechanism(decode({}, source="the test"))
+        assert mechanism.due(row(ttl="1d", created=began), began) == began + DAY
+        assert mechanism.lifetime(row(ttl="1d", created=began)) == DAY
+        refreshed = row(ttl="1d", created=began - DAY, annotations={names.REFRESHED_AT_ANNOTATION: moment})
+        assert mechanism.due(refreshed, began) == began + DAY
+
+
+@changing
+def test_plan_shows_the_same_moment_in_every_zone(
+    zone: str, moment: str, skoupa: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = seconds(moment)
+    before = whole_seconds(began - DAY)
+    unused = config_map(
+        "unused",
+        created=before,
+        labels={names.TTL_AFTER_LABEL: "unused-1d"},
+        annotations={names.UNNEEDED_SINCE_ANNOTATION: moment},
+    )
+    objects = (obj("Namespace", "shop"), obj("Namespace", "skoupa"), installed(ON), unused)
+    with in_zone(zone, monkeypatch):
+        town = Town(skoupa, monkeypatch).holding(*objects, config_map("aged", "1d", created=moment))
+        town.clock.moment = float(began)
+        said = skoupa("plan", "-n", "shop", "-o", "wide", env={"TZ": zone})
+        document = town.document("plan", "-n", "shop")
+    wanted = whole_seconds(began + DAY)
+    assert {item["name"]: item["due"] for item in document["items"]} == {"unused": wanted, "aged": wanted}
+    assert said.code == 0
+    local = datetime.fromtimestamp(began + DAY, tz=ZoneInfo(zone)).strftime("%H:%M")
+    assert said.out.count(local) >= 2
