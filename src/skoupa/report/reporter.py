@@ -58,7 +58,9 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "note says which.",
 }
 # Holds that somebody with rights on the object alone can end.
-_MENDABLE: Final = frozenset({"bad-propagation", "refresh-unclear", "re-created", "re-created-by", "re-created-with"})
+_MENDABLE: Final = frozenset(
+    {"bad-propagation", "refresh-unclear", "re-created", "re-created-by", "re-created-with"}
+)
 # Holds that no object's people can end, and that are nobody's wish: who runs Skoupa has something to do.
 _ALARMING: Final = frozenset({"clock-skew", "first-start-backlog", "retroactive-label", "brakes-unknown"})
 

@@ -18,7 +18,7 @@ from skoupa.facts.rows import Row, Uid, is_newer
 from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 from skoupa.usage.edges.choosing import Chosen, ChosenIndex, NamespaceLabels, choice_of, chosen_by
 from skoupa.usage.edges.numbering import Numbered
-from skoupa.usage.edges.packing import packed, pairs, things
+from skoupa.usage.edges.packing import packed, pairs, things, whys
 from skoupa.usage.edges.patterns import (
     ANYTHING,
     found_by_digits,
@@ -213,17 +213,16 @@ class Graph:
 
     def _uses_it(self, user: int, name: int) -> bool:
         known = self._objects.get(user)
-        return known is not None and name in things(known.uses)
+        return known is not None and any(True for _ in whys(known.uses, name))
 
     def _chooses_it(self, user: int, selector: int) -> bool:
         known = self._objects.get(user)
-        return known is not None and selector in things(known.choices)
+        return known is not None and any(True for _ in whys(known.choices, selector))
 
     def _told(self, row: Row, edges: bytes, thing: int) -> Iterator[User]:
-        for pointed_at, why in pairs(edges):
-            if pointed_at == thing:
-                told = self._whys.value(why)
-                yield User(row, told.at, told.means)
+        for why in whys(edges, thing):
+            told = self._whys.value(why)
+            yield User(row, told.at, told.means)
 
     def _point(self, number: int, before: _Known, after: _Known) -> None:
         if after.uses != before.uses:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 
 
 def packed(pairs: Iterable[tuple[int, int]]) -> bytes:
@@ -23,3 +24,15 @@ def pairs(edges: bytes) -> Iterable[tuple[int, int]]:
 
 def things(edges: bytes) -> set[int]:
     return set(memoryview(edges).cast("I")[::2]) if edges else set()
+
+
+def whys(edges: bytes, thing: int) -> Iterator[int]:
+    """The reasons for which it is pointed at; looked up, since one object may point at ten thousand others."""
+    if not edges:
+        return
+    numbers = memoryview(edges).cast("I")
+    pointed_at = numbers[::2]
+    at = bisect_left(pointed_at, thing)
+    while at < len(pointed_at) and pointed_at[at] == thing:
+        yield numbers[2 * at + 1]
+        at += 1
