@@ -141,20 +141,27 @@ async def test_an_object_that_is_made_again_under_its_name_waits_longer_each_tim
     people: People, process: Skoupa, proxy: FaultProxy, clock: OtherTime, audit: AuditLog
 ) -> None:
     world = World(proxy, clock)
+    metadata = {"name": "web", "labels": {names.TTL_LABEL: "1s"}}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+    async def put_back() -> None:
+        await people.client.apply(CONFIG_MAPS, body, namespace=people.namespace, manager="gitops")
+
     for _ in range(FREE_ROUNDS):
-        await people.make("web", "1s")
+        await put_back()
         await people.gone("web")
     pauses = []
     for number in range(3):
-        await people.make("web", "1s")
+        await put_back()
         count = FREE_ROUNDS + number
         held = await _held(process, people, why=f"it came back {count} times")
         deleted = process.said("deleted", name="web", namespace=people.namespace)
         assert len(deleted) == count
         why, _, end = held["why"].rpartition(" ")
-        assert why == f"it came back {count} times after it was deleted, so the next try is not before"
+        made = f"it came back {count} times after it was deleted, made by gitops"
+        assert why == f"{made}, so the next try is not before"
         pauses.append(_seconds(end) - _seconds(deleted[-1]["time"]))
-        assert await process.metric('skoupa_holds{reason="re-created"}') == 1
+        assert await process.metric('skoupa_holds{reason="re-created-with"}') == 1
         assert await people.there("web")
         world.move_on(pauses[-1] + 1)
         await people.gone("web", seconds=60)

@@ -25,24 +25,7 @@ from tests.unit.zones import in_zone
 pytestmark = pytest.mark.unit
 
 
-# The words of arguments, variables and custom objects, and what a kind is good for, are so far asked by the report alone.
-NOT_YET = frozenset(
-    {
-        "also by a plain text in a field of any name",
-        "a Service waits for the Pods of a Deployment with no replicas",
-        "what KEDA scales to zero is still scaled by its autoscaler",
-        "an operator was told its name: by an argument of its own",
-        "an operator was told its name: by a variable",
-    }
-)
-DONE = [
-    pytest.param(case, id=str(case), marks=[pytest.mark.xfail(strict=False)] if case.rule in NOT_YET else [])
-    for case in CASES
-    if not case.reported
-]
-
-
-@pytest.mark.parametrize("case", DONE)
+@pytest.mark.parametrize("case", [case for case in CASES if not case.reported], ids=str)
 def test_it_goes_unless_something_needs_it(case: Case) -> None:
     @story(also=(*KINDS, *_built_in(case)), features=ON)
     async def told(stage: Stage) -> None:
