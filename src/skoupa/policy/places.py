@@ -38,7 +38,9 @@ def cluster_wide(
                 yield outside(plural, place, kind="DeletingPolicy")
 
 
-def _of_filters(match: filters.Filters, discovery: Discovery, path: str, cluster_kind: str) -> Iterator[Problem]:
+def _of_filters(
+    match: filters.Filters, discovery: Discovery, path: str, cluster_kind: str
+) -> Iterator[Problem]:
     for mode, many in (("any", match.any), ("all", match.all)):
         for index, one in enumerate(many):
             for at, kind in enumerate(one.resources.kinds if one.resources else ()):

@@ -135,7 +135,14 @@ class _Parts:
                 "spec.match", "it matches nothing", "write any or all with a filter, or leave it out"
             )
         if self._namespace and self._discovery is not None:
-            self._read.also(cluster_wide(match, self._discovery, path="spec.match", cluster_kind=names.CLUSTER_RETENTION_POLICY_KIND))
+            self._read.also(
+                cluster_wide(
+                    match,
+                    self._discovery,
+                    path="spec.match",
+                    cluster_kind=names.CLUSTER_RETENTION_POLICY_KIND,
+                )
+            )
         if exclude is not None:
             self._read.problems += conflicts(match, exclude)
 
