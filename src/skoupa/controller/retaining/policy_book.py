@@ -177,7 +177,9 @@ class RetentionBook:
             name=str(metadata["name"]),
             uid=uid,
             generation=int(metadata.get("generation") or 0),
-            reading=read_retention({"kind": kind.kind, **found}, discovery=self._discovery()),
+            reading=read_retention(
+                {"apiVersion": kind.api_version, "kind": kind.kind, **found}, discovery=self._discovery()
+            ),
             author=last_write(metadata)[0],
             status=found.get("status") or {},
         )
