@@ -11,7 +11,6 @@ from contextlib import aclosing
 from typing import Any
 
 from skoupa import names
-from skoupa.cli.looking.usage_reading import UsageReading
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import Finding, Survey
 from skoupa.errors import ApiError, BadReply, TimedOut
@@ -21,6 +20,7 @@ from skoupa.kube.lists import Scope, pages
 from skoupa.kube.resources import Resource
 from skoupa.model.reasons import REASONS, reason
 from skoupa.model.verdicts import Claim, Hold
+from skoupa.runs.using.reading import UsageReading
 from skoupa.usage import finishing, needs
 from skoupa.usage.finishing import Doubt, Ends, Finish
 from skoupa.usage.graph import kind_name

@@ -8,7 +8,6 @@ import msgspec
 
 from skoupa import names
 from skoupa.cli.looking.unused_document import NotJudgedItem, Size, UnreadKeys, UnusedDocument, UnusedItem
-from skoupa.cli.looking.usage_reading import UsageReading
 from skoupa.cli.terminal.items import ToldReason, moment
 from skoupa.cli.terminal.shape import ToldGap
 from skoupa.cli.worlds import World
@@ -23,6 +22,7 @@ from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 from skoupa.kube.selectors import LabelSelector
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason, render
+from skoupa.runs.using.reading import UsageReading
 from skoupa.settings import Settings
 from skoupa.usage.found import Target
 from skoupa.usage.graph import kind_name

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
-from skoupa.cli.looking.usage_reading import UsageReading
 from skoupa.cli.terminal.needs_told import ItemNeeds, ToldNeed
 from skoupa.cli.terminal.shape import ToldGap
 from skoupa.cli.worlds import World
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.discovery import discover
+from skoupa.runs.using.reading import UsageReading
 from skoupa.settings import Settings
 from skoupa.usage.needs import Answer, Need, Needed, Needs, Unknown
 from skoupa.usage.reading import shipped

@@ -15,7 +15,6 @@ import msgspec
 
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.labelled import Labelled
-from skoupa.controller.retaining.schemas import schemas_of
 from skoupa.controller.retaining.usage_feed import Sink, UsageFeed
 from skoupa.controller.retaining.usage_graph import Detailed, ReleaseRecords, UsageGraph
 from skoupa.kube.client import Client
@@ -23,6 +22,7 @@ from skoupa.kube.kinds import Gap
 from skoupa.kube.lists import Scope
 from skoupa.kube.objects import WHOLE, View
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from skoupa.runs.using.schemas import schemas_of
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.questions import REQUIRED_EVERYWHERE
 from skoupa.usage.leftovers.relevance import Relevance

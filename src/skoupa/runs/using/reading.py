@@ -15,8 +15,6 @@ from typing import Any, Final
 import msgspec
 
 from skoupa import names
-from skoupa.cli.looking.usage_trackers import TrackersRead
-from skoupa.controller.retaining.schemas import schemas_of
 from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut
 from skoupa.facts.rows import Extraction, Row, Uid, pack_uid
 from skoupa.kube.client import Client
@@ -25,6 +23,8 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import METADATA, Metadata, Partial
 from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
+from skoupa.runs.using.schemas import schemas_of
+from skoupa.runs.using.trackers import TrackersRead
 from skoupa.usage import never
 from skoupa.usage.found import Found
 from skoupa.usage.graph import Graph, kind_name
