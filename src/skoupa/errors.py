@@ -8,7 +8,9 @@
     │   └── ExpressionError            an expression without an answer: names it and says what to write
     │       ├── BadExpression             it does not parse or can't be meant, whatever it is asked about
     │       ├── Unresolved                it looks at something that is not there
-    │       └── TooCostly                 it takes more steps, output or time than its limits allow
+    │       ├── TooCostly                 it takes more steps, output or time than its limits allow
+    │       └── Unanswered                it asks who uses the object, and nobody knows: no default stands in for that
+    ├── UsageUnknown                6  who uses an object, or whether it has ended, can't be told; names no other object
     ├── KindUnreadable              6  discovery of that group failed: whether the kind exists is not known
     ├── TimedOut                    3  no answer in time; safe to repeat
     │   └── CutShort                   the lease ran out first: it says nothing about the server
@@ -108,6 +110,14 @@ class Unresolved(ExpressionError):
 
 class TooCostly(ExpressionError):
     pass
+
+
+class Unanswered(ExpressionError):
+    pass
+
+
+class UsageUnknown(SkoupaError):
+    exit_code = 6
 
 
 class KindUnreadable(SkoupaError):

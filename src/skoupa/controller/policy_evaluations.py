@@ -21,6 +21,7 @@ from skoupa.runs.calls.outside import Outside
 from skoupa.runs.evaluation import Evaluation
 from skoupa.runs.expressions import namespaces_of
 from skoupa.runs.kyverno_config import KyvernoConfig
+from skoupa.runs.using.looks import UsageLooks
 from skoupa.settings import Settings
 
 # Policies that are due together look at the same labels.
@@ -47,7 +48,8 @@ class PolicyEvaluations:
         self._book = book
         self._namespaces_known = namespaces_known
         self.pool = Pool(clock=client.clock)
-        self.outside = Outside(client, settings=settings.policies)
+        looks = UsageLooks(client, ignored=settings.usage.ignore_kinds, only=settings.namespaces)
+        self.outside = Outside(client, settings=settings.policies, looks=looks)
         self.kyverno = KyvernoConfig(client)
         # An installation for some namespaces may read those one by one.
         self._namespace_object = namespaces_of(client, one_by_one=bool(settings.namespaces))
@@ -75,7 +77,7 @@ class PolicyEvaluations:
             policy,
             pool=self.pool,
             calls=self.outside.calls(
-                namespace=policy.namespace, discovery=self._knowledge.discovery, since=since
+                namespace=policy.namespace, discovery=self._knowledge.discovery, since=since, anew=anew
             ),
             clock=self._clock,
             exemptions=self._book.exemptions,

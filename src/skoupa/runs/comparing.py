@@ -14,9 +14,10 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import ExpressionError
+from skoupa.errors import ExpressionError, Unanswered, UsageUnknown
 from skoupa.expr import jmespath
 from skoupa.expr.jmespath.paths import parts_of
+from skoupa.expr.usage_functions import AskUsage
 from skoupa.kube.resources import Resource
 from skoupa.policy.operators import canonical, holds
 from skoupa.policy.policies import Policy
@@ -37,9 +38,12 @@ _WHOLE: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 class Comparison:
-    """`place` is where it stands in the policy, `wanted` the entries of the context that it looks at."""
+    """`place` is where it stands in the policy, `wanted` the entries of the context that it looks at.
 
-    __slots__ = ("_key", "_operator", "_value", "_written", "paths", "place", "random", "wanted")
+    `usage`: which of Skoupa's own functions it calls, itself or through them.
+    """
+
+    __slots__ = ("_key", "_operator", "_value", "_written", "paths", "place", "random", "usage", "wanted")
 
     def __init__(self, written: Mapping[str, Any], surroundings: Surroundings, *, place: str) -> None:
         self.place = place
@@ -50,6 +54,10 @@ class Comparison:
         self.paths: Paths = self._key.paths | self._value.paths
         self.random = self._key.random or self._value.random
         self.wanted = surroundings.wanted_by(self.paths)
+        reached = surroundings.reached_from(self.wanted)
+        self.usage = frozenset().union(
+            self._key.usage, self._value.usage, *(entry.usage for entry in reached)
+        )
 
     def holds(self, scene: Scene) -> bool:
         key = self._key.fill(scene.roots, scene.context)
@@ -91,6 +99,7 @@ class Comparing:
         self._quotes_others = self._context.quotes_others(wanted)
         self._images = any(not path or path[0] == "images" for path in self._paths)
         self._random = any(one.random for one in looking)
+        self._usage = any(one.usage for one in every)
         self._asks = self._context.asks_per_object(wanted)
         self._plain = jmespath.Context(now=self._now)
 
@@ -143,21 +152,18 @@ class Comparing:
             scene = self._scene(resource, item)
             for one in self._all:
                 place = one.place
-                if one.wanted and (failure := await self._context.bring(one.wanted, scene)):
+                if failure := await self._brought(one, scene, resource, item):
                     return self._failed(failure, resource)
                 if not one.holds(scene):
                     return LEFT
             for one in self._any:
                 place = one.place
-                if one.wanted and (failure := await self._context.bring(one.wanted, scene)):
+                if failure := await self._brought(one, scene, resource, item):
                     return self._failed(failure, resource)
                 if one.holds(scene):
                     return CLAIMED
         except ExpressionError as error:
-            why = str(error)
-            if self._quotes_others:
-                why = f"{place}: {trouble(error, written=texts(self._policy.clauses.comparisons))}"
-            return self._unclear(resource, why=why, gist=f"{place} has no answer")
+            return self._unanswered(error, resource, place)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             gist = "the object can't be read"
             return self._unclear(resource, why=f"{gist}: {error}", gist=gist)
@@ -167,7 +173,7 @@ class Comparing:
         try:
             scene = self._scene(resource, item)
             for one in (*self._all, *self._any):
-                if one.wanted and await self._context.bring(one.wanted, scene):
+                if await self._brought(one, scene, resource, item):
                     return ""
                 if not one.holds(scene):
                     gist = f"{one.place} does not hold"
@@ -179,9 +185,24 @@ class Comparing:
             pass
         return ""
 
+    async def _brought(self, one: Comparison, scene: Scene, resource: Resource, item: Item) -> Failure | None:
+        """All that a comparison looks at beside the object."""
+        if one.usage:
+            await self._calls.usage.prepare(one.usage, resource, (item.metadata.namespace,))
+        return await self._context.bring(one.wanted, scene) if one.wanted else None
+
     def _failed(self, failure: Failure, resource: Resource) -> Opinion:
         gist = f"context entry {failure.entry} has no value"
         return self._unclear(resource, why=str(failure), gist=gist)
+
+    def _unanswered(self, error: ExpressionError, resource: Resource, place: str) -> Opinion:
+        why, gist = str(error), f"{place} has no answer"
+        if self._quotes_others:
+            why = f"{place}: {trouble(error, written=texts(self._policy.clauses.comparisons))}"
+        if isinstance(error, Unanswered):
+            # It quotes nothing but the expression.
+            gist = f"{gist}: {error.reason}"
+        return self._unclear(resource, why=why, gist=gist)
 
     def _unclear(self, resource: Resource, *, why: str, gist: str) -> Opinion:
         return unclear(self._policy, resource, why=why, gist=gist, secret=self._calls.saw_secrets)
@@ -195,8 +216,20 @@ class Comparing:
             # The same object gets the same chance on whichever page it comes.
             chance = random.Random(f"{self._seed} {item.metadata.uid}")  # noqa: S311 - no secret
             context = jmespath.Context(now=self._now, chance=chance)
+        if self._usage:
+            context = msgspec.structs.replace(context, usage=self._asker(resource, item))
         images = images_of(target) if self._images else None
         return Scene(roots_of(target, images=images), context)
+
+    def _asker(self, resource: Resource, item: Item) -> AskUsage:
+        def ask(function: str, uid: str) -> bool | list[str]:
+            if uid != item.metadata.uid:
+                raise UsageUnknown(
+                    "it is about the object that is judged, and no other", advice=f"write {function}(target)"
+                )
+            return self._calls.usage.answer(function, resource, item.metadata, item.raw)
+
+        return ask
 
 
 def _brief(value: Any) -> str:

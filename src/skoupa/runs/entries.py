@@ -12,9 +12,11 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from skoupa.errors import ExpressionError, NotFound, TooCostly, Unresolved
+from skoupa.errors import ExpressionError, NotFound, TooCostly, Unanswered, Unresolved
 from skoupa.expr import jmespath
+from skoupa.expr.usage_functions import USAGE_FUNCTIONS
 from skoupa.kinds.policies.context import ApiCall, ContextEntry, GlobalReference, Variable
+from skoupa.policy import variables
 from skoupa.policy.variables import Template
 from skoupa.runs.calls.protocol import Calls, ServiceCall
 
@@ -23,6 +25,7 @@ Paths = frozenset[tuple[str, ...]]
 
 _ANSWER: Final = "(answer)"
 _RANDOM: Final = "random"
+_USAGE: Final = frozenset(USAGE_FUNCTIONS)
 
 
 class Looking(Protocol):
@@ -33,6 +36,11 @@ class Looking(Protocol):
 
     @property
     def random(self) -> bool: ...
+
+    @property
+    def usage(self) -> frozenset[str]:
+        """Which of Skoupa's own functions it may call."""
+        ...
 
 
 class Source(Protocol):
@@ -45,7 +53,7 @@ class Source(Protocol):
 
 
 class Entry:
-    """`paths` are what it looks at from the roots on; `random`: whether it throws dice."""
+    """`paths` are what it looks at from the roots on; `random`: whether it throws dice; `usage`: whom it asks who uses the object."""
 
     def __init__(self, written: ContextEntry) -> None:
         self.name = written.name
@@ -53,6 +61,7 @@ class Entry:
         parts = self._source.parts
         self.paths: Paths = frozenset(path for part in parts for path in part.paths)
         self.random = any(part.random for part in parts)
+        self.usage = frozenset(function for part in parts for function in part.usage)
 
     async def value(self, roots: Roots, context: jmespath.Context, calls: Calls) -> Any:
         return await self._source.value(roots, context, calls)
@@ -67,6 +76,9 @@ class Filled:
         self.random = any(
             variable.expression is None or _RANDOM in variable.expression.functions
             for variable in self._template.variables
+        )
+        self.usage = frozenset(
+            function for variable in self._template.variables for function in _called(variable)
         )
         # Most values have no variables; those are filled in once.
         self._fixed = not self._template.variables
@@ -103,6 +115,12 @@ class Path:
             return self._filled.random
         return self._plain is not None and _RANDOM in self._plain.functions
 
+    @property
+    def usage(self) -> frozenset[str]:
+        if self._filled is not None:
+            return self._filled.usage
+        return self._plain.functions & _USAGE if self._plain is not None else frozenset()
+
     def of(self, value: Any, roots: Roots, context: jmespath.Context) -> Any:
         """`value` is the answer; where none is looked at, nothing."""
         if self._plain is not None:
@@ -133,7 +151,7 @@ class _Valued:
         value = None if self._value is None else self._value.fill(roots, context)
         try:
             value = None if self._path is None else self._path.of(value, roots, context)
-        except TooCostly:
+        except (TooCostly, Unanswered):
             raise
         except ExpressionError:
             if not self._has_default:
@@ -205,6 +223,13 @@ class _Shared:
     async def value(self, roots: Roots, context: jmespath.Context, calls: Calls) -> Any:
         name = _text(self._name.fill(roots, context), "globalReference")
         return self._path.of(await calls.shared(name), roots, context)
+
+
+def _called(variable: variables.Variable) -> frozenset[str]:
+    """Of what is put together only for an object: whatever stands in it."""
+    if variable.expression is not None:
+        return variable.expression.functions & _USAGE
+    return frozenset(function for function in _USAGE if function in variable.text)
 
 
 def _source(written: ContextEntry) -> Source:

@@ -107,6 +107,11 @@ class Evaluation:
         return self._namespace_unanswered or self._calls.unanswered
 
     @property
+    def looked_around(self) -> bool:
+        """Whether it was looked for who uses what, all over the cluster."""
+        return self._calls.usage.looked
+
+    @property
     def troubles(self) -> tuple[str, ...]:
         """What went wrong for the whole run so far, in words; the objects that it concerns are unclear."""
         known = self._namespaces is not None or not asks_for_labels(self._policy)
@@ -120,6 +125,14 @@ class Evaluation:
         """
         if self._begun is None:
             await self._beginning()
+
+    def expect(self, resources: Iterable[Resource]) -> None:
+        """These kinds are going to be asked about, so that what is read of others is read once for all of them."""
+        self._calls.usage.expect(resources)
+
+    def done(self) -> None:
+        """Nobody asks it any more: what was read of others, which may be much, is forgotten."""
+        self._calls.usage.done()
 
     async def _beginning(self) -> Judging:
         judging = self._judging()

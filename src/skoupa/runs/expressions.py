@@ -26,6 +26,7 @@ from skoupa.policy.policies import Clauses, Policy
 from skoupa.runs.calls.protocol import Calls
 from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, clipped, shown, unclear
 from skoupa.runs.untold import trouble_of_condition
+from skoupa.runs.using.brokering import OF_ALL, UsageBroker
 
 # What is no Namespace there is a SkoupaError.
 NamespaceReader = Callable[[str], Awaitable[Any]]
@@ -132,13 +133,12 @@ class Expressions:
         )
 
     async def _opinions(self, resource: Resource, items: Sequence[Item]) -> list[Opinion]:
-        gist = "a condition has no answer"
         return [
             unclear(
                 self._policy,
                 resource,
                 why=self._told(self._source, result.error),
-                gist=gist,
+                gist=self._gist("a condition has no answer", result.error),
                 secret=self._calls.saw_secrets,
             )
             if result.error
@@ -176,7 +176,13 @@ class Expressions:
         """Without what was read of others, where whoever reads it may not read those."""
         if not self._policy.namespace and not self._calls.saw_others:
             return said
-        return trouble_of_condition(said, source, asked=self._calls.troubles)
+        untold = {told: told for told in self._calls.usage.told}
+        return trouble_of_condition(said, source, asked={**self._calls.troubles, **untold})
+
+    def _gist(self, gist: str, said: str) -> str:
+        """With what quotes nothing: who uses an object is no part of it."""
+        known = next((told for told in self._calls.usage.told if told in said), "")
+        return f"{gist}: {known}" if known else gist
 
     def _shown(self, resource: Resource, why: str) -> str:
         gist = "one of its conditions has no answer"
@@ -201,12 +207,18 @@ class Expressions:
                 kind=resource.kind,
                 namespaces=known,
             )
+            broker = self._calls.broker
+            if asked := OF_ALL.intersection(report.asks):
+                # A look takes longer than a question may.
+                places = dict.fromkeys(item.metadata.namespace for item in batch)
+                await self._calls.usage.prepare(asked, resource, places)
+                broker = UsageBroker(broker, self._calls.usage, resource=resource, items=batch)
             try:
                 results = await self._pool.judge(
                     source,
                     _page(batch),
                     circumstances=circumstances,
-                    broker=self._calls.broker,
+                    broker=broker,
                     account=self._account,
                 )
             except SkoupaError as error:

@@ -101,11 +101,15 @@ async def find(
     """
     await evaluation.begin()
     expansion = expand(policy.subject, discovery)
+    evaluation.expect(expansion.resources)
     wanted = queries(policy.subject, expansion.resources, namespaces=namespaces)
     if only:
         wanted = tuple(query for one in wanted for query in _within(one, only, themselves=themselves))
     reading = _Reading(evaluation, lists)
-    await reading.read(dict.fromkeys(wanted))
+    try:
+        await reading.read(dict.fromkeys(wanted))
+    finally:
+        evaluation.done()
     found = without_dependents(policy, reading.found)
     return Findings(
         claimed=tuple(one for one in found if one.outcome == "claimed"),

@@ -1,7 +1,7 @@
 """Objects that a policy is asked about again before they may go: they changed, or they did not go within moments of its run.
 
 The evidence is gathered anew: context, labels of namespaces and the time are those of now. A few objects are read by name; for
-many the policy's own lists are read once more, with a pause after each, so that no number of objects costs more than that. What
+many the policy's own lists are read once more. After these, and after a look at who uses what, there is a pause, so that no number of objects costs more than that. What
 does not meet the policy any more is not chosen any more; what can't be read or judged stays, says why and is asked about again.
 """
 
@@ -18,7 +18,7 @@ from skoupa.clock import Clock
 from skoupa.errors import NotFound, SkoupaError
 from skoupa.facts.rows import Row, Uid, pack_uid, uid_text
 from skoupa.facts.store import Store
-from skoupa.judge.policies import LateGuard, PolicyMechanism
+from skoupa.judge.policies import Chosen, LateGuard, PolicyMechanism
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.objects import View
@@ -32,7 +32,7 @@ from skoupa.sweep.reporting import Report
 GATHER_SECONDS: Final = 0.2
 # More than these are not read one by one.
 FEW: Final = 50
-# Between two readings of the lists of one policy: so many times as long as one takes, but no longer than that.
+# Between two readings of the lists of one policy, or of who uses what: so many times as long as one takes, but no longer than that.
 _PAUSE: Final = 10
 _LONGEST_PAUSE_SECONDS: Final = 30.0
 _RULES_AT_ONCE: Final = 8
@@ -153,13 +153,10 @@ class SecondLooks:
             asking.doubted = set()
             rows = [row for uid in wanted if (row := self._store.get(uid)) is not None and not row.deleted_at]
             asking.troubles = {}
+            began = self._clock.monotonic()
             try:
-                if len(rows) > FEW:
-                    began = self._clock.monotonic()
-                    await self._look_at_all(rule, rows, choices)
+                if await self._look_at_rows(rule, rows, choices):
                     pause = min(_LONGEST_PAUSE_SECONDS, _PAUSE * (self._clock.monotonic() - began))
-                else:
-                    await self._look_at_few(rule, rows, choices)
             except SkoupaError as raised:
                 error = raised
                 for row in rows:
@@ -181,12 +178,28 @@ class SecondLooks:
         asking.wanted[uid] = None
         choices.mechanism.distrust(rule, uid)
 
-    async def _look_at_few(self, rule: str, rows: Iterable[Row], choices: Choices) -> None:
+    async def _look_at_rows(self, rule: str, rows: Collection[Row], choices: Choices) -> bool:
+        """Whether more was read for that than single objects."""
+        if len(rows) > FEW:
+            await self._look_at_all(rule, rows, choices)
+            return True
         # A run that comes in between looks for itself.
-        before, asking = choices.mechanism.of(rule), self._asked[rule]
+        before = choices.mechanism.of(rule)
         evaluation = await self._again().evaluation_of(rule) if before is not None else None
+        if before is None or evaluation is None:
+            return False
+        try:
+            await self._look_at_few(rule, rows, choices, before=before, evaluation=evaluation)
+        finally:
+            evaluation.done()
+        return evaluation.looked_around
+
+    async def _look_at_few(
+        self, rule: str, rows: Iterable[Row], choices: Choices, *, before: Chosen, evaluation: Evaluation
+    ) -> None:
+        asking = self._asked[rule]
         for row in rows:
-            if before is None or evaluation is None or choices.mechanism.of(rule) is not before:
+            if choices.mechanism.of(rule) is not before:
                 return
             if row.uid in asking.doubted:
                 continue

@@ -23,9 +23,11 @@ from skoupa.errors import (
     SkoupaError,
     TimedOut,
     TooCostly,
+    Unanswered,
     UnknownKind,
     Unreachable,
     Unresolved,
+    UsageUnknown,
 )
 from skoupa.expr.cel.messages import Source
 from skoupa.expr.cel.wording import FIXED
@@ -74,6 +76,8 @@ _NO_SUCH_ENTRY: Final = "such GlobalContextEntry"
 
 def trouble(error: SkoupaError, *, written: str = "") -> str:
     """`written` is all that stands in the policy."""
+    if isinstance(error, UsageUnknown):
+        return str(error)
     what = next((words for kind, words in _KINDS if isinstance(error, kind)), "it is refused")
     if not isinstance(error, ExpressionError):
         # Advice names settings and never what was found, but for the host that a policy may have made of it.
@@ -83,6 +87,8 @@ def trouble(error: SkoupaError, *, written: str = "") -> str:
             said = f"there is no {entry[1] if _is_written(entry[1], written) else _NO_SUCH_ENTRY}"
         return f"{said}: {advice}" if advice else said
     where = f"{error.expression}: " if error.expression and error.expression in written else ""
+    if isinstance(error, Unanswered):
+        return f"{where}{error.reason}{f': {error.advice}' if error.advice else ''}"
     absent = _ABSENT.fullmatch(error.reason) if isinstance(error, Unresolved) else None
     if error.reason in _PLAIN or (absent is not None and absent[1] in written):
         return f"{where}{error.reason}{f': {error.advice}' if error.advice else ''}"

@@ -27,7 +27,7 @@ from skoupa.usage.edges.patterns import (
     means,
     without_digits,
 )
-from skoupa.usage.edges.users import PointedAt
+from skoupa.usage.edges.users import PointedAt, weakly
 from skoupa.usage.found import Choice, Found, Target, Use
 from skoupa.usage.rules import Means
 
@@ -79,8 +79,8 @@ class Graph:
         self._doubts: dict[int, tuple[str, ...]] = {}
         # Grows with each change of them: whoever remembers what follows from doubts has to know.
         self.doubts_changed = 0
-        self._users = PointedAt(self._uses_it)
-        self._choosers = PointedAt(self._chooses_it)
+        self._users = PointedAt(weakly(self._uses_it))
+        self._choosers = PointedAt(weakly(self._chooses_it))
         self._index = ChosenIndex(self._selectors.value)
         # Names with `*`, and ordinal names that no look at the digits finds: numbers by kind and namespace.
         self._scanned: dict[tuple[str, str], dict[int, None]] = {}

@@ -110,8 +110,8 @@ class Mentioned:
             self._said[row.uid] = said
         return True
 
-    def resolve(self, graph: Graph, kinds: Collection[str]) -> None:
-        """Objects of these kinds whose name somebody says are pointed at from now on."""
+    def resolved(self, graph: Graph, kinds: Collection[str]) -> Iterator[Row]:
+        """Objects of these kinds whose name somebody says are pointed at from now on: by each that comes, one after the other."""
         called: dict[int, list[Target]] = {}
         namespaces: dict[int, str] = {}
         for row in graph:
@@ -126,6 +126,7 @@ class Mentioned:
                 for _, words in said:
                     places.update(namespaces[word] for word in words if word in namespaces)
                 graph.add(uid, _meant(said, called, places, everywhere=not row_of_it.namespace))
+                yield row_of_it
         self._said.clear()
 
 

@@ -112,6 +112,11 @@ class Needs:
         """Whether it stays whatever it is good for: for what it is, for an owner that is alive, for who tracks it."""
         return next(self._first_proofs(row, owners=True), None)
 
+    def everyone(self, row: Row) -> Iterator[Need]:
+        """Every proof that is found; who needs it in two ways comes twice."""
+        yield from self._first_proofs(row, owners=True)
+        yield from self._pointing(row)
+
     def _found(self, row: Row, most: int, *, owners: bool) -> list[Need]:
         needs = list(islice(self._first_proofs(row, owners=owners), most))
         pointing: list[Need] = []

@@ -11,7 +11,7 @@ from skoupa.errors import SkoupaError
 from skoupa.expr.cel.broker import Broker, Nobody
 from skoupa.expr.cel.pool import Pool
 from skoupa.kube.resources import Resource
-from skoupa.runs.calls.protocol import NOTHING, ServiceCall
+from skoupa.runs.calls.protocol import NOTHING, NoCalls, ServiceCall
 from skoupa.runs.evaluation import Evaluation, Found
 from skoupa.sim.clock import START
 from tests.unit.policy.world import kind, read
@@ -54,6 +54,7 @@ class Table:
     saw_secrets = False
     unanswered = False
     troubles: Mapping[str, str] = NOTHING
+    usage = NoCalls().usage
 
     def __init__(self, answers: Mapping[str, Any] | None = None, *, broker: Broker | None = None) -> None:
         self._answers = dict(answers or {})

@@ -15,9 +15,11 @@ from skoupa.cli.terminal.items import API_VERSION
 from skoupa.cli.terminal.shape import Shape
 from skoupa.expr.schedule_words import in_words
 from skoupa.expr.schedules import Schedule
+from skoupa.expr.usage_functions import USAGE_FUNCTIONS
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.policy.policies import Clauses
 from skoupa.policy.problems import Problem
+from skoupa.runs.untold import texts
 from skoupa.sim.content.manifests import Manifest
 
 RUNS_SHOWN: Final = 5
@@ -135,6 +137,8 @@ def calls_of(clauses: Clauses) -> tuple[str, ...]:
             found.append(f"{entry.api_call.method} {entry.api_call.url_path}")
         elif entry.global_reference is not None:
             found.append(f"GlobalContextEntry {entry.global_reference.name}")
+    written = texts(msgspec.to_builtins((clauses.comparisons, clauses.context)))
+    found += (function for function in USAGE_FUNCTIONS if f"{function}(" in written)
     return tuple(dict.fromkeys(found))
 
 

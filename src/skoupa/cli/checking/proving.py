@@ -32,6 +32,7 @@ from skoupa.policy.reading import read_policy
 from skoupa.runs.calls.outside import Outside
 from skoupa.runs.calls.written import clause_problems
 from skoupa.runs.evaluation import Evaluation, Found, without_dependents
+from skoupa.runs.using.looks import UsageLooks
 from skoupa.settings import PolicySettings
 from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.sim.content.manifests import Manifest, load
@@ -127,7 +128,8 @@ class _Proof:
         return found
 
     async def _found(self, policy: Policy, discovery: Discovery, exemptions: list[Exemption]) -> list[Found]:
-        outside = Outside(self._client, settings=self._settings, services=self._allow_calls)
+        looks = UsageLooks(self._client, still=True)
+        outside = Outside(self._client, settings=self._settings, services=self._allow_calls, looks=looks)
         evaluation = Evaluation(
             policy,
             pool=self._pool,
@@ -139,7 +141,9 @@ class _Proof:
         try:
             await evaluation.begin()
             found: list[Found] = []
-            for resource in expand(policy.subject, discovery).resources:
+            meant = expand(policy.subject, discovery).resources
+            evaluation.expect(meant)
+            for resource in meant:
                 objects = [msgspec.json.encode(one) for one in self._cluster.objects(resource)]
                 found += await evaluation.page(resource, objects)
         except SkoupaError as error:

@@ -31,6 +31,7 @@ from skoupa.runs.evaluation import Evaluation, Found
 from skoupa.runs.expressions import namespaces_of
 from skoupa.runs.lists import Lists
 from skoupa.runs.run import Findings, find
+from skoupa.runs.using.looks import UsageLooks
 from skoupa.settings import Settings
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -69,7 +70,10 @@ class DryRuns:
         asked = client if world.given is None else Client(FilesAlone(client.transport), client.clock)
         asked = Client(EntriesAhead(asked.transport, shared), client.clock) if shared else asked
         self._shared = bool(shared)
-        self._outside = Outside(asked, settings=settings.policies, services=allow_calls)
+        looks = UsageLooks(
+            asked, ignored=settings.usage.ignore_kinds, only=only, still=world.given is not None
+        )
+        self._outside = Outside(asked, settings=settings.policies, services=allow_calls, looks=looks)
         self._lists = Lists(client)
         self._accounts = Accounts(client)
         self.labels: Labels | None = None

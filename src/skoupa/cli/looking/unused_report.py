@@ -18,7 +18,7 @@ from skoupa.facts.rows import Row, uid_text
 from skoupa.judge.protection import Protection
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
+from skoupa.kube.resources import Resource
 from skoupa.kube.selectors import LabelSelector
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason, render
@@ -26,12 +26,12 @@ from skoupa.runs.using.reading import UsageReading
 from skoupa.settings import Settings
 from skoupa.usage.found import Target
 from skoupa.usage.graph import kind_name
+from skoupa.usage.leftovers.answers import is_used_by_others
 from skoupa.usage.leftovers.judging import Leftover, NotJudged, judge
 from skoupa.usage.leftovers.keys import unread_keys
 from skoupa.usage.leftovers.looked import Looked
 from skoupa.usage.leftovers.questions import ON_REQUEST, QUESTIONS
 from skoupa.usage.needs import Needs, Unknown
-from skoupa.usage.reach import shipped_reach
 from skoupa.usage.reading import shipped
 from skoupa.usage.sight import Sight, Unread
 
@@ -182,9 +182,7 @@ def asked_for(discovery: Discovery, kinds: Sequence[str], *, inside: bool) -> li
 
 
 def _answerable(resource: Resource) -> Resource:
-    kind = kind_name(resource)
-    custom = resource.group not in BUILT_IN_GROUPS and kind in shipped_reach().used_kinds
-    if kind in QUESTIONS or custom:
+    if is_used_by_others(resource):
         return resource
     raise UsageError(
         f"{resource.qualified} are there for themselves: that nothing uses one says nothing",

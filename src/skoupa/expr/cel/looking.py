@@ -5,12 +5,14 @@ Always at least what it can look at when it runs: where `object` is used as a wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from skoupa.expr.cel.library.shelf import LOOKING_OUTSIDE
 from skoupa.expr.cel.syntax import Checked, Node
+from skoupa.expr.usage_functions import IDENTITY, OF_OTHERS
 
 OBJECT: Final = "object"
 NAMESPACE: Final = "namespaceObject"
@@ -74,6 +76,11 @@ def looks(checked: Checked) -> Looks:
     waiting = [checked.root]
     while waiting:
         node = waiting.pop()
+        if node.is_call and node.name in OF_OTHERS and _is_object(node.arguments):
+            # They ask others about it: of itself they see which object it is.
+            paths[OBJECT].add(IDENTITY)
+            calls.add(node.name)
+            continue
         root, path = _path(node)
         if root in paths:
             paths[root].add(path[:2])
@@ -93,6 +100,10 @@ def looks(checked: Checked) -> Looks:
         chance=bool(calls & _CHANCE),
         asks=frozenset(LOOKING_OUTSIDE[name] for name in calls & LOOKING_OUTSIDE.keys()),
     )
+
+
+def _is_object(arguments: Sequence[Node]) -> bool:
+    return all(one.is_ident and one.name == OBJECT for one in arguments)
 
 
 def _path(node: Node) -> tuple[str, tuple[str, ...]]:

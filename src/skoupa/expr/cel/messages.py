@@ -71,10 +71,24 @@ class ImageMetadata(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     image: str
 
 
+class Usage(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """skoupa_unused and the like: the answer is true or false, or a list of texts. `uid` is that of the object that is judged."""
+
+    function: str
+    uid: str
+
+
 _METADATA: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 Question = (
-    GetResource | ListResources | PostResource | FindResource | HttpCall | GlobalContext | ImageMetadata
+    GetResource
+    | ListResources
+    | PostResource
+    | FindResource
+    | HttpCall
+    | GlobalContext
+    | ImageMetadata
+    | Usage
 )
 
 

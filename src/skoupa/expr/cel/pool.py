@@ -264,4 +264,6 @@ def _shown(question: Question) -> str:
     return f"{type(question).__name__}({', '.join(part for part in parts if part)})"
 
 
-_SHOWN: Final = frozenset({"api_version", "resource", "namespace", "name", "kind", "method", "url", "image"})
+_SHOWN: Final = frozenset(
+    {"api_version", "resource", "namespace", "name", "kind", "method", "url", "image", "function"}
+)

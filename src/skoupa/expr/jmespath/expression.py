@@ -19,14 +19,17 @@ from skoupa.expr.jmespath.reading import Node, syntax_tree
 from skoupa.expr.jmespath.running import Context, Missing, Run
 from skoupa.expr.jmespath.slots import slotted
 from skoupa.expr.jmespath.values import settled
+from skoupa.expr.usage_functions import USAGE_FUNCTIONS
 
 _REMEMBERED: Final = 1024
 _COMPOSING: Final = frozenset({"multi_select_list", "multi_select_dict", "slot"})
-_CHANGING: Final = frozenset({"time_now", "time_now_utc", "time_since", "random", "is_external_url"})
+_CHANGING: Final = frozenset(
+    {"time_now", "time_now_utc", "time_since", "random", "is_external_url", *USAGE_FUNCTIONS}
+)
 
 
 class Expression:
-    """`paths` are tuples of names from the root on; the functions of `time` and `random` make it `changing`."""
+    """`paths` are tuples of names from the root on; functions of time, of chance and of usage make it `changing`."""
 
     __slots__ = ("_composes", "_cost", "_step", "functions", "paths", "text")
 

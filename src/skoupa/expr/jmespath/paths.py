@@ -7,6 +7,7 @@ list counts as the whole list, and a value that is handed on whole counts as loo
 from __future__ import annotations
 
 from skoupa.expr.jmespath.reading import Node
+from skoupa.expr.usage_functions import IDENTITY, OF_OTHERS
 
 Path = tuple[str, ...]
 Paths = frozenset[Path]
@@ -56,7 +57,10 @@ def _visit(node: Node, here: Paths, looked: set[Path]) -> Paths:
         for child in children[1:]:
             _visit(child, _NOWHERE, looked)
         return _NOWHERE
+    # Who asks others about an object sees of itself which one it is.
+    further = IDENTITY if kind == "function_expression" and node["value"] in OF_OTHERS else ()
     # Literals and slots, which have no children, look at nothing.
     for child in children:
-        looked |= _visit(child, _NOWHERE if child["type"] == "expref" else here, looked)
+        found = _visit(child, _NOWHERE if child["type"] == "expref" else here, looked)
+        looked |= {(*path, *further) for path in found}
     return _NOWHERE

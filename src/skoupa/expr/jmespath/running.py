@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from skoupa.errors import TooCostly
+from skoupa.expr.usage_functions import AskUsage
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,12 +28,14 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What an expression may know besides the value it is asked about.
 
     `now` is seconds since the epoch (a Clock's); `addresses` looks up a host name for `is_external_url`, and without it
-    only addresses are understood. Whoever gathers evidence looks names up beforehand: nothing here waits.
+    only addresses are understood. Whoever gathers evidence looks names up beforehand: nothing here waits. `usage` answers for the
+    object that is judged, where there is one.
     """
 
     now: float
     chance: random.Random | None = None
     addresses: Callable[[str], Sequence[str]] | None = None
+    usage: AskUsage | None = None
     limits: Limits = Limits()
 
 

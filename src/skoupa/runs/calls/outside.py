@@ -25,13 +25,18 @@ from skoupa.runs.calls.services import Services, accepted
 from skoupa.runs.calls.shared import SharedContext
 from skoupa.runs.calls.shared_values import Fetcher
 from skoupa.runs.calls.single import ask_for
+from skoupa.runs.using.asking import PolicyUsage
+from skoupa.runs.using.looks import UsageLooks
 from skoupa.settings import PolicySettings, seconds
 
 _API_SERVER = "the API server"
 
 
 class Outside:
-    """`services`: False for plans and checks, which ask the cluster and nobody else. Close it at the end."""
+    """`services`: False for plans and checks, which ask the cluster and nobody else. Close it at the end.
+
+    `looks` see who uses what.
+    """
 
     def __init__(
         self,
@@ -40,8 +45,11 @@ class Outside:
         settings: PolicySettings,
         services: bool = True,
         lookup: AbstractResolver | None = None,
+        looks: UsageLooks | None = None,
     ) -> None:
         self.settings = settings
+        self._clock = client.clock
+        self.looks = looks or UsageLooks(client)
         self.server = Server(
             client, seconds=float(seconds(settings.call_timeout)), most_bytes=settings.max_answer_bytes
         )
@@ -57,17 +65,28 @@ class Outside:
         if self.services is not None:
             await self.services.close()
 
-    def calls(self, *, namespace: str, discovery: Discovery, since: float = -math.inf) -> PolicyCalls:
-        """For one run of a policy in that namespace; empty: of the whole cluster. `since` is that of shared context."""
-        return PolicyCalls(self, namespace=namespace, discovery=discovery, since=since)
+    def calls(
+        self, *, namespace: str, discovery: Discovery, since: float = -math.inf, anew: bool = False
+    ) -> PolicyCalls:
+        """For one run of a policy in that namespace; empty: of the whole cluster. `since` is that of shared context.
+
+        `anew`: of who uses what nothing counts that is older than now.
+        """
+        usage = PolicyUsage(
+            self.looks, namespace=namespace, discovery=discovery, now=self._clock.monotonic(), anew=anew
+        )
+        return PolicyCalls(self, namespace=namespace, discovery=discovery, since=since, usage=usage)
 
 
 class PolicyCalls:
     """The `Calls` of one run."""
 
-    def __init__(self, outside: Outside, *, namespace: str, discovery: Discovery, since: float) -> None:
+    def __init__(
+        self, outside: Outside, *, namespace: str, discovery: Discovery, since: float, usage: PolicyUsage
+    ) -> None:
         self._outside = outside
         self._since = since
+        self.usage = usage
         self._namespace = namespace
         self._discovery = discovery
         self.sees_secrets = not namespace or outside.settings.allow_secrets_in_namespaced_policies
@@ -94,7 +113,8 @@ class PolicyCalls:
 
     @property
     def unanswered(self) -> bool:
-        return self._answers.unanswered or self._broker.unanswered or self._unwell
+        calls = self._answers.unanswered or self._broker.unanswered or self._unwell
+        return calls or self.usage.unanswered
 
     @property
     def troubles(self) -> Mapping[str, str]:

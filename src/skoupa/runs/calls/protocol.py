@@ -6,7 +6,7 @@ as decoded; whatever stands in its way is a SkoupaError whose words the user rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -14,6 +14,9 @@ import msgspec
 from skoupa.errors import UsageError
 from skoupa.expr.cel.broker import Broker
 from skoupa.expr.cel.messages import Question
+from skoupa.kube.objects import Metadata
+from skoupa.kube.resources import Resource
+from skoupa.runs.using.asking import UsageCalls
 
 NOTHING: Final[Mapping[str, str]] = {}
 
@@ -54,6 +57,11 @@ class Calls(Protocol):
     @property
     def broker(self) -> Broker:
         """The same for CEL."""
+        ...
+
+    @property
+    def usage(self) -> UsageCalls:
+        """Who uses the objects that are judged."""
         ...
 
     @property
@@ -123,6 +131,38 @@ class NoCalls:
     @property
     def broker(self) -> Broker:
         return _Silent()
+
+    @property
+    def usage(self) -> UsageCalls:
+        return _Unseeing()
+
+
+class _Unseeing:
+    told: frozenset[str] = frozenset()
+    looked = False
+    unanswered = False
+
+    def expect(self, resources: Iterable[Resource]) -> None:
+        """Nothing is looked for."""
+
+    async def prepare(
+        self, functions: Collection[str], resource: Resource, namespaces: Iterable[str]
+    ) -> None:
+        """Nothing is looked for."""
+
+    def done(self) -> None:
+        """Nothing was looked for."""
+
+    def answer(
+        self,
+        function: str,
+        resource: Resource,  # noqa: ARG002 - as UsageCalls has it
+        metadata: Metadata,  # noqa: ARG002 - as UsageCalls has it
+        body: msgspec.Raw,  # noqa: ARG002 - as UsageCalls has it
+    ) -> bool:
+        raise UsageError(
+            f"{function} can't be answered: there is no cluster here", advice="run it against a cluster"
+        )
 
 
 class _Silent:

@@ -22,6 +22,7 @@ from skoupa.expr.cel.messages import (
     ListResources,
     PostResource,
     Question,
+    Usage,
 )
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
@@ -46,6 +47,7 @@ _FUNCTIONS: Final[Mapping[type, str]] = {
     HttpCall: "http",
     GlobalContext: "globalContext.Get",
     ImageMetadata: "image.GetMetadata",
+    Usage: "who uses it",
 }
 
 
@@ -95,7 +97,12 @@ class PolicyBroker:
                 return await self._call(question)
             case GlobalContext():
                 return (await self._shared(question.name, question.projection)).body
-            case _:
+            case Usage():
+                raise UsageError(
+                    f"{question.function} is about the object that is judged, and no other",
+                    advice=f"write {question.function}(object)",
+                )
+            case ImageMetadata():
                 raise UsageError(
                     "what a registry says of an image can't be asked",
                     advice="use image() and the images that objects name",

@@ -2,7 +2,7 @@
 
 Of kinds with rules what the rules read is asked for, of custom kinds without any the whole object, which is walked and dropped,
 of all others the metadata. Kinds that can neither use nor own what is asked about are not read at all. What could not be read
-is told with the answer; it never looks like "there is nothing".
+is told with the answer; it never looks like "there is nothing". Others get their turn in between: a controller reads too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa import names
-from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut
+from skoupa.errors import PASSING, ApiError, BadReply, Forbidden, SkoupaError, TimedOut
 from skoupa.facts.rows import Extraction, Row, Uid, pack_uid
 from skoupa.kube.client import Client
 from skoupa.kube.decoding import metadata_of
@@ -23,6 +23,7 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import METADATA, Metadata, Partial
 from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
+from skoupa.runs.turns import Turns
 from skoupa.runs.using.schemas import schemas_of
 from skoupa.runs.using.trackers import TrackersRead
 from skoupa.usage import never
@@ -88,6 +89,13 @@ class UsageReading:
         # Kinds that are to be judged and could not be read at all.
         self.refused: dict[str, SkoupaError] = {}
         self._types: dict[Uid, str] = {}
+        self._lists_may_come = False
+
+    @property
+    def may_come(self) -> bool:
+        """Whether something was not read for a reason that passes."""
+        late = isinstance(self._schemas_unread, PASSING) or self._tracking.may_come
+        return late or self._lists_may_come
 
     @property
     def served(self) -> dict[str, str]:
@@ -116,7 +124,9 @@ class UsageReading:
             if self.graph.by_uid(owner.uid) is None
         }
         await self._lists(every[kind] for kind in sorted(owning & every.keys()) if kind not in wanted)
-        self._mentioned.resolve(self.graph, self._asked)
+        turns = Turns(self._client.clock)
+        for _ in self._mentioned.resolved(self.graph, self._asked):
+            await turns.pause()
 
     def sight(self) -> Sight:
         unread = (*self._unread, *self._tracking.unread, *self._searched_blindly())
@@ -193,6 +203,7 @@ class UsageReading:
 
     def _could_not(self, resource: Resource, error: SkoupaError, *, inside: bool = False) -> None:
         kind = kind_name(resource)
+        self._lists_may_come = self._lists_may_come or isinstance(error, PASSING)
         if kind in self._asked and not inside:
             self.refused.setdefault(kind, error)
         why = (
@@ -208,6 +219,7 @@ class UsageReading:
             resource, self._readings, particulars=self._relevance.asks_more_of(resource), keys=self._keys_too
         )
         seen: list[Uid] = []
+        turns = Turns(self._client.clock)
         if kind == "Secret" and kind in self._asked:
             await self._learn_types(resource, scope)
         async with aclosing(pages(self._client, resource, how.view, scope=scope)) as listing:
@@ -215,6 +227,7 @@ class UsageReading:
                 if page.first:
                     self._forget(seen)
                 for item in page.items:
+                    await turns.pause()
                     metadata = metadata_of(item)
                     row = self._extraction.row(resource, Partial(metadata=metadata))
                     self.graph.put(row, self._heard(row, item, metadata))

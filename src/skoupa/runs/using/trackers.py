@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut
+from skoupa.errors import PASSING, ApiError, BadReply, Forbidden, SkoupaError, TimedOut
 from skoupa.facts.rows import Uid, pack_uid
 from skoupa.kube.client import Client
 from skoupa.kube.decoding import metadata_of
@@ -48,6 +48,8 @@ class TrackersRead:
         self._marked: dict[Uid, tuple[str, Metadata]] = {}
         # Lists of records that could not be read: a release may name anything.
         self.unread: list[Unread] = []
+        # One of them for a reason that passes.
+        self.may_come = False
 
     async def records(self, place: str) -> AsyncIterator[Record]:
         """All that can be read. A list that can't is in `unread`; what does not say whose release it is of is held then."""
@@ -91,6 +93,7 @@ class TrackersRead:
         return {uid: why for uid, why in told if why is not None}
 
     def _could_not(self, resource: Resource, error: SkoupaError) -> None:
+        self.may_come = self.may_come or isinstance(error, PASSING)
         what = f"records of Helm releases in {resource.qualified}"
         self.unread.append(Unread(kind=helm.ANY_RELEASES, what=what, why=error.brief))
 

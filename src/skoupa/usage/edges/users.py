@@ -11,9 +11,21 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable
 from typing import Final
+from weakref import WeakMethod
 
 # Arrays that are this small are not worth tidying up.
 _FEW: Final = 8
+
+
+def weakly(points: Callable[[int, int], bool]) -> Callable[[int, int], bool]:
+    """For whoever holds a PointedAt itself: a graph that nobody holds is gone at once: it is too large to wait until somebody collects circles."""
+    method = WeakMethod(points)
+
+    def asked(user: int, thing: int) -> bool:
+        known = method()
+        return known is not None and known(user, thing)
+
+    return asked
 
 
 class PointedAt:

@@ -23,7 +23,7 @@ SLICE: Final = "discovery.k8s.io/EndpointSlice"
 # A Lease that nobody renewed for so long, and for so many of its durations, has no holder any more.
 STALE_SECONDS: Final = 3600
 STALE_DURATIONS: Final = 10
-_NO_VOLUME: Final = frozenset({"Available", "Released", "Failed"})
+NO_VOLUME: Final = frozenset({"Available", "Released", "Failed"})
 
 # A reason, nothing (it is good for something), or what was not read.
 Looks = Reason | None | Unknown
@@ -120,7 +120,7 @@ def _served(found: Looked, row: Row) -> Looks:
 
 def _volume(found: Looked, row: Row) -> Looks:
     phase = found.seen(row).phase
-    return reason("unmounted", phase=phase) if phase in _NO_VOLUME else None
+    return reason("unmounted", phase=phase) if phase in NO_VOLUME else None
 
 
 def _priority(found: Looked, row: Row) -> Looks:

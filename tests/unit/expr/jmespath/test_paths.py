@@ -56,6 +56,8 @@ def test_an_expression_says_what_it_looks_at(text: str, paths: set[str]) -> None
         ("@.target.metadata", {"metadata"}),
         ("@ | to_string(@)", None),
         ("request.name", set()),
+        ("skoupa_unused(target) && skoupa_used_by(target)", {"metadata"}),
+        ("skoupa_finished(target)", None),
     ],
 )
 def test_parts_of_a_root(text: str, parts: set[str] | None) -> None:

@@ -96,6 +96,7 @@ UNSAID = [
     (one("{{ target.a }}-{{ target.b }}", "Equals", "x"), "variables within variables, or several"),
     (one("{{ target.a }}", "Equals", "{{ target.b }}"), "its value has variables"),
     (one("{{ semver_compare(target.a, '>1.0.0') }}", "Equals", True), "semver_compare"),
+    (one("{{ skoupa_unused(target) }}", "Equals", True), "skoupa_unused"),
     (one("{{ length(target.a) }}", "Equals", "1.5"), "no whole number"),
     (one("{{ target.a }}", "GreaterThan", "500m"), "may be a duration or a quantity"),
     (one("{{ target.a }}", "AnyIn", "1-10"), "write a list"),

@@ -20,6 +20,7 @@ from skoupa.expr.cel.library import (
     texts,
     times,
     urls,
+    usage,
     versions,
 )
 from skoupa.expr.cel.library.declaring import Function, function, method
@@ -40,6 +41,7 @@ EVERYWHERE: Final[tuple[Function, ...]] = tuple(
         texts,
         times,
         urls,
+        usage,
         versions,
     )
     for declared in topic.FUNCTIONS

@@ -1,4 +1,4 @@
-"""All functions that an expression may call: JMESPath's own and Kyverno's, by name.
+"""All functions that an expression may call: JMESPath's own, Kyverno's and Skoupa's, by name.
 
 Each topic is a module with a table of its own; this puts them together. A function is plain Python with a typed
 signature, from which arity and types are checked when an expression is compiled (`signature`).
@@ -21,6 +21,7 @@ from skoupa.expr.jmespath.functions import (
     standard,
     strings,
     times,
+    usage,
 )
 from skoupa.expr.jmespath.functions.signature import Function
 
@@ -38,6 +39,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
         certificates,
         chance,
         addresses,
+        usage,
     )
     for function in topic.FUNCTIONS
 }
