@@ -29,7 +29,9 @@ LONG_AGO = "2026-01-01T00:00:00Z"
 def obj(kind: str, name: str, namespace: str = "shop", **fields: Any) -> dict[str, Any]:
     """`labels` and `ownerReferences` go to its metadata; a kind may have its group before it: `apps/v1/Deployment`."""
     api_version, _, short = kind.rpartition("/")
-    inner: dict[str, Any] = {key: fields.pop(key) for key in ("labels", "ownerReferences", "annotations") if key in fields}
+    inner: dict[str, Any] = {
+        key: fields.pop(key) for key in ("labels", "ownerReferences", "annotations") if key in fields
+    }
     place: dict[str, Any] = {"namespace": namespace} if namespace else {}
     metadata: dict[str, Any] = {"name": name, **place, "creationTimestamp": LONG_AGO, **inner}
     return {"apiVersion": api_version or "v1", "kind": short, "metadata": metadata, **fields}
