@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from skoupa import names
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.objects import Metadata
 from skoupa.usage import tracking
@@ -41,6 +42,10 @@ _ABOUT_ITSELF: Final = (
 )
 _NOT_WALKED: Final = frozenset({"apiVersion", "kind", "metadata"})
 _MADE_PODS: Final = (b'"args"', b'"command"', b'"env"', b'"annotations"')
+# What a policy that deletes, or a Brake, is about and has done is no use of it: by that a policy would keep what it was to delete.
+# What a policy asks for in its context or its conditions is.
+_ABOUT_OTHERS: Final = ("status", "match", "exclude", "matchConstraints")
+_POLICY_GROUPS: Final = frozenset({"kyverno.io", "policies.kyverno.io"})
 # Fields of built-in kinds that hold whatever a driver likes.
 _OPEN: Final = {"PersistentVolume": ("spec",), "storage.k8s.io/StorageClass": ("parameters",)}
 
@@ -151,7 +156,11 @@ def words_of(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Said:
     """`item` is a manifest, or what was listed of an object: its fields at the top as bytes. `custom`: all of it counts."""
     kind = kind_name(row.resource)
     yield "metadata.annotations", _in_annotations(metadata.annotations)
+    if row.resource.group == names.SKOUPA_GROUP:
+        return
     fields = item if isinstance(item, Mapping) else _listed(item)
+    if row.resource.group in _POLICY_GROUPS:
+        fields = _without_subjects(fields)
     for field, value in fields.items():
         if field in _NOT_WALKED or (field == "status" and kind in tracking.KINDS):
             # What a deployer lists there is read by rules: it names what it is about to prune as well.
@@ -162,6 +171,13 @@ def words_of(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Said:
             yield from _in_pods(value)
         elif field == "template" and kind == "PodTemplate":
             yield from _in_pods({"template": _decoded(value)})
+
+
+def _without_subjects(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    kept = {field: _decoded(value) for field, value in fields.items() if field not in _ABOUT_OTHERS}
+    if isinstance(spec := kept.get("spec"), Mapping):
+        kept["spec"] = {field: value for field, value in spec.items() if field not in _ABOUT_OTHERS}
+    return kept
 
 
 def _in_annotations(marks: Mapping[str, str] | None) -> set[str]:

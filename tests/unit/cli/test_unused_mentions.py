@@ -106,6 +106,20 @@ def test_not_by_a_pod_that_has_ended_or_by_what_an_object_says_of_itself(unused:
     assert "used" in unused(secret("used"), ended, applied)
 
 
+def policy(**spec: Any) -> dict[str, Any]:
+    return made(
+        "kyverno.io/v2", "ClusterCleanupPolicy", "tidy", "", spec=spec, status={"message": f"shop/{LEFT}"}
+    )
+
+
+def test_a_policy_does_not_keep_what_it_is_about_but_what_it_asks_for(unused: Unused) -> None:
+    about = {"any": [{"resources": {"kinds": ["Secret"], "names": [LEFT]}}]}
+    brake = made("skoupa.dev/v1alpha1", "Brake", "wait", "", spec={"reason": LEFT})
+    assert LEFT in unused(policy(match=about, exclude=about), brake)
+    call = {"name": "list", "apiCall": {"urlPath": f"/api/v1/namespaces/shop/secrets/{LEFT}"}}
+    assert LEFT not in unused(policy(match=about, context=[call]))
+
+
 def test_an_alertmanager_reads_a_secret_of_its_own_name(unused: Unused) -> None:
     operated = made("monitoring.coreos.com/v1", "Alertmanager", "main", spec={"replicas": 3})
     assert "alertmanager-main" not in unused(secret("alertmanager-main"), operated)
