@@ -7,7 +7,7 @@ truth would delete what others use. An object that is not as it was read has no 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -23,7 +23,6 @@ from skoupa.usage.leftovers.answers import finished, no_question
 
 # Policies that are due together see the same cluster.
 SHARED_SECONDS: Final = 1.0
-_MANIFEST: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 class UsageCalls(Protocol):
@@ -158,10 +157,7 @@ class PolicyUsage:
 
 
 def _finished(resource: Resource, body: msgspec.Raw) -> bool:
-    try:
-        found = finished(resource, _MANIFEST.decode(body))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        found = "it can't be read"
+    found = finished(resource, body)
     if isinstance(found, str):
         raise UsageUnknown(f"whether it has ended can't be told: {found}")
     return found

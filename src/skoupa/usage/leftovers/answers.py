@@ -6,9 +6,11 @@ to give one is an Unknown, and never taken for a no. Which kinds a question can 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from skoupa.expr.usage_functions import BEHIND_SERVICE, UNMOUNTED, UNUSED
 from skoupa.facts.rows import Row
@@ -87,13 +89,16 @@ def used_by(looked: Looked, row: Row, *, inside: str) -> tuple[str, ...] | Unkno
     return (*users[:MOST_USERS], MORE) if len(users) > MOST_USERS else users
 
 
-def finished(resource: Resource, manifest: Mapping[str, Any]) -> bool | str:
-    """Whether it has ended; else why that can't be told."""
+def finished(resource: Resource, body: bytes | msgspec.Raw) -> bool | str:
+    """Whether it has ended, by its JSON; else why that can't be told."""
     kind, table = kind_name(resource), finishing.shipped()
-    ends = table.ends(kind)
-    if ends is Ends.NEVER:
+    ends, view = table.ends(kind), table.view(kind)
+    if view is None:
         return f"{resource.qualified} do not end"
-    found = table.from_manifest(kind, manifest)
+    try:
+        found = table.finish(kind, msgspec.json.decode(body, type=view.type))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return "it can't be read"
     if isinstance(found, Doubt):
         return found.why
     if found is None:

@@ -280,3 +280,11 @@ def test_the_end_is_never_before_the_start(rule: Any, start: str, end: str) -> N
     found = shipped().from_manifest(rule.kind, manifest)
     assert isinstance(found, Finish)
     assert found.at is None or found.at >= datetime.fromisoformat(start)
+
+
+def test_who_wrote_which_field_is_no_obstacle() -> None:
+    managed = [
+        {"manager": "kubectl", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {}}}
+    ]
+    manifest = {"metadata": {"name": "a", "managedFields": managed}, "status": {"phase": "Succeeded"}}
+    assert isinstance(shipped().from_manifest("Pod", manifest), Finish)
