@@ -20,6 +20,7 @@ from skoupa.expr.durations import render_duration
 from skoupa.expr.golang import kyverno_reading
 from skoupa.expr.readings import After, At, Problem, due_time
 from skoupa.expr.ttl import kyverno_ttl, parse_ttl, refreshed_at
+from skoupa.expr.usage_functions import USAGE_FUNCTIONS
 from skoupa.model.reasons import REASONS
 from skoupa.report.metrics import METRICS
 from skoupa.report.reporter import EVENT_REASONS
@@ -316,3 +317,8 @@ def test_no_file_has_anything_that_is_true_on_one_machine_only(what: str) -> Non
             continue
         found = _NO_PLACE_FOR[what].search(source)
         assert found is None, f"{path.relative_to(REPOSITORY)} has {what}: {found and found[0]}"
+
+
+def test_every_function_of_our_own_is_in_the_chapter_about_them() -> None:
+    chapter = (DOCS / "policies.md").read_text(encoding="utf-8").split("## Who uses it")[1].split("\n## ")[0]
+    assert not [name for name in USAGE_FUNCTIONS if f"| `{name}(object)` |" not in chapter]
