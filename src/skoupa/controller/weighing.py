@@ -259,6 +259,9 @@ class Weighing:
             if row.deleted_at or ruling.due(row, now) is None:
                 continue
             for claim in ruling.answer(row, now).claims:
+                if claim.due > now:
+                    # It joins when it is due.
+                    continue
                 if claim.rule == run.rule and claim.run == run.name and self._may_go(row, now):
                     (observed if claim.observed else found).append(row)
         return found, observed

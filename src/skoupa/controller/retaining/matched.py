@@ -99,10 +99,13 @@ class Matched:
     def labels_of(self, namespace: str) -> Mapping[str, str] | None:
         return self._labels.get(namespace)
 
-    def seen(self, row: Row, metadata: Metadata) -> None:
-        """An object is read; its row comes next."""
-        if self.asks_annotations:
-            self._annotations[row.uid] = metadata.annotations or {}
+    def seen(self, row: Row, metadata: Metadata) -> bool:
+        """An object is read; its row comes next. Whether it has to be matched anew although that may be as it was."""
+        if not self.asks_annotations:
+            return False
+        before = self._annotations.get(row.uid)
+        self._annotations[row.uid] = metadata.annotations or {}
+        return before != self._annotations[row.uid]
 
     def match(self, row: Row) -> bool:
         """Matches it anew; whether a policy counts for it."""
@@ -188,6 +191,9 @@ class Matched:
         metadata: Metadata | None = None
         for policy in self.policies():
             if not self.may_be_about(policy, row.resource):
+                continue
+            if _asks_annotations(policy) and row.uid not in self._annotations:
+                # They are being read: nobody knows yet whether it is excluded.
                 continue
             if metadata is None:
                 metadata = Metadata(

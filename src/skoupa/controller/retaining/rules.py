@@ -112,7 +112,9 @@ class FollowedRules:
         knowledge.judge.join(RulesGuard(mechanism, doubt=self.book.doubt))
         self._group: asyncio.TaskGroup | None = None
         self._policies_changed = self._stale = False
+        # Namespaces with other labels, and objects with other annotations, than when they were matched.
         self._places: set[str] = set()
+        self._reread: set[Uid] = set()
         self._woken = asyncio.Event()
 
     @property
@@ -207,7 +209,9 @@ class FollowedRules:
         body = self._labelled.body(resource)
 
         def seen(row: Row, found: Any) -> None:
-            self.matched.seen(row, metadata_of(found))
+            if self.matched.seen(row, metadata_of(found)):
+                self._reread.add(row.uid)
+                self._woken.set()
             body.seen(row, found)
 
         return Body(body.view, seen)
@@ -263,9 +267,10 @@ class FollowedRules:
                 self.feeds.arrange(self._group)
                 await self._match_anew(list(self._knowledge.store))
                 self.statuses.want()
-            if self._places:
-                places, self._places = self._places, set()
+            if self._places or self._reread:
+                places, reread, self._places, self._reread = self._places, self._reread, set(), set()
                 rows = [row for place in places for row in self._knowledge.store.in_namespace(place)]
+                rows += [row for uid in reread if (row := self._knowledge.store.get(uid)) is not None]
                 await self._match_anew(rows)
             if any(one.limit is not None and one.limit.quota for one in self.matched.policies()):
                 self._stale = await self._quotas.read() or self._stale

@@ -358,6 +358,34 @@ async def test_annotations_decide_too(stage: Stage) -> None:
 
 
 @story(also=ALSO, features=ON)
+async def test_what_is_excluded_by_an_annotation_stays_although_its_kind_was_read_before(
+    stage: Stage,
+) -> None:
+    await defined(stage)
+    await stage.play()
+    await policy(stage, "a-first", match=kinds("ConfigMap", names=["first-*"]), after={"unused": "1h"})
+    await stage.make("wanted", annotations={"example.com/keep": "yes"})
+    await stage.make("left")
+    await stage.later(MINUTE)
+    exclude = {"any": [{"resources": {"annotations": {"example.com/keep": "*"}}}]}
+    await policy(stage, "b-second", match=kinds("ConfigMap"), exclude=exclude, after={"unused": "5m"})
+    await stage.later(20 * MINUTE)
+    assert stage.found() == {"wanted"}
+
+
+@story(also=ALSO, features=ON)
+async def test_what_is_due_later_is_not_weighed_with_what_is_due_now(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    await policy(stage, "configs", match=kinds("ConfigMap"), after={"unused": "1h"})
+    for number in range(30):
+        await stage.make(f"config-{number}")
+        await stage.later(3 * MINUTE)
+    assert "config-0" not in stage.found()
+    assert len(stage.found()) < 25
+
+
+@story(also=ALSO, features=ON)
 async def test_a_policy_that_is_deleted_claims_nothing_any_more(stage: Stage) -> None:
     await defined(stage)
     await stage.play()
