@@ -29,9 +29,12 @@ BROUGHT = {
     "brakes.skoupa.dev",
     "cleanuppolicies.kyverno.io",
     "clustercleanuppolicies.kyverno.io",
+    "clusterretentionpolicies.skoupa.dev",
     "deletingpolicies.policies.kyverno.io",
     "globalcontextentries.kyverno.io",
+    "kindprofiles.skoupa.dev",
     "namespaceddeletingpolicies.policies.kyverno.io",
+    "retentionpolicies.skoupa.dev",
 }
 SETTINGS = {"mode": "enforce", "ttl": {"maximum": "90d", "requireDeleteRight": True}}
 # What `skoupa install` would write otherwise, and why.

@@ -12,6 +12,7 @@ from skoupa.errors import SkoupaError
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from tests.cluster.controller.objects import CLUSTER_ROLES, People
 from tests.cluster.controller.running import Skoupa
+from tests.cluster.controller.test_taken_along import drop
 from tests.cluster.reaching import eventually
 from tests.unit.controller.stage import definition, owned_by
 
@@ -53,6 +54,8 @@ async def test_a_definition_and_an_owner_of_no_namespace_stay_for_what_lives_in_
     await people.label(people.namespace, resource=NAMESPACES, keep=None)
     await people.gone(role, resource=CLUSTER_ROLES, seconds=60)
     await people.gone("deed")
+    assert await people.there("gear", resource=widgets), "a definition never takes along what it defines"
+    await drop(people.client, widgets, "gear", namespace=people.namespace)
     await people.gone(made["metadata"]["name"], resource=CUSTOM_RESOURCE_DEFINITIONS, seconds=60)
 
 

@@ -60,7 +60,7 @@ async def test_a_namespace_that_owns_another_with_something_kept_in_it_stays(
     await people.gone(parent, resource=NAMESPACES, seconds=90)
 
 
-async def test_a_definition_stays_for_what_its_objects_own_in_kube_system(
+async def test_a_definition_stays_while_there_are_objects_of_its_kind(
     sweeping: Skoupa, people: People
 ) -> None:
     boss, deed = people.client, f"deed-{people.namespace}"
@@ -72,8 +72,9 @@ async def test_a_definition_stays_for_what_its_objects_own_in_kube_system(
     await boss.create(CONFIG_MAPS, {"metadata": metadata}, namespace="kube-system")
     await people.label(tenants.qualified, resource=CUSTOM_RESOURCE_DEFINITIONS, ttl="1s")
     held = await sweeping.says("held", name=tenants.qualified)
-    assert f"ConfigMap kube-system/{deed}" in held["why"]
+    assert held["why"].startswith("there are objects of the kind that it defines, Tenant acme for one")
     await drop(boss, CONFIG_MAPS, deed, namespace="kube-system")
+    await drop(boss, tenants, "acme")
     await people.gone(tenants.qualified, resource=CUSTOM_RESOURCE_DEFINITIONS, seconds=90)
 
 
