@@ -38,6 +38,7 @@ _REFRESHES: Final = (names.REFRESHED_AT_ANNOTATION, names.TTL_CONTROLLER_REFRESH
 _REFRESH_FIELDS: Final = tuple(f'"f:{key}":'.encode() for key in _REFRESHES)
 # Nothing that is understood is longer.
 _LONGEST_ANNOTATION: Final = 100
+_WITH_IT: Final = (0, "")
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -142,6 +143,9 @@ class Pool:
     def __len__(self) -> int:
         return len(self._values)
 
+    def __contains__(self, value: Hashable) -> bool:
+        return value in self._values
+
     def keep_only(self, values: Iterable[Hashable]) -> None:
         self._values = {value: value for value in values}
 
@@ -174,7 +178,7 @@ class Extraction:
             annotations=self._wanted(meta),
             owners=self._owners(meta.owner_references) if meta.owner_references else (),
             finalizers=self._sets.one(tuple(meta.finalizers)) if meta.finalizers else (),
-            labelled=self._sets.one(self._labelled(meta)),
+            labelled=self._labelled(meta),
         )
 
     def prune(self, rows: Iterable[Row]) -> None:
@@ -195,6 +199,10 @@ class Extraction:
         self._pruned_at = max(1000, len(self._label_pairs))
 
     def _pairs(self, labels: Mapping[str, str]) -> Pairs:
+        as_sent = tuple(labels.items())
+        if as_sent in self._sets:
+            # Servers send them in order, which is how they are kept, and replicas have the same.
+            return self._sets.one(as_sent)
         one, pair = self._strings.one, self._label_pairs.one
         return self._sets.one(tuple(sorted(pair((one(key), one(value))) for key, value in labels.items())))
 
@@ -202,7 +210,7 @@ class Extraction:
         fields = [_TTL_FIELD] if meta.labels and names.TTL_LABEL in meta.labels else []
         if self._lifetimes and meta.annotations:
             fields += [field for key, field in self._lifetimes.items() if key in meta.annotations]
-        return _labelled(meta, fields) if fields else (0, "")
+        return self._sets.one(_labelled(meta, fields)) if fields else _WITH_IT
 
     def _wanted(self, meta: Metadata) -> Pairs:
         if not meta.annotations or self._annotations.isdisjoint(meta.annotations):

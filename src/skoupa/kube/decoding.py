@@ -55,6 +55,12 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
+@cache
+def _line_decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """By the kind itself: to ask for `Line[kind]` takes as long as to decode a small object."""
+    return msgspec.json.Decoder(Line[kind])
+
+
 def decode(body: bytes, kind: Any, *, doing: str) -> Any:
     """Decodes a whole body; what is no such thing raises `BadReply`."""
     try:
@@ -100,7 +106,7 @@ def decode_line(line: bytes, view: View[T]) -> Line[T] | Line[Status] | Line[Par
     if line.startswith(b'{"type":"BOOKMARK"'):
         return decode(line, Line[Partial], doing="watch")  # type: ignore[no-any-return]
     try:
-        return _decoder(Line[view.type]).decode(line)  # type: ignore[no-any-return, name-defined]
+        return _line_decoder(view.type).decode(line)  # type: ignore[no-any-return]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raw = decode(line, Line[msgspec.Raw], doing="watch")
         if raw.type == "ERROR":

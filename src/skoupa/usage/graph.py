@@ -9,7 +9,7 @@ The newest resourceVersion of an object wins. This knows nothing of owners, of r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -18,7 +18,7 @@ from skoupa.facts.rows import Row, Uid, is_newer
 from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 from skoupa.usage.edges.choosing import Chosen, ChosenIndex, NamespaceLabels, choice_of, chosen_by
 from skoupa.usage.edges.numbering import Numbered
-from skoupa.usage.edges.packing import packed, pairs, things, whys
+from skoupa.usage.edges.packing import count, packed, pairs, reasons, things, whys
 from skoupa.usage.edges.patterns import (
     ANYTHING,
     found_by_digits,
@@ -114,14 +114,14 @@ class Graph:
             del self._by_uid[known.row.uid]
         self._by_uid[row.uid] = number
         uses, choices = self._numbered_uses(found.uses), self._numbered_choices(found.choices)
-        self._objects[number] = _Known(row, uses, choices)
-        self._point(number, known, self._objects[number])
+        now = self._objects[number] = _Known(row, uses, choices)
+        self._point(number, known, now)
         self._doubt(number, found.doubts)
         return True
 
     def add(self, uid: Uid, uses: Iterable[Use]) -> None:
         """What an object points at beside what it was put with."""
-        if (number := self._by_uid.get(uid)) is not None and (more := self._numbered_uses(uses)):
+        if (number := self._by_uid.get(uid)) is not None and (more := self._numbered_uses(tuple(uses))):
             known = self._objects[number]
             all_ = packed((*pairs(known.uses), *pairs(more)))
             self._objects[number] = _Known(known.row, all_, known.choices)
@@ -228,44 +228,49 @@ class Graph:
         if after.uses != before.uses:
             self._count(before.uses, after.uses)
             old, new = things(before.uses), things(after.uses)
-            for name in new - old:
-                self._hold_name(name)
-                self._users.add(name, number)
+            come = new - old
+            self._names.hold_each(come)
+            for name in self._users.add(come, number):
+                self._begin_scanning(name)
             for name in old - new:
                 self._users.drop(name, number)
                 self._release_name(name)
         if after.choices != before.choices:
             self._count(before.choices, after.choices)
             old, new = things(before.choices), things(after.choices)
-            for selector in new - old:
-                self._hold_selector(selector)
-                self._choosers.add(selector, number)
+            come = new - old
+            for selector in self._choosers.add(come, number):
+                self._index.add(selector)
+            self._selectors.hold_each(come)
             for selector in old - new:
                 self._choosers.drop(selector, number)
                 self._release_selector(selector)
 
     def _count(self, before: bytes, after: bytes) -> None:
         """Reasons are held by each edge; the new ones first, for most are the old ones."""
-        for _, why in pairs(after):
-            self._whys.hold(why)
-            self.edges += 1
-        for _, why in pairs(before):
+        self._whys.hold_each(reasons(after))
+        for why in reasons(before):
             self._whys.let_go(why)
-            self.edges -= 1
+        self.edges += count(after) - count(before)
 
-    def _numbered_uses(self, uses: Iterable[Use]) -> bytes:
-        name, why = self._names.number, self._whys.number
-        return packed((name(use.target), why(_Why(use.at, use.means))) for use in uses)
+    def _numbered_uses(self, uses: Collection[Use]) -> bytes:
+        if not uses:
+            return _NOTHING
+        find, name, why = self._names.find, self._names.number, self._whys.number
+        # Most are known: what is called for each edge is what takes time.
+        return packed([(find(use.target) or name(use.target), why(_Why(use.at, use.means))) for use in uses])
 
-    def _numbered_choices(self, choices: Iterable[Choice]) -> bytes:
+    def _numbered_choices(self, choices: Collection[Choice]) -> bytes:
+        if not choices:
+            return _NOTHING
         selector, why = self._selectors.number, self._whys.number
         return packed((selector(chosen_by(one)), why(_Why(one.at, one.means))) for one in choices)
 
-    def _hold_name(self, name: int) -> None:
+    def _begin_scanning(self, name: int) -> None:
+        """For a name that somebody begins to point at."""
         target = self._names.value(name)
         if is_pattern(target.name) and not found_by_digits(target.name):
             self._scanned.setdefault((target.kind, target.namespace), {})[name] = None
-        self._names.hold(name)
 
     def _release_name(self, name: int) -> None:
         target = self._names.value(name)
@@ -274,11 +279,6 @@ class Graph:
         scanned = self._scanned.get((target.kind, target.namespace))
         if scanned is not None and scanned.pop(name, 0) is None and not scanned:
             del self._scanned[target.kind, target.namespace]
-
-    def _hold_selector(self, selector: int) -> None:
-        if not self._selectors.holders(selector):
-            self._index.add(selector)
-        self._selectors.hold(selector)
 
     def _release_selector(self, selector: int) -> None:
         if self._selectors.holders(selector) == 1:

@@ -8,18 +8,11 @@ a look at the words of both would find so.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from skoupa.facts.rows import Row, Uid
-from skoupa.usage.mentions import MOST_WORDS
-
-Said = list[tuple[str, "array[int]"]]
-
-
-def numbered(said: Iterable[tuple[str, set[str]]]) -> Said:
-    return [(at, array("q", set(map(hash, words)))) for at, words in said if words]
+from skoupa.usage.mentions import MOST_WORDS, Said
 
 
 class _Sayer:
@@ -63,6 +56,8 @@ class Mentions:
 
     def say(self, row: Row, said: Said) -> set[Uid]:
         """It says these words and no others; the followed objects whose name it says now and did not, or the other way round."""
+        if not said and row.uid not in self._sayers:
+            return set()
         before = set(self._mentioning.get(row.uid, ()))
         self.hush(row.uid)
         if not said:

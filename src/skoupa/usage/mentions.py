@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -27,6 +28,7 @@ from skoupa.usage.rules import Means
 MOST_WORDS: Final = 16_000_000
 _LONGEST: Final = 253
 _REMEMBERED: Final = 256
+_REMEMBERED_TOGETHER: Final = 1024
 _RUN: Final = re.compile(r"[A-Za-z0-9.:-]+")
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9.:]*[A-Za-z0-9])?")
 # What these say is about the object itself, or is a copy of what it has in its fields.
@@ -40,6 +42,9 @@ _ABOUT_ITSELF: Final = (
     "config.kubernetes.io/",
     "config.k8s.io/",
 )
+# Words by where they stand: the numbers of some are shared by objects that say the same, and nobody changes them.
+Said = list[tuple[str, "array[int]"]]
+Texts = Iterator[tuple[str, list[str]]]
 _NOT_WALKED: Final = frozenset({"apiVersion", "kind", "metadata"})
 _MADE_PODS: Final = (b'"args"', b'"command"', b'"env"', b'"annotations"')
 # What a policy that deletes, or a Brake, is about and has done is no use of it: by that a policy would keep what it was to delete.
@@ -98,16 +103,12 @@ class Mentioned:
     """What objects say, until it is known which words are names."""
 
     def __init__(self, most: int = MOST_WORDS) -> None:
-        self._said: dict[Uid, list[tuple[str, array[int]]]] = {}
+        self._said: dict[Uid, Said] = {}
         self._left = most
 
     def note(self, row: Row, item: Any, metadata: Metadata, *, custom: bool) -> bool:
-        """Whether there was room for it; `item` and `custom` are those of `words_of`."""
-        said = [
-            (at, array("q", set(map(hash, words))))
-            for at, words in words_of(row, item, metadata, custom=custom)
-            if words
-        ]
+        """Whether there was room for it; `item` and `custom` are those of `said_by`."""
+        said = said_by(row, item, metadata, custom=custom)
         self._left -= sum(len(words) for _, words in said)
         if self._left < 0:
             return False
@@ -136,7 +137,7 @@ class Mentioned:
 
 
 def _meant(
-    said: list[tuple[str, array[int]]],
+    said: Said,
     called: Mapping[int, list[Target]],
     places: set[str],
     *,
@@ -149,13 +150,34 @@ def _meant(
                     yield Use(target, at, Means.MENTIONS)
 
 
-Said = Iterator[tuple[str, set[str]]]
+def said_by(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Said:
+    """The words of an object by where they stand, as numbers.
+
+    `item` is a manifest, or what was listed of an object: its fields at the top as bytes. `custom`: all of it counts.
+    """
+    texts = _texts_of(row, item, metadata, custom=custom)
+    return [(at, words) for at, told in texts if told and (words := numbers_of(told))]
 
 
-def words_of(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Said:
-    """`item` is a manifest, or what was listed of an object: its fields at the top as bytes. `custom`: all of it counts."""
+def numbers_of(texts: list[str]) -> array[int]:
+    """The words of these texts. Replicas, rollouts and runs say the same as those before them: few are looked at twice."""
+    if sum(map(len, texts)) <= _REMEMBERED_TOGETHER:
+        return _numbers_of(tuple(texts))
+    return _all_numbers(texts)
+
+
+def _all_numbers(texts: Iterable[str]) -> array[int]:
+    words: set[str] = set()
+    return array("q", set(map(hash, words.union(*map(words_in, texts)))))
+
+
+_numbers_of = lru_cache(maxsize=8192)(_all_numbers)
+
+
+def _texts_of(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Texts:
     kind = kind_name(row.resource)
-    yield "metadata.annotations", _in_annotations(metadata.annotations)
+    if metadata.annotations:
+        yield "metadata.annotations", _in_annotations(metadata.annotations)
     if row.resource.group == names.SKOUPA_GROUP:
         return
     fields = item if isinstance(item, Mapping) else _listed(item)
@@ -180,33 +202,27 @@ def _without_subjects(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return kept
 
 
-def _in_annotations(marks: Mapping[str, str] | None) -> set[str]:
-    found: set[str] = set()
-    for key, value in (marks or {}).items():
-        if not key.startswith(_ABOUT_ITSELF) and isinstance(value, str):
-            found.update(words_in(value))
-    return found
+def _in_annotations(marks: Mapping[str, str]) -> list[str]:
+    return [
+        value for key, value in marks.items() if not key.startswith(_ABOUT_ITSELF) and isinstance(value, str)
+    ]
 
 
 def _in_container(one: _Container) -> Iterator[str]:
-    for text in (*(one.command or ()), *(one.args or ())):
-        yield from words_in(text)
-    for variable in one.env or ():
-        if variable.value:
-            yield from words_in(variable.value)
+    values = (variable.value for variable in one.env or ())
+    return chain(one.command or (), one.args or (), filter(None, values))
 
 
-def _in_everything(value: Any) -> set[str]:
+def _in_everything(value: Any) -> list[str]:
     """Every text, and the keys of maps; without recursion, for nobody knows how deep it goes."""
-    found: set[str] = set()
+    found: list[str] = []
     left = [value]
     while left:
         here = left.pop()
         if isinstance(here, str):
-            found.update(words_in(here))
+            found.append(here)
         elif isinstance(here, Mapping):
-            for key in here:
-                found.update(words_in(str(key)))
+            found += map(str, here)
             left += here.values()
         elif isinstance(here, list):
             left += here
@@ -255,7 +271,7 @@ def _decoded(value: Any) -> Any:
         return None
 
 
-def _in_pods(value: Any) -> Said:
+def _in_pods(value: Any) -> Texts:
     """The containers of a Pod, or of the template of one."""
     if isinstance(value, msgspec.Raw):
         raw = bytes(value)
@@ -275,11 +291,10 @@ def _in_pods(value: Any) -> Said:
         return
     job = spec.job_template.spec if spec.job_template else None
     template = spec.template or (job.template if job else None)
-    if template and template.metadata:
+    if template and template.metadata and template.metadata.annotations:
         yield "the annotations of the template", _in_annotations(template.metadata.annotations)
     for pods in (spec, template.spec if template else None):
-        groups = (
-            (pods.containers, pods.init_containers, pods.ephemeral_containers) if pods is not None else ()
-        )
-        said = {word for group in groups for one in group or () for word in _in_container(one)}
-        yield "the arguments or the environment of a container", said
+        if pods is not None:
+            groups = (pods.containers, pods.init_containers, pods.ephemeral_containers)
+            told = [text for group in groups for one in group or () for text in _in_container(one)]
+            yield "the arguments or the environment of a container", told

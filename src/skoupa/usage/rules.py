@@ -31,6 +31,9 @@ class Means(Enum):
     # Pods. This alone does NOT keep; it is for those who ask whether the referrer is about anything that exists.
     CONCERNS = "concerns"
 
+    # There is one of each: that of Enum is written in Python, and asked for every edge of a graph.
+    __hash__ = object.__hash__
+
 
 class Form(Enum):
     """How the name is written at the end of a path."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from skoupa.facts.rows import Extraction, Row
 from skoupa.kube.objects import Metadata, Partial
 from skoupa.kube.resources import CONFIG_MAPS
-from skoupa.usage.mentioning import Mentions, numbered
+from skoupa.usage.mentioning import Mentions
 
 pytestmark = pytest.mark.unit
 
@@ -52,7 +52,7 @@ def test_whatever_happens_it_is_known_who_says_the_name_of_a_followed_object(
         told: set[bytes | str] = set()
         if what == "say":
             said[row] = words
-            told = mentions.say(row, numbered([("spec", words)]))
+            told = mentions.say(row, [("spec", array("q", map(hash, words)))] if words else [])
         elif what == "hush":
             said.pop(row, None)
             told = mentions.hush(row.uid)

@@ -7,7 +7,7 @@ knows what else points where.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 from typing import Any, Final, Protocol
 
@@ -28,9 +28,9 @@ _GONE_KEPT: Final = 1000
 
 
 class Sink(Protocol):
-    """Where what is read goes. `followed`: a watch told of it, change by change."""
+    """Where what is read goes. `followed`: a watch told of it, change by change. To put the same once more changes nothing."""
 
-    def put(self, resource: Resource, item: Any, *, followed: bool) -> Uid: ...
+    def put(self, resource: Resource, items: Sequence[Any], *, followed: bool) -> list[Uid]: ...
 
     def remove(self, uid: Uid, *, followed: bool) -> None: ...
 
@@ -100,15 +100,19 @@ class UsageFeed:
     def learn(self, item: Any) -> None:
         """A newer state that was read beside the watch, which will tell of its end, or has just done so."""
         if pack_uid(_uid_of(item)) not in self._gone:
-            self._put(item, self._seen, followed=True)
+            self._put((item,), self._seen, followed=True)
 
-    def _put(self, item: Any, seen: set[Uid], *, followed: bool) -> None:
-        """One that is no object as servers send them is as good as one that did not arrive."""
+    def _put(self, items: Sequence[Any], seen: set[Uid], *, followed: bool) -> None:
+        """One that is no object as servers send them is as good as one that did not arrive, and costs no other."""
         try:
-            seen.add(self._sink.put(self.resource, item, followed=followed))
+            seen.update(self._sink.put(self.resource, items, followed=followed))
         except (msgspec.ValidationError, KeyError, TypeError, ValueError) as error:
-            uid = _uid_of(item)
-            self._note((Undecodable(name=uid, uid=uid, why=str(error)),))
+            if len(items) == 1:
+                uid = _uid_of(items[0])
+                self._note((Undecodable(name=uid, uid=uid, why=str(error)),))
+                return
+            for item in items:
+                self._put((item,), seen, followed=followed)
 
     def _take(self, event: watched.WatchEvent[Any]) -> None:
         match event:
@@ -118,8 +122,7 @@ class UsageFeed:
             case watched.Listed(objects, undecodable):
                 assert self._arriving is not None, "a list brings objects after it began"
                 self._note(undecodable)
-                for found in objects:
-                    self._put(found, self._arriving, followed=False)
+                self._put(objects, self._arriving, followed=False)
             case watched.Synced():
                 assert self._arriving is not None, "a list is complete after it began"
                 gone, self._seen, self._arriving = self._seen - self._arriving, self._arriving, None
@@ -148,7 +151,7 @@ class UsageFeed:
             self._seen.discard(pack_uid(uid))
             self._lose((pack_uid(uid),), followed=True)
         else:
-            self._put(change.object, self._seen, followed=True)
+            self._put((change.object,), self._seen, followed=True)
 
     def _note(self, undecodable: Iterable[Undecodable]) -> None:
         self._unreadable.update((bad.uid or bad.name, bad) for bad in undecodable)

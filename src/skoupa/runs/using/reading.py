@@ -40,6 +40,7 @@ from skoupa.usage.reading import Readings
 from skoupa.usage.sight import Sight, Unread
 
 LISTS_AT_A_TIME: Final = 8
+_AT_A_TIME: Final = 50
 
 
 class UsageReading:
@@ -226,23 +227,29 @@ class UsageReading:
             async for page in listing:
                 if page.first:
                     self._forget(seen)
-                for item in page.items:
+                # A few at a time, one step after the other: quicker than all steps for one object after the other.
+                for first in range(0, len(page.items), _AT_A_TIME):
                     await turns.pause()
-                    metadata = metadata_of(item)
-                    row = self._extraction.row(resource, Partial(metadata=metadata))
-                    self.graph.put(row, self._heard(row, item, metadata))
-                    seen.append(row.uid)
-                    if (particulars := how.particulars(item)) is not None:
-                        self.particulars[row.uid] = particulars
-                    if how.keys is not None:
-                        self._learn_keys(row, item, how.keys)
-                    self._remark(row, metadata)
+                    seen += self._put(resource, page.items[first : first + _AT_A_TIME], how)
                 for bad in page.undecodable:
                     named = f"{resource.qualified}/{bad.name}"
                     self._unread.append(Unread(kind=kind, what=named, why=bad.why))
                 self._progress(f"{len(self.graph)} objects, reading {resource.qualified}")
         if how.walked and seen:
             self._walked[kind] = resource
+
+    def _put(self, resource: Resource, items: list[Any], how: KindView) -> list[Uid]:
+        known = [metadata_of(item) for item in items]
+        rows = [self._extraction.row(resource, Partial(metadata=metadata)) for metadata in known]
+        heard = list(map(self._heard, rows, items, known))
+        for row, item, metadata, found in zip(rows, items, known, heard, strict=True):
+            self.graph.put(row, found)
+            if (particulars := how.particulars(item)) is not None:
+                self.particulars[row.uid] = particulars
+            if how.keys is not None:
+                self._learn_keys(row, item, how.keys)
+            self._remark(row, metadata)
+        return [row.uid for row in rows]
 
     def _forget(self, uids: list[Uid]) -> None:
         for uid in uids:

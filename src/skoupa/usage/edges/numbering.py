@@ -7,7 +7,7 @@ needs follows what is in it and not what ever was.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
 H = TypeVar("H", bound=Hashable)
@@ -16,15 +16,13 @@ H = TypeVar("H", bound=Hashable)
 class Numbered(Generic[H]):
     def __init__(self) -> None:
         self._numbers: dict[H, int] = {}
+        self.find: Callable[[H], int | None] = self._numbers.get
         self._values: list[H | None] = []
-        self._held = array("Q")
+        self._held: list[int] = []
         self._free = array("I")
 
     def __len__(self) -> int:
         return len(self._numbers)
-
-    def find(self, value: H) -> int | None:
-        return self._numbers.get(value)
 
     def number(self, value: H) -> int:
         """The number of a value, which nobody holds yet where it is new."""
@@ -49,6 +47,12 @@ class Numbered(Generic[H]):
     def hold(self, number: int) -> None:
         self._held[number] += 1
 
+    def hold_each(self, numbers: Iterable[int]) -> None:
+        """Called for all edges of an object at once: a call for each is what takes time."""
+        held = self._held
+        for number in numbers:
+            held[number] += 1
+
     def holders(self, number: int) -> int:
         return self._held[number]
 
@@ -63,5 +67,6 @@ class Numbered(Generic[H]):
         if not self._numbers:
             # A dictionary that was large once never becomes small again by itself.
             self._numbers, self._values = {}, []
-            self._held, self._free = array("Q"), array("I")
+            self.find = self._numbers.get
+            self._held, self._free = [], array("I")
         return True

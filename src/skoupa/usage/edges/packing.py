@@ -5,14 +5,15 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Final
+
+_NUMBER: Final = array("I").itemsize
 
 
 def packed(pairs: Iterable[tuple[int, int]]) -> bytes:
     """Each pair once, in the order of numbers, so that equal edges are equal bytes."""
-    numbers = array("I")
-    for pair in sorted(set(pairs)):
-        numbers.extend(pair)
-    return numbers.tobytes()
+    return array("I", chain.from_iterable(sorted(set(pairs)))).tobytes()
 
 
 def pairs(edges: bytes) -> Iterable[tuple[int, int]]:
@@ -36,3 +37,12 @@ def whys(edges: bytes, thing: int) -> Iterator[int]:
     while at < len(pointed_at) and pointed_at[at] == thing:
         yield numbers[2 * at + 1]
         at += 1
+
+
+def count(edges: bytes) -> int:
+    return len(edges) // (2 * _NUMBER)
+
+
+def reasons(edges: bytes) -> Iterable[int]:
+    """One for each edge."""
+    return memoryview(edges).cast("I")[1::2] if edges else ()

@@ -9,7 +9,7 @@ says who still does.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 from weakref import WeakMethod
 
@@ -45,20 +45,29 @@ class PointedAt:
             return ()
         return (users,) if isinstance(users, int) else dict.fromkeys(users)
 
-    def add(self, thing: int, user: int) -> None:
-        """For a user that did not point at it before."""
-        while thing >= len(self._users):
-            self._users.append(None)
-            self._living.append(0)
-        users = self._users[thing]
-        if users is None:
-            self._users[thing] = user
-            self._pointed_at += 1
-        elif isinstance(users, int):
-            self._users[thing] = array("I", (users, user))
-        else:
-            users.append(user)
-        self._living[thing] += 1
+    def add(self, things: Collection[int], user: int) -> list[int]:
+        """For a user that did not point at these before; those at which nobody did."""
+        first: list[int] = []
+        if missing := max(things, default=-1) + 1 - len(self._users):
+            self._make_room(missing)
+        all_users, living = self._users, self._living
+        for thing in things:
+            users = all_users[thing]
+            if users is None:
+                all_users[thing] = user
+                first.append(thing)
+            elif isinstance(users, int):
+                all_users[thing] = array("I", (users, user))
+            else:
+                users.append(user)
+            living[thing] += 1
+        self._pointed_at += len(first)
+        return first
+
+    def _make_room(self, number: int) -> None:
+        if number > 0:
+            self._users.extend([None] * number)
+            self._living.extend([0] * number)
 
     def drop(self, thing: int, user: int) -> None:
         """For a user that pointed at it, after it has ceased to."""

@@ -120,7 +120,7 @@ def _of(fields: Fields, name: str, kind: Any) -> Any:
 
 
 def _config_map(fields: Fields) -> Particulars:
-    return Particulars(size=sum(len(bytes(raw)) for raw in fields.values()))
+    return Particulars(size=sum(map(len, fields.values())))
 
 
 def _claim(fields: Fields) -> Particulars:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -27,12 +28,12 @@ class Held:
     def __init__(self) -> None:
         self.uids: set[Uid] = set()
 
-    def put(self, resource: Resource, item: Any, *, followed: bool) -> Uid:
+    def put(self, resource: Resource, items: Sequence[Any], *, followed: bool) -> list[Uid]:
         del resource, followed
-        uid: str = item["metadata"]["uid"]
-        _ = item["metadata"]["name"]
-        self.uids.add(uid)
-        return uid
+        for item in items:
+            _ = item["metadata"]["name"]
+            self.uids.add(item["metadata"]["uid"])
+        return [item["metadata"]["uid"] for item in items]
 
     def remove(self, uid: Uid, *, followed: bool) -> None:
         del followed
@@ -92,6 +93,14 @@ def test_an_object_that_can_not_be_read_is_doubted_until_it_can_be() -> None:
     assert not fed(*listed("a"), watched.Changed([nameless, Change(found("x"), deleted=False)]))[0].doubt
     odd = watched.Listed[Any]([], (Undecodable(name="odd", uid="o", why="a text"),))
     assert "odd: a text" in fed(watched.Begun(), odd, watched.Synced("1"))[0].doubt
+
+
+def test_an_object_in_a_list_that_can_not_be_read_costs_no_other_of_it() -> None:
+    nameless = {"metadata": {"uid": "x"}}
+    page = watched.Listed[Any]([found("a"), nameless, found("b")])
+    feed, held = fed(watched.Begun(), page, watched.Synced("1"))
+    assert held.uids == {"a", "b"}
+    assert "1 of them can't be understood, x" in feed.doubt
 
 
 def test_who_read_an_object_before_its_end_was_told_does_not_bring_it_back() -> None:
