@@ -43,8 +43,9 @@ class Mentions:
         self._followed: dict[Uid, Row] = {}
         # Followed objects by the number of their name.
         self._called: dict[int, set[Uid]] = {}
-        # By the number of a namespace with followed objects: who names it, and how many followed objects are in it.
+        # By the number of a namespace, those with followed objects among them: who names it.
         self._naming: dict[int, set[Uid]] = {}
+        # How many followed objects are in a namespace.
         self._inside: dict[str, int] = {}
         # Who says the name of a followed object and where, and the way back.
         self._mentioned: dict[Uid, dict[Uid, str]] = {}
@@ -80,6 +81,7 @@ class Mentions:
             return set()
         self._left += len(sayer)
         _take_out(self._in_place, sayer.namespace, uid)
+        self._tidy(sayer.namespace)
         for place in sayer.words() & self._naming.keys():
             self._naming[place].discard(uid)
         meant = self._mentioning.pop(uid, set())
@@ -107,18 +109,27 @@ class Mentions:
         self._inside[row.namespace] -= 1
         if not self._inside[row.namespace]:
             del self._inside[row.namespace]
-            self._naming.pop(hash(row.namespace), None)
+            self._tidy(row.namespace)
 
     def of(self, uid: Uid) -> Iterator[tuple[Uid, str]]:
         """Who says the name of this followed object, and where."""
         return iter(self._mentioned.get(uid, {}).items())
 
     def _enter(self, namespace: str) -> None:
-        known = self._inside.get(namespace, 0)
-        self._inside[namespace] = known + 1
-        if namespace and not known:
-            place = hash(namespace)
-            self._naming[place] = {uid for uid, one in self._sayers.items() if one.says(place) is not None}
+        self._inside[namespace] = self._inside.get(namespace, 0) + 1
+        if not namespace or hash(namespace) in self._naming:
+            return
+        # Where one namespace gets the label hundreds may: whoever is looked through is asked about all of them.
+        places = {hash(one) for one in (*self._in_place, namespace) if one} - self._naming.keys()
+        self._naming.update((place, set()) for place in places)
+        for uid, sayer in self._sayers.items():
+            for _, words in sayer.said:
+                for place in places.intersection(words):
+                    self._naming[place].add(uid)
+
+    def _tidy(self, namespace: str) -> None:
+        if namespace not in self._inside and namespace not in self._in_place:
+            self._naming.pop(hash(namespace), None)
 
     def _may_mean(self, row: Row) -> Iterable[Uid]:
         if not row.namespace:
