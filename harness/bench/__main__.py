@@ -2,6 +2,7 @@
 
 make bench
 .venv/bin/python -m harness.bench --only start-up,store
+.venv/bin/python -m harness.bench --only unused --scale 0.1 --peer kor='/path/to/kor configmap'
 .venv/bin/python -m harness.bench --peer kyverno='/path/to/cleanup-controller --kubeconfig $KUBECONFIG' --only backlog
 """
 
@@ -17,10 +18,11 @@ from pathlib import Path
 import uvloop
 
 from harness.bench import figures, policies, policy_run, trust
-from harness.bench.arena import HOME, Arena, arena
+from harness.bench.arena import HOME, arena
 from harness.bench.course import Course, Figure
 from harness.bench.subject import SKOUPA, Subject
 from harness.bench.table import cells, render
+from harness.bench.usage import figures as usage
 from harness.controlplane import ControlPlane, Options
 
 Result = Figure | tuple[Figure, ...]
@@ -38,9 +40,16 @@ FIGURES: dict[str, Callable[[Course], Awaitable[Result]]] = {
     # The last ones: what they make stays there, and would be in the way of the others.
     "policy-run": policy_run.one_run,
     "memory": figures.memory,
+    # These have clusters of their own.
+    "usage-embedded": usage.embedded,
+    "usage-growth": usage.growth,
+    "unused": usage.on_server,
 }
 # What can be asked of a controller of which only the command is known.
 FOR_PEERS = ("punctuality", "backlog", "policies-together", "policy-run")
+# And of a command that answers and ends, such as kor: only where it is named by --only, for a controller would never end.
+FOR_COMMANDS = ("unused",)
+SCALED = ("usage-embedded", "usage-growth", "unused")
 
 
 def main() -> int:
@@ -54,7 +63,14 @@ def main() -> int:
         type=_peer,
         default=[],
         metavar="NAME=COMMAND",
-        help="another controller, same load; $KUBECONFIG and {port} in the command are filled in",
+        help="another controller, same load; $KUBECONFIG and {port} in the command are filled in\n"
+        f"(with --only {', '.join(FOR_COMMANDS)}: a command that answers once, and is timed)",
+    )
+    parser.add_argument(
+        "--scale",
+        type=float,
+        default=1.0,
+        help=f"a part of the usual sizes, for trying {', '.join(SCALED)}; nothing is written then",
     )
     parser.add_argument("--output", type=Path, default=Path("docs/benchmarks.md"))
     options = parser.parse_args()
@@ -62,8 +78,8 @@ def main() -> int:
     unknown = [name for name in wanted if name not in FIGURES]
     if unknown:
         parser.error(f"no such figure: {', '.join(unknown)}; there are {', '.join(FIGURES)}")
-    rows = uvloop.run(_measure(wanted, options.peer))
-    if not options.only:
+    rows = uvloop.run(_measure(wanted, options.peer, named=bool(options.only), scale=options.scale))
+    if not options.only and options.scale == 1:
         options.output.write_text(render(rows), encoding="utf-8")
         print(f"written to {options.output}")
     return 0 if all(figure.met for subject, figure in rows if subject == SKOUPA.name) else 1
@@ -82,31 +98,38 @@ def _peer(text: str) -> Subject:
     return Subject(name, command)
 
 
-async def _measure(wanted: list[str], peers: list[Subject]) -> list[tuple[str, Figure]]:
+def for_peers(wanted: list[str], *, named: bool) -> list[str]:
+    """`named`: somebody asked for these very figures, and so knows what the command is."""
+    return [name for name in wanted if name in FOR_PEERS or (named and name in FOR_COMMANDS)]
+
+
+async def _measure(
+    wanted: list[str], peers: list[Subject], *, named: bool, scale: float
+) -> list[tuple[str, Figure]]:
     rows: list[tuple[str, Figure]] = []
     with tempfile.TemporaryDirectory() as folder, ControlPlane(Options(audit=False)) as plane:
         async with arena(plane.access) as place:
             await place.namespace(HOME)
             for subject in (SKOUPA, *peers):
-                rows += await _one(subject, wanted, place, Path(folder) / f"{subject.name}.log")
+                asked = wanted if subject.own else for_peers(wanted, named=named)
+                log = Path(folder) / f"{subject.name}.log"
+                rows += await _one(Course(place, subject, log=log, scale=scale), asked)
     return rows
 
 
-async def _one(subject: Subject, wanted: list[str], place: Arena, log: Path) -> list[tuple[str, Figure]]:
+async def _one(course: Course, wanted: list[str]) -> list[tuple[str, Figure]]:
     rows: list[tuple[str, Figure]] = []
-    course = Course(place, subject, log=log)
+    name_of_it = course.subject.name
     for name in wanted:
-        if not subject.own and name not in FOR_PEERS:
-            continue
-        print(f"{subject.name}: {name} …", file=sys.stderr, flush=True)
+        print(f"{name_of_it}: {name} …", file=sys.stderr, flush=True)
         try:
             found = await FIGURES[name](course)
         except (TimeoutError, OSError, RuntimeError) as error:
-            print(f"{subject.name}: {name} failed: {error!r}\n{_tail(log)}", file=sys.stderr)
+            print(f"{name_of_it}: {name} failed: {error!r}\n{_tail(course.log)}", file=sys.stderr)
             raise
         for figure in found if isinstance(found, tuple) else (found,):
             print(f"  {'; '.join(cells(figure))}", file=sys.stderr, flush=True)
-            rows.append((subject.name, figure))
+            rows.append((name_of_it, figure))
     return rows
 
 

@@ -31,13 +31,17 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Course:
-    """The arena, whom to measure, and where it logs."""
+    """The arena, whom to measure, and where it logs; `scale` is the part of the usual sizes that is enough for trying."""
 
-    def __init__(self, arena: Arena, subject: Subject, *, log: Path) -> None:
+    def __init__(self, arena: Arena, subject: Subject, *, log: Path, scale: float = 1.0) -> None:
         self.arena = arena
         self.subject = subject
         self.log = log
+        self._scale = scale
         self._rounds = 0
+
+    def scaled(self, size: int) -> int:
+        return max(1, round(size * self._scale))
 
     @asynccontextmanager
     async def running(

@@ -21,7 +21,14 @@ judging, no Events, no log. Where a rate is compared with its, the two take turn
 those before and after it: the machine is quicker in one minute than in the next. Skoupa runs with its rate and brake ceilings lifted, unlike as shipped; and without ledger and
 trash (`--ledger none`) except in the rows that name them, which say what those cost. PostgreSQL runs on the same two cores,
 without fsync as etcd does. Rows without a bar are there to be seen. `--peer NAME=COMMAND` measures another controller on the
-same load; it is started with `KUBECONFIG` set.
+same load; it is started with `KUBECONFIG` set. With `--only unused` it is a command that answers once, such as `kor configmap`, and
+is timed from its start to its end.
+
+The graph is that of who uses what, as `skoupa run` builds it from watches once something has the label `skoupa.dev/ttl-after`. The raw
+LIST next to it is our own client with the same kinds, pages and accepted forms, all kinds at once, which decodes nothing but the pages;
+they take turns, and each build is divided by the mean of the lists before and after it. On the embedded cluster server and client are
+one process without a network: there the list that makes plain objects of the answers is what a build is compared with, and the
+bytes alone stand in the counts. Growth is fed by a generator, a process for each size.
 """
 
 

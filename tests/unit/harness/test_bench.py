@@ -16,8 +16,10 @@ from harness.bench import past
 from harness.bench.course import Figure
 from harness.bench.subject import SKOUPA, skoupa, words_of
 from harness.bench.table import cells, render
+from harness.bench.usage import growing, templates, turning
 from skoupa.ledger.opening import store_for
 from skoupa.ledger.store import Wish
+from skoupa.usage.reading import shipped
 
 pytestmark = pytest.mark.unit
 
@@ -87,3 +89,37 @@ async def test_the_history_that_is_made_up_is_all_there(tmp_path: Path) -> None:
     assert failed
     assert {entry.outcome for entry in found} == {"deleted", "failed"}
     assert all(entry.told for entry in found if entry.outcome == "deleted")
+
+
+def test_each_template_names_as_much_as_the_rows_say() -> None:
+    made = list(templates.objects(1))
+    kinds = Counter(body["kind"] for body in made)
+    assert set(kinds) == set(templates.KINDS)
+    assert (
+        len({(body["kind"], body["metadata"]["uid"]) for body in made}) == templates.OBJECTS_EACH == len(made)
+    )
+    for kind in templates.KINDS:
+        assert sum(1 for _ in templates.of_kind(kind, templates.namespace_name(0))) == kinds[kind]
+    workload = next(body for body in made if body["kind"] == "ReplicaSet")
+    found = shipped().from_manifest("apps/ReplicaSet", workload).uses
+    named = {use.target for use in found if use.target.kind in ("ConfigMap", "Secret")}
+    assert len(named) == templates.REFERENCES
+
+
+@pytest.mark.parametrize("count_calls", [False, True])
+def test_a_graph_whose_growth_is_measured_knows_who_is_named(*, count_calls: bool) -> None:
+    found = growing.grown(2, count_calls=count_calls)
+    assert found.objects == 2 * templates.OBJECTS_EACH
+    assert found.edges >= 2 * templates.TEMPLATES_EACH * templates.REFERENCES
+    assert bool(found.calls) is count_calls
+
+
+async def test_a_build_is_compared_with_a_list_of_the_very_same_objects() -> None:
+    found = await turning.embedded(1, times=1, plain=False)
+    assert found.objects == found.listed > templates.OBJECTS_EACH
+    assert found.ratio > 0
+
+
+def test_only_where_it_is_named_is_a_peer_taken_for_a_command_that_answers_once() -> None:
+    assert bench.for_peers(["store", "backlog", "unused"], named=True) == ["backlog", "unused"]
+    assert bench.for_peers(list(bench.FIGURES), named=False) == list(bench.FOR_PEERS)
