@@ -46,8 +46,8 @@ class Batch:
         self.finished = True
 
     def name_of(self, condition: int) -> str:
-        known = self.source.conditions
-        return known[condition].name if condition < len(known) else str(condition)
+        known = (*(one.name for one in self.source.conditions), *self.source.told)
+        return known[condition] if condition < len(known) else str(condition)
 
 
 class _Items(msgspec.Struct):

@@ -100,11 +100,15 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """The expressions of one policy. `namespace` is that of a namespaced policy, and confines what it may ask for."""
+    """The expressions of one policy. `namespace` is that of a namespaced policy, and confines what it may ask for.
+
+    `told` are variables whose values come with each Result, whatever the conditions say.
+    """
 
     conditions: tuple[Named, ...] = ()
     variables: tuple[Named, ...] = ()
     namespace: str = ""
+    told: tuple[str, ...] = ()
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,11 +195,22 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     question: Question
 
 
+class Told(msgspec.Struct, frozen=True):
+    """What a variable is: true, false, a text, or a time as a text of RFC 3339; anything else is an `error`, in words."""
+
+    value: bool | str | None = None
+    error: str = ""
+
+
 class Result(msgspec.Struct, frozen=True):
-    """One object: whether its conditions hold; where `error` is set nothing is known, and the object stays."""
+    """One object: whether its conditions hold; where `error` is set nothing is known, and the object stays.
+
+    `told` are the values that the Source wants told, in its order.
+    """
 
     matched: bool
     error: str = ""
+    told: tuple[Told, ...] = ()
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from cel_expr_python import cel  # type: ignore[import-untyped]  # its stubs are not marked as complete
@@ -20,7 +21,7 @@ from skoupa.expr.cel.library.shelf import NAMES
 from skoupa.expr.cel.library.world import World
 from skoupa.expr.cel.looking import PREFIX, Looks, looks
 from skoupa.expr.cel.lowering import lowered
-from skoupa.expr.cel.messages import Named, Problem, Report, Result, Source
+from skoupa.expr.cel.messages import Named, Problem, Report, Result, Source, Told
 
 _LONGEST: Final = 20_000
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -37,16 +38,28 @@ class Program:
         conditions: tuple[tuple[str, cel.Expression], ...],
         variables: dict[str, cel.Expression],
         looks: Looks,
+        told: tuple[str, ...] = (),
     ) -> None:
         self._conditions = conditions
         self._variables = variables
+        self._told = told
         self.looks = looks
 
     def judge(
         self, activation: cel.Activation, *, world: World, begin: Callable[[int], None] = lambda _: None
     ) -> Result:
         """`begin` is told before each condition which one it is."""
-        world.variable = _Variables(self._variables, activation)
+        world.variable = variables = _Variables(self._variables, activation)
+        result = self._asked(activation, begin)
+        if not self._told:
+            return result
+        told: list[Told] = []
+        for number, name in enumerate(self._told, len(self._conditions)):
+            begin(number)
+            told.append(variables.told(name))
+        return Result(result.matched, result.error, tuple(told))
+
+    def _asked(self, activation: cel.Activation, begin: Callable[[int], None]) -> Result:
         first_error = ""
         for number, (name, expression) in enumerate(self._conditions):
             begin(number)
@@ -82,6 +95,20 @@ class _Variables:
         if error:
             raise ValueError(f"variable {name} {error}")
         return value
+
+    def told(self, name: str) -> Told:
+        try:
+            value = self(name)
+        except ValueError as error:
+            return Told(error=str(error).removeprefix(f"variable {name} "))
+        except (RuntimeError, TypeError) as error:
+            return Told(error=wording.run_time(str(error)))
+        if isinstance(value, datetime):
+            moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+            return Told(moment.astimezone(UTC).isoformat())
+        if isinstance(value, bool | str):
+            return Told(value)
+        return Told(error="gives neither true nor false, nor a text or a time")
 
     def _worked_out(self, name: str) -> tuple[Any, str]:
         try:
@@ -152,11 +179,13 @@ class Compiler:
             conditions.append((condition.name or where, compiled.expression, compiled.looks))
         if found:
             return None, Report(problems=tuple(found), fields=None)
-        seen = _everything([look for _, _, look in conditions], variables)
+        told = Looks(variables=frozenset(source.told))
+        seen = _everything([told, *(look for _, _, look in conditions)], variables)
         program = Program(
             conditions=tuple((name, expression) for name, expression, _ in conditions),
             variables={name: expression for name, (expression, _) in variables.items()},
             looks=seen,
+            told=source.told,
         )
         return program, Report(
             fields=None if seen.fields is None else tuple(sorted(seen.fields)),
