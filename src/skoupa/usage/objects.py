@@ -42,8 +42,12 @@ class Read(msgspec.Struct, frozen=True, gc=False):
 
 class Objects:
     def __init__(self, readings: Readings) -> None:
-        self.readings = readings
         self.schemas: dict[Resource, Mapping[str, Any]] = {}
+        self.read_by(readings)
+
+    def read_by(self, readings: Readings) -> None:
+        """By these tables from now on."""
+        self.readings = readings
         self._unsighted = Sight(readings=readings, read=frozenset())
 
     def is_walked(self, resource: Resource) -> bool:
@@ -73,9 +77,9 @@ class Objects:
 
 
 def is_walked(resource: Resource, readings: Readings) -> bool:
-    """Whether no table knows this kind, so that the generic rule reads it: custom ones, and those of a newer Kubernetes."""
+    """Whether no table knows this kind, or not all of it, so that the generic rule reads it: custom ones, and those of a newer Kubernetes."""
     kind = kind_name(resource)
-    return kind not in readings.kinds() and kind not in SILENT
+    return readings.is_whole(kind) or (kind not in readings.kinds() and kind not in SILENT)
 
 
 def marked_part(kind: str, metadata: Metadata) -> Metadata | None:

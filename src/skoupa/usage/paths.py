@@ -7,10 +7,10 @@ inverse of `parsed`. What is no path raises `ValueError`: tables are code, and a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 
 class Every(Enum):
@@ -73,3 +73,21 @@ def fields(text: str) -> tuple[str, ...]:
 def last_of_many(path: Path) -> int:
     """How many steps lead to the last of the things of which there are many; 0 where there is only one."""
     return max((index + 1 for index, step in enumerate(path) if isinstance(step, Every)), default=0)
+
+
+def values_at(value: Any, path: Path) -> Iterator[Any]:
+    """What stands at a path of a manifest; what is of another shape than the path expects has nothing there."""
+    if not path:
+        yield value
+        return
+    step, rest = path[0], path[1:]
+    if step is Every.ITEM:
+        inner: Iterable[Any] = value if isinstance(value, list) else ()
+    elif not isinstance(value, Mapping):
+        inner = ()
+    elif isinstance(step, Every):
+        inner = value.values() if step is Every.VALUE else value.keys()
+    else:
+        inner = (value[step],) if step in value else ()
+    for one in inner:
+        yield from values_at(one, rest)

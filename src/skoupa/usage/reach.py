@@ -6,7 +6,6 @@ Taken from the tables, so that it can't say less than they do. Of kinds without 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Final
 
 from skoupa.usage.edges.patterns import ANYTHING, kinds_meaning
@@ -39,7 +38,7 @@ class Reach:
             self.used_kinds.update(_used(one.parts))
             targets = set(_targets(one.parts, everywhere=one.cluster))
             # What a walk finds may name a namespace.
-            self._across[one.kind] = targets | ({ANYTHING} if one.walked else set())
+            self._across[one.kind] = targets | ({ANYTHING} if one.walked or one.whole else set())
         self._everybody: set[str] = set()
         for mark in annotated:
             if mark.form in _WITH_NAMESPACE or mark.namespace != OWN_NAMESPACE:
@@ -83,10 +82,3 @@ def _used(parts: Iterable[Part]) -> Iterator[str]:
             yield from _used(part.shape.parts)
         elif part.means is Means.USES and part.to:
             yield part.to
-
-
-@cache
-def shipped_reach() -> Reach:
-    from skoupa.usage import builtin, custom  # noqa: PLC0415 - tables are only read where somebody asks
-
-    return Reach((*builtin.RULES, *custom.RULES), (*builtin.ANNOTATED, *custom.ANNOTATED))

@@ -7,7 +7,7 @@ of a decoded object keeps the whole page in memory that it came with: read it an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from skoupa.kube.objects import View
@@ -17,6 +17,7 @@ from skoupa.usage.applying.naming import ANYTHING
 from skoupa.usage.applying.one_kind import OneKind
 from skoupa.usage.applying.pointing import Scopes
 from skoupa.usage.found import Found
+from skoupa.usage.reach import Reach
 from skoupa.usage.rules import Annotated, KindRules, Means
 
 
@@ -36,6 +37,34 @@ class Readings:
         self._known_targets: dict[str, set[str]] = {}
         self._may_point_at: dict[str, frozenset[str]] = {}
         self._kinds = frozenset((*self._rules, *(kind for one in self._annotated for kind in one.of)))
+        # Kinds that only somebody's own tables know.
+        self.added: frozenset[str] = frozenset()
+
+    def with_tables(self, tables: Iterable[KindRules]) -> Readings:
+        """The same, with other tables for some kinds; objects of all the others that the one decoded the other can read.
+
+        Where a kind lives that only these tables know is left open.
+        """
+        changed = {one.kind: one for one in tables}
+        made = Readings((), self._annotated)
+        made._rules = self._rules | changed
+        made._kinds = self._kinds | changed.keys()
+        made.added = self.added | (changed.keys() - self._kinds)
+        made._scopes, made._memory = self._scopes, self._memory
+        made._made = {kind: one for kind, one in self._made.items() if kind not in changed}
+        return made
+
+    def table(self, kind: str) -> KindRules | None:
+        return self._rules.get(kind)
+
+    def is_whole(self, kind: str) -> bool:
+        """Whether it is walked, too."""
+        rules = self._rules.get(kind)
+        return rules is not None and rules.whole
+
+    @cached_property
+    def reach(self) -> Reach:
+        return Reach(self._rules.values(), self._annotated)
 
     def kinds(self) -> frozenset[str]:
         """The kinds that have rules, if only about annotations."""

@@ -180,3 +180,5 @@ class KindRules(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     walked: tuple[str, ...] = ()
     # Where there is something at this path the table knows all, and nothing is walked.
     walked_unless: str = ""
+    # The whole object is walked as one is that no table knows: this one may not say all that it uses.
+    whole: bool = False

@@ -1,4 +1,4 @@
-"""Kinds of Kubernetes itself that are known to name no other object, so that they need neither a table nor a search.
+"""Kinds of Kubernetes itself, and of Skoupa, that are known to use no other object, so that they need neither a table nor a search.
 
 Complete by test (`tests/cluster/test_references.py`): what a running server has beside these has a table. What a newer one has is in
 neither, and is searched like a custom kind. It is apart from the tables, which only who reads objects has in memory.
@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from typing import Final
 
-SILENT: Final = frozenset(
+from skoupa import names
+
+# What they name is to go, to stand still or to be understood: none of it is kept by that.
+_OUR_OWN: Final = frozenset(
+    f"{names.SKOUPA_GROUP}/{kind}"
+    for kind in (
+        names.BRAKE_KIND,
+        names.CLUSTER_RETENTION_POLICY_KIND,
+        names.KIND_PROFILE_KIND,
+        names.RETENTION_POLICY_KIND,
+    )
+)
+SILENT: Final = _OUR_OWN | frozenset(
     {
         "ComponentStatus",
         "Event",

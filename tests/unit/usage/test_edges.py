@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skoupa.usage.edges.numbering import Numbered
 from skoupa.usage.edges.patterns import found_by_digits, means, without_digits
-from skoupa.usage.reach import shipped_reach
+from skoupa.usage.reading import shipped
 
 pytestmark = pytest.mark.unit
 
@@ -55,4 +55,4 @@ def test_a_number_is_given_to_another_value_when_nobody_holds_the_first() -> Non
     ],
 )
 def test_who_can_point_into_other_namespaces(kind: str, target: str, across: bool) -> None:  # noqa: FBT001
-    assert shipped_reach().across(kind, target) is across
+    assert shipped().reach.across(kind, target) is across

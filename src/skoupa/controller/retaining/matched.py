@@ -25,7 +25,7 @@ from skoupa.policy.retention.precedence import Terms, terms
 from skoupa.usage.finishing import Ends, Finishes
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.questions import QUESTIONS
-from skoupa.usage.reach import shipped_reach
+from skoupa.usage.reading import shipped
 
 _ON_FINISH: Final = ("finished", "succeeded", "failed")
 
@@ -82,7 +82,7 @@ class Matched:
         return (
             self._finishes.ends(kind) is Ends.BY_RULE
             or kind in QUESTIONS
-            or kind in shipped_reach().used_kinds
+            or kind in shipped().reach.used_kinds
         )
 
     def learn_namespace(self, row: Row, *, gone: bool) -> bool:

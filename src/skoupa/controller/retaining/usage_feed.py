@@ -59,6 +59,7 @@ class UsageFeed:
         # The last that a watch told the end of: who read one of them beside it may come too late with that.
         self._gone: dict[Uid, None] = {}
         self._unreadable: dict[str, Undecodable] = {}
+        self._left = False
         self.synced = False
         self.error: SkoupaError | None = None
 
@@ -87,19 +88,22 @@ class UsageFeed:
         events = watch.watch(self._client, self.resource, self.view, scope=self.scope)
         async with aclosing(events):
             async for event in events:
+                if self._left:
+                    return
                 before = self.doubt
                 self._take(event)
                 if self.doubt != before or isinstance(event, watched.Synced):
                     self._on_health()
 
     def leave(self) -> None:
-        """Nobody follows it any more: what it brought is not known any more."""
+        """Nobody follows it any more: what it brought is not known any more, and what it still brings may be read by other tables."""
+        self._left = True
         self._lose([*self._seen, *(self._arriving or ())], followed=False)
         self._seen, self._arriving = set(), None
 
     def learn(self, item: Any) -> None:
         """A newer state that was read beside the watch, which will tell of its end, or has just done so."""
-        if pack_uid(_uid_of(item)) not in self._gone:
+        if pack_uid(_uid_of(item)) not in self._gone and not self._left:
             self._put((item,), self._seen, followed=True)
 
     def _put(self, items: Sequence[Any], seen: set[Uid], *, followed: bool) -> None:

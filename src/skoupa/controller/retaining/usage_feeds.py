@@ -8,7 +8,7 @@ anything that it could. A group whose kinds the server can't tell for a while ke
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +18,7 @@ from skoupa.controller.retaining.labelled import Labelled
 from skoupa.controller.retaining.usage_feed import Sink, UsageFeed
 from skoupa.controller.retaining.usage_graph import Detailed, ReleaseRecords, UsageGraph
 from skoupa.kube.client import Client
-from skoupa.kube.kinds import Gap
+from skoupa.kube.kinds import Discovery, Gap
 from skoupa.kube.lists import Scope
 from skoupa.kube.objects import WHOLE, View
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
@@ -29,7 +29,6 @@ from skoupa.usage.leftovers.relevance import Relevance
 from skoupa.usage.leftovers.views import KindView
 from skoupa.usage.leftovers.worth import is_asked
 from skoupa.usage.objects import Objects, is_waived, readable, untold
-from skoupa.usage.reach import shipped_reach
 from skoupa.usage.sight import Sight, Unread
 from skoupa.usage.tracking import KINDS as TRACKING_KINDS
 from skoupa.usage.tracking import helm
@@ -74,7 +73,6 @@ class UsageFeeds:
         self._labelled = labelled
         self._knowledge = knowledge
         self._on_sight = on_sight
-        self._reach = shipped_reach()
         self._open: dict[Key, tuple[UsageFeed, asyncio.Task[None]]] = {}
         self._made: Sight | None = None
         self._awaited: bool | None = None
@@ -83,6 +81,10 @@ class UsageFeeds:
         self._looked_for: frozenset[str] = frozenset()
         self._gaps: tuple[Gap, ...] = ()
         self._learned: set[Resource] = set()
+        # How often some kinds were to be read by other tables since the feeds were arranged.
+        self._misread = 0
+        # What is known of no table for sure, beside what was not read.
+        self.unclear: Callable[[Discovery], Iterable[Unread]] = lambda _discovery: ()
 
     def __iter__(self) -> Iterator[tuple[Key, UsageFeed]]:
         return ((key, feed) for key, (feed, _) in self._open.items())
@@ -92,7 +94,9 @@ class UsageFeeds:
 
     @property
     def outdated(self) -> bool:
-        """Whether other kinds are labelled, or own what is, than when the feeds were arranged."""
+        """Whether other kinds are labelled, or own what is, than when the feeds were arranged, or some are to be read otherwise."""
+        if self._misread:
+            return True
         if self._labelled.generation == self._generation:
             return False
         if self._wanted_for() != self._looked_for:
@@ -109,11 +113,13 @@ class UsageFeeds:
 
     async def arrange(self, group: asyncio.TaskGroup) -> None:
         """Opens what is wanted and not open, and closes what nobody wants any more."""
+        misread = self._misread
         looked_for, gaps = self._wanted_for(), self._knowledge.discovery.gaps
         wanted = set(self._wanted()) if looked_for else set()
         unsure = {gap.group for gap in gaps} if looked_for else set()
         wanted |= {key for key in self._open if key.resource.group in unsure}
         if (wanted, looked_for, gaps) == (set(self._open), self._looked_for, self._gaps):
+            self._misread -= misread
             return
         await self._learn_schemas(key.resource for key in wanted)
         for key in self._open.keys() - wanted:
@@ -133,6 +139,16 @@ class UsageFeeds:
             )
             self._open[key] = (feed, group.create_task(feed.run()))
         self._looked_for, self._gaps = looked_for, gaps
+        self._misread -= misread
+        self.doubt()
+
+    def reread(self, kinds: Collection[str]) -> None:
+        """Other tables say how these are read. Until the feeds are arranged nobody knows what they point at."""
+        for key in [key for key in self._open if kind_name(key.resource) in kinds]:
+            feed, task = self._open.pop(key)
+            task.cancel()
+            feed.leave()
+        self._misread += 1
         self.doubt()
 
     def _reading(self, key: Key) -> tuple[View[Any], Sink]:
@@ -174,7 +190,9 @@ class UsageFeeds:
         """Whether something of this kind may point at such objects in another namespace than its own."""
         return kind in TRACKING_KINDS or any(
             kind in REQUIRED_EVERYWHERE.get(target, ())
-            or (self._objects.may_point(kind, (target,)) and self._reach.across(kind, target))
+            or (
+                self._objects.may_point(kind, (target,)) and self._objects.readings.reach.across(kind, target)
+            )
             for target in targets
         )
 
@@ -220,6 +238,7 @@ class UsageFeeds:
                 doubted.add(kind)
                 unread.append(Unread(kind=kind, what=key.resource.qualified, why=doubt))
         unread += untold(self._knowledge.discovery)
+        unread += self.unclear(self._knowledge.discovery)
         ignored = self._knowledge.settings.usage.ignore_kinds
         kinds = {kind_name(key.resource): feed for key, (feed, _) in self._open.items() if not key.records}
         return Sight(

@@ -102,7 +102,7 @@ def unfolded(parts: Iterable[Part], at: str = "") -> Iterator[tuple[Path, Refere
 
 def targets(rules: KindRules) -> frozenset[str]:
     """The kinds that objects of this kind can keep by pointing at them, as far as that depends on their fields."""
-    found = {ANYTHING} if rules.walked else set()
+    found = {ANYTHING} if rules.walked or rules.whole else set()
     for _, part in unfolded(rules.parts):
         if part.means is not Means.CONCERNS:
             dynamic = isinstance(part, Reference) and part.kind_at

@@ -101,6 +101,11 @@ class Finishes:
         reader = self._reader(kind)
         if reader is None:
             return None
+        metadata = manifest.get("metadata")
+        if isinstance(metadata, Mapping) and "managedFields" in metadata:
+            # These are read as bytes, which a manifest has none of.
+            slim = {key: value for key, value in metadata.items() if key != "managedFields"}
+            manifest = {**manifest, "metadata": slim}
         try:
             # By way of JSON: who wrote which field is kept as it came.
             decoded = msgspec.json.decode(msgspec.json.encode(manifest), type=reader.type)
@@ -215,22 +220,22 @@ class _Seen:
 
     def begun(self, started: tuple[str, ...]) -> datetime | None:
         """Nothing that it says can have ended it before."""
-        starts = [_time(value) for path in started for value in self._loosely(path)]
-        return max((one for one in (_time(self.metadata.creation_timestamp), *starts) if one), default=None)
+        starts = [time_of(value) for path in started for value in self._loosely(path)]
+        return max((one for one in (time_of(self.metadata.creation_timestamp), *starts) if one), default=None)
 
     def times(self, time: Time, sign: Sign) -> Iterator[tuple[datetime, str]]:
         match time:
             case TimeAt(at=at, unless=unless):
                 if not any(value for path in unless for value in self._loosely(path)):
-                    yield from ((one, at) for value in self._loosely(at) if (one := _time(value)))
+                    yield from ((one, at) for value in self._loosely(at) if (one := time_of(value)))
             case TimeOf(type=type_, status=status, field=field):
                 decided = next((test.type for test in sign.tests if isinstance(test, Condition)), "")
                 found = self._conditions.get(type_ or decided)
-                one = _time(found[field]) if found and status in ("", found["status"]) else None
+                one = time_of(found[field]) if found and status in ("", found["status"]) else None
                 if one:
                     yield one, f"status.conditions[{type_ or decided}].{field}"
             case Latest(of=parts, when=when, every=every):
-                each = [_time(value) for value in self._loosely(every)] if every else []
+                each = [time_of(value) for value in self._loosely(every)] if every else []
                 if all(each) and bool(each) == bool(every) and self.all(when):
                     for part in parts:
                         yield from self.times(part, sign)
@@ -242,7 +247,7 @@ class _Seen:
             if not found or not self.all(own.when):
                 continue
             if own.count is Count.TIME:
-                until = _time(found[0])
+                until = time_of(found[0])
                 if until is not None:
                     return {"own_until": until, "own_from": own.at}
             else:
@@ -271,7 +276,7 @@ def _applies(caution: Caution, metadata: Metadata) -> bool:
     return True
 
 
-def _time(value: Any) -> datetime | None:
+def time_of(value: Any) -> datetime | None:
     """A time of RFC 3339, or one that YAML has made of it; zero is none."""
     if isinstance(value, datetime):
         return value if value.tzinfo and value.timestamp() > 0 else None

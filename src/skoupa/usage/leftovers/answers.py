@@ -22,7 +22,7 @@ from skoupa.usage.leftovers.judging import Leftover, NotJudged, judge
 from skoupa.usage.leftovers.looked import Looked
 from skoupa.usage.leftovers.questions import NO_VOLUME, ON_REQUEST, QUESTIONS, SLICE
 from skoupa.usage.needs import Need, Unknown, told
-from skoupa.usage.reach import shipped_reach
+from skoupa.usage.reading import Readings, shipped
 
 VOLUME: Final = "PersistentVolume"
 CLAIM: Final = "PersistentVolumeClaim"
@@ -35,10 +35,10 @@ _HOLDS_VOLUMES: Final = (CLAIM, "storage.k8s.io/VolumeAttachment")
 _LEADS_TO_PODS: Final = ("Service", "Endpoints", SLICE)
 
 
-def is_used_by_others(resource: Resource) -> bool:
+def is_used_by_others(resource: Resource, readings: Readings | None = None) -> bool:
     """Whether it says something of this kind that nothing uses an object; others are there for themselves."""
-    kind = kind_name(resource)
-    return kind in QUESTIONS or (resource.group not in BUILT_IN_GROUPS and kind in shipped_reach().used_kinds)
+    kind, reach = kind_name(resource), (readings or shipped()).reach
+    return kind in QUESTIONS or (resource.group not in BUILT_IN_GROUPS and kind in reach.used_kinds)
 
 
 def no_question(function: str, resource: Resource) -> tuple[str, str] | None:

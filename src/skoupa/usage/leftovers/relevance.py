@@ -11,7 +11,6 @@ from skoupa.usage import tracking
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.questions import PODS_MATTER, REQUIRED, REQUIRED_EVERYWHERE
 from skoupa.usage.objects import is_walked
-from skoupa.usage.reach import shipped_reach
 from skoupa.usage.reading import Readings
 from skoupa.usage.sight import Sight
 
@@ -25,7 +24,7 @@ class Relevance:
         self._asked = frozenset(asked)
         self._place = place
         self._readings = readings
-        self._reach = shipped_reach()
+        self._reach = readings.reach
         self._may_point = Sight(readings=readings, read=frozenset()).may_point
         self._required = frozenset(one for kind in asked for one in REQUIRED.get(kind, ()))
         self._pods_matter = not PODS_MATTER.isdisjoint(asked)

@@ -15,7 +15,6 @@ from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.looked import RBAC, Looked
 from skoupa.usage.leftovers.questions import ANSWERED_ALONE, ASKING, QUESTIONS
 from skoupa.usage.needs import Need, Needed, Unknown
-from skoupa.usage.reach import shipped_reach
 from skoupa.usage.reading import Readings
 
 FOR_ITSELF: Final = "objects of this kind are there for themselves: that nothing uses one says nothing"
@@ -43,9 +42,9 @@ def is_asked(kind: str) -> bool:
 def is_for_itself(resource: Resource, readings: Readings) -> bool:
     """Whether nothing is said by nobody using it. Of custom kinds that nobody knows the label itself says that something is."""
     kind = kind_name(resource)
-    if kind in QUESTIONS or kind in shipped_reach().used_kinds:
+    if kind in QUESTIONS or kind in readings.reach.used_kinds:
         return False
-    return resource.group in BUILT_IN_GROUPS or kind in readings.kinds()
+    return resource.group in BUILT_IN_GROUPS or kind in readings.kinds() - readings.added
 
 
 def for_itself(row: Row, *, ends: Ends, finish: object, readings: Readings) -> Needed | None:
