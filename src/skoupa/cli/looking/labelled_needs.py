@@ -11,6 +11,7 @@ from contextlib import aclosing
 from typing import Any
 
 from skoupa import names
+from skoupa.cli.looking.profiles import taught_finishes
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import Finding, Survey
 from skoupa.errors import ApiError, BadReply, TimedOut
@@ -20,13 +21,14 @@ from skoupa.kube.lists import Scope, pages
 from skoupa.kube.resources import Resource
 from skoupa.model.reasons import REASONS, reason
 from skoupa.model.verdicts import Claim, Hold
+from skoupa.policy.retention.teaching import Taught
+from skoupa.runs.using.profiles import profiles_of
 from skoupa.runs.using.reading import UsageReading
 from skoupa.usage import finishing, needs
 from skoupa.usage.finishing import Doubt, Ends, Finish
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.looked import Looked
 from skoupa.usage.leftovers.worth import for_itself, good_for, is_asked
-from skoupa.usage.reading import shipped
 
 _MOST_PROOFS = 3
 _CHANGED = Doubt("it changed while it was read: look again")
@@ -35,22 +37,34 @@ _CHANGED = Doubt("it changed while it was read: look again")
 class ReadEvidence:
     """`finishes` are by uid, each with the version that it was read of."""
 
-    def __init__(self, looked: Looked, finishes: dict[Uid, tuple[str, Finish | Doubt | None]]) -> None:
+    def __init__(
+        self, looked: Looked, finishes: dict[Uid, tuple[str, Finish | Doubt | None]], *, taught: Taught
+    ) -> None:
         self._looked = looked
         self._finishes = finishes
+        self._taught = taught
+        self._taught_ends = frozenset(taught.endings())
 
     def finish(self, row: Row) -> Finish | Doubt | None:
+        doubt = self._taught.end_doubt(kind_name(row.resource))
+        if doubt is not None:
+            return doubt
         version, found = self._finishes.get(row.uid, ("", _CHANGED))
         return found if version == row.resource_version else _CHANGED
 
     def ends(self, row: Row) -> Ends:
-        return finishing.shipped().ends(kind_name(row.resource))
+        kind = kind_name(row.resource)
+        if kind in self._taught_ends or self._taught.end_doubt(kind) is not None:
+            return Ends.BY_RULE
+        return finishing.shipped().ends(kind)
 
     def needs(self, row: Row) -> needs.Answer | None:
         found = self._looked.needs.of(row, most=_MOST_PROOFS)
         if isinstance(found, needs.Needed):
             return found
-        alone = for_itself(row, ends=self.ends(row), finish=self.finish(row), readings=shipped())
+        alone = for_itself(
+            row, ends=self.ends(row), finish=self.finish(row), readings=self._looked.sight.readings
+        )
         if alone is not None or not is_asked(kind_name(row.resource)):
             return alone or found
         return good_for(self._looked, row) or found
@@ -75,11 +89,13 @@ async def read_needs(
     labelled = [row for row in rows if row.label(names.TTL_AFTER_LABEL) is not None]
     if mechanism is None or not labelled:
         return
+    taught, doubts = await profiles_of(world.client, survey.knowledge.discovery)
+    survey.doubts += doubts
     asked = dict.fromkeys(row.resource for row in labelled)
     reading = UsageReading(
         world.client,
         survey.knowledge.discovery,
-        shipped(),
+        taught,
         asked=asked,
         place=namespace,
         ignored=survey.knowledge.settings.usage.ignore_kinds,
@@ -88,8 +104,15 @@ async def read_needs(
     )
     await reading.read()
     finishes: dict[Uid, tuple[str, Finish | Doubt | None]] = {}
+    endings = taught.endings()
     for resource in asked:
-        finishes |= await _finishes(world, resource, namespace, progress)
+        progress(f"reading {resource.qualified}")
+        ending = endings.get(kind_name(resource))
+        place = namespace if resource.namespaced else ""
+        if ending is not None:
+            finishes |= await taught_finishes(world.client, resource, ending, place=place)
+        else:
+            finishes |= await _finishes(world, resource, place)
     sight = reading.sight()
     found = needs.Needs(reading.graph, sight, natures=reading.natures, trackers=reading.trackers())
     looked = Looked(
@@ -100,23 +123,21 @@ async def read_needs(
         served=reading.served,
         now=world.now(),
     )
-    mechanism.evidence = ReadEvidence(looked, finishes)
+    mechanism.evidence = ReadEvidence(looked, finishes, taught=taught)
     waived = sorted({one.what for one in sight.waived})
     if waived:
         survey.doubts.append(f"not read, and need not be (usage.ignoreKinds): {', '.join(waived)}")
 
 
 async def _finishes(
-    world: World, resource: Resource, namespace: str, progress: Callable[[str], None]
+    world: World, resource: Resource, place: str
 ) -> dict[Uid, tuple[str, Finish | Doubt | None]]:
     table, kind = finishing.shipped(), kind_name(resource)
     view: Any = table.view(kind)
     found: dict[Uid, tuple[str, Finish | Doubt | None]] = {}
     if view is None:
         return found
-    place = namespace if resource.namespaced else ""
     scope = Scope(namespace=place, labels=names.TTL_AFTER_LABEL)
-    progress(f"reading {resource.qualified}")
     try:
         async with aclosing(pages(world.client, resource, view, scope=scope)) as listing:
             async for page in listing:

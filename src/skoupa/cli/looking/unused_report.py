@@ -22,6 +22,7 @@ from skoupa.kube.resources import Resource
 from skoupa.kube.selectors import LabelSelector
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason, render
+from skoupa.runs.using.profiles import profiles_of
 from skoupa.runs.using.reading import UsageReading
 from skoupa.settings import Settings
 from skoupa.usage.found import Target
@@ -32,7 +33,7 @@ from skoupa.usage.leftovers.keys import unread_keys
 from skoupa.usage.leftovers.looked import Looked
 from skoupa.usage.leftovers.questions import ON_REQUEST, QUESTIONS
 from skoupa.usage.needs import Needs, Unknown
-from skoupa.usage.reading import shipped
+from skoupa.usage.reading import Readings
 from skoupa.usage.sight import Sight, Unread
 
 
@@ -104,11 +105,12 @@ async def make_report(
 ) -> Report:
     began = world.now()
     discovery = await discover(world.client)
-    asked = asked_for(discovery, wanted.kinds, inside=bool(wanted.namespace))
+    taught, doubts = await profiles_of(world.client, discovery)
+    asked = asked_for(discovery, wanted.kinds, taught.readings(), inside=bool(wanted.namespace))
     reading = UsageReading(
         world.client,
         discovery,
-        shipped(),
+        taught,
         asked=asked,
         place=wanted.namespace,
         ignored=settings.usage.ignore_kinds,
@@ -163,12 +165,14 @@ async def make_report(
         looked_at=looked_at,
         protected=protected,
         sight=sight,
-        warnings=[],
+        warnings=doubts,
         given=world.given,
     )
 
 
-def asked_for(discovery: Discovery, kinds: Sequence[str], *, inside: bool) -> list[Resource]:
+def asked_for(
+    discovery: Discovery, kinds: Sequence[str], readings: Readings, *, inside: bool
+) -> list[Resource]:
     """The kinds that are meant; none named: those of which it says something that nothing needs an object."""
     if not kinds:
         return [
@@ -178,11 +182,11 @@ def asked_for(discovery: Discovery, kinds: Sequence[str], *, inside: bool) -> li
             and resource.may("list")
             and (resource.namespaced or not inside)
         ]
-    return list(dict.fromkeys(_answerable(kind_of(discovery, kind)) for kind in kinds))
+    return list(dict.fromkeys(_answerable(kind_of(discovery, kind), readings) for kind in kinds))
 
 
-def _answerable(resource: Resource) -> Resource:
-    if is_used_by_others(resource):
+def _answerable(resource: Resource, readings: Readings) -> Resource:
+    if is_used_by_others(resource, readings):
         return resource
     raise UsageError(
         f"{resource.qualified} are there for themselves: that nothing uses one says nothing",

@@ -14,10 +14,10 @@ from skoupa.cli.terminal.shape import ToldGap
 from skoupa.cli.worlds import World
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.discovery import discover
+from skoupa.runs.using.profiles import profiles_of
 from skoupa.runs.using.reading import UsageReading
 from skoupa.settings import Settings
 from skoupa.usage.needs import Answer, Need, Needed, Needs, Unknown
-from skoupa.usage.reading import shipped
 
 MOST_TOLD: Final = 20
 _VERBS: Final = {
@@ -32,6 +32,7 @@ async def needs_of(
     world: World, rows: Iterable[Row], *, settings: Settings, progress: Callable[[str], None]
 ) -> dict[Uid, ItemNeeds]:
     discovery = await discover(world.client)
+    taught, _ = await profiles_of(world.client, discovery)
     found: dict[Uid, ItemNeeds] = {}
     # What was read for one object of a kind is enough for all of them in that namespace.
     for (resource, namespace), group in groupby(
@@ -40,7 +41,7 @@ async def needs_of(
         reading = UsageReading(
             world.client,
             discovery,
-            shipped(),
+            taught,
             asked=(resource,),
             place=namespace,
             ignored=settings.usage.ignore_kinds,

@@ -9,7 +9,7 @@ by what others call it (kind, namespace and name) and by who owns it: whoever ch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -43,6 +43,17 @@ class Noted(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     metadata: Metadata | None = None
 
 
+class Endings(Protocol):
+    """Of kinds that somebody taught, whether objects have finished is asked elsewhere."""
+
+    def teaches(self, kind: str) -> bool: ...
+
+    def doubt(self, kind: str) -> Doubt | None:
+        """Why that can't be told of any object of the kind."""
+
+    def finish(self, row: Row) -> Finish | Doubt | None: ...
+
+
 class Labelled:
     """`on_seen` hears of objects whose row was known already when they were read; `by_policy` says that a policy is about one."""
 
@@ -52,6 +63,8 @@ class Labelled:
         self._by_policy = by_policy
         self._finishes = finishes
         self._on_seen = on_seen
+        # Who knows what is taught hands that in.
+        self.taught: Endings | None = None
         self._rows: dict[Uid, Row] = {}
         self._noted: dict[Uid, Noted] = {}
         self._by_name: dict[Target, Uid] = {}
@@ -99,7 +112,9 @@ class Labelled:
                 {key: value for key, value in found["metadata"].items() if key != "managedFields"}, Metadata
             )
         else:
-            finish = self._finishes.finish(kind, found) if self.ends(row) is not Ends.NEVER else None
+            finish = (
+                self._finishes.finish(kind, found) if self._finishes.ends(kind) is not Ends.NEVER else None
+            )
             metadata = found.metadata
         self._noted[row.uid] = Noted(
             row=row, finish=finish, nature=never.reason(metadata, kind) or "", metadata=_kept(kind, metadata)
@@ -109,11 +124,27 @@ class Labelled:
             # Else the store is told of it next, and so are we.
             self._on_seen(row.uid)
 
+    def ends_of(self, kind: str) -> Ends:
+        """As far as anybody knows; also where that is doubted."""
+        if self.taught is not None and self.taught.teaches(kind):
+            return Ends.BY_RULE
+        return self._finishes.ends(kind)
+
     def ends(self, row: Row) -> Ends:
-        return self._finishes.ends(kind_name(row.resource))
+        """An object that may have an end is at work until that is known."""
+        kind = kind_name(row.resource)
+        if self.taught is not None and self.taught.doubt(kind) is not None:
+            return Ends.BY_RULE
+        return self.ends_of(kind)
 
     def finish(self, row: Row) -> Finish | Doubt | None:
         """Of this very state: another may have ended, or run again."""
+        kind, taught = kind_name(row.resource), self.taught
+        doubt = taught.doubt(kind) if taught is not None else None
+        if doubt is not None:
+            return doubt
+        if taught is not None and taught.teaches(kind):
+            return taught.finish(row)
         noted = self._noted.get(row.uid)
         return noted.finish if noted is not None and noted.row.version == row.version else BEING_READ
 

@@ -7,7 +7,7 @@ for them is not about what is in it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from skoupa.controller.retaining.policy_book import Entry
@@ -22,17 +22,19 @@ from skoupa.policy.filters import Filters
 from skoupa.policy.reach import out_of_reach
 from skoupa.policy.retention.policies import NEVER_UNNAMED, Retention
 from skoupa.policy.retention.precedence import Terms, terms
-from skoupa.usage.finishing import Ends, Finishes
+from skoupa.usage.finishing import Ends
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.questions import QUESTIONS
-from skoupa.usage.reading import shipped
 
 _ON_FINISH: Final = ("finished", "succeeded", "failed")
 
 
 class Matched:
-    def __init__(self, finishes: Finishes) -> None:
-        self._finishes = finishes
+    """`ends` says how a kind ends, `used` which kinds others use: both change with what is taught."""
+
+    def __init__(self, *, ends: Callable[[str], Ends], used: Callable[[], Collection[str]]) -> None:
+        self._ends = ends
+        self._used = used
         self._entries: tuple[Entry, ...] = ()
         self._labels: dict[str, Mapping[str, str]] = {}
         self._annotations: dict[Uid, Mapping[str, str]] = {}
@@ -79,11 +81,7 @@ class Matched:
 
     def has_rules(self, resource: Resource) -> bool:
         kind = kind_name(resource)
-        return (
-            self._finishes.ends(kind) is Ends.BY_RULE
-            or kind in QUESTIONS
-            or kind in shipped().reach.used_kinds
-        )
+        return self._ends(kind) is Ends.BY_RULE or kind in QUESTIONS or kind in self._used()
 
     def learn_namespace(self, row: Row, *, gone: bool) -> bool:
         """Whether what is in it has to be matched anew."""
@@ -140,7 +138,7 @@ class Matched:
         found = self._terms.get(row.uid)
         if found is None:
             return None
-        ends = self._finishes.ends(kind_name(row.resource))
+        ends = self._ends(kind_name(row.resource))
         key = (tuple(one.uid for one in found.by), ends)
         if key not in self._wishes:
             self._wishes[key] = self._made(found, ends)

@@ -21,6 +21,7 @@ from skoupa.controller.retaining.observed import ObservedMoments
 from skoupa.controller.retaining.rules import FollowedRules
 from skoupa.controller.retaining.secret_types import SecretTypes
 from skoupa.controller.retaining.standings import Standings
+from skoupa.controller.retaining.teaching import Teaching
 from skoupa.controller.retaining.usage_feeds import UsageFeeds
 from skoupa.controller.retaining.usage_graph import UsageGraph
 from skoupa.controller.retaining.worth import Worth
@@ -93,6 +94,19 @@ class Retention:
             knowledge=knowledge,
             on_sight=self._doubt,
         )
+        self.teaching = Teaching(
+            client,
+            objects,
+            self.feeds,
+            labelled=self.labelled,
+            knowledge=knowledge,
+            acting=self._acting,
+            on_known=self._look,
+            on_reread=self._rearrange,
+            on_taught=lambda: self.rules.match_anew(),  # noqa: PLW0108 - they come later
+            told=told,
+            untold=untold,
+        )
         self._types = SecretTypes(client, places=settings.namespaces, on_known=self._look)
         self._worth = Worth(client.clock, self.graph, knowledge=knowledge)
         self.evidence = FollowedEvidence(
@@ -134,7 +148,7 @@ class Retention:
             knowledge.retention_rules,
             knowledge=knowledge,
             labelled=self.labelled,
-            finishes=finishing.shipped(),
+            used=lambda: objects.readings.reach.used_kinds,
             evidence=lambda: self.evidence,
             learn=learn,
             rematched=self._rematched,
@@ -156,19 +170,22 @@ class Retention:
 
     @property
     def error(self) -> SkoupaError | None:
-        return self.marks.error or self._types.error or self._last_looks.error or self.rules.error
+        parts = (self.marks, self._types, self._last_looks, self.rules, self.teaching)
+        return next((part.error for part in parts if part.error is not None), None)
 
     def open(self, group: asyncio.TaskGroup) -> None:
         self._group = group
         self.rules.open(group)
+        self.teaching.open(group)
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
         own = [self._follow(), self.marks.follow(), self._types.follow(), self._last_looks.follow()]
-        return [*own, *self.rules.work()]
+        return [*own, *self.rules.work(), self.teaching.follow()]
 
     def arrange(self) -> None:
         """After every look at the kinds."""
         self.rules.arrange()
+        self.teaching.arrange()
         self._rearrange()
 
     def _rearrange(self) -> None:
@@ -178,11 +195,13 @@ class Retention:
     def close(self) -> None:
         self.feeds.close()
         self.rules.close()
+        self.teaching.close()
 
     def take_over(self) -> None:
         """This process acts from now on."""
         self._leads = True
         self.rules.take_over()
+        self.teaching.take_over()
         self.marks.doubt()
         self._doubt()
 
@@ -204,6 +223,7 @@ class Retention:
             self.standings.forget(row.uid)
             self._last_looks.forget(row.uid)
             self._types.forget(row.uid)
+            self.teaching.ends.forget(row.uid)
         if self.feeds.outdated:
             self._rearrange()
         if here:

@@ -36,7 +36,6 @@ from skoupa.kube.decoding import metadata_of
 from skoupa.kube.resources import Resource
 from skoupa.model.verdicts import Claim
 from skoupa.sweep.reporting import Report
-from skoupa.usage.finishing import Finishes
 
 _AT_A_TIME: Final = 500
 
@@ -51,7 +50,7 @@ class FollowedRules:
         *,
         knowledge: Knowledge,
         labelled: Labelled,
-        finishes: Finishes,
+        used: Callable[[], Collection[str]],
         evidence: Callable[[], Evidence],
         learn: Callable[[Sequence[Delta]], None],
         rematched: Callable[[Sequence[Delta]], None],
@@ -69,7 +68,7 @@ class FollowedRules:
         self._evidence = evidence
         self._rematched = rematched
         self._mechanism = mechanism
-        self.matched = Matched(finishes)
+        self.matched = Matched(ends=labelled.ends_of, used=used)
         self.book = RetentionBook(
             client,
             discovery=lambda: knowledge.discovery,
@@ -132,8 +131,12 @@ class FollowedRules:
     def arrange(self) -> None:
         """After every look at the kinds."""
         if self.book.arrange():
-            self._policies_changed = True
-            self._woken.set()
+            self.match_anew()
+
+    def match_anew(self) -> None:
+        """Something else is known of kinds."""
+        self._policies_changed = True
+        self._woken.set()
 
     def take_over(self) -> None:
         self.statuses.doubt()

@@ -22,12 +22,12 @@ from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import Metadata
 from skoupa.kube.resources import Resource
+from skoupa.runs.using.profiles import profiles_of
 from skoupa.runs.using.reading import UsageReading
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers import answers
 from skoupa.usage.leftovers.looked import Looked
 from skoupa.usage.needs import Needs, Unknown
-from skoupa.usage.reading import shipped
 from skoupa.usage.sight import Unread
 
 _MOST_TOLD: Final = 3
@@ -131,10 +131,11 @@ class UsageLooks:
     async def _take(self, asked: Iterable[Resource], about: Whole, discovery: Discovery) -> Look:
         began, began_at = self._clock.monotonic(), self._clock.now()
         self.made += 1
+        taught, _ = await profiles_of(self._client, discovery)
         reading = UsageReading(
             self._client,
             discovery,
-            shipped(),
+            taught,
             asked=asked,
             place=about.place,
             ignored=self._ignored,

@@ -23,6 +23,7 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import METADATA, Metadata, Partial
 from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
+from skoupa.policy.retention.teaching import Taught
 from skoupa.runs.turns import Turns
 from skoupa.runs.using.schemas import schemas_of
 from skoupa.runs.using.trackers import TrackersRead
@@ -36,7 +37,6 @@ from skoupa.usage.leftovers.views import KindView
 from skoupa.usage.mentions import Mentioned
 from skoupa.usage.needs import owner_kind
 from skoupa.usage.objects import Objects, both, is_waived, readable, untold
-from skoupa.usage.reading import Readings
 from skoupa.usage.sight import Sight, Unread
 
 LISTS_AT_A_TIME: Final = 8
@@ -53,7 +53,7 @@ class UsageReading:
         self,
         client: Client,
         discovery: Discovery,
-        readings: Readings,
+        taught: Taught,
         *,
         asked: Iterable[Resource],
         place: str,
@@ -63,7 +63,8 @@ class UsageReading:
     ) -> None:
         self._client = client
         self._discovery = discovery
-        self._readings = readings
+        self._taught = taught
+        self._readings = readings = taught.readings()
         self._asked = {kind_name(resource): resource for resource in asked}
         # What is about something in no namespace is about the whole cluster.
         self._place = place if all(one.namespaced for one in self._asked.values()) else ""
@@ -107,6 +108,7 @@ class UsageReading:
 
     async def read(self) -> None:
         self._unread += untold(self._discovery)
+        self._unread += self._taught.unclear(self._discovery)
         every = {kind_name(resource): resource for resource in readable(self._discovery)}
         wanted = {kind: resource for kind, resource in every.items() if self._relevance.matters(resource)}
         self._objects.schemas, self._schemas_unread = await schemas_of(
