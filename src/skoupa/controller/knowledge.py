@@ -26,6 +26,7 @@ from skoupa.kube.resources import Resource
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold, Question, Verdict
 from skoupa.settings import Settings
+from skoupa.usage.reading import Readings
 
 KEPT = Interest(labels=names.KEEP_LABEL)
 
@@ -89,6 +90,8 @@ class Knowledge:
         self.namespace_doubt: Callable[[str], str] | None = None
         # Before something in one of them goes: makes sure that what is known of it is fresh, or says what holds.
         self.freshen_namespace: Callable[[str], Awaitable[Hold | None]] | None = None
+        # By kind: by which table to read what its objects take along through their own finalizers.
+        self.takes: Callable[[str], Readings | None] = lambda _kind: None
         self.on_questions: Callable[[Row, Sequence[Question]], None] = lambda _row, _questions: None
         # How often something that others hang on changed: who judged can tell whether that still counts.
         self.keep_changes = 0

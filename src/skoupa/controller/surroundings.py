@@ -31,6 +31,7 @@ from skoupa.sweep.carried import Carried
 from skoupa.sweep.dependents import Dependents
 from skoupa.sweep.parents import FreshLook
 from skoupa.sweep.sharing import SharedReading
+from skoupa.sweep.taken import Taken
 
 _UNTOLD_SECONDS: Final = 10.0
 
@@ -73,6 +74,12 @@ class Surroundings:
             ignore=knowledge.settings.cascade.ignore_kinds,
             keep_changes=lambda: knowledge.keep_changes,
         )
+        self._taken = Taken(
+            self._fresh.patience,
+            self._carried,
+            takes=lambda kind: knowledge.takes(kind),  # noqa: PLW0108 - who knows it is handed in later
+            ignore=knowledge.settings.cascade.ignore_kinds,
+        )
 
     async def look(self, row: Row, claim: Claim) -> Verdict | None:
         """The verdict that keeps it, or None."""
@@ -114,6 +121,7 @@ class Surroundings:
             holds = holds or await self._dependents.holds(row, claim, discovery=discovery, now=now)
         # The last of all: what feeds tell from here on of kept things makes the delete look around again.
         carried = await self._carried.hold(row, discovery=discovery, now=now)
+        carried = carried or await self._taken.hold(row, discovery=discovery, now=now)
         return (*holds, carried) if carried is not None else holds
 
     async def _read_kinds(self) -> Discovery:

@@ -92,18 +92,27 @@ class Carried:
             return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=why))
 
     async def _tokens(self, account: Row, secrets: Resource, now: float) -> Hold | None:
-        scope = Scope(namespace=account.namespace, labels=_KEPT)
-        return await self._first(
-            secrets, scope, now, among=lambda found: _annotation(found, _ACCOUNT) == account.name
+        return await self.first_kept(
+            secrets,
+            now,
+            namespace=account.namespace,
+            among=lambda found: _annotation(found, _ACCOUNT) == account.name,
         )
 
     async def _pods(self, node: Row, pods: Resource, now: float) -> Hold | None:
-        scope = Scope(labels=_KEPT, fields=f"spec.nodeName={node.name}")
-        return await self._first(pods, scope, now, among=lambda _: True)
+        return await self.first_kept(pods, now, fields=f"spec.nodeName={node.name}", among=lambda _: True)
 
-    async def _first(
-        self, resource: Resource, scope: Scope, now: float, *, among: Callable[[Partial], bool]
+    async def first_kept(
+        self,
+        resource: Resource,
+        now: float,
+        *,
+        among: Callable[[Partial], bool],
+        namespace: str = "",
+        fields: str = "",
     ) -> Hold | None:
+        """The first that is kept holds. Raises what stood in the way of reading."""
+        scope = Scope(namespace=namespace, labels=_KEPT, fields=fields)
         asked = pages(self._client, resource, METADATA, scope=scope)
         listing = self._patience.pages(resource.qualified, asked)
         async with aclosing(listing):

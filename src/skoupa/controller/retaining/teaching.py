@@ -23,6 +23,7 @@ from skoupa.policy.retention.ends import Ending
 from skoupa.policy.retention.teaching import Taught
 from skoupa.usage.finishing import Doubt
 from skoupa.usage.objects import Objects
+from skoupa.usage.reading import Readings
 from skoupa.usage.sight import Unread
 
 
@@ -64,8 +65,11 @@ class Teaching:
         self._statuses = ProfileStatuses(client, self.profiles, acting=acting, told=told, untold=untold)
         self._taught = self.profiles.taught
         self._endings: dict[str, Ending] = {}
+        # Made when somebody asks, since most never do.
+        self._takers: dict[str, Readings | None] = {}
         labelled.taught = self
         feeds.unclear = self._unclear
+        knowledge.takes = self._takes
 
     @property
     def error(self) -> SkoupaError | None:
@@ -98,6 +102,11 @@ class Teaching:
     def finish(self, row: Row) -> Answer:
         return self.ends.finish(row)
 
+    def _takes(self, kind: str) -> Readings | None:
+        if kind not in self._takers:
+            self._takers[kind] = self._taught.takes(kind)
+        return self._takers[kind]
+
     def _unclear(self, discovery: Discovery) -> Iterator[Unread]:
         return self._taught.unclear(discovery)
 
@@ -106,6 +115,7 @@ class Teaching:
         self._statuses.want()
         if taught == before:
             return
+        self._takers.clear()
         kinds = before.profiles.keys() | taught.profiles.keys()
         changed = {kind for kind in kinds if before.profiles.get(kind) != taught.profiles.get(kind)}
         fresh = taught.endings()

@@ -38,6 +38,13 @@ def table_of(profile: Profile, shipped: KindRules | None) -> KindRules | None:
     return msgspec.structs.replace(known, parts=(*kept, *taught), whole=shipped is None or shipped.whole)
 
 
+def takes_of(profile: Profile) -> KindRules | None:
+    """A table of what goes along with it, and nothing else."""
+    if not profile.takes:
+        return None
+    return KindRules(kind=profile.kind, parts=tuple(_part(one, Means.MANAGES) for one in profile.takes))
+
+
 def doubted(kind: str, known: KindRules | None) -> KindRules:
     """For a kind of which nobody can tell what its profile means: it may point at anything."""
     return msgspec.structs.replace(known or KindRules(kind=kind, parts=()), whole=True)

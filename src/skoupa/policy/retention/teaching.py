@@ -18,7 +18,7 @@ from skoupa.kube.resources import BUILT_IN_GROUPS
 from skoupa.policy.problems import Problem
 from skoupa.policy.retention.ends import Ending
 from skoupa.policy.retention.profiles import Profile, ProfileReading
-from skoupa.policy.retention.tables import doubted, table_of
+from skoupa.policy.retention.tables import doubted, table_of, takes_of
 from skoupa.usage import finishing
 from skoupa.usage.edges.patterns import ANYTHING
 from skoupa.usage.finishing import Doubt
@@ -82,6 +82,12 @@ class Taught(msgspec.Struct, frozen=True, kw_only=True):
         if not why and self.unread and finishing.shipped().ends(kind) is not finishing.Ends.NEVER:
             why = f"what {PROFILES} teach of it is not known: {self.unread}"
         return Doubt(why) if why else None
+
+    def takes(self, kind: str) -> Readings | None:
+        """By which table to read what objects of a kind take along; None where nobody says that they do."""
+        profile = self.profiles.get(kind)
+        table = takes_of(profile) if profile is not None else None
+        return shipped().with_tables((table,)) if table is not None else None
 
     def endings(self) -> dict[str, Ending]:
         return {

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from skoupa import names
 from skoupa.kinds.definition import document
 from skoupa.kinds.retention.profile import KIND_PROFILE, KIND_PROFILES
 from skoupa.kube.objects import WHOLE
@@ -246,3 +247,41 @@ async def test_a_profile_in_the_place_of_a_shipped_one_says_so_and_counts(stage:
     )
     await stage.later(12 * MINUTE)
     assert not stage.there("ended", JOBS)
+
+
+@story(also=KINDS, features=ON)
+async def test_what_is_kept_holds_what_would_take_it_along_by_its_own_finalizer(stage: Stage) -> None:
+    await bring_kinds(stage)
+    play = await stage.play()
+    await teach(stage, takes=[{"path": "spec.credentials", "kind": "Secret"}])
+    await stage.make("token", keep="true", resource=SECRETS)
+    await create(
+        stage, TRAININGS, {"name": "night", "labels": {names.TTL_LABEL: "10m"}}, {"credentials": "token"}
+    )
+    await stage.later(30 * MINUTE)
+    assert stage.there("night", TRAININGS)
+    assert "Secret shop/token" in play.why_held("night")
+    await stage.label("token", keep=None, resource=SECRETS)
+    await stage.later(5 * MINUTE)
+    assert not stage.there("night", TRAININGS)
+
+
+@story(also=KINDS, features=ON)
+async def test_while_profiles_can_not_be_read_nothing_goes_by_what_they_may_say(stage: Stage) -> None:
+    await bring_kinds(stage)
+    await teach(stage, **ENDS, **USES)
+    await training(stage)
+    await comes_to(stage, "Done")
+    await stage.make("token", labels=after("unused-10m"), resource=SECRETS)
+    await stage.make("lone", labels=after("unused-10m"), resource=SECRETS)
+    stage.cluster.deny(user="skoupa", verbs=("list", "watch"), resources=("kindprofiles.skoupa.dev",))
+    play = await stage.play(user="skoupa")
+    await stage.later(60 * MINUTE)
+    assert stage.found(SECRETS) == {"token", "lone"}
+    assert stage.there("night", TRAININGS)
+    assert "kindprofiles.skoupa.dev" in said(play, "lone")
+    assert "kindprofiles.skoupa.dev" in said(play, "night")
+    stage.cluster.plane.access.clear()
+    await stage.later(15 * MINUTE)
+    assert not stage.there("lone", SECRETS)
+    assert not stage.there("night", TRAININGS)
