@@ -140,3 +140,9 @@ def test_a_profile_that_takes_the_place_of_a_shipped_one_is_told(files: Files) -
     assert (
         "KindProfile/training takes the place of what Skoupa knows of cert-manager.io/Certificate" in said.err
     )
+
+
+def test_the_guide_shows_the_example_as_it_is() -> None:
+    lines = [line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    guide = (EXAMPLE.parents[2] / "docs" / "profiles.md").read_text(encoding="utf-8")
+    assert "\n".join(f"    {line}" for line in lines) in guide
