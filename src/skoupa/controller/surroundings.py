@@ -81,6 +81,10 @@ class Surroundings:
             ignore=knowledge.settings.cascade.ignore_kinds,
         )
 
+    async def takes(self, row: Row) -> list[str]:
+        """What goes along by its own finalizer, as a profile of its kind says."""
+        return await self._taken.named(row)
+
     async def look(self, row: Row, claim: Claim) -> Verdict | None:
         """The verdict that keeps it, or None."""
         freshen = self._knowledge.freshen_namespace

@@ -20,8 +20,9 @@ from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Hold
 from skoupa.sweep.carried import Carried
 from skoupa.usage.edges.patterns import ANYTHING, means
-from skoupa.usage.found import Target
+from skoupa.usage.found import Found, Target
 from skoupa.usage.graph import kind_name
+from skoupa.usage.needs import told
 from skoupa.usage.reading import Readings
 
 # By kind: the table that says what its objects take along; None for most.
@@ -37,17 +38,21 @@ class Taken:
         self._takes = takes
         self._ignore = ignore
 
-    async def hold(self, row: Row, *, discovery: Discovery, now: float) -> Hold | None:
-        kind = kind_name(row.resource)
-        readings = self._takes(kind)
-        if readings is None:
-            return None
+    async def named(self, row: Row) -> list[str]:
+        """What it takes along, in words; without what could not be read, which `hold` tells."""
         try:
-            found = readings.from_manifest(kind, await self._whole(row))
-        except NotFound:
-            return None
+            found = await self._found(row)
+        except SkoupaError:
+            return []
+        return [told(use.target) for use in found.uses] if found is not None else []
+
+    async def hold(self, row: Row, *, discovery: Discovery, now: float) -> Hold | None:
+        try:
+            found = await self._found(row)
         except SkoupaError as error:
             return _unknown(row.resource.qualified, error)
+        if found is None:
+            return None
         if found.doubts:
             return Hold(
                 reason=reason("keeps-unknown", kinds=row.resource.qualified, why="; ".join(found.doubts))
@@ -61,6 +66,15 @@ class Taken:
                 if hold is not None:
                     return hold
         return None
+
+    async def _found(self, row: Row) -> Found | None:
+        """None: it takes nothing along, as far as anybody says, or is gone."""
+        kind = kind_name(row.resource)
+        readings = self._takes(kind)
+        try:
+            return readings.from_manifest(kind, await self._whole(row)) if readings is not None else None
+        except NotFound:
+            return None
 
     async def _whole(self, row: Row) -> dict[str, Any]:
         """By a list on the name: for that the right to list is enough."""

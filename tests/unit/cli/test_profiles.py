@@ -14,7 +14,7 @@ import yaml
 from skoupa.kinds.retention.profile import KIND_PROFILES
 from skoupa.kube.resources import Resource
 from tests.unit.cli.saying import Said, Shell
-from tests.unit.cli.worlds import Town, config_map, installed, obj
+from tests.unit.cli.worlds import KEEP, Town, config_map, installed, obj
 
 pytestmark = pytest.mark.unit
 
@@ -146,3 +146,17 @@ def test_the_guide_shows_the_example_as_it_is() -> None:
     lines = [line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     guide = (EXAMPLE.parents[2] / "docs" / "profiles.md").read_text(encoding="utf-8")
     assert "\n".join(f"    {line}" for line in lines) in guide
+
+
+def test_plan_and_explain_tell_what_goes_along_and_that_it_is_kept(town: Town) -> None:
+    claim = obj("PersistentVolumeClaim", "scratch", namespace="shop", spec={})
+    town.holding(PROFILE, training(phase="Done", endTime="2026-05-01T11:20:00Z"), claim)
+    said = town("explain", "-n", "shop", "training/night")
+    assert "note: takes along PersistentVolumeClaim shop/scratch" in said.out
+    assert "Goes Fri 2026-05-01 12:30 UTC" in said.out
+    (item,) = town.document("plan", "-n", "shop")["items"]
+    assert "takes along PersistentVolumeClaim shop/scratch" in [note["text"] for note in item["notes"]]
+    kept = obj("PersistentVolumeClaim", "scratch", namespace="shop", spec={}, labels={KEEP: "true"})
+    town.holding(kept)
+    said = town("explain", "-n", "shop", "training/night")
+    assert "deleting it would take along PersistentVolumeClaim shop/scratch, which is kept" in said.out

@@ -87,9 +87,12 @@ async def read_needs(
     """Hands evidence about the labelled ones among the rows to the judge of a survey. `namespace` empty: they are in several."""
     mechanism = survey.knowledge.retention
     labelled = [row for row in rows if row.label(names.TTL_AFTER_LABEL) is not None]
-    if mechanism is None or not labelled:
+    if mechanism is None:
         return
     taught, doubts = await profiles_of(world.client, survey.knowledge.discovery)
+    survey.knowledge.takes = taught.takes
+    if not labelled:
+        return
     survey.doubts += doubts
     asked = dict.fromkeys(row.resource for row in labelled)
     reading = UsageReading(

@@ -24,6 +24,7 @@ from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.judge.circumstances import SKEW_SECONDS
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.timestamps import whole_seconds
+from skoupa.model.reasons import reason
 from skoupa.settings import Settings
 
 # Counting what goes along costs a request per kind and Namespace.
@@ -279,9 +280,13 @@ def _warnings(world: World, findings: list[Finding], heavy: list[Row]) -> list[s
 
 
 async def surrounded(found: Finding, around: Surroundings) -> Finding:
-    """What a Namespace or a definition must not take along is found by looking into it, as the controller will."""
-    verdict = found.verdict
-    if not verdict.claims or verdict.holds or not (is_namespace(found.row) or is_definition(found.row)):
-        return found
-    holds = await around.holds(found.row, verdict.claims[0])
-    return Finding(found.row, msgspec.structs.replace(verdict, holds=holds)) if holds else found
+    """What it must not take along is found by looking at it, as the controller will: into a Namespace or a definition, or by a profile."""
+    row, verdict = found.row, found.verdict
+    taken = await around.takes(row) if verdict.claims else []
+    if taken:
+        note = reason("takes-along", what=", ".join(taken))
+        verdict = msgspec.structs.replace(verdict, notes=(*verdict.notes, note))
+    if not verdict.claims or verdict.holds or not (taken or is_namespace(row) or is_definition(row)):
+        return Finding(row, verdict)
+    holds = await around.holds(row, verdict.claims[0])
+    return Finding(row, msgspec.structs.replace(verdict, holds=holds) if holds else verdict)

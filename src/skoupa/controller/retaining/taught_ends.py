@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Final
 
 import msgspec
@@ -86,7 +86,9 @@ class TaughtEnds:
         self._rows[row.uid] = row
         if known is not None and known.version == row.resource_version:
             return known.answer
-        self._want(row.uid)
+        if known is None or not _is_newer(known.version, row.resource_version):
+            # Else the watch is about to tell of what was read already.
+            self._want(row.uid)
         return BEING_READ
 
     def forget(self, uid: Uid) -> None:
@@ -127,9 +129,7 @@ class TaughtEnds:
             async with self._clock.timeout(wait):
                 await self._news.wait()
         except TimeoutError:
-            for uid in unclear:
-                if uid in self._rows:
-                    self._want(uid)
+            self._want_again(unclear)
 
     async def _read(self, resource: Resource, rows: Sequence[Row]) -> None:
         if len(rows) > _FEW:
@@ -138,13 +138,15 @@ class TaughtEnds:
         found: list[dict[str, Any]] = []
         for row in rows:
             self._wanted.pop(row.uid, None)
-            try:
-                found.append(await self._client.find(resource, row.name, namespace=row.namespace, view=WHOLE))
-            except NotFound:
-                continue
-            except SkoupaError:
-                self._want(row.uid)
-                raise
+        try:
+            for row in rows:
+                with suppress(NotFound):
+                    found.append(
+                        await self._client.find(resource, row.name, namespace=row.namespace, view=WHOLE)
+                    )
+        except SkoupaError:
+            self._want_again(row.uid for row in rows)
+            raise
         await self._take(resource, found)
 
     async def _list(self, resource: Resource, uids: Collection[Uid]) -> None:
@@ -163,8 +165,7 @@ class TaughtEnds:
                         meant = [one for one in page.items if pack_uid(one["metadata"]["uid"]) in uids]
                         await self._take(resource, meant)
         except SkoupaError:
-            for uid in uids & self._rows.keys():
-                self._want(uid)
+            self._want_again(uids)
             raise
         ended = self._clock.monotonic()
         self._rests_until[resource] = ended + _PART * (ended - began)
@@ -176,8 +177,7 @@ class TaughtEnds:
         answers = await evaluated(self._pool, ending, resource, found, now=self._clock.now())
         if self._endings.get(kind_name(resource)) is not ending:
             # Another profile counts by now, and whoever asks is told that it is being read.
-            for one in found:
-                self._want_known(pack_uid(one["metadata"]["uid"]))
+            self._want_again(pack_uid(one["metadata"]["uid"]) for one in found)
             return
         news: list[Uid] = []
         for one, answer in zip(found, answers, strict=True):
@@ -188,9 +188,15 @@ class TaughtEnds:
         if news:
             self._on_known(news)
 
-    def _want_known(self, uid: Uid) -> None:
-        if uid in self._rows:
-            self._want(uid)
+    def _want_again(self, uids: Iterable[Uid]) -> None:
+        for uid in uids:
+            if uid in self._rows:
+                self._want(uid)
+
+
+def _is_newer(version: str, than: str) -> bool:
+    """Where versions are no numbers nobody can tell."""
+    return version.isdecimal() and than.isdecimal() and int(version) > int(than)
 
 
 async def evaluated(

@@ -11,18 +11,19 @@ from skoupa.kinds.definition import document
 from skoupa.kinds.retention.profile import KIND_PROFILE, KIND_PROFILES
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
+from skoupa.sim.faults import asking
 from tests.unit.controller.retaining.scene import JOBS, KINDS, ON, after, end, job, mark_of, said
 from tests.unit.controller.stage import MINUTE, SECRETS, SHOP, Stage, definition, story
 
 pytestmark = pytest.mark.unit
 
 TRAININGS = Resource(group="example.com", version="v1", plural="trainings", kind="Training", namespaced=True)
-ENDS = {
+ENDS: dict[str, Any] = {
     "succeeded": "has(object.status) && object.status.phase == 'Done'",
     "failed": "has(object.status) && object.status.phase == 'Broken'",
     "finishedAt": "status.endTime",
 }
-USES = {"uses": [{"path": "spec.credentials", "kind": "Secret"}]}
+USES: dict[str, Any] = {"uses": [{"path": "spec.credentials", "kind": "Secret"}]}
 
 
 async def bring_kinds(stage: Stage) -> None:
@@ -284,4 +285,52 @@ async def test_while_profiles_can_not_be_read_nothing_goes_by_what_they_may_say(
     stage.cluster.plane.access.clear()
     await stage.later(15 * MINUTE)
     assert not stage.there("lone", SECRETS)
+    assert not stage.there("night", TRAININGS)
+
+
+@story(also=KINDS, features=ON)
+async def test_many_that_change_together_are_read_with_a_few_lists_and_go(stage: Stage) -> None:
+    await bring_kinds(stage)
+    play = await stage.play()
+    await teach(stage, **ENDS)
+    stage.cluster.load(
+        {
+            "apiVersion": TRAININGS.api_version,
+            "kind": TRAININGS.kind,
+            "metadata": {"name": f"t{number}", "namespace": SHOP, "labels": after("succeeded-10m")},
+            "status": {"phase": "Done", "endTime": stage.time()},
+        }
+        for number in range(60)
+    )
+    await stage.later(5 * MINUTE)
+    sent = [request for _, request in play.sent("GET") if request.path.endswith("/trainings")]
+    assert len(sent) < 40
+    await stage.later(10 * MINUTE)
+    assert not stage.found(TRAININGS)
+
+
+@story(also=KINDS, features=ON)
+async def test_one_that_runs_again_is_at_work_again(stage: Stage) -> None:
+    await bring_kinds(stage)
+    play = await stage.play()
+    await teach(stage, **ENDS)
+    await training(stage)
+    await comes_to(stage, "Done")
+    await stage.later(5 * MINUTE)
+    await comes_to(stage, "Running")
+    await stage.later(20 * MINUTE)
+    assert "it has not finished" in said(play, "night")
+    assert mark_of(stage, "night", resource=TRAININGS) is None
+
+
+@story(also=KINDS, features=ON)
+async def test_a_server_that_does_not_answer_for_a_while_only_delays_what_is_known(stage: Stage) -> None:
+    await bring_kinds(stage)
+    await stage.play()
+    await teach(stage, **ENDS)
+    await training(stage)
+    finds = asking(method="GET", path="/apis/example.com/v1/namespaces/shop/trainings")
+    stage.cluster.faults.answer(500, when=finds, seconds=2 * MINUTE)
+    await comes_to(stage, "Done")
+    await stage.later(20 * MINUTE)
     assert not stage.there("night", TRAININGS)
