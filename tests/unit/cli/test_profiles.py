@@ -124,7 +124,7 @@ def test_plan_and_explain_know_when_one_of_a_taught_kind_has_finished(files: Fil
 def test_explain_says_why_one_of_a_taught_kind_stays(town: Town) -> None:
     town.holding(PROFILE, training(phase="Broken"))
     said = town("explain", "-n", "shop", "training/night")
-    assert "it failed, and the label only speaks of what succeeded" in said.out
+    assert "it failed, and a time is only written for what succeeded" in said.out
 
 
 def test_explain_names_the_expression_that_has_no_answer(town: Town) -> None:
