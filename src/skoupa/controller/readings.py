@@ -18,7 +18,7 @@ from skoupa.facts.store import FeedView
 from skoupa.kube.client import Client
 from skoupa.kube.decoding import Undecodable
 from skoupa.kube.lists import Scope, pages
-from skoupa.kube.objects import METADATA
+from skoupa.kube.objects import METADATA, Metadata
 from skoupa.kube.resources import Resource
 
 # A few lists at a time: the client's own flow control widens as the server allows.
@@ -28,7 +28,7 @@ Job = tuple[Resource, Scope]
 
 
 class Readings:
-    """`on_undecodable` hears of objects that arrived and could not be understood."""
+    """`on_undecodable` hears of objects that arrived and could not be understood, `seen` of the others."""
 
     def __init__(
         self,
@@ -37,11 +37,13 @@ class Readings:
         *,
         progress: Callable[[str], None],
         on_undecodable: Callable[[Resource, Scope, Undecodable], None],
+        seen: Callable[[Row, Metadata], object] | None = None,
     ) -> None:
         self._client = client
         self._knowledge = knowledge
         self._progress = progress
         self._on_undecodable = on_undecodable
+        self._seen = seen
         self._views: dict[Job, FeedView] = {}
 
     async def read(
@@ -84,7 +86,11 @@ class Readings:
                 async for page in listing:
                     if page.first:
                         learn(store.begin(view))
-                    learn(store.listed(view, [extraction.row(resource, found) for found in page.items]))
+                    rows = [extraction.row(resource, found) for found in page.items]
+                    if self._seen is not None:
+                        for row, found in zip(rows, page.items, strict=True):
+                            self._seen(row, found.metadata)
+                    learn(store.listed(view, rows))
                     self._progress(f"{len(store)} objects, reading {resource.qualified}")
                     for bad in page.undecodable:
                         self._on_undecodable(resource, scope, bad)

@@ -9,7 +9,8 @@ import pytest
 
 from skoupa import names
 from skoupa.cli.acting.sweep import Sweeping
-from skoupa.cli.looking.explain import explain, in_words
+from skoupa.cli.looking.explain import explain
+from skoupa.cli.looking.explained import in_words
 from skoupa.cli.looking.planning import Plan, Wishes, make_plan
 from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World

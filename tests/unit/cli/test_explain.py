@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from skoupa.cli.looking.explain import Explanation, explain, in_words
+from skoupa.cli.looking.explain import explain
+from skoupa.cli.looking.explained import Explanation, in_words
 from skoupa.cli.terminal.items import Parent
 from skoupa.cli.terminal.targets import Target, read_targets
 from skoupa.cli.worlds import World

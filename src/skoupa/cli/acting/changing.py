@@ -18,7 +18,7 @@ import typer
 
 from skoupa.cli import exits
 from skoupa.cli.installed import settings_for
-from skoupa.cli.looking.explain import fate
+from skoupa.cli.looking.explained import fate
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Change, Document, Item, Outcome, item_of

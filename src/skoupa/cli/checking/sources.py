@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from skoupa import names
 from skoupa.cli.checking.company import is_company
 from skoupa.cli.checking.trials import KYVERNO_FILE, OWN_FILE
 from skoupa.errors import UsageError
@@ -23,7 +24,7 @@ from skoupa.sim.content.manifests import Manifest, files_in, load, parse
 
 STANDARD_INPUT: Final = "-"
 RETENTION_KINDS: Final = frozenset(one.kind for one in DEFINITIONS)
-INSTEAD_OF_PLAN: Final = "`skoupa check -f` says what they mean and which permissions are missing, `skoupa unused` what nothing uses now"
+PROFILE: Final = names.KIND_PROFILE_KIND
 _TESTS: Final = frozenset({KYVERNO_FILE, OWN_FILE})
 
 
@@ -44,10 +45,14 @@ class Sources(msgspec.Struct, frozen=True):
         return f"passed over, for they are no policies that delete: {counted}" if counted else ""
 
     @property
-    def unforeseen(self) -> str:
-        """What `retention` means for a plan."""
-        called = ", ".join(f"{one.kind} {one.body['metadata'].get('name') or ''}" for one in self.retention)
-        return f"what would go by {called} can't be foretold yet" if called else ""
+    def untaught(self) -> str:
+        """What profiles among `retention` mean for a plan."""
+        called = [
+            str(one.body["metadata"].get("name") or "") for one in self.retention if one.kind == PROFILE
+        ]
+        return (
+            f"not counted in, since it is not in the cluster: {PROFILE} {', '.join(called)}" if called else ""
+        )
 
 
 def read_sources(paths: tuple[str, ...]) -> Sources:

@@ -15,50 +15,32 @@ import msgspec
 import typer
 
 from skoupa.cli.installed import settings_for
-from skoupa.cli.looking.backlogs import held_backlogs, only_perhaps
+from skoupa.cli.looking.backlogs import held_backlogs
 from skoupa.cli.looking.controller_holds import hear_controller
-from skoupa.cli.looking.labelled_needs import is_waiting, read_needs
-from skoupa.cli.looking.parents import Ancestor, along, ancestors_of, parent_lines, parents_of, place, takers
+from skoupa.cli.looking.explained import Explanation, in_words
+from skoupa.cli.looking.parents import Ancestor, ancestors_of, parents_of, takers
 from skoupa.cli.looking.planning import surrounded
 from skoupa.cli.looking.policies_part import ObjectPolicies
-from skoupa.cli.looking.policies_told import about_one
+from skoupa.cli.looking.retention_part import RetentionPart
+from skoupa.cli.looking.users_of import lines, needs_of, told_of
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
-from skoupa.cli.terminal.items import Document, Item, ItemPolicy, Parent, gap_of, item_of
-from skoupa.cli.terminal.needs_told import ItemNeeds
+from skoupa.cli.terminal.items import Document, gap_of, item_of
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.terminal.targets import Target, find, read_targets
-from skoupa.cli.terminal.times import distance, full_time, zone_of
+from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey
-from skoupa.controller.weight import Weight, weigh
+from skoupa.controller.weight import weigh
 from skoupa.errors import NotFound, UnknownKind, UsageError
-from skoupa.facts.rows import Row
+from skoupa.facts.rows import Row, Uid
+from skoupa.judge.retention import written
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.model.reasons import reason, render
-from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.model.reasons import reason
+from skoupa.model.verdicts import Claim, Hold
 from skoupa.settings import Settings
-
-
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    now: float
-    found: Finding
-    item: Item
-    parents: list[Parent]
-    # Those of them that take it along.
-    takers: list[Parent]
-    survey: Survey
-    weight: Weight | None = None
-    # Unset: the feature is off; who needs it: nobody asked.
-    policies: tuple[ItemPolicy, ...] | msgspec.UnsetType = msgspec.UNSET
-    needed_by: ItemNeeds | msgspec.UnsetType = msgspec.UNSET
-    needs_told: tuple[str, ...] = ()
-
-    def with_holds(self, found: Finding) -> Explanation:
-        """As it is, with what else holds it."""
-        return msgspec.structs.replace(self, found=found, item=item_of(found, weight=self.weight))
 
 
 def run(
@@ -94,11 +76,14 @@ def run(
 
 
 async def _with_users(world: World, found: list[Explanation], settings: Settings) -> list[Explanation]:
-    from skoupa.cli.looking.users_of import lines, needs_of  # noqa: PLC0415 - seldom asked for
-
-    needs = await needs_of(world, [one.found.row for one in found], settings=settings, progress=progress)
-    told = zip(found, (needs[one.found.row.uid] for one in found), strict=True)
-    return [msgspec.structs.replace(one, needed_by=by, needs_told=lines(by)) for one, by in told]
+    unasked = [one.found.row for one in found if one.needed_by is msgspec.UNSET]
+    needs = await needs_of(world, unasked, settings=settings, progress=progress)
+    return [
+        msgspec.structs.replace(one, needed_by=by, needs_told=lines(by))
+        if (by := needs.get(one.found.row.uid)) is not None
+        else one
+        for one in found
+    ]
 
 
 def _tell_missing(
@@ -187,11 +172,13 @@ async def explain(
         for one in (one for ancestors in above.values() for one in ancestors):
             if isinstance(one.found, Row):
                 asked.setdefault(one.uid, one.found)
-        await read_needs(world, survey, rows.values(), namespace=namespace, progress=progress)
+        retained = await _retention(world, survey, tuple(rows.values()), settings, namespace)
         said = await policies.look(world, survey, tuple(asked.values()), namespace=namespace)
         told = {
             number: msgspec.structs.replace(
-                await _explain(world, row, survey, above[row.uid]), policies=said.get(row.uid, msgspec.UNSET)
+                await _explain(world, row, survey, above[row.uid]),
+                policies=said.get(row.uid, msgspec.UNSET),
+                **retained.get(row.uid, {}),
             )
             for number, row in rows.items()
         }
@@ -207,6 +194,24 @@ async def explain(
         found |= {number: one.with_holds(heard.added_to(one.found)) for number, one in told.items()}
     progress("")
     return [found[number] for number in sorted(found)], missing
+
+
+async def _retention(
+    world: World, survey: Survey, rows: tuple[Row, ...], settings: Settings, namespace: str
+) -> dict[Uid, dict[str, Any]]:
+    """What retention says of each that it is about, by label or policy; the judge of the survey knows it too."""
+    part = RetentionPart(world, survey, settings, progress=progress)
+    await part.read(namespace=namespace, only=rows)
+    looked = await part.judge_by_needs(rows, namespace=namespace)
+    found: dict[Uid, dict[str, Any]] = {}
+    for row in rows:
+        known: dict[str, Any] = {"retention": policies} if (policies := part.of_object(row)) else {}
+        mechanism = survey.knowledge.retention
+        if looked is not None and mechanism is not None and (known or written(row) is not None):
+            needs = told_of(looked, row, evidence=mechanism.evidence)
+            known |= {"needed_by": needs, "needs_told": lines(needs)} if needs is not None else {}
+        found[row.uid] = known
+    return found
 
 
 async def _explain(world: World, row: Row, survey: Survey, ancestors: list[Ancestor]) -> Explanation:
@@ -248,52 +253,14 @@ def _document(found: list[Explanation]) -> Document:
         now=whole_seconds(found[0].now),
         items=tuple(
             msgspec.structs.replace(
-                told.item, parents=tuple(told.parents), policies=told.policies, needed_by=told.needed_by
+                told.item,
+                parents=tuple(told.parents),
+                policies=told.policies,
+                retention=told.retention,
+                needed_by=told.needed_by,
             )
             for told in found
         ),
         gaps=tuple(gap_of(gap) for gap in gaps),
         warnings=tuple(dict.fromkeys(doubt for told in found for doubt in told.survey.doubts)),
     )
-
-
-def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
-    item = told.item
-    yield f"{item.kind} {place(item.namespace, item.name)}"
-    going = told.found.row.deleted_at
-    if going:
-        yield f"  Is being deleted since {full_time(going, zone)}, {distance(going, told.now)}."
-    elif is_waiting(told.found):
-        yield "  Its time has not begun."
-    else:
-        yield f"  {fate(told.found.verdict, told.now, zone)}"
-    own = told.found.verdict.goes
-    yield from (f"  {line}" for line in along(told.takers, own, told.now, zone=zone))
-    beside = {one.claim: one.holds for one in told.found.verdict.beside}
-    for claim, said in zip(told.found.verdict.claims, item.claims, strict=True):
-        yield f"  why: {said.reason.text}"
-        yield f"       {said.mechanism}, due {said.due}, propagation {said.propagation}"
-        if not item.holds:
-            # It goes by another all the same.
-            yield from (f"       held by: {render(hold.reason)}" for hold in beside.get(claim, ()))
-    held = "held by" if item.claims else "would be held by"
-    for hold in item.holds:
-        until = f" (until {hold.until})" if hold.until else ""
-        yield f"  {held}: {hold.reason.text}{until}"
-    if isinstance(told.policies, tuple):
-        yield from (f"  {line}" for line in about_one(told.policies, told.now, zone))
-    yield from (f"  {line}" for line in parent_lines(told.parents))
-    yield from (f"  {line}" for line in told.needs_told)
-    yield from (f"  note: {note.text}" for note in item.notes)
-
-
-def fate(verdict: Verdict, now: float, zone: tzinfo) -> str:
-    """When it goes, in a sentence."""
-    if verdict.due is None:
-        return "Nothing wants it to go."
-    due = f"{full_time(verdict.due, zone)}, {distance(verdict.due, now)}"
-    if not verdict.holds:
-        return f"Goes {due}." if verdict.due > now else f"Due since {due}: it goes as soon as Skoupa acts."
-    if verdict.goes is None:
-        return f"Due {due}, but {'perhaps held.' if only_perhaps(verdict) else 'held: it stays.'}"
-    return f"Due {due}, but held: it goes {full_time(verdict.goes, zone)}, {distance(verdict.goes, now)}."

@@ -1,14 +1,15 @@
-"""Evidence for the label `skoupa.dev/ttl-after` where a cluster is read once: what has finished, and who needs what.
+"""Evidence for the label `skoupa.dev/ttl-after` and for retention policies where a cluster is read once: what has finished, who needs what.
 
-One pass of lists over what could use the labelled objects; nothing is read where nothing is labelled, or the feature is off. The
-moment from which their times count is on the objects: a controller writes it.
+One pass of lists over what could use the objects in question; nothing is read where there are none, or the feature is off. The
+moment from which their times count is on the objects: a controller writes it. Policies that are only supposed to be there would have
+it written now.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skoupa import names
 from skoupa.cli.looking.profiles import taught_finishes
@@ -24,26 +25,37 @@ from skoupa.model.verdicts import Claim, Hold
 from skoupa.policy.retention.teaching import Taught
 from skoupa.runs.using.profiles import profiles_of
 from skoupa.runs.using.reading import UsageReading
-from skoupa.usage import finishing, needs
+from skoupa.usage import finishing
 from skoupa.usage.finishing import Doubt, Ends, Finish
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.looked import Looked
 from skoupa.usage.leftovers.worth import for_itself, good_for, is_asked
+from skoupa.usage.needs import Answer, Needed, Needs
+
+if TYPE_CHECKING:
+    from skoupa.cli.looking.retention_rules import RulesOnce
 
 _MOST_PROOFS = 3
 _CHANGED = Doubt("it changed while it was read: look again")
 
 
 class ReadEvidence:
-    """`finishes` are by uid, each with the version that it was read of."""
+    """`finishes` are by uid, each with the version that it was read of; `rules` is what policies say."""
 
     def __init__(
-        self, looked: Looked, finishes: dict[Uid, tuple[str, Finish | Doubt | None]], *, taught: Taught
+        self,
+        looked: Looked,
+        finishes: dict[Uid, tuple[str, Finish | Doubt | None]],
+        *,
+        taught: Taught,
+        rules: RulesOnce | None = None,
     ) -> None:
         self._looked = looked
         self._finishes = finishes
         self._taught = taught
         self._taught_ends = frozenset(taught.endings())
+        self._rules = rules
+        self._known: dict[Uid, Answer | None] = {}
 
     def finish(self, row: Row) -> Finish | Doubt | None:
         doubt = self._taught.end_doubt(kind_name(row.resource))
@@ -58,9 +70,15 @@ class ReadEvidence:
             return Ends.BY_RULE
         return finishing.shipped().ends(kind)
 
-    def needs(self, row: Row) -> needs.Answer | None:
-        found = self._looked.needs.of(row, most=_MOST_PROOFS)
-        if isinstance(found, needs.Needed):
+    def needs(self, row: Row) -> Answer | None:
+        if row.uid not in self._known:
+            self._known[row.uid] = self._needs(row)
+        return self._known[row.uid]
+
+    def _needs(self, row: Row) -> Answer | None:
+        owners = self._rules is None or self._rules.owners_hold(row)
+        found = self._looked.needs.of(row, most=_MOST_PROOFS, owners=owners)
+        if isinstance(found, Needed):
             return found
         alone = for_itself(
             row, ends=self.ends(row), finish=self.finish(row), readings=self._looked.sight.readings
@@ -70,7 +88,8 @@ class ReadEvidence:
         return good_for(self._looked, row) or found
 
     def since(self, row: Row, now: float) -> float | None:
-        return unneeded_since(row, now)
+        mark = unneeded_since(row, now)
+        return now if mark is None and self._rules is not None and self._rules.supposes(row) else mark
 
 
 class ControllerAlone:
@@ -78,23 +97,35 @@ class ControllerAlone:
 
     def holds(self, row: Row, claim: Claim, now: float) -> Iterator[Hold]:  # noqa: ARG002 - whatever it is, and for good
         if claim.mechanism == NAME:
-            yield Hold(reason=reason("controller-alone", key=names.TTL_AFTER_LABEL))
+            yield Hold(
+                reason=reason("controller-alone", key=claim.rule if claim.run else names.TTL_AFTER_LABEL)
+            )
 
 
 async def read_needs(
-    world: World, survey: Survey, rows: Iterable[Row], *, namespace: str, progress: Callable[[str], None]
-) -> None:
-    """Hands evidence about the labelled ones among the rows to the judge of a survey. `namespace` empty: they are in several."""
-    mechanism = survey.knowledge.retention
-    labelled = [row for row in rows if row.label(names.TTL_AFTER_LABEL) is not None]
-    if mechanism is None:
-        return
+    world: World,
+    survey: Survey,
+    rows: Iterable[Row],
+    *,
+    namespace: str,
+    progress: Callable[[str], None],
+    rules: RulesOnce | None = None,
+) -> Looked | None:
+    """Hands evidence to the judge of a survey, about those of the rows that are labelled or that policies (`rules`) are about.
+
+    `namespace` empty: they are in several. None: there was nothing to ask.
+    """
+    mechanism, by_rules = survey.knowledge.retention, survey.knowledge.retention_rules
+    if mechanism is None or by_rules is None:
+        return None
     taught, doubts = await profiles_of(world.client, survey.knowledge.discovery)
     survey.knowledge.takes = taught.takes
-    if not labelled:
-        return
+    ruled = dict.fromkeys(row.resource for row in (rules.rows() if rules is not None else ()))
+    labelled = dict.fromkeys(row.resource for row in rows if row.label(names.TTL_AFTER_LABEL) is not None)
+    asked = labelled | ruled
+    if not asked:
+        return None
     survey.doubts += doubts
-    asked = dict.fromkeys(row.resource for row in labelled)
     reading = UsageReading(
         world.client,
         survey.knowledge.discovery,
@@ -112,12 +143,14 @@ async def read_needs(
         progress(f"reading {resource.qualified}")
         ending = endings.get(kind_name(resource))
         place = namespace if resource.namespaced else ""
+        # Of a kind that policies are about all have to be known.
+        labels = "" if resource in ruled else names.TTL_AFTER_LABEL
         if ending is not None:
-            finishes |= await taught_finishes(world.client, resource, ending, place=place)
+            finishes |= await taught_finishes(world.client, resource, ending, place=place, labels=labels)
         else:
-            finishes |= await _finishes(world, resource, place)
+            finishes |= await _finishes(world, resource, place, labels=labels)
     sight = reading.sight()
-    found = needs.Needs(reading.graph, sight, natures=reading.natures, trackers=reading.trackers())
+    found = Needs(reading.graph, sight, natures=reading.natures, trackers=reading.trackers())
     looked = Looked(
         reading.graph,
         found,
@@ -126,21 +159,22 @@ async def read_needs(
         served=reading.served,
         now=world.now(),
     )
-    mechanism.evidence = ReadEvidence(looked, finishes, taught=taught)
+    mechanism.evidence = by_rules.evidence = ReadEvidence(looked, finishes, taught=taught, rules=rules)
     waived = sorted({one.what for one in sight.waived})
     if waived:
         survey.doubts.append(f"not read, and need not be (usage.ignoreKinds): {', '.join(waived)}")
+    return looked
 
 
 async def _finishes(
-    world: World, resource: Resource, place: str
+    world: World, resource: Resource, place: str, *, labels: str
 ) -> dict[Uid, tuple[str, Finish | Doubt | None]]:
     table, kind = finishing.shipped(), kind_name(resource)
     view: Any = table.view(kind)
     found: dict[Uid, tuple[str, Finish | Doubt | None]] = {}
     if view is None:
         return found
-    scope = Scope(namespace=place, labels=names.TTL_AFTER_LABEL)
+    scope = Scope(namespace=place, labels=labels)
     try:
         async with aclosing(pages(world.client, resource, view, scope=scope)) as listing:
             async for page in listing:
@@ -153,16 +187,33 @@ async def _finishes(
     return found
 
 
-def is_waiting(found: Finding) -> bool:
-    """Whether nothing but the label speaks of it, and its time has not begun: no mistake that somebody should hear of."""
-    notes = found.verdict.notes
-    waits = found.row.label(names.TTL_AFTER_LABEL) is not None and not found.verdict.claims
+def is_waiting(found: Finding, survey: Survey) -> bool:
+    """Whether only the label or a policy of retention speaks of it, and its time has not begun: nobody's mistake."""
+    row, notes = found.row, found.verdict.notes
+    waits = not found.verdict.claims and (row.label(names.TTL_AFTER_LABEL) is not None or _ruled(row, survey))
     return waits and bool(notes) and not any(REASONS[note.code].role == "problem" for note in notes)
 
 
+def parted(found: Iterable[Finding], survey: Survey) -> tuple[list[Finding], list[Finding]]:
+    """What has to be told of single objects, and what only waits."""
+    told: list[Finding] = []
+    waiting: list[Finding] = []
+    for one in found:
+        (waiting if is_waiting(one, survey) else told).append(one)
+    return told, waiting
+
+
 def told_waiting(waiting: Collection[Finding]) -> list[str]:
-    if not waiting:
-        return []
-    count = f"{len(waiting)} objects" if len(waiting) > 1 else "1 object"
+    labelled = sum(one.row.label(names.TTL_AFTER_LABEL) is not None for one in waiting)
+    counts = ((labelled, names.TTL_AFTER_LABEL), (len(waiting) - labelled, "retention policies"))
     told = "in use, owned, not finished, or not marked yet; `skoupa explain KIND/NAME` says which"
-    return [f"waiting for {names.TTL_AFTER_LABEL} to count: {count} ({told})"]
+    return [
+        f"waiting for {what} to count: {number} {'objects' if number > 1 else 'object'} ({told})"
+        for number, what in counts
+        if number
+    ]
+
+
+def _ruled(row: Row, survey: Survey) -> bool:
+    mechanism = survey.knowledge.retention_rules
+    return mechanism is not None and mechanism.rules.wish(row) is not None

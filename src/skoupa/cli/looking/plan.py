@@ -21,6 +21,8 @@ from skoupa.cli.looking.controller_holds import with_controllers_holds
 from skoupa.cli.looking.planning import Plan, Wishes, make_plan
 from skoupa.cli.looking.policies_part import PolicyPart, read_files
 from skoupa.cli.looking.policies_told import InvalidPolicies, in_words
+from skoupa.cli.looking.retention_told import in_words as retention_in_words
+from skoupa.cli.looking.retention_told import most_waiting
 from skoupa.cli.options import Connecting, TableForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Item
@@ -107,9 +109,9 @@ def run(
         screen = screen_of(no_color=no_color)
         sys.stdout.write(f"{heading(plan, lifetime, zone)}\n")
         sys.stdout.write(table(plan, zone=zone, screen=screen, wide=form == "wide"))
-        if plan.policies:
-            told = in_words(plan.policies, plan.now, zone=zone, screen=screen)
-            sys.stdout.write(f"\n{told}" if told else "")
+        told = in_words(plan.policies or (), plan.now, zone=zone, screen=screen)
+        told += retention_in_words(plan.retention, plan.now, zone=zone, screen=screen)
+        sys.stdout.write(f"\n{told}" if told else "")
     if written is not None and written.remark:
         say(written.remark)
     tell_limits(plan)
@@ -190,7 +192,8 @@ def _ask(
 def heading(plan: Plan, lifetime: Comparison | None, zone: tzinfo) -> str:
     """The window that was understood, for people to check."""
     if plan.supposed:
-        return f"If they ran now, {full_time(plan.now, zone)}:"
+        supposed = "If they ran now" if plan.policies else "If they were applied now"
+        return f"{supposed}, {full_time(plan.now, zone)}:"
     with_ttl = f", with a ttl {lifetime.text}" if lifetime is not None else ""
     if plan.window is not None:
         return f"Due {plan.window.text}{with_ttl}"
@@ -211,6 +214,10 @@ def table(plan: Plan, *, zone: tzinfo, screen: Screen, wide: bool = False) -> st
     if plan.remarks:
         parts.append("\nNothing goes by these:\n")
         parts += (f"  {printable(text)}\n" for found in plan.remarks for text in _remarks(found))
+    if plan.supposed and plan.waiting:
+        parts.append("\nOf these no time would begin now:\n")
+        waiting = [text for found in plan.waiting for text in _remarks(found)]
+        parts += (f"  {printable(text)}\n" for text in most_waiting(waiting))
     if lines:
         parts.append(f"\n{_summary(plan)}\n")
     return "".join(parts)

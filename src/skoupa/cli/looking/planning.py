@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final, Literal
 
 import msgspec
 
 from skoupa.cli.looking.backlogs import PERHAPS, held_backlogs
-from skoupa.cli.looking.labelled_needs import ControllerAlone, is_waiting, read_needs, told_waiting
+from skoupa.cli.looking.candidates import candidates, order
+from skoupa.cli.looking.labelled_needs import ControllerAlone, parted, told_waiting
 from skoupa.cli.looking.policies_part import PolicyPart
+from skoupa.cli.looking.retention_part import RetentionPart, with_retention
 from skoupa.cli.looking.unkept import nothing_is_kept, with_losses
 from skoupa.cli.terminal.items import Document, Item, PolicyRun, gap_of, item_of, window_of
+from skoupa.cli.terminal.retention_shapes import RetentionStanding
 from skoupa.cli.worlds import World
 from skoupa.controller.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Gap, Survey, kind_of
@@ -22,7 +25,7 @@ from skoupa.expr.windows import Window
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.judge.circumstances import SKEW_SECONDS
-from skoupa.judge.ttl import TtlMechanism
+from skoupa.judge.retention import NAME as RETENTION
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason
 from skoupa.settings import Settings
@@ -45,7 +48,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """`findings` are sorted by time; `remarks` are objects that only have something to be told, such as a bad label.
 
-    `policies` None: they were not asked for. `supposed`: they are of files, and each as if it ran now.
+    `policies` None: they were not asked for. `supposed`: they are of files, and each as if it ran now. `waiting` are objects whose
+    time by retention has not begun.
     """
 
     now: float
@@ -59,16 +63,25 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     given: frozenset[str] | None
     survey: Survey
     policies: tuple[PolicyRun, ...] | None = None
+    retention: tuple[RetentionStanding, ...] = ()
+    waiting: tuple[Finding, ...] = ()
     supposed: bool = False
 
     def going(self) -> list[Finding]:
-        """What goes within the window if nothing changes; by policies that are only supposed to run: at once."""
+        """What goes within the window if nothing changes; by policies that are only supposed to run: at once.
+
+        Retention policies of files are supposed to be there from now on: what they let go in time counts too.
+        """
         return [
             found
             for found in self.findings
-            if (goes := found.verdict.goes) is not None
-            and (goes <= self.now if self.supposed else self.window is None or self.window.contains(goes))
+            if (goes := found.verdict.goes) is not None and self._counts(found, goes)
         ]
+
+    def _counts(self, found: Finding, goes: float) -> bool:
+        if self.supposed:
+            return goes <= self.now or found.verdict.claims[0].mechanism == RETENTION
+        return self.window is None or self.window.contains(goes)
 
     def wanted(self) -> int:
         """How many would go; also where only a Brake would stop them, for somebody may release it, or perhaps does."""
@@ -90,8 +103,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             now=whole_seconds(self.now),
             window=window_of(self.window) if self.window else None,
             items=tuple(self.item(found) for found in self.findings),
-            remarks=tuple(self.item(found) for found in self.remarks),
+            remarks=tuple(
+                self.item(found) for found in (*self.remarks, *(self.waiting if self.supposed else ()))
+            ),
             policies=msgspec.UNSET if self.policies is None else self.policies,
+            retention=self.retention or msgspec.UNSET,
             gaps=tuple(gap_of(gap) for gap in self.gaps),
             warnings=tuple(self.warnings),
         )
@@ -117,6 +133,9 @@ async def make_plan(
     if not settings.features.ttl and not settings.features.retention and policies is None:
         raise UsageError("the feature ttl is switched off in the settings", advice="set features.ttl: true")
     supposed = policies is not None and policies.written is not None
+    files = policies.retention if policies is not None else None
+    off = bool(files) and not settings.features.retention
+    settings = with_retention(settings) if off else settings
     places: tuple[str, ...] = (wishes.namespace,) if wishes.namespace else ()
     places = policies.places if policies is not None and supposed else places
     survey = Survey(
@@ -134,19 +153,23 @@ async def make_plan(
     # Before anything long: a window that can't be meant is told at once.
     window(world.now())
     await _read(survey, wishes, supposed=supposed, everywhere=not places)
-    await read_needs(world, survey, survey.rows(), namespace=wishes.namespace, progress=progress)
+    kinds = {kind_of(survey.knowledge.discovery, kind).qualified for kind in wishes.kinds}
+    part = RetentionPart(world, survey, settings, written=files, off=off, progress=progress)
+    # Who acts leaves them to the controller.
+    if not acting and (files or not supposed):
+        await part.read(namespace=wishes.namespace, kinds=kinds)
+    await part.judge_by_needs(survey.rows(), namespace=wishes.namespace)
     if acting:
         survey.knowledge.judge.join(ControllerAlone())
     now = world.now()
     within = window(now)
-    chosen: list[Row] = []
+    chosen = list(part.chosen(namespace=wishes.namespace, kinds=kinds))
+    end = within.end if within is not None else None
+    await part.weigh(chosen, now, until=end)
     if policies is not None:
-        end = within.end if within is not None else None
         await policies.look(world, survey, namespace=wishes.namespace, now=now, until=end, progress=progress)
-        chosen += policies.rows(
-            {kind_of(survey.knowledge.discovery, kind).qualified for kind in wishes.kinds}
-        )
-    rows, silent = _candidates(survey, within, wishes.lifetime, now, chosen=chosen)
+        chosen += policies.rows(kinds)
+    rows, silent = candidates(survey, within, wishes.lifetime, now, namespace=wishes.namespace, chosen=chosen)
     if own_rights:
         await survey.learn_rights(rows)
     findings: list[Finding] = []
@@ -159,11 +182,10 @@ async def make_plan(
             for moment in (found.verdict.due, found.verdict.goes)
         ):
             findings.append(found)
-    waiting = [found for found in remarks if is_waiting(found)]
-    remarks = [found for found in remarks if not is_waiting(found)]
+    remarks, waiting = parted(remarks, survey)
     around = Surroundings(world.client, survey.knowledge)
     findings = [await surrounded(found, around) for found in findings]
-    findings.sort(key=_order)
+    findings.sort(key=order)
     heavy = [found.row for found in findings if _is_heavy(found.row)]
     progress(f"counting what goes along with {len(heavy)} objects" if heavy else "")
     weights = await weigh(_first_containers(heavy), client=world.client, discovery=survey.knowledge.discovery)
@@ -178,7 +200,7 @@ async def make_plan(
         namespace=wishes.namespace,
         window=within,
         findings=findings,
-        remarks=sorted(remarks, key=_order),
+        remarks=sorted(remarks, key=order),
         weights=weights,
         gaps=list(dict.fromkeys((*survey.gaps, *(policies.gaps if policies is not None else ())))),
         warnings=[
@@ -186,12 +208,14 @@ async def make_plan(
             *(policies.doubts if policies is not None else ()),
             *backlogs,
             *_warnings(world, findings, heavy),
-            *told_waiting(waiting),
+            *(told_waiting(waiting) if not supposed else ()),
             *([f"nothing of it can come back: {trashless}"] if trashless else ()),
         ],
         given=world.given,
         survey=survey,
         policies=policies.runs(survey, findings, now) if policies is not None else None,
+        retention=part.standings(findings, now, namespace=wishes.namespace),
+        waiting=tuple(sorted(waiting, key=order)),
         supposed=supposed,
     )
 
@@ -218,34 +242,6 @@ def _refusal(error: SkoupaError, *, everywhere: bool) -> SkoupaError:
         return error
     advice = f"look into one namespace with -n NAMESPACE, or {error.advice}"
     return Forbidden(error.message, status=error.status, advice=advice)
-
-
-def _candidates(
-    survey: Survey, window: Window | None, lifetime: Comparison | None, now: float, *, chosen: Iterable[Row]
-) -> tuple[list[Row], list[Row]]:
-    """Rows that have a time which may lie in the window, and rows that have none; `chosen` are those of policies."""
-    ttl = next((one for one in survey.knowledge.mechanisms if isinstance(one, TtlMechanism)), None)
-    timed: list[Row] = []
-    silent: list[Row] = []
-    for row in {row.uid: row for row in (*survey.rows(), *chosen)}.values():
-        due = survey.knowledge.judge.due(row, now)
-        if due is None:
-            silent.append(row)
-        elif window is not None and due > window.end:
-            # Holds only delay: it can't go before it is due.
-            continue
-        elif lifetime is None:
-            timed.append(row)
-        else:
-            span = ttl.lifetime(row) if ttl else None
-            if span is not None and lifetime.holds(span):
-                timed.append(row)
-    return timed, silent
-
-
-def _order(found: Finding) -> tuple[float, str, str, str]:
-    row, due = found.row, found.verdict.due
-    return (due if due is not None else 0.0, row.namespace, row.resource.kind, row.name)
 
 
 def _is_heavy(row: Row) -> bool:

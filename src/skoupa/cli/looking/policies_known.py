@@ -13,12 +13,14 @@ import msgspec
 from skoupa.cli.checking.company import Companion, read_company
 from skoupa.cli.checking.findings import Finding
 from skoupa.cli.checking.reading import Read, judged, read_all
-from skoupa.cli.checking.sources import INSTEAD_OF_PLAN, read_sources
+from skoupa.cli.checking.sources import read_sources
 from skoupa.cli.looking.policies_told import InvalidPolicies
+from skoupa.cli.looking.retention_known import KINDS as RETENTION_POLICIES
+from skoupa.cli.looking.retention_known import WrittenRetention, short
 from skoupa.cli.terminal.items import LastRun
 from skoupa.controller.state import POLICIES, POLICIES_SEEN, State
 from skoupa.controller.survey import Survey
-from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut, UsageError
+from skoupa.errors import ApiError, BadReply, TimedOut, UsageError
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.kinds.policies.exception import POLICY_EXCEPTION
 from skoupa.kube.client import Client
@@ -33,7 +35,6 @@ from skoupa.runs.known import Known
 from skoupa.runs.ticks import Ticks
 from skoupa.settings import Settings, seconds
 
-_REFUSED: Final = "no permission to list them"
 _ELSEWHERE: Final = "the settings look after the namespaces {} alone, so it would not run"
 
 
@@ -64,19 +65,27 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     # Those that this installation looks after; none: all.
     namespaces: tuple[str, ...]
     company: tuple[Companion, ...] = ()
+    retention: WrittenRetention = WrittenRetention()
     namespace: str = "default"
+
+    def applied_to(self, namespace: str) -> Written:
+        retention = msgspec.structs.replace(self.retention, namespace=namespace)
+        return msgspec.structs.replace(self, namespace=namespace, retention=retention)
 
     def places(self) -> frozenset[str]:
         """The namespaces that they are about; empty: one of them is about the whole cluster."""
         found = {policy.namespace for _, policy in self._judged(None) if policy is not None}
+        found |= self.retention.places()
         return frozenset() if "" in found else frozenset(found)
 
     def check(self, discovery: Discovery | None = None) -> None:
         """An InvalidPolicies where one would not run; without the kinds of a cluster as far as can be told."""
         wrong = [finding for finding, _ in self._judged(discovery) if finding.problems]
+        wrong += self.retention.wrong(discovery)
         besides = [one for one in self.company if one.problems]
         if wrong or besides:
             raise InvalidPolicies(wrong, besides)
+        self.retention.check_names()
         twice = [called for called, number in self._named() if number > 1]
         if twice:
             raise UsageError(
@@ -145,16 +154,16 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 def written(files: tuple[str, ...], settings: Settings) -> Written:
     """Compiles, so outside of an event loop."""
     found = read_sources(files)
-    if not found.manifests and found.retention:
-        raise UsageError(found.unforeseen, advice=INSTEAD_OF_PLAN)
-    if not found.manifests:
+    retention = tuple(one for one in found.retention if one.kind in RETENTION_POLICIES)
+    if not found.manifests and not retention:
         raise UsageError(f"there are no policies in {', '.join(files)}", advice="check -f")
     return Written(
         reads=tuple(read_all(found, settings.policies)),
-        remark="; ".join(filter(None, (found.remark, found.unforeseen))),
+        remark="; ".join(filter(None, (found.remark, found.untaught))),
         needs_account=settings.policies.require_service_account,
         namespaces=settings.namespaces,
         company=tuple(read_company(found.company)),
+        retention=WrittenRetention(manifests=retention),
     )
 
 
@@ -188,7 +197,7 @@ class Applied:
                 try:
                     await self._book.read(kind, place)
                 except (ApiError, BadReply, TimedOut) as error:
-                    unread.setdefault(_short(error), []).append(kind.kind)
+                    unread.setdefault(short(error), []).append(kind.kind)
         for why, kinds in unread.items():
             policies = sorted({kind for kind in kinds if kind != POLICY_EXCEPTION.kind})
             if policies:
@@ -289,7 +298,3 @@ def _last_run(entry: Entry) -> LastRun | None:
         if isinstance(value := counts.get(name), int)
     }
     return LastRun(at=str(at), **number)
-
-
-def _short(error: SkoupaError) -> str:
-    return _REFUSED if isinstance(error, Forbidden) else error.brief

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from skoupa import names
 from skoupa.cli.terminal.items import ItemPolicy, PolicyRun, moment
 from skoupa.cli.worlds import STANDARD_INPUT, World
@@ -22,6 +20,7 @@ from skoupa.settings import Settings
 if TYPE_CHECKING:
     from skoupa.cli.looking.policies_ahead import Looked
     from skoupa.cli.looking.policies_known import Applied, Written
+    from skoupa.cli.looking.retention_known import WrittenRetention
     from skoupa.policy.exemptions import Exemption
 
 
@@ -65,10 +64,15 @@ class PolicyPart:
         """The namespaces that policies of files are about; none: all, or nobody knows yet."""
         return tuple(sorted(self.written.places())) if self.written is not None else ()
 
+    @property
+    def retention(self) -> WrittenRetention | None:
+        """The retention policies of files."""
+        return self.written.retention if self.written is not None else None
+
     def apply_to(self, namespace: str) -> None:
         """Where policies of files that name no namespace would go."""
         if self.written is not None:
-            self.written = msgspec.structs.replace(self.written, namespace=namespace)
+            self.written = self.written.applied_to(namespace)
 
     async def look(
         self,
@@ -91,7 +95,7 @@ class PolicyPart:
         if self.written is not None:
             discovery = survey.knowledge.discovery
             planned = self.written.planned(discovery, now)
-            if not self._settings.features.policies:
+            if planned and not self._settings.features.policies:
                 self.doubts.append(
                     "the feature policies is switched off in the settings, so none of them runs"
                 )

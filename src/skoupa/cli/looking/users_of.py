@@ -1,6 +1,7 @@
-"""Who needs single objects, for `explain --users`: the proofs, or that nobody does, or that this can't be told; also in words.
+"""Who needs single objects, for `explain`: the proofs, or that nobody does, or that this can't be told; also in words.
 
-It costs a list of every kind that could use them, so it is done only where it is asked for.
+It costs a list of every kind that could use them, so it is done only where it is asked for (`--users`), or where retention is about
+the object, and so all of that was read anyway.
 """
 
 from __future__ import annotations
@@ -9,14 +10,19 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
-from skoupa.cli.terminal.needs_told import ItemNeeds, ToldNeed
+import msgspec
+
+from skoupa.cli.looking.chains import way_up
+from skoupa.cli.terminal.needs_told import ItemNeeds, ToldLink, ToldNeed
 from skoupa.cli.terminal.shape import ToldGap
 from skoupa.cli.worlds import World
 from skoupa.facts.rows import Row, Uid
+from skoupa.judge.retention import Evidence
 from skoupa.kube.discovery import discover
 from skoupa.runs.using.profiles import profiles_of
 from skoupa.runs.using.reading import UsageReading
 from skoupa.settings import Settings
+from skoupa.usage.leftovers.looked import Looked
 from skoupa.usage.needs import Answer, Need, Needed, Needs, Unknown
 
 MOST_TOLD: Final = 20
@@ -49,9 +55,18 @@ async def needs_of(
             progress=progress,
         )
         await reading.read()
-        needs = Needs(reading.graph, reading.sight(), natures=reading.natures, trackers=reading.trackers())
+        sight = reading.sight()
+        needs = Needs(reading.graph, sight, natures=reading.natures, trackers=reading.trackers())
+        looked = Looked(
+            reading.graph,
+            needs,
+            sight,
+            particulars=reading.particulars,
+            served=reading.served,
+            now=world.now(),
+        )
         for row in group:
-            found[row.uid] = told(needs.of(row, most=MOST_TOLD))
+            found[row.uid] = told(needs.of(row, most=MOST_TOLD), looked, row)
     progress("")
     return found
 
@@ -60,9 +75,21 @@ def _place(row: Row) -> tuple[str, str]:
     return row.resource.qualified, row.namespace
 
 
-def told(answer: Answer) -> ItemNeeds:
+def told_of(looked: Looked, row: Row, *, evidence: Evidence) -> ItemNeeds | None:
+    """As `evidence` has it, with more proofs; None: nobody has asked."""
+    answer = evidence.needs(row)
     if isinstance(answer, Needed):
-        return ItemNeeds(answer="needed", needs=tuple(_told(need) for need in answer.needs))
+        more = looked.needs.of(row, most=MOST_TOLD)
+        answer = more if isinstance(more, Needed) else answer
+    return None if answer is None else told(answer, looked, row)
+
+
+def told(answer: Answer, looked: Looked, row: Row) -> ItemNeeds:
+    if isinstance(answer, Needed):
+        proofs = [(need, way_up(looked, row, need)) for need in answer.needs]
+        # The shortest proof first; of equals as they were found.
+        proofs.sort(key=lambda proof: len(proof[1]))
+        return ItemNeeds(answer="needed", needs=tuple(_proof(need, way) for need, way in proofs))
     if isinstance(answer, Unknown):
         unread = tuple(ToldGap(what=one.what, why=one.why) for one in answer.unread)
         return ItemNeeds(answer="unknown", unread=unread, doubts=answer.doubts)
@@ -75,7 +102,9 @@ def lines(needs: ItemNeeds) -> tuple[str, ...]:
 
 def _in_words(needs: ItemNeeds) -> Iterator[str]:
     if needs.answer == "needed":
-        yield from (_sentence(need) for need in needs.needs)
+        for need in needs.needs:
+            yield _sentence(need)
+            yield from (f"{'  ' * depth}{_sentence(link)}" for depth, link in enumerate(need.chain, 1))
         if len(needs.needs) == MOST_TOLD:
             yield "needed by perhaps more: these are the first that were found"
     elif needs.answer == "unneeded":
@@ -87,9 +116,14 @@ def _in_words(needs: ItemNeeds) -> Iterator[str]:
         yield from (f"  {doubt}" for doubt in needs.doubts)
 
 
-def _told(need: Need) -> ToldNeed:
+def _proof(need: Need, way: tuple[Need, ...]) -> ToldNeed:
+    own = msgspec.structs.asdict(_told(need))
+    return ToldNeed(**own, chain=tuple(_told(one) for one in way))
+
+
+def _told(need: Need) -> ToldLink:
     by = need.by
-    return ToldNeed(
+    return ToldLink(
         how=need.how,
         kind=by.kind if by else "",
         namespace=by.namespace if by else "",
@@ -100,7 +134,7 @@ def _told(need: Need) -> ToldNeed:
     )
 
 
-def _sentence(need: ToldNeed) -> str:
+def _sentence(need: ToldLink) -> str:
     place = f"{need.namespace}/{need.name}" if need.namespace else need.name
     who = f"{need.kind.rpartition('/')[2]} {place}"
     match need.how:

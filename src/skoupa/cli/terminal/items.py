@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from skoupa.cli.terminal.needs_told import ItemNeeds
+from skoupa.cli.terminal.retention_shapes import ItemRetention, RetentionStanding
 from skoupa.cli.terminal.shape import Shape, ToldGap
 from skoupa.expr.windows import Window
 from skoupa.facts.rows import Row, uid_text
@@ -128,7 +129,7 @@ class ItemPolicy(Shape, frozen=True, kw_only=True):
 class Item(Shape, frozen=True, kw_only=True):
     """One object. `due` is when the first claim lets it go, `goes_at` when it goes if nothing changes.
 
-    The last six are there only in the commands that have something to say in them.
+    The last seven are there only in the commands that have something to say in them.
     """
 
     api_version: str
@@ -144,6 +145,7 @@ class Item(Shape, frozen=True, kw_only=True):
     takes_along: TakesAlong | msgspec.UnsetType = msgspec.UNSET
     parents: tuple[Parent, ...] | msgspec.UnsetType = msgspec.UNSET
     policies: tuple[ItemPolicy, ...] | msgspec.UnsetType = msgspec.UNSET
+    retention: tuple[ItemRetention, ...] | msgspec.UnsetType = msgspec.UNSET
     needed_by: ItemNeeds | msgspec.UnsetType = msgspec.UNSET
     changes: tuple[Change, ...] | msgspec.UnsetType = msgspec.UNSET
     outcome: Outcome | msgspec.UnsetType = msgspec.UNSET
@@ -201,7 +203,7 @@ class PolicyRun(Shape, frozen=True, kw_only=True):
 class Document(Shape, frozen=True, kw_only=True):
     """What one command prints. `items` are what was asked for; `remarks` are objects of which only notes are told.
 
-    `policies` are told by `plan` alone, `ledger` by a `sweep` that has written to one.
+    `policies` and `retention` (where there are any) are told by `plan` alone, `ledger` by a `sweep` that has written to one.
     """
 
     api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")
@@ -213,6 +215,7 @@ class Document(Shape, frozen=True, kw_only=True):
     items: tuple[Item, ...]
     remarks: tuple[Item, ...] = ()
     policies: tuple[PolicyRun, ...] | msgspec.UnsetType = msgspec.UNSET
+    retention: tuple[RetentionStanding, ...] | msgspec.UnsetType = msgspec.UNSET
     gaps: tuple[ToldGap, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -7,8 +7,8 @@ from typing import Literal
 from skoupa.cli.terminal.shape import Shape, ToldGap
 
 
-class ToldNeed(Shape, frozen=True, kw_only=True):
-    """One proof that an object is needed: by whom and through which field, or `why` in a sentence."""
+class ToldLink(Shape, frozen=True, kw_only=True):
+    """By whom and through which field something is needed, or `why` in a sentence."""
 
     how: Literal["never", "owner", "user", "selector", "tracker", "work"]
     kind: str
@@ -17,6 +17,12 @@ class ToldNeed(Shape, frozen=True, kw_only=True):
     at: str
     means: str
     why: str
+
+
+class ToldNeed(ToldLink, frozen=True, kw_only=True):
+    """One proof that an object is needed. `chain` is who needs that one in turn, and so on, up to one that stands for itself."""
+
+    chain: tuple[ToldLink, ...] = ()
 
 
 class ItemNeeds(Shape, frozen=True, kw_only=True):

@@ -170,19 +170,7 @@ class RetentionBook:
         return uid
 
     def _enter(self, uid: str, kind: Resource, found: Object) -> None:
-        metadata = found["metadata"]
-        entry = Entry(
-            kind=kind,
-            namespace=str(metadata.get("namespace") or ""),
-            name=str(metadata["name"]),
-            uid=uid,
-            generation=int(metadata.get("generation") or 0),
-            reading=read_retention(
-                {"apiVersion": kind.api_version, "kind": kind.kind, **found}, discovery=self._discovery()
-            ),
-            author=last_write(metadata)[0],
-            status=found.get("status") or {},
-        )
+        entry = entry_of(kind, found, self._discovery())
         before, self._entries[uid] = self._entries.get(uid), entry
         if before is None or (before.reading, before.author) != (entry.reading, entry.author):
             self._on_change(uid)
@@ -197,6 +185,22 @@ class RetentionBook:
         self._objects.pop(uid, None)
         if self._entries.pop(uid, None) is not None:
             self._on_change(uid)
+
+
+def entry_of(kind: Resource, found: Object, discovery: Discovery) -> Entry:
+    metadata = found["metadata"]
+    return Entry(
+        kind=kind,
+        namespace=str(metadata.get("namespace") or ""),
+        name=str(metadata["name"]),
+        uid=_uid(found),
+        generation=int(metadata.get("generation") or 0),
+        reading=read_retention(
+            {"apiVersion": kind.api_version, "kind": kind.kind, **found}, discovery=discovery
+        ),
+        author=last_write(metadata)[0],
+        status=found.get("status") or {},
+    )
 
 
 def _uid(found: Object) -> str:

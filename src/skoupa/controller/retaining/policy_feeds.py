@@ -55,11 +55,11 @@ class PolicyFeeds:
         return len(self._open)
 
     def arrange(self, group: asyncio.TaskGroup) -> None:
-        wanted = set(self._wanted())
+        keys = set(wanted(self._matched, self._knowledge))
         gaps = {gap.group for gap in self._knowledge.discovery.gaps}
-        for key in [one for one in self._open.keys() - wanted if one.resource.group not in gaps]:
+        for key in [one for one in self._open.keys() - keys if one.resource.group not in gaps]:
             self._open.pop(key)[1].cancel()
-        for key in wanted - self._open.keys():
+        for key in keys - self._open.keys():
             feed = Feed(
                 self._client,
                 key.resource,
@@ -90,16 +90,18 @@ class PolicyFeeds:
     def kinds(self) -> Iterator[Resource]:
         yield from {key.resource: None for key in self._open}
 
-    def _wanted(self) -> Iterator[Key]:
-        settings = self._knowledge.settings
-        for resource in readable(self._knowledge.discovery):
-            if not resource.may("watch", "delete"):
-                continue
-            places = self._matched.places(resource)
-            if settings.namespaces:
-                inside = set(settings.namespaces)
-                places = inside if "" in places and resource.namespaced else places & inside
-            elif "" in places:
-                places = {""}
-            for place in places:
-                yield Key(resource, place, self._matched.asks_annotations)
+
+def wanted(matched: Matched, knowledge: Knowledge) -> Iterator[Key]:
+    """What has to be read for the policies that there are."""
+    settings = knowledge.settings
+    for resource in readable(knowledge.discovery):
+        if not resource.may("watch", "delete"):
+            continue
+        places = matched.places(resource)
+        if settings.namespaces:
+            inside = set(settings.namespaces)
+            places = inside if "" in places and resource.namespaced else places & inside
+        elif "" in places:
+            places = {""}
+        for place in places:
+            yield Key(resource, place, matched.asks_annotations)

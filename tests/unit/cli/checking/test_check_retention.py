@@ -147,13 +147,10 @@ def test_where_retention_is_off_that_is_told(skoupa: Shell, file: Callable[..., 
     assert not skoupa("check", "-f", file(JOBS), "--offline", "--config", str(settings)).err
 
 
-def test_a_plan_says_that_it_can_not_foretell_it_yet_and_what_to_do(
+def test_a_plan_tells_of_both_sorts_of_policies_and_that_profiles_do_not_count_in_it(
     skoupa: Shell, file: Callable[..., str]
 ) -> None:
-    said = skoupa("plan", "-f", file(JOBS), "--from", file(JOBS))
-    assert said.code == 2
-    assert "what would go by RetentionPolicy jobs can't be foretold yet" in said.err
-    assert "`skoupa check -f` says what they mean" in said.err
-    both = skoupa("plan", "-f", file(CLEANUP, JOBS), "--from", file(CLEANUP, name="cluster.yaml"))
+    both = skoupa("plan", "-f", file(CLEANUP, JOBS, PROFILE), "--from", file(CLEANUP, name="cluster.yaml"))
     assert both.code == 0, both.err
-    assert "what would go by RetentionPolicy jobs can't be foretold yet" in both.err
+    assert "RetentionPolicy/ci/jobs" in both.out
+    assert "not counted in, since it is not in the cluster: KindProfile training" in both.err
