@@ -53,7 +53,6 @@ class ReadEvidence:
         self._looked = looked
         self._finishes = finishes
         self._taught = taught
-        self._taught_ends = frozenset(taught.endings())
         self._rules = rules
         self._known: dict[Uid, Answer | None] = {}
 
@@ -65,10 +64,7 @@ class ReadEvidence:
         return found if version == row.resource_version else _CHANGED
 
     def ends(self, row: Row) -> Ends:
-        kind = kind_name(row.resource)
-        if kind in self._taught_ends or self._taught.end_doubt(kind) is not None:
-            return Ends.BY_RULE
-        return finishing.shipped().ends(kind)
+        return self._taught.ends(kind_name(row.resource))
 
     def needs(self, row: Row) -> Answer | None:
         if row.uid not in self._known:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import aclosing
 
-from skoupa import names
 from skoupa.controller.retaining.taught_ends import evaluated
 from skoupa.errors import ApiError, BadReply, TimedOut
 from skoupa.expr.cel.pool import Pool
@@ -19,10 +18,12 @@ from skoupa.usage.finishing import Doubt, Finish
 Finishes = dict[Uid, tuple[str, Finish | Doubt | None]]
 
 
-async def taught_finishes(client: Client, resource: Resource, ending: Ending, *, place: str) -> Finishes:
-    """Of the labelled ones; those that are missing have not finished, as far as anybody knows."""
+async def taught_finishes(
+    client: Client, resource: Resource, ending: Ending, *, place: str, labels: str
+) -> Finishes:
+    """Of those with the labels; those that are missing have not finished, as far as anybody knows."""
     found: Finishes = {}
-    scope = Scope(namespace=place, labels=names.TTL_AFTER_LABEL)
+    scope = Scope(namespace=place, labels=labels)
     try:
         async with (
             Pool(clock=client.clock) as pool,

@@ -26,6 +26,7 @@ from skoupa.kube.decoding import Undecodable
 from skoupa.kube.lists import Scope
 from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.model.verdicts import Claim, Verdict
+from skoupa.runs.using.profiles import profiles_of
 from skoupa.settings import Settings
 
 if TYPE_CHECKING:
@@ -112,12 +113,14 @@ class RetentionPart:
             )
         if not any(one.policy is not None for one in self._entries):
             return
+        taught, _ = await profiles_of(self._world.client, self._survey.knowledge.discovery)
         rules = retention_rules.RulesOnce(
             self._world.client,
             self._survey,
             asked=self._entries,
             others=others,
             supposed=bool(self._written),
+            taught=taught,
             namespace=namespace,
         )
         if only and not rules.matched.asks_annotations:

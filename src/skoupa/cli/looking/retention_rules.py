@@ -23,7 +23,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.resources import Resource
 from skoupa.policy.filters import Filters
 from skoupa.policy.retention.policies import Retention
-from skoupa.usage import finishing
+from skoupa.policy.retention.teaching import Taught
 
 Place = tuple[Resource, str]
 
@@ -42,13 +42,15 @@ class RulesOnce:
         asked: Sequence[Entry],
         others: Sequence[Entry] = (),
         supposed: bool,
+        taught: Taught,
         namespace: str,
     ) -> None:
         self._survey = survey
         self._asked = [one.policy for one in asked if one.policy is not None]
         self._supposed = frozenset(one.uid for one in self._asked) if supposed else frozenset()
         self._namespace = namespace
-        self.matched = Matched(finishing.shipped())
+        used = taught.readings().reach.used_kinds
+        self.matched = Matched(ends=taught.ends, used=lambda: used)
         self.matched.put_policies((*asked, *others))
         # By kind and place: why not all objects are known.
         self.unread: dict[tuple[str, str], str] = {}

@@ -83,6 +83,13 @@ class Taught(msgspec.Struct, frozen=True, kw_only=True):
             why = f"what {PROFILES} teach of it is not known: {self.unread}"
         return Doubt(why) if why else None
 
+    def ends(self, kind: str) -> finishing.Ends:
+        """What is known of the way in which a kind ends, with what is taught; in doubt it has to be waited for."""
+        profile = self.profiles.get(kind)
+        if (profile is not None and profile.ends) or self.end_doubt(kind) is not None:
+            return finishing.Ends.BY_RULE
+        return finishing.shipped().ends(kind)
+
     def takes(self, kind: str) -> Readings | None:
         """By which table to read what objects of a kind take along; None where nobody says that they do."""
         profile = self.profiles.get(kind)
