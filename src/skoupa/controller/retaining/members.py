@@ -1,4 +1,7 @@
-"""What one object is in the group that it decides with: free or not, when it was used last, and whose it is."""
+"""What one object is in the group that it decides with: free or not, when it was used last, and whose it is.
+
+Of what has finished its end is the last use, whenever somebody first looked: who starts anew, or only looks, has to sort the same way.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,12 @@ def member_of(row: Row, evidence: Evidence, *, protected: bool, now: float) -> M
         return None
     ended = finish if isinstance(finish, Finish) else None
     at_work = evidence.ends(row) is Ends.BY_RULE and (ended is None or bool(ended.held_by))
-    since = evidence.since(row, now)
-    if since is None:
-        since = ended.at.timestamp() if ended is not None and ended.at is not None else float(row.created)
+    since = ended.at.timestamp() if ended is not None and ended.at is not None else evidence.since(row, now)
     return Member(
         uid=row.uid,
         namespace=row.namespace,
         name=row.name,
-        since=since,
+        since=float(row.created) if since is None else since,
         free=isinstance(needs, Unneeded) and not protected and not at_work,
         owner=row.owners[0].uid if row.owners else "",
     )

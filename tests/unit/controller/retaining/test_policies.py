@@ -196,6 +196,19 @@ async def test_what_is_used_is_among_the_newest_and_one_more_makes_an_old_one_go
 
 
 @story(also=ALSO, features=ON)
+async def test_those_that_ended_before_anybody_looked_are_sorted_by_their_end(stage: Stage) -> None:
+    await defined(stage)
+    for name in ("z-first", "a-second", "m-third"):
+        await job(stage, name)
+        await end(stage, name)
+        await stage.later(MINUTE)
+    await policy(stage, "jobs", match=kinds("Job"), capacity={"atMost": 1})
+    await stage.play()
+    await stage.later(MINUTE)
+    assert stage.found(JOBS) == {"m-third"}
+
+
+@story(also=ALSO, features=ON)
 async def test_beyond_a_limit_the_oldest_that_nobody_needs_go_at_once_and_without_marks(stage: Stage) -> None:
     await defined(stage)
     await stage.play()
