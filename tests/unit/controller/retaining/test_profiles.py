@@ -8,6 +8,7 @@ import pytest
 
 from skoupa import names
 from skoupa.kinds.definition import document
+from skoupa.kinds.retention.policy import RETENTION_POLICIES, RETENTION_POLICY
 from skoupa.kinds.retention.profile import KIND_PROFILE, KIND_PROFILES
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
@@ -333,4 +334,21 @@ async def test_a_server_that_does_not_answer_for_a_while_only_delays_what_is_kno
     stage.cluster.faults.answer(500, when=finds, seconds=2 * MINUTE)
     await comes_to(stage, "Done")
     await stage.later(20 * MINUTE)
+    assert not stage.there("night", TRAININGS)
+
+
+@story(also=KINDS, features=ON)
+async def test_a_retention_policy_knows_when_one_of_a_taught_kind_has_finished(stage: Stage) -> None:
+    await bring_kinds(stage)
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, document(RETENTION_POLICY))
+    await stage.later(5)
+    await stage.play()
+    # It names no kinds: what has rules is meant.
+    await create(stage, RETENTION_POLICIES, {"name": "ended"}, {"after": {"succeeded": "10m"}})
+    await create(stage, TRAININGS, {"name": "night"}, {})
+    await comes_to(stage, "Done")
+    await stage.later(20 * MINUTE)
+    assert stage.there("night", TRAININGS)
+    await teach(stage, **ENDS)
+    await stage.later(12 * MINUTE)
     assert not stage.there("night", TRAININGS)

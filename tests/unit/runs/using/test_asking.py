@@ -227,3 +227,17 @@ async def test_a_name_that_is_almost_right_is_told_the_nearest(pool: Pool) -> No
     for language in LANGUAGES:
         with pytest.raises(BadExpression, match="skoupa_unused"):
             await town.evaluation("skoupa_unsed(object)", ["ConfigMap"], language=language)
+
+
+@both
+async def test_what_only_a_profile_says_is_used_stays_and_one_that_is_not_understood_leaves_no_answer(
+    pool: Pool, language: Language
+) -> None:
+    pointer = {"path": "spec.dataset", "kind": "ConfigMap", "namespace": "shop"}
+    training = obj("example.com/v1/Training", "night", "lab", spec={"dataset": "left-over"})
+    for kind, outcomes in (("ConfigMap", {"left"}), ("v1/ConfigMap", {"unclear"})):
+        spec = {"kind": "example.com/Training", "uses": [{**pointer, "kind": kind}]}
+        profile = obj("skoupa.dev/v1alpha1/KindProfile", "training", "", spec=spec)
+        town = Town((*OBJECTS, training, profile), pool=pool)
+        found = await town.found(UNUSED, "ConfigMap", language=language)
+        assert {found["left-over"].outcome} == outcomes
