@@ -36,6 +36,9 @@ Policies of the cluster that run within the window are asked what they match now
 as if they ran now, in all places that they mean; -n is where those would be applied that name no namespace. One that would
 not run makes the exit code 2. Nothing is changed, and nothing outside of the cluster is asked without --allow-calls.
 
+Retention policies are told with what they are about: what is due, what goes in time and what holds the others. With -f as if they
+were applied now.
+
 \b
 Examples:
   everything that goes in the next 6 hours
@@ -52,6 +55,8 @@ Examples:
     skoupa plan --from manifests/ --within 30d --fail-over 50
   what a policy would delete if it ran now, before it is applied
     skoupa plan -f policy.yaml
+  what a retention policy would take if it were applied now
+    skoupa plan -f retention.yaml
   in CI: refuse policies that would delete more than 50 objects of a snapshot
     skoupa plan -f policies/ --from snapshot.yaml --fail-over 50
 """
@@ -174,7 +179,7 @@ def explain(
 
     Names what could take it along too: its owners, its Namespace. Also for objects without any label: then it says that nothing wants them to go. Takes several, also as plan -o name prints them. Of one that is gone it tells from the history whether Skoupa deleted it.
 
-    Policies of the cluster are asked about the object: which of them take it and when, and why others do not. No service outside is called for that.
+    Policies of the cluster are asked about the object: which of them take it and when, and why others do not. No service outside is called for that. Where retention is about it, by label or policy, also who needs it, and who needs those.
 
     Example: skoupa explain pod/web -n shop
     """
