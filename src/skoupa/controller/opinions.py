@@ -14,6 +14,7 @@ import msgspec
 from skoupa.clock import Clock
 from skoupa.controller.engine import Engine
 from skoupa.controller.policy_standings import standings_of
+from skoupa.controller.retaining.policy_standings import standings_of as retention_standings
 from skoupa.controller.unread import unread
 from skoupa.facts.rows import Row, pack_uid, uid_text
 from skoupa.judge.brakes import Pulled
@@ -77,8 +78,11 @@ class EngineOpinions:
         return msgspec.structs.replace(verdict, holds=tuple(holds))
 
     def policies(self) -> list[PolicyStanding] | None:
-        policies = self._engine.policies
-        return None if policies is None else standings_of(policies, now=self._clock.now())
+        policies, retention = self._engine.policies, self._engine.retention
+        if policies is None and retention is None:
+            return None
+        found = [] if policies is None else standings_of(policies, now=self._clock.now())
+        return found if retention is None else [*found, *retention_standings(retention.rules.book)]
 
     def unread(self) -> list[Unread]:
         return unread(self._engine, self._clock.now())

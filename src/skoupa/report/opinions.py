@@ -33,10 +33,22 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stays: tuple[Standing, ...] = ()
 
 
+class Retained(msgspec.Struct, frozen=True, kw_only=True):
+    """What a retention policy is about, as its status tells; `says` are its times, `told` its remarks."""
+
+    says: str
+    matched: int = 0
+    waiting: int = 0
+    held: int = 0
+    deleted: int | None = None
+    next_time: str | None = None
+    told: str = ""
+
+
 class PolicyStanding(msgspec.Struct, frozen=True, kw_only=True):
     """A policy as the controller knows it; `last` is when it ran last, with how many objects that was about.
 
-    `resource` is its kind as kubectl shows it. `next_run` None: it does not run; `problems` say why.
+    `resource` is its kind as kubectl shows it. `next_run` None: it does not run; `problems` say why. `retained` is of a retention policy.
     """
 
     resource: str
@@ -56,6 +68,7 @@ class PolicyStanding(msgspec.Struct, frozen=True, kw_only=True):
     observed_until: float | None = None
     problems: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    retained: Retained | None = None
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from skoupa.cli.remembering.ledgers import LedgerChoice, opened
 from skoupa.cli.remembering.recalling import Filters as Recalled
 from skoupa.cli.remembering.recalling import recall
 from skoupa.cli.terminal.items import PolicyRun
+from skoupa.cli.terminal.retention_shapes import RetentionStanding
 from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World
 from skoupa.controller.brake_list import every_brake, named_kinds
@@ -45,6 +46,7 @@ from skoupa.web.dashboard.shapes import (
     Policies,
     Remembered,
     ShownPolicy,
+    ShownRetained,
     ShownRun,
 )
 
@@ -139,8 +141,10 @@ class PlanBoard:
             now=whole_seconds(self._world.now()),
             made=self._made(self._plan.age()),
             trouble=trouble,
-            items=tuple(map(_shown, runs or ())),
-            notes=(_SWITCHED_OFF,) if runs is None else tuple(missing(planned.plan.gaps)),
+            items=(*map(_shown, runs or ()), *map(_retained, planned.plan.retention)),
+            notes=(_SWITCHED_OFF,)
+            if runs is None and not planned.plan.retention
+            else tuple(missing(planned.plan.gaps)),
             command=self._typed(("plan", *(("-n", self._namespace) if self._namespace else ("-A",)))),
         )
 
@@ -249,4 +253,32 @@ def _shown(run: PolicyRun) -> ShownPolicy:
         would_brake=run.would_brake,
         problems=run.problems,
         cautions=run.cautions,
+    )
+
+
+def _retained(one: RetentionStanding) -> ShownPolicy:
+    return ShownPolicy(
+        kind=one.kind,
+        namespace=one.namespace,
+        name=one.name,
+        schedule="",
+        words="",
+        zone="",
+        last_run=None,
+        next_run=None,
+        suspended=one.suspended,
+        observed_until=None,
+        matched=one.matched,
+        would_go=one.due,
+        would_brake=one.would_brake,
+        problems=one.problems,
+        cautions=one.cautions,
+        retained=ShownRetained(
+            says=", ".join(f"{moment} {time}" for moment, time in one.after.items()),
+            matched=one.matched,
+            waiting=one.to_come,
+            held=sum(one.stays.values()),
+            deleted=None,
+            next_time=one.next_time,
+        ),
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.report.opinions import PolicyStanding
-from skoupa.web.dashboard.shapes import ShownPolicy, ShownRun
+from skoupa.web.dashboard.shapes import ShownPolicy, ShownRetained, ShownRun
 from skoupa.web.permissions import Spot
 
 
@@ -35,4 +37,7 @@ def shown_policy(policy: PolicyStanding) -> ShownPolicy:
         observed_until=None if policy.observed_until is None else whole_seconds(policy.observed_until),
         problems=policy.problems,
         cautions=policy.cautions,
+        retained=None
+        if policy.retained is None
+        else ShownRetained(**msgspec.structs.asdict(policy.retained)),
     )

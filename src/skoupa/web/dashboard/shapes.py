@@ -204,8 +204,20 @@ class ShownRun(Part, frozen=True, kw_only=True):
     failed: int
 
 
+class ShownRetained(Part, frozen=True, kw_only=True):
+    """What a retention policy is about: `says` are its times, `deleted` is null where nobody counted, `told` are remarks."""
+
+    says: str
+    matched: int
+    waiting: int
+    held: int
+    deleted: int | None
+    next_time: str | None
+    told: str = ""
+
+
 class ShownPolicy(Part, frozen=True, kw_only=True):
-    """`ahead`: what it matches now is known, and the numbers below count. `observed_until`: until then it only reports."""
+    """`retained` is of a retention policy, which has no schedule; null: it is another. `ahead`: what it matches now is known, and the numbers below count. `observed_until`: until then it only reports."""
 
     kind: str
     namespace: str
@@ -225,6 +237,7 @@ class ShownPolicy(Part, frozen=True, kw_only=True):
     would_brake: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    retained: ShownRetained | None = None
 
 
 class Policies(Seen, frozen=True, kw_only=True):

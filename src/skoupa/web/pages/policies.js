@@ -10,7 +10,7 @@ export const news = (doc) => headline(doc);
 
 export function view(doc) {
   return [
-    ...heading(headline(doc), "Each runs at its times and chooses what goes; what holds an object holds it here too."),
+    ...heading(headline(doc), "Each chooses what goes, at its times or all the time; what holds an object holds it here too."),
     doc.notes.map((text) => h("p", { class: "note" }, spoken(sentence(text)))),
     doc.items.length ? h("ul", { class: "cards" }, doc.items.map((policy) => card(policy, doc.now))) : nothing(doc),
   ];
@@ -39,9 +39,9 @@ function card(policy, now) {
     h("div", { class: "card-head" }, h("h2", {}, policy.name), h("span", { class: "state" }, standing(policy))),
     h("p", { class: "note" }, policy.kind, policy.namespace ? ` in ${policy.namespace}` : ""),
     policy.problems.map((text) => h("p", { class: "said hold" }, text)),
-    policy.wouldBrake.map((text) => h("p", { class: "said hold" }, `A Brake would stop the whole run: ${text}`)),
+    policy.wouldBrake.map((text) => h("p", { class: "said hold" }, `A Brake would stop ${policy.retained ? "what goes by it within an hour" : "the whole run"}: ${text}`)),
     policy.cautions.map((text) => h("p", { class: "said remark" }, text)),
-    h(
+    policy.retained ? retained(policy.retained, now) : h(
       "dl",
       { class: "facts" },
       policy.words || policy.schedule ? fact("Runs", policy.words || policy.schedule) : null,
@@ -53,7 +53,28 @@ function card(policy, now) {
   );
 }
 
+/* One without a schedule: what it is about goes when its time is over. */
+function retained(about, now) {
+  const told = [
+    [about.waiting, "wait for their time"],
+    [about.held, "stay"],
+  ].filter(([value]) => value);
+  const counts = told.map(([value, word]) => `${number(value)} ${word}`).join(", ");
+  return [
+    about.told ? h("p", { class: "said remark" }, spoken(sentence(about.told))) : null,
+    h(
+      "dl",
+      { class: "facts" },
+      about.says ? fact("Time after", about.says) : null,
+      fact("Is about", counted(about.matched, "object", "objects"), counts ? `: ${counts}` : ""),
+      about.deleted === null ? null : fact("Deleted", number(about.deleted)),
+      about.nextTime ? fact("Next", when(about.nextTime, now)) : null,
+    ),
+  ];
+}
+
 function standing(policy) {
+  if (policy.retained && policy.problems.length) return "has problems";
   if (policy.problems.length && !policy.nextRun) return "does not run";
   if (policy.suspended) return "suspended";
   return policy.observedUntil ? "only reports" : policy.problems.length ? "has problems" : "";

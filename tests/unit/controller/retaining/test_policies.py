@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from skoupa.controller.opinions import EngineOpinions
 from skoupa.kinds.definition import document
 from skoupa.kinds.retention.policy import (
     CLUSTER_RETENTION_POLICIES,
@@ -15,6 +16,7 @@ from skoupa.kinds.retention.policy import (
 )
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from skoupa.policy.retention.reading import EVENTS
+from skoupa.web.dashboard.known_policies import shown_policy
 from tests.unit.controller.retaining.scene import (
     CRON_JOBS,
     JOBS,
@@ -485,3 +487,22 @@ async def test_events_by_another_moment_are_refused_with_what_to_write(stage: St
     await policy(stage, "events", match=kinds("Event"), after={"unused": "10m"})
     await stage.later(MINUTE)
     assert "created: 10m" in ready(stage, "events")["message"]
+
+
+@story(also=ALSO, features=ON)
+async def test_the_page_of_policies_shows_what_each_is_about_and_what_went(stage: Stage) -> None:
+    await defined(stage)
+    play = await stage.play()
+    await policy(stage, "jobs", match=kinds("Job"), after={"succeeded": "1h", "failed": "7d"})
+    for name in ("good", "bad"):
+        await job(stage, name)
+    await end(stage, "good")
+    await end(stage, "bad", how="Failed")
+    await stage.later(62 * MINUTE)
+    known = EngineOpinions(play.engine, clock=stage.clock, observing=False).policies() or []
+    (shown,) = [shown_policy(one) for one in known if one.name == "jobs"]
+    assert shown.retained is not None
+    assert shown.retained.says == "succeeded 1h, failed 7d"
+    counts = (shown.retained.matched, shown.retained.waiting, shown.retained.deleted)
+    assert counts == (1, 1, 1)
+    assert shown.retained.next_time is not None
