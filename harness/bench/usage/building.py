@@ -103,8 +103,7 @@ class Built:
             on_sight=self._look,
         )
         labelled.learn(Delta(None, row) for row in _labelled_rows())
-        for row in labelled:
-            self.graph.mentions.follow(row)
+        self.graph.mentions.follow(labelled)
 
     async def until_read(self, group: asyncio.TaskGroup) -> None:
         await self.feeds.arrange(group)

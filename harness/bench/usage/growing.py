@@ -71,8 +71,7 @@ class Growing:
             self._objects, labelled, on_concerned=self.concerned.update, on_doubt=lambda: None
         )
         labelled.learn(self._labelled())
-        for row in labelled:
-            self.graph.mentions.follow(row)
+        self.graph.mentions.follow(labelled)
 
     def build(self) -> None:
         for kind in templates.KINDS:

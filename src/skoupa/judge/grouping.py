@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -15,9 +16,16 @@ from skoupa.facts.rows import Uid
 from skoupa.policy.retention.families import family
 from skoupa.policy.retention.policies import Limit, Newest
 
+# What is first seen within such a time is seen by one look.
+_LOOK_SECONDS: Final = 60.0
+
 
 class Member(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """`since` is when it was needed last, in seconds; `free`: nothing needs or holds it. `owner` is empty where none lives."""
+    """`since` is when it was needed last, in seconds; `free`: nothing needs or holds it. `owner` is empty where it has none.
+
+    Where `since` is not `exact` it may only be when somebody first looked, and those of one look are told apart by their age.
+    `never`: it is never garbage, so it takes the place of none.
+    """
 
     uid: Uid
     namespace: str
@@ -25,6 +33,9 @@ class Member(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     since: float
     free: bool
     owner: Uid = ""
+    created: float = 0.0
+    exact: bool = True
+    never: bool = False
 
 
 def newest(members: Iterable[Member], wish: Newest) -> set[Uid]:
@@ -35,14 +46,16 @@ def newest(members: Iterable[Member], wish: Newest) -> set[Uid]:
     groups: dict[tuple[str, Uid], list[Member]] = defaultdict(list)
     kept: set[Uid] = set()
     for member in members:
+        if member.never:
+            continue
         group = _group(member, wish)
         if group is None:
             kept.add(member.uid)
         else:
             groups[member.namespace, group].append(member)
     for group_members in groups.values():
-        group_members.sort(key=_age)
-        kept.update(member.uid for member in group_members[max(0, len(group_members) - wish.count) :])
+        ordered = _by_age(group_members)
+        kept.update(member.uid for member in ordered[max(0, len(ordered) - wish.count) :])
     return kept
 
 
@@ -51,6 +64,8 @@ def too_many(members: Sequence[Member], limit: Limit, quotas: Mapping[str, int])
 
     `quotas` has how many a namespace may hold by its ResourceQuota; one that has none has no limit.
     """
+    if not limit.quota:
+        members = [member for member in members if not member.never]
     if limit.quota:
         return _chosen(members, _namespace, {place: _below(hard) for place, hard in quotas.items()})
     if limit.divide == "Cluster":
@@ -88,9 +103,8 @@ def _chosen(members: Iterable[Member], by: Callable[[Member], Uid], most: Mappin
     going: list[Member] = []
     for who, found in groups.items():
         over = len(found) - most.get(who, len(found))
-        free = sorted((member for member in found if member.free), key=_age)
-        going += free[: max(over, 0)]
-    return [member.uid for member in sorted(going, key=_age)]
+        going += _by_age(member for member in found if member.free)[: max(over, 0)]
+    return [member.uid for member in _by_age(going)]
 
 
 def _below(hard: int) -> int:
@@ -106,9 +120,22 @@ def _group(member: Member, wish: Newest) -> Uid | None:
     return family(member.name, wish.family)
 
 
-def _age(member: Member) -> tuple[bool, float, str, str]:
+def _by_age(members: Iterable[Member]) -> list[Member]:
     """Oldest first; what is needed now is the newest of all."""
-    return (not member.free, member.since, member.namespace, member.name)
+    ordered = sorted(members, key=lambda one: (not one.free, one.since))
+    looks: dict[Uid, float] = {}
+    before: Member | None = None
+    for one in ordered:
+        same = (
+            before is not None
+            and not (one.exact and before.exact)
+            and one.since - before.since <= _LOOK_SECONDS
+        )
+        looks[one.uid] = looks[before.uid] if same and before is not None else one.since
+        before = one
+    return sorted(
+        ordered, key=lambda one: (not one.free, looks[one.uid], one.created, one.namespace, one.name)
+    )
 
 
 def _namespace(member: Member) -> Uid:

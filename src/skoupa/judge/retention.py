@@ -150,9 +150,15 @@ class RetentionMechanism:
         return marked_going(self.evidence, row, after, now)
 
 
-def marked_going(evidence: Evidence, row: Row, after: TtlAfter, now: float) -> Goes | Waits:
-    """When it goes by its mark. Who needs it now is left to the guard: a Claim that it holds is told with who does."""
+def marked_going(
+    evidence: Evidence, row: Row, after: TtlAfter, now: float, *, floor: float = 0.0
+) -> Goes | Waits:
+    """When it goes by its mark. Who needs it now is left to the guard: a Claim that it holds is told with who does.
+
+    No time counts from before `floor`.
+    """
     mark = evidence.since(row, now)
+    mark = None if mark is None else max(mark, floor)
     found = going(
         after,
         finish=evidence.finish(row),

@@ -34,6 +34,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """What the policies that count for an object say of it; `rule` speaks for all, `by` names them.
 
     `after` None: no time lets it go, only that there are too many. `suspended` names those that rest: nothing goes by any.
+    `floor` is when the youngest of them was made: no time counts from before, whatever somebody marked then.
     """
 
     rule: str
@@ -45,6 +46,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     propagation: Propagation = "Background"
     suspended: tuple[str, ...] = ()
     author: str = ""
+    floor: float = 0.0
 
 
 class Surplus(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -158,7 +160,7 @@ class RetentionRules:
         """None: no time lets it go. A time that is written on the object replaces those of policies."""
         if wish.after is None or written(row) is not None:
             return None
-        return marked_going(self.evidence, row, wish.after, now)
+        return marked_going(self.evidence, row, wish.after, now, floor=wish.floor)
 
     def _claim(self, row: Row, wish: Wish, due: float, told: Reason, now: float) -> Claim:
         kind = _FINISHED if self.evidence.ends(row) is Ends.BY_RULE else _UNUSED

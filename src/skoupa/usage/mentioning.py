@@ -89,15 +89,23 @@ class Mentions:
             self._mentioned[followed].pop(uid, None)
         return meant
 
-    def follow(self, row: Row) -> None:
-        if row.uid in self._followed:
-            return
-        self._followed[row.uid] = row
-        self._mentioned[row.uid] = {}
-        self._called.setdefault(hash(row.name), set()).add(row.uid)
-        self._enter(row.namespace)
-        for uid in self._may_mean(row):
-            self._hear(uid, self._sayers[uid], row)
+    def follow(self, rows: Iterable[Row]) -> None:
+        """Whoever may mean one of these is looked through once for all of a namespace."""
+        new: dict[str, dict[int, list[Row]]] = {}
+        for row in rows:
+            if row.uid not in self._followed:
+                self._followed[row.uid] = row
+                self._mentioned[row.uid] = {}
+                self._called.setdefault(hash(row.name), set()).add(row.uid)
+                self._enter(row.namespace)
+                new.setdefault(row.namespace, {}).setdefault(hash(row.name), []).append(row)
+        for namespace, named in new.items():
+            for uid in self._may_mean(namespace):
+                sayer = self._sayers[uid]
+                for _, words in sayer.said:
+                    for name in named.keys() & words if len(named) > 1 else named:
+                        for row in named[name]:
+                            self._hear(uid, sayer, row)
 
     def leave(self, uid: Uid) -> None:
         row = self._followed.pop(uid, None)
@@ -131,11 +139,11 @@ class Mentions:
         if namespace not in self._inside and namespace not in self._in_place:
             self._naming.pop(hash(namespace), None)
 
-    def _may_mean(self, row: Row) -> Iterable[Uid]:
-        if not row.namespace:
+    def _may_mean(self, namespace: str) -> Iterable[Uid]:
+        if not namespace:
             return tuple(self._sayers)
-        here, nowhere = self._in_place.get(row.namespace, set()), self._in_place.get("", set())
-        return here | nowhere | self._naming[hash(row.namespace)]
+        here, nowhere = self._in_place.get(namespace, set()), self._in_place.get("", set())
+        return here | nowhere | self._naming[hash(namespace)]
 
     def _hear(self, uid: Uid, sayer: _Sayer, row: Row) -> None:
         """Nobody is meant by what it says of itself."""

@@ -58,7 +58,7 @@ def test_whatever_happens_it_is_known_who_says_the_name_of_a_followed_object(
             told = mentions.hush(row.uid)
         elif what == "follow":
             followed.add(row)
-            mentions.follow(row)
+            mentions.follow([row])
         else:
             followed.discard(row)
             mentions.leave(row.uid)

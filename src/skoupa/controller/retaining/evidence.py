@@ -62,7 +62,8 @@ class FollowedEvidence:
 
     def needs(self, row: Row) -> Answer | None:
         noted = self._labelled.noted(row)
-        if noted is None:
+        if noted is None or noted.row.version != row.version:
+            # This very state of it is being read.
             return None
         nature = self._nature(row, noted)
         if nature:

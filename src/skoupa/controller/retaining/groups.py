@@ -7,8 +7,10 @@ too much. What goes by the decision itself changes nothing of it. Quotas are rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, Protocol
+
+import msgspec
 
 from skoupa.clock import Clock
 from skoupa.controller.retaining.matched import Matched
@@ -95,11 +97,18 @@ class Groups:
         ]
         return said[0] if said and all(one is not None for one in said) else None
 
-    def decide(self) -> None:
-        """Anew, for all policies; who is chosen or kept now and was not, or the other way round, is judged again."""
+    def decide(self, touched: Collection[str] | None = None) -> None:
+        """Anew, for these policies by their uids (None: all); who is chosen or kept now and was not is judged again."""
         now = self._clock.now()
-        decisions: dict[Key, _Decision] = {}
-        for policy in self.deciding():
+        deciding = {one.uid: one for one in self.deciding()}
+        decisions: dict[Key, _Decision] = {
+            key: one
+            for key, one in self._decisions.items()
+            if touched is not None and key[0] in deciding and key[0] not in touched
+        }
+        for policy in deciding.values():
+            if touched is not None and policy.uid not in touched:
+                continue
             by_kind: dict[str, list[Row]] = {}
             for row in self._matched.of_policy(policy.uid).values():
                 if not row.deleted_at:
@@ -130,7 +139,7 @@ class Groups:
             return decision
         if policy.newest is not None:
             decision.kept = frozenset(newest(members, policy.newest))
-        if policy.limit is not None:
+        if policy.limit is not None and _limits(policy.limit.quota, rows[0]):
             decision.surplus = self._too_many(policy, rows[0], members, decision, now)
         return decision
 
@@ -191,14 +200,12 @@ _NOT_YET: Final = "it has come since that was decided"
 
 
 def _held(member: Member) -> Member:
-    return Member(
-        uid=member.uid,
-        namespace=member.namespace,
-        name=member.name,
-        since=member.since,
-        free=False,
-        owner=member.owner,
-    )
+    return msgspec.structs.replace(member, free=False)
+
+
+def _limits(quota: str, row: Row) -> bool:
+    """A quota is about the one kind that it names: `pods`, `count/jobs.batch`."""
+    return not quota or quota.removeprefix("count/") == row.resource.qualified
 
 
 def _place(quota: str, divide: str) -> str:

@@ -49,6 +49,7 @@ class Marks:
         self._told = told
         self._access = Access(client, clock=client.clock, fresh_seconds=0.0)
         self._wanted: dict[Uid, float | None] = {}
+        self._leaving: dict[Uid, Row] = {}
         self._news = asyncio.Event()
         # By the version that the server gave to what was written, until a feed shows it.
         self._written: dict[Uid, tuple[int | str, int | str]] = {}
@@ -65,6 +66,12 @@ class Marks:
             return
         self._wanted[uid] = moment
         self._news.set()
+
+    def leave(self, row: Row) -> None:
+        """Nobody follows it any more: a mark on it must not count for who does so later. It may not be in the store any longer."""
+        if self.is_marked(row) and self._acting():
+            self._leaving[row.uid] = row
+            self.want(row.uid, None)
 
     def is_settled(self, row: Row) -> bool:
         """Whether the row shows what was last written, and nothing is on its way."""
@@ -119,7 +126,8 @@ class Marks:
                 self._news.clear()
                 continue
             moment = self._wanted.pop(uid)
-            row = self._store.get(uid)
+            row = self._store.get(uid) or self._leaving.get(uid)
+            self._leaving.pop(uid, None)
             if row is None or not self._acting() or not self._may_try(row):
                 continue
             self._under_way.add(uid)

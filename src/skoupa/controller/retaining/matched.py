@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from skoupa.controller.retaining.policy_book import Entry
 from skoupa.expr.ttl_after import TtlAfter
 from skoupa.facts.rows import Row, Uid
@@ -26,6 +28,7 @@ from skoupa.usage.finishing import Ends
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.questions import QUESTIONS
 
+Version = int | str
 _ON_FINISH: Final = ("finished", "succeeded", "failed")
 
 
@@ -37,19 +40,39 @@ class Matched:
         self._used = used
         self._entries: tuple[Entry, ...] = ()
         self._labels: dict[str, Mapping[str, str]] = {}
-        self._annotations: dict[Uid, Mapping[str, str]] = {}
+        self._annotations: dict[Uid, tuple[Version, Mapping[str, str]]] = {}
         self._terms: dict[Uid, Terms] = {}
         # By the policies that are about an object: many are about the same.
         self._shared: dict[tuple[str, ...], Terms | None] = {}
-        self._wishes: dict[tuple[tuple[str, ...], Ends], Wish | None] = {}
+        # By the terms themselves, for policies change and keep their names.
+        self._wishes: dict[int, tuple[Terms, dict[Ends, Wish | None]]] = {}
+        # As each was last understood: one that is not any more rests, and hands its objects to nobody.
+        self._understood: dict[str, Retention] = {}
+        self._resting: tuple[Retention, ...] = ()
+        # Namespaces (an empty name is the cluster) of policies that were never understood, with their names.
+        self._unknown: dict[str, str] = {}
         self._by_rule: dict[str, set[Uid]] = {}
         # Rows that are matched, by policy that counts.
         self._by_policy: dict[str, dict[Uid, Row]] = {}
         self.asks_annotations = False
 
     def put_policies(self, entries: Iterable[Entry]) -> None:
-        """All that are understood; every object has to be matched anew after it."""
-        self._entries = tuple(one for one in entries if one.policy is not None)
+        """Every object has to be matched anew after it."""
+        every = tuple(entries)
+        self._entries = tuple(one for one in every if one.policy is not None)
+        known = {one.uid: one.policy for one in self._entries if one.policy is not None}
+        broken = [one for one in every if one.policy is None]
+        self._understood = {
+            one.uid: known.get(one.uid) or self._understood[one.uid]
+            for one in every
+            if one.uid in known or one.uid in self._understood
+        }
+        self._resting = tuple(
+            msgspec.structs.replace(self._understood[one.uid], suspended=True)
+            for one in broken
+            if one.uid in self._understood
+        )
+        self._unknown = {one.namespace: one.called for one in broken if one.uid not in self._understood}
         self.asks_annotations = any(_asks_annotations(policy) for policy in self.policies())
         if not self.asks_annotations:
             self._annotations.clear()
@@ -102,12 +125,12 @@ class Matched:
         if not self.asks_annotations:
             return False
         before = self._annotations.get(row.uid)
-        self._annotations[row.uid] = metadata.annotations or {}
+        self._annotations[row.uid] = (row.version, metadata.annotations or {})
         return before != self._annotations[row.uid]
 
     def match(self, row: Row) -> bool:
         """Matches it anew; whether a policy counts for it."""
-        found = None if own(row) else self._agreed(tuple(self._about(row)))
+        found = None if own(row) else self._agreed(tuple(self._about(row)), row.namespace)
         before = self._terms.get(row.uid)
         if before != found:
             self._drop(row.uid)
@@ -139,10 +162,13 @@ class Matched:
         if found is None:
             return None
         ends = self._ends(kind_name(row.resource))
-        key = (tuple(one.uid for one in found.by), ends)
-        if key not in self._wishes:
-            self._wishes[key] = self._made(found, ends)
-        return self._wishes[key]
+        terms_of_it, made = self._wishes.get(id(found), (None, {}))
+        if terms_of_it is not found:
+            made = {}
+            self._wishes[id(found)] = (found, made)
+        if ends not in made:
+            made[ends] = self._made(found, ends)
+        return made[ends]
 
     def chosen(self, rule: str) -> Collection[Uid]:
         return tuple(self._by_rule.get(rule, ()))
@@ -167,6 +193,8 @@ class Matched:
             return None
         first = found.by[0]
         author = next((one.author for one in self._entries if one.uid == first.uid), "")
+        uids = {one.uid for one in found.by}
+        created = max((one.created for one in self._entries if one.uid in uids), default=0.0)
         return Wish(
             rule=found.rule,
             by=tuple(one.called for one in found.by),
@@ -177,28 +205,37 @@ class Matched:
             propagation=found.propagation,
             suspended=found.suspended,
             author=author,
+            floor=created,
         )
 
-    def _agreed(self, policies: tuple[Retention, ...]) -> Terms | None:
-        key = tuple(one.uid for one in policies)
+    def _agreed(self, policies: tuple[Retention, ...], namespace: str) -> Terms | None:
+        """A policy that nobody understands may mean any of what lies where it counts: nothing goes there by others."""
+        key = (*(f"{one.uid} {one.suspended}" for one in policies), "", namespace if self._unknown else "")
         if key not in self._shared:
-            self._shared[key] = terms(policies)
+            found = terms(policies)
+            unknown = [self._unknown[place] for place in {"", namespace} if place in self._unknown]
+            if found is not None and unknown:
+                found = msgspec.structs.replace(found, suspended=(*found.suspended, *unknown))
+            self._shared[key] = found
         return self._shared[key]
 
     def _about(self, row: Row) -> Iterator[Retention]:
         metadata: Metadata | None = None
-        for policy in self.policies():
+        version, annotations = self._annotations.get(row.uid, ("", {}))
+        for policy in (*self.policies(), *self._resting):
             if not self.may_be_about(policy, row.resource):
                 continue
-            if _asks_annotations(policy) and row.uid not in self._annotations:
-                # They are being read: nobody knows yet whether it is excluded.
+            if _asks_annotations(policy) and version != row.version:
+                # They are being read: nobody knows yet whether it is meant, or excluded.
+                if not policy.namespace or policy.namespace == row.namespace:
+                    yield msgspec.structs.replace(policy, suspended=True)
                 continue
             if metadata is None:
                 metadata = Metadata(
                     name=row.name,
                     namespace=row.namespace,
                     labels=dict(row.labels),
-                    annotations=dict(self._annotations.get(row.uid, {})),
+                    annotations=dict(annotations),
                 )
             labels = self._labels.get(row.namespace) if row.namespace else None
             if policy.is_about(

@@ -9,7 +9,7 @@ from skoupa.facts.rows import Row
 from skoupa.judge.grouping import Member
 from skoupa.judge.retention import Evidence
 from skoupa.usage.finishing import Ends, Finish
-from skoupa.usage.needs import Unknown, Unneeded
+from skoupa.usage.needs import Needed, Unknown, Unneeded
 
 
 def member_of(row: Row, evidence: Evidence, *, protected: bool, now: float) -> Member | None:
@@ -19,7 +19,8 @@ def member_of(row: Row, evidence: Evidence, *, protected: bool, now: float) -> M
         return None
     ended = finish if isinstance(finish, Finish) else None
     at_work = evidence.ends(row) is Ends.BY_RULE and (ended is None or bool(ended.held_by))
-    since = ended.at.timestamp() if ended is not None and ended.at is not None else evidence.since(row, now)
+    at = ended.at if ended is not None else None
+    since = at.timestamp() if at is not None else evidence.since(row, now)
     return Member(
         uid=row.uid,
         namespace=row.namespace,
@@ -27,4 +28,7 @@ def member_of(row: Row, evidence: Evidence, *, protected: bool, now: float) -> M
         since=float(row.created) if since is None else since,
         free=isinstance(needs, Unneeded) and not protected and not at_work,
         owner=row.owners[0].uid if row.owners else "",
+        created=float(row.created),
+        exact=at is not None,
+        never=isinstance(needs, Needed) and any(one.how == "never" for one in needs.needs),
     )

@@ -51,6 +51,9 @@ class ObservedMoments:
     def is_marked(self, row: Row) -> bool:
         return row.uid in self._moments
 
+    def leave(self, row: Row) -> None:
+        """What was known of it is forgotten already, and nothing is written onto it."""
+
     def forget(self, uid: Uid) -> None:
         if uid in self._moments:
             self.want(uid, None)

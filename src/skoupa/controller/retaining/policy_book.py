@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.errors import ApiError, SkoupaError
+from skoupa.expr.instants import parse_rfc3339
 from skoupa.kinds.definition import Definition
 from skoupa.kinds.retention.policy import CLUSTER_RETENTION_POLICY, RETENTION_POLICY
 from skoupa.kube import watch, watched
@@ -44,6 +45,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
     reading: RetentionReading
     author: str = ""
+    created: float = 0.0
     status: Object = {}
 
     @property
@@ -199,8 +201,14 @@ def entry_of(kind: Resource, found: Object, discovery: Discovery) -> Entry:
             {"apiVersion": kind.api_version, "kind": kind.kind, **found}, discovery=discovery
         ),
         author=last_write(metadata)[0],
+        created=_moment(metadata.get("creationTimestamp")),
         status=found.get("status") or {},
     )
+
+
+def _moment(text: Any) -> float:
+    found = parse_rfc3339(text) if isinstance(text, str) else 0
+    return float(found) if isinstance(found, int) else 0.0
 
 
 def _uid(found: Object) -> str:

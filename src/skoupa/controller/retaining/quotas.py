@@ -39,7 +39,7 @@ class Quotas:
         if now < self._read_at + READ_SECONDS:
             return False
         self._read_at = now
-        before, self._hard = self._hard, None
+        before = self._hard
         found: dict[str, dict[str, int]] = {}
         try:
             for place in self._places:
@@ -47,7 +47,7 @@ class Quotas:
                 for quota in listed.items:
                     _take(quota, found)
         except SkoupaError as error:
-            self.error = error
+            self._hard, self.error = None, error
         else:
             self._hard, self.error = found, None
         return before != self._hard

@@ -24,13 +24,13 @@ from skoupa.controller.retaining.standings import Standings
 from skoupa.controller.retaining.teaching import Teaching
 from skoupa.controller.retaining.usage_feeds import UsageFeeds
 from skoupa.controller.retaining.usage_graph import UsageGraph
+from skoupa.controller.retaining.wishes import Wishes
 from skoupa.controller.retaining.worth import Worth
 from skoupa.errors import SkoupaError
-from skoupa.expr.readings import Problem
-from skoupa.expr.ttl_after import TtlAfter
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
-from skoupa.judge.retention import NAME, written
+from skoupa.judge.retention import NAME
+from skoupa.judge.retention_rules import Wish
 from skoupa.kube.client import Client
 from skoupa.ledger.store import Store
 from skoupa.model.verdicts import Claim, Question
@@ -79,6 +79,7 @@ class Retention:
         self._standing_by = standing_by
         self._leads = False
         enforcing = settings.mode == "enforce"
+        self._wishes = Wishes(self._by_policy)
         self.labelled = Labelled(
             finishing.shipped(),
             on_seen=lambda uid: self._look((uid,)),
@@ -116,7 +117,7 @@ class Retention:
             types=self._types,
             worth=self._worth,
             since_of=self._since,
-            owners_hold=self._owners_hold,
+            owners_hold=self._wishes.owners_hold,
         )
         self.marks: Marks | ObservedMoments = (
             Marks(client, store=knowledge.store, acting=self._acting, told=told, untold=untold)
@@ -128,8 +129,8 @@ class Retention:
             self.labelled,
             evidence=lambda: self.evidence,
             marking=self.marks,
-            wished=self._wished,
-            timeless=self._timeless,
+            wished=self._wishes.of,
+            timeless=self._wishes.is_timeless,
             on_news=self._news,
         )
         self._last_looks = LastLooks(
@@ -215,14 +216,23 @@ class Retention:
         self._look_at([delta.after.uid for delta in deltas if delta.after is not None])
 
     def _follow_rows(self, deltas: Sequence[Delta]) -> None:
+        after = [delta.after for delta in deltas if delta.after is not None]
+        known = {row.uid for row in after if row.uid in self.labelled}
+        watched = {delta.after.uid for delta in deltas if delta.watched and delta.after is not None}
         here, left = self.labelled.learn(deltas)
+        self.graph.mentions.follow(here)
         for row in here:
-            self.graph.mentions.follow(row)
+            if row.uid in watched and row.uid not in known:
+                # Whoever marked it before did so for another wish.
+                self.standings.begin(row.uid)
+        still = {row.uid for row in after}
         for row in left:
             self.graph.mentions.leave(row.uid)
             self.standings.forget(row.uid)
             self._last_looks.forget(row.uid)
             self._types.forget(row.uid)
+            if row.uid in still:
+                self.marks.leave(row)
             self.teaching.ends.forget(row.uid)
         if self.feeds.outdated:
             self._rearrange()
@@ -232,26 +242,12 @@ class Retention:
     def _acting(self) -> bool:
         return self._settings.mode == "enforce" and self._leads and not self._standing_by()
 
-    def _wished(self, row: Row) -> TtlAfter | Problem | None:
-        """What is written on an object counts instead of what policies say."""
-        found = written(row)
-        if found is not None:
-            return found
-        wish = self.rules.wish(row)
-        return None if wish is None else wish.after or TtlAfter()
-
-    def _timeless(self, row: Row) -> bool:
-        wish = self.rules.wish(row)
-        return written(row) is None and wish is not None and wish.after is None
-
-    def _owners_hold(self, row: Row) -> bool:
-        wish = self.rules.wish(row)
-        return wish is None or wish.owners_hold or written(row) is not None
+    def _by_policy(self, row: Row) -> Wish | None:
+        return self.rules.wish(row)
 
     def _news(self, uids: Iterable[Uid]) -> None:
         uids = tuple(uids)
-        if any(self.rules.matched.terms(uid) is not None for uid in uids):
-            self.rules.doubt()
+        self.rules.doubt(uids)
         self._look_at(uids)
 
     def _asked(self) -> None:

@@ -24,6 +24,7 @@ from skoupa.controller.retaining.policy_book import Entry, RetentionBook
 from skoupa.controller.retaining.policy_feeds import PolicyFeeds
 from skoupa.controller.retaining.policy_status import Counts, RetentionStatuses
 from skoupa.controller.retaining.quotas import READ_SECONDS, Quotas
+from skoupa.controller.retaining.rematching import Rematching
 from skoupa.errors import SkoupaError
 from skoupa.facts.feeds import Body
 from skoupa.facts.rows import Row, Uid
@@ -37,7 +38,8 @@ from skoupa.kube.resources import Resource
 from skoupa.model.verdicts import Claim
 from skoupa.sweep.reporting import Report
 
-_AT_A_TIME: Final = 500
+_REVIEW_SECONDS: Final = 60.0
+_PART: Final = 10.0
 
 
 class FollowedRules:
@@ -84,6 +86,14 @@ class FollowedRules:
             learn=learn,
             on_health=self._on_health,
         )
+        self._rematching = Rematching(
+            client.clock,
+            self.matched,
+            book=self.book,
+            feeds=self.feeds,
+            store=knowledge.store,
+            rematched=self._on_rematched,
+        )
         self._quotas = Quotas(client, places=tuple(settings.namespaces))
         self.groups = Groups(
             client.clock,
@@ -108,12 +118,11 @@ class FollowedRules:
         )
         self._report = report
         mechanism.rules = self
-        knowledge.judge.join(RulesGuard(mechanism, doubt=self.book.doubt))
+        knowledge.judge.join(RulesGuard(mechanism, doubt=self._why_old))
+        self._look_again = look_again
         self._group: asyncio.TaskGroup | None = None
-        self._policies_changed = self._stale = False
-        # Namespaces with other labels, and objects with other annotations, than when they were matched.
-        self._places: set[str] = set()
-        self._reread: set[Uid] = set()
+        # Policies of which objects decide together, and may decide otherwise now.
+        self._stale: set[str] = set()
         self._woken = asyncio.Event()
 
     @property
@@ -135,7 +144,7 @@ class FollowedRules:
 
     def match_anew(self) -> None:
         """Something else is known of kinds."""
-        self._policies_changed = True
+        self._rematching.policies = True
         self._woken.set()
 
     def take_over(self) -> None:
@@ -150,28 +159,54 @@ class FollowedRules:
             row = delta.after or delta.before
             assert row is not None, "something changed"
             if self.matched.learn_namespace(row, gone=delta.after is None):
-                self._places.add(row.name)
-                self._woken.set()
+                # Whether what is in it is kept may be another, too.
+                self._rematching.places.add(row.name)
+                self._doubt_all()
+            self.doubt((row.uid,))
+            if row.resource.qualified in self._quota_kinds():
+                # A quota counts it, whoever is about it.
+                self._doubt_all()
             if delta.after is None:
                 self.groups.removed(row)
                 self.matched.forget(row.uid)
             elif len(self.book):
-                known = self.matched.terms(row.uid) is not None
-                if row.deleted_at and known:
+                if row.deleted_at:
                     self.groups.removed(row)
-                if self.matched.match(row) or known:
-                    self.doubt()
+                if self.matched.match(row):
+                    self.doubt((row.uid,))
 
-    def doubt(self) -> None:
-        """What objects decide together may be another now."""
-        self._stale = True
+    def doubt(self, uids: Iterable[Uid]) -> None:
+        """What these objects decide together with others may be another now."""
+        touched = {
+            one.uid
+            for uid in uids
+            if (found := self.matched.terms(uid)) is not None
+            for one in (*found.by, *found.beaten)
+        }
+        if touched:
+            self._stale |= touched
+            self._woken.set()
+
+    def _on_rematched(self, changed: Sequence[Delta]) -> None:
+        self._rematched(changed)
+        self.doubt(delta.after.uid for delta in changed if delta.after is not None)
+
+    def _doubt_all(self) -> None:
+        self._stale.update(entry.uid for entry in self.book)
         self._woken.set()
 
     def decide(self) -> None:
         """At once: somebody is about to go by it."""
         if self._stale:
-            self._stale = False
-            self.groups.decide()
+            touched, self._stale = self._stale, set()
+            self.groups.decide(touched)
+            self.statuses.want(touched)
+
+    def _why_old(self) -> str:
+        """Why what is known of policies may be old, or does not count yet for all objects."""
+        if self._rematching.under_way:
+            return self.book.doubt() or "what they are about is being worked out anew"
+        return self.book.doubt()
 
     def deleted(self, row: Row, claim: Claim) -> None:  # noqa: ARG002 - whatever it was
         """Something went by one of them."""
@@ -213,20 +248,19 @@ class FollowedRules:
 
         def seen(row: Row, found: Any) -> None:
             if self.matched.seen(row, metadata_of(found)):
-                self._reread.add(row.uid)
+                self._rematching.reread.add(row.uid)
                 self._woken.set()
             body.seen(row, found)
 
         return Body(body.view, seen)
 
     def _changed(self, uid: str) -> None:
-        self._policies_changed = True
+        self._rematching.policies = True
         self._woken.set()
         self.statuses.want((uid,))
 
     def _on_health(self) -> None:
-        self.doubt()
-        self.statuses.want()
+        self._doubt_all()
 
     def _complete(self, row: Row) -> str:
         why = self.feeds.unread(row.resource, row.namespace)
@@ -263,45 +297,32 @@ class FollowedRules:
         while True:
             await self._nap()
             self._woken.clear()
-            if self._policies_changed:
-                self._policies_changed = False
-                self.matched.put_policies(self.book)
-                assert self._group is not None, "it was opened"
-                self.feeds.arrange(self._group)
-                await self._match_anew(list(self._knowledge.store))
+            assert self._group is not None, "it was opened"
+            if await self._rematching.work(self._group):
+                self._doubt_all()
                 self.statuses.want()
-            if self._places or self._reread:
-                places, reread, self._places, self._reread = self._places, self._reread, set(), set()
-                rows = [row for place in places for row in self._knowledge.store.in_namespace(place)]
-                rows += [row for uid in reread if (row := self._knowledge.store.get(uid)) is not None]
-                await self._match_anew(rows)
-            if any(one.limit is not None and one.limit.quota for one in self.matched.policies()):
-                self._stale = await self._quotas.read() or self._stale
+                self._look_again()
+            if self._quota_kinds() and await self._quotas.read():
+                self._doubt_all()
             await self._clock.sleep(GATHER_SECONDS)
-            if self._stale:
-                self.decide()
-                self.statuses.want()
+            began = self._clock.monotonic()
+            self.decide()
+            # Where much is decided upon, not for every change.
+            await self._clock.sleep(_PART * (self._clock.monotonic() - began))
 
-    async def _match_anew(self, rows: list[Row]) -> None:
-        for start in range(0, len(rows), _AT_A_TIME):
-            changed: list[Delta] = []
-            for row in rows[start : start + _AT_A_TIME]:
-                if self._knowledge.store.get(row.uid) is not row:
-                    # It changed meanwhile, and was matched as it is now.
-                    continue
-                before = self.matched.terms(row.uid)
-                self.matched.match(row)
-                if self.matched.terms(row.uid) != before:
-                    changed.append(Delta(row, row))
-            if changed:
-                self._rematched(changed)
-                self._stale = True
-            await self._clock.sleep(0.0)
+    def _quota_kinds(self) -> set[str]:
+        return {
+            one.limit.quota.removeprefix("count/")
+            for one in self.matched.policies()
+            if one.limit is not None and one.limit.quota
+        }
 
     async def _nap(self) -> None:
-        quotas = any(one.limit is not None and one.limit.quota for one in self.matched.policies())
+        """Quotas are read now and then; what is kept until a time decides with others when that is over."""
+        deciding = next(self.groups.deciding(), None) is not None
+        wait = READ_SECONDS if self._quota_kinds() else _REVIEW_SECONDS if deciding else None
         try:
-            async with self._clock.timeout(READ_SECONDS if quotas else None):
+            async with self._clock.timeout(wait):
                 await self._woken.wait()
         except TimeoutError:
-            return
+            self._doubt_all()

@@ -96,6 +96,10 @@ class Standings:
         # Free, and without the mark that it should have; or with one that it should not have.
         self.unsettled: set[Uid] = set()
 
+    def begin(self, uid: Uid) -> None:
+        """Somebody wishes from now on that it goes: its time counts from no earlier, whatever is written on it."""
+        self._states.setdefault(uid, _State()).floor = self._clock.now()
+
     def forget(self, uid: Uid) -> None:
         self._states.pop(uid, None)
         self.unsettled.discard(uid)
