@@ -56,9 +56,8 @@ class User(msgspec.Struct, frozen=True, gc=False):
     means: Means
 
 
-class _Why(msgspec.Struct, frozen=True, gc=False):
-    at: str
-    means: Means
+# A path, and what is meant by it. A tuple, for one is made for every edge that is put.
+_Why = tuple[str, Means]
 
 
 class _Known(msgspec.Struct, frozen=True, gc=False):
@@ -182,15 +181,14 @@ class Graph:
         """What it points at by labels."""
         number = self._by_uid.get(uid)
         for selector, why in pairs(_NOTHING if number is None else self._objects[number].choices):
-            chosen, told = self._selectors.value(selector), self._whys.value(why)
-            yield selector, choice_of(chosen, at=told.at, means=told.means)
+            chosen, (at, meant) = self._selectors.value(selector), self._whys.value(why)
+            yield selector, choice_of(chosen, at=at, means=meant)
 
     def uses_of(self, uid: Uid) -> Iterator[Use]:
         """What it points at by name."""
         number = self._by_uid.get(uid)
         for name, why in pairs(_NOTHING if number is None else self._objects[number].uses):
-            told = self._whys.value(why)
-            yield Use(self._names.value(name), told.at, told.means)
+            yield Use(self._names.value(name), *self._whys.value(why))
 
     def dangling(self, uid: Uid) -> Iterator[Use]:
         """What it points at and is not there; whether it could have been read is not known here."""
@@ -221,8 +219,7 @@ class Graph:
 
     def _told(self, row: Row, edges: bytes, thing: int) -> Iterator[User]:
         for why in whys(edges, thing):
-            told = self._whys.value(why)
-            yield User(row, told.at, told.means)
+            yield User(row, *self._whys.value(why))
 
     def _point(self, number: int, before: _Known, after: _Known) -> None:
         if after.uses != before.uses:
@@ -256,15 +253,16 @@ class Graph:
     def _numbered_uses(self, uses: Collection[Use]) -> bytes:
         if not uses:
             return _NOTHING
-        find, name, why = self._names.find, self._names.number, self._whys.number
         # Most are known: what is called for each edge is what takes time.
-        return packed([(find(use.target) or name(use.target), why(_Why(use.at, use.means))) for use in uses])
+        name, why, find, known = self._names.number, self._whys.number, self._names.find, self._whys.find
+        told = ((use.target, (use.at, use.means)) for use in uses)
+        return packed([(find(to) or name(to), known(reason) or why(reason)) for to, reason in told])
 
     def _numbered_choices(self, choices: Collection[Choice]) -> bytes:
         if not choices:
             return _NOTHING
         selector, why = self._selectors.number, self._whys.number
-        return packed((selector(chosen_by(one)), why(_Why(one.at, one.means))) for one in choices)
+        return packed((selector(chosen_by(one)), why((one.at, one.means))) for one in choices)
 
     def _begin_scanning(self, name: int) -> None:
         """For a name that somebody begins to point at."""

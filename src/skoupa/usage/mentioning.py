@@ -30,7 +30,8 @@ class _Sayer:
         return next((at for at, words in self.said if word in words), None)
 
     def words(self) -> set[int]:
-        return {word for _, words in self.said for word in words}
+        found: set[int] = set()
+        return found.union(*[words for _, words in self.said])
 
 
 class Mentions:
