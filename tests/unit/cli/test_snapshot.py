@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
@@ -18,13 +19,15 @@ from hypothesis import strategies as st
 from skoupa.cli.looking import snapshot
 from skoupa.cli.options import Connecting
 from skoupa.cli.terminal import yaml_text
+from skoupa.kinds.retention.policy import RETENTION_POLICIES
+from skoupa.kinds.retention.profile import KIND_PROFILES
 from skoupa.kube.client import Client
 from skoupa.kube.login.connection import Connection
 from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.sim.content.documents import documents
 from skoupa.sim.content.manifests import load
 from tests.unit.cli.saying import Said, Shell
-from tests.unit.cli.worlds import Standing, config_map, obj
+from tests.unit.cli.worlds import Standing, config_map, installed, obj
 
 pytestmark = pytest.mark.unit
 
@@ -82,6 +85,29 @@ def test_values_of_secrets_are_not_in_it_and_the_environment_of_pods_is(
     found = {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load(text)["items"]}
     assert found["Secret", "keys"]["data"] == {"key": ""}
     assert skoupa("plan", "--from", str(path), "-o", "name").out == "configmap/shop/a\n"
+
+
+def test_retention_policies_are_in_it_and_count_for_a_plan_of_it(
+    skoupa: Shell, cluster: EmbeddedCluster, tmp_path: Path
+) -> None:
+    policy = obj(
+        "RetentionPolicy",
+        "configs",
+        api="skoupa.dev/v1alpha1",
+        namespace="shop",
+        spec={"match": {"any": [{"resources": {"kinds": ["ConfigMap"]}}]}, "after": {"unused": "30m"}},
+    )
+    profile = obj("KindProfile", "training", api="skoupa.dev/v1alpha1", spec={"kind": "example.com/Training"})
+    marked = config_map("b", annotations={"skoupa.dev/unneeded-since": "2026-05-01T11:50:00Z"})
+    settings = installed("mode: enforce\nfeatures:\n  retention: true\n")
+    cluster.load([policy, profile, marked, settings], resources=(RETENTION_POLICIES, KIND_PROFILES))
+    path = tmp_path / "all.yaml"
+    assert written(skoupa, path).code == 0
+    kinds = {manifest.kind for manifest in load(path)}
+    assert {"RetentionPolicy", "KindProfile"} <= kinds
+    plan = skoupa("plan", "-n", "shop", "--from", str(path), "--now", "2026-05-01T12:00:00Z", "-o", "json")
+    found = {item["name"]: item["due"] for item in json.loads(plan.out)["items"]}
+    assert found["b"] == "2026-05-01T12:20:00Z"
 
 
 def test_the_help_says_what_is_in_it(skoupa: Shell) -> None:
