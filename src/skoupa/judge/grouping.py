@@ -24,7 +24,7 @@ class Member(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """`since` is when it was needed last, in seconds; `free`: nothing needs or holds it. `owner` is empty where it has none.
 
     Where `since` is not `exact` it may only be when somebody first looked, and those of one look are told apart by their age.
-    `never`: it is never garbage, so it takes the place of none.
+    `never`: it is never garbage, so it takes the place of none; `at_work`: it is of a kind that finishes, and has not.
     """
 
     uid: Uid
@@ -36,6 +36,7 @@ class Member(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     created: float = 0.0
     exact: bool = True
     never: bool = False
+    at_work: bool = False
 
 
 def newest(members: Iterable[Member], wish: Newest) -> set[Uid]:
@@ -65,7 +66,8 @@ def too_many(members: Sequence[Member], limit: Limit, quotas: Mapping[str, int])
     `quotas` has how many a namespace may hold by its ResourceQuota; one that has none has no limit.
     """
     if not limit.quota:
-        members = [member for member in members if not member.never]
+        # How many run is not for a limit of what is left to say.
+        members = [member for member in members if not member.never and not member.at_work]
     if limit.quota:
         return _chosen(members, _namespace, {place: _below(hard) for place, hard in quotas.items()})
     if limit.divide == "Cluster":

@@ -30,7 +30,8 @@ NOON = "2026-05-01T12:00:00Z"
 
 def policy(name: str, *kinds: str, namespace: str = "shop", **spec: Any) -> dict[str, Any]:
     match = {"match": {"any": [{"resources": {"kinds": list(kinds)}}]}} if kinds else {}
-    metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    metadata = {"name": name, "creationTimestamp": "2026-04-01T00:00:00Z"}
+    metadata |= {"namespace": namespace} if namespace else {}
     kind = "RetentionPolicy" if namespace else "ClusterRetentionPolicy"
     return {
         "apiVersion": "skoupa.dev/v1alpha1",
@@ -161,7 +162,7 @@ def test_what_is_over_a_limit_is_due_now_and_counted_over_all_namespaces(
         skoupa,
         monkeypatch,
         obj("Namespace", "other"),
-        policy("jobs", "Job", namespace="", capacity={"atMost": 2, "divide": "Cluster"}),
+        policy("jobs", "Job", namespace="", capacity={"atMost": 1, "divide": "Cluster"}),
         job("z-oldest", done=done[0]),
         job("b", done=done[1]),
         job("a", done=done[2], namespace="other"),

@@ -66,8 +66,8 @@ class WrittenRetention(msgspec.Struct, frozen=True, kw_only=True):
                     advice="an object is what was applied last: leave out the others",
                 )
 
-    def entries(self, discovery: Discovery, *, namespaces: Sequence[str]) -> list[FromFile]:
-        """An installation that looks after some `namespaces` alone does not know those of others."""
+    def entries(self, discovery: Discovery, *, namespaces: Sequence[str], now: float) -> list[FromFile]:
+        """As if they were applied `now`. An installation that looks after some `namespaces` alone does not know those of others."""
         found = []
         for manifest, reading in self._read(discovery):
             policy = reading.policy
@@ -86,6 +86,7 @@ class WrittenRetention(msgspec.Struct, frozen=True, kw_only=True):
                 uid=uid,
                 generation=1,
                 reading=read,
+                created=now,
             )
             found.append(FromFile(entry=entry, file=manifest.file, document=manifest.document))
         return found

@@ -90,7 +90,9 @@ class RetentionPart:
             self._world.client, discovery, namespaces=self._settings.namespaces, namespace=namespace
         )
         if self._written:
-            read = self._written.entries(discovery, namespaces=self._settings.namespaces)
+            read = self._written.entries(
+                discovery, namespaces=self._settings.namespaces, now=self._world.now()
+            )
             self._files = {one.entry.uid: one for one in read}
             self._entries = tuple(one.entry for one in self._files.values())
             if self._world.given is None and (unknown := self._written.unserved(discovery)):

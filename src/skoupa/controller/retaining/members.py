@@ -30,5 +30,6 @@ def member_of(row: Row, evidence: Evidence, *, protected: bool, now: float) -> M
         owner=row.owners[0].uid if row.owners else "",
         created=float(row.created),
         exact=at is not None,
+        at_work=evidence.ends(row) is Ends.BY_RULE and ended is None,
         never=isinstance(needs, Needed) and any(one.how == "never" for one in needs.needs),
     )

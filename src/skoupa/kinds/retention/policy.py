@@ -118,12 +118,17 @@ class Capacity(
         ),
     )
 
-    at_most: Annotated[_Positive | None, about("How many there may be in total.")] = None
+    at_most: Annotated[
+        _Positive | None,
+        about(
+            "How many there may be in total of each kind; of kinds that finish only what has ended counts."
+        ),
+    ] = None
     from_quota: Annotated[
         _QuotaKey | None,
         about(
-            "As many as the ResourceQuota of the namespace allows, by the name that it has there: count/jobs.batch. "
-            "A namespace without such a quota has no limit."
+            "As many as the ResourceQuota of the namespace allows, less a tenth, by the name that it has there: count/jobs.batch. "
+            "Only the kind that it names is limited, and a namespace without such a quota has no limit."
         ),
     ] = None
     divide: Annotated[
