@@ -27,6 +27,7 @@ EITHER = (
     *CONFINED,
     "skoupa-cleanuppolicy-delete-right",
     "skoupa-deletingpolicy-delete-right",
+    "skoupa-retentionpolicy-delete-right",
     "skoupa-ttl-label",
 )
 OBSERVING: dict[str, Any] = {"mode": "observe", "policies": {"requireDeleteRight": True}}
