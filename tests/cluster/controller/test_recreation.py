@@ -7,6 +7,7 @@ process sees it, which is all that it knows of the time.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -125,10 +126,12 @@ async def test_a_loop_is_still_backed_off_after_a_kill(people: People, yard: Yar
     held = await _held(process, people, why=f"made another one {FREE_ROUNDS} times")
 
     async def written() -> bool:
+        """The template gives its label to the ReplicaSet too, whose own loop is written first."""
         state = await people.client.get(CONFIG_MAPS, "skoupa-state", namespace=yard.home, view=WHOLE)
-        return people.namespace in state["data"].get("recreations", "")
+        loops = json.loads(state["data"].get("recreations", "[]"))
+        return any(loop["of"][:2] == ["pods", people.namespace] for loop in loops)
 
-    await eventually(written, what="the loop to be remembered")
+    await eventually(written, what="the loop of the Pods to be remembered")
     process.kill()
     process = await yard.started(**settings)
     again = await process.says("held", name=held["name"], namespace=people.namespace, seconds=60)
