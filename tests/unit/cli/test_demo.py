@@ -59,6 +59,20 @@ def test_it_shows_a_policy_at_work_and_a_wrong_one_that_a_brake_stops_before_its
     assert "took old-configmaps back" in told
 
 
+def test_it_shows_retention_that_waits_for_the_history_of_a_rollout() -> None:
+    told = a_day().out.splitlines()
+    configs = [found[1] for line in told if (found := re.search(r"rolled out cart with (\S+)$", line))]
+    gone = [
+        found[1] for line in told if (found := re.search(r"deleted ConfigMap shop/(cart-config-\S+):", line))
+    ]
+    # The one that runs and the two that one may roll back to stay, and perhaps one whose time is not over yet.
+    assert gone == configs[: len(gone)]
+    assert 3 <= len(configs) - len(gone) <= 4
+    for name in gone:
+        went = next(number for number, line in enumerate(told) if f"deleted ConfigMap shop/{name}" in line)
+        assert sum("nobody can roll back" in line for line in told[:went]) > configs.index(name)
+
+
 def test_the_same_seed_tells_the_same_story() -> None:
     first = played("--seed", "3")
     assert first == played("--seed", "3")

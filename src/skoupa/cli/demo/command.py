@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from skoupa.cli.demo.journal import Journal, Line
+from skoupa.cli.demo.rollouts import Rollouts
 from skoupa.cli.demo.rules import HOUR, hurry
 from skoupa.cli.demo.story import Life, opening
 from skoupa.cli.terminal.termination import was_terminated
@@ -16,7 +17,7 @@ from skoupa.errors import UsageError
 from skoupa.kube.client import Client
 from skoupa.kube.flow import Flow
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.settings import Settings
+from skoupa.settings import Features, Settings
 from skoupa.sim.clock import VirtualClock
 from skoupa.sim.clock import run as run_virtual
 from skoupa.sim.cluster import EmbeddedCluster
@@ -65,7 +66,7 @@ async def _play(
                 f"A cluster in memory with {objects} objects; its time starts at {whole_seconds(started)}.\n"
             )
         client = Client(Flow(cluster, clock), clock)
-        settings = Settings(mode="enforce", address="")
+        settings = Settings(mode="enforce", address="", features=Features(retention=True))
         engine = Engine(client, settings=settings, report=journal)
         async with asyncio.TaskGroup() as group:
             work = [group.create_task(engine.run())]
@@ -74,6 +75,8 @@ async def _play(
                 life = Life(client, seed=seed, tell=journal.tell)
                 work.append(group.create_task(life.live()))
                 work.append(group.create_task(hurry(client, clock, journal.tell)))
+                rollouts = Rollouts(client, seed=seed, tell=journal.tell)
+                work.append(group.create_task(rollouts.live()))
             try:
                 await _watch(engine, journal, clock, hours=hours, speed=speed, terminal=terminal)
             finally:
