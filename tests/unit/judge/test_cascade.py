@@ -155,7 +155,7 @@ def test_the_index_knows_what_is_kept_now_whatever_happened_before(
 
 def test_thousands_of_kept_objects_do_not_slow_down_a_judgement() -> None:
     asked = guard(index(*(row(f"deed-{number}", keep="true") for number in range(20_000))))
-    started = time.perf_counter()
+    started = time.thread_time()
     for number in range(1000):
         assert codes(asked, row(f"web-{number}")) == []
-    assert time.perf_counter() - started < 1.0
+    assert time.thread_time() - started < 1.0

@@ -54,9 +54,26 @@ async def store(tmp_path: Path) -> AsyncIterator[Unsteady]:
     await store.close()
 
 
+class StandingStill(SystemClock):
+    """No time passes; whoever waits for company waits until it is `there`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.there = asyncio.Event()
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        assert 0 < seconds < 0.1
+        await self.there.wait()
+
+
 @asynccontextmanager
-async def journal_on(store: SqliteStore, **options: Any) -> AsyncIterator[Journal]:
-    journal = Journal(store, clock=SystemClock(), **options)
+async def journal_on(
+    store: SqliteStore, *, clock: SystemClock | None = None, **options: Any
+) -> AsyncIterator[Journal]:
+    journal = Journal(store, clock=clock or SystemClock(), **options)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(journal.run())
         yield journal
@@ -106,13 +123,15 @@ async def test_a_lone_intent_does_not_wait_for_company(store: Unsteady) -> None:
 
 
 async def test_while_many_come_a_transaction_waits_for_company(store: Unsteady) -> None:
-    async with journal_on(store) as journal:
+    clock = StandingStill()
+    async with journal_on(store, clock=clock) as journal:
         # The first is written at once, and those that follow it within a moment go together.
         await journal.intend([intent("first")])
         async with asyncio.TaskGroup() as group:
             for _ in range(20):
                 group.create_task(journal.intend([intent()]))
-                await asyncio.sleep(0)
+            await until(lambda: journal.statistics()["queued"] == 20)
+            clock.there.set()
     assert [len(batch) for batch in store.batches] == [1, 20]
 
 

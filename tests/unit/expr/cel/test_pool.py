@@ -249,7 +249,8 @@ async def test_a_batch_has_a_limit_and_what_was_not_reached_stays() -> None:
         await asyncio.Event().wait()
         return ""
 
-    async with pool(batch_seconds=2.0, question_seconds=60) as judges:
+    # As long as a child needs to start on a busy machine, several times.
+    async with pool(batch_seconds=6.0, question_seconds=60) as judges:
         results = await judges.judge(
             source("object.metadata.name == 'a' || " + ASKS),
             page(*named("a", "b", "c")),
@@ -258,7 +259,7 @@ async def test_a_batch_has_a_limit_and_what_was_not_reached_stays() -> None:
         )
         assert len(results) == 3
         assert not any(result.matched and result.error for result in results)
-        assert "the batch took longer than 2 s" in results[2].error
+        assert "the batch took longer than 6 s" in results[2].error
         assert matched(await judges.judge(source("true"), page({}), circumstances=NOW)) == [True]
 
 
