@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from skoupa.controller.accept_once import AcceptOnce
-from skoupa.controller.ever_read import EverRead
-from skoupa.controller.first_look import FirstLook
-from skoupa.controller.first_readings import FirstReadings
-from skoupa.controller.history import History
+from skoupa.controller.backlogs.accept_once import AcceptOnce
+from skoupa.controller.backlogs.first_look import FirstLook
+from skoupa.controller.backlogs.first_readings import FirstReadings
+from skoupa.controller.backlogs.started import Started
 from skoupa.controller.holding import Holding
-from skoupa.controller.outlook import Outlook
-from skoupa.controller.same_ledger import SameLedger
-from skoupa.controller.started import Started
+from skoupa.controller.records.history import History
+from skoupa.controller.records.same_ledger import SameLedger
+from skoupa.controller.sight.ever_read import EverRead
+from skoupa.controller.sight.outlook import Outlook
 from skoupa.kube.client import Client
 from skoupa.ledger.rows import Tally
 from skoupa.settings import Settings

@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterable, Sequence
 
 from skoupa.clock import Clock
 from skoupa.controller.announcing import Announcing
+from skoupa.controller.backlogs.started import Started, started_now
 from skoupa.controller.beginning import Beginning
-from skoupa.controller.chains import Chains
-from skoupa.controller.ever_read import EverRead
-from skoupa.controller.feeds import Feeds
-from skoupa.controller.history import History
 from skoupa.controller.holding import Holding
-from skoupa.controller.last_writes import end_and_write, last_writes
-from skoupa.controller.outlook import Outlook
+from skoupa.controller.keeping.chains import Chains
+from skoupa.controller.keeping.surroundings import Surroundings
 from skoupa.controller.parts import Parts
-from skoupa.controller.rights import place_of
-from skoupa.controller.started import Started, started_now
-from skoupa.controller.surroundings import Surroundings
+from skoupa.controller.records.history import History
+from skoupa.controller.records.last_writes import end_and_write, last_writes
+from skoupa.controller.records.trash import use_trash
+from skoupa.controller.sight.ever_read import EverRead
+from skoupa.controller.sight.feeds import Feeds
+from skoupa.controller.sight.outlook import Outlook
+from skoupa.controller.sight.rights import place_of
 from skoupa.controller.sweeping import sweeper_of
-from skoupa.controller.trash import use_trash
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid, pack_uid
 from skoupa.facts.store import Delta

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from skoupa.controller.engine import Engine
-from skoupa.controller.feeds import Feeds
+from skoupa.controller.sight.feeds import Feeds
 from skoupa.kube.resources import NAMESPACES
 
 Samples = dict[tuple[str, ...], float]

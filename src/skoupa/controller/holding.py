@@ -10,15 +10,15 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import Any
 
 from skoupa.controller.agreeing import Agreeing
-from skoupa.controller.backlog import Backlog
-from skoupa.controller.braking import Braking
+from skoupa.controller.backlogs.backlog import Backlog
+from skoupa.controller.braking.braking import Braking
 from skoupa.controller.knowledge import Knowledge
-from skoupa.controller.recreation import Recreations, given_time
-from skoupa.controller.recreation_makers import RecreationMakers
-from skoupa.controller.recreation_memory import RecreationMemory
-from skoupa.controller.rights import Rights
+from skoupa.controller.recreation.loops import Recreations, given_time
+from skoupa.controller.recreation.makers import RecreationMakers
+from skoupa.controller.recreation.memory import RecreationMemory
+from skoupa.controller.sight.rights import Rights
 from skoupa.controller.state import State
-from skoupa.controller.weighing import Weighing
+from skoupa.controller.weighing.weighing import Weighing
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.judge.mechanism import Ruling

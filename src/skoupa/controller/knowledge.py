@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 from skoupa import names
-from skoupa.controller.kept import KeptIndex
+from skoupa.controller.keeping.kept import KeptIndex
 from skoupa.facts.feeds import Body
 from skoupa.facts.rows import Extraction, Row, Uid
 from skoupa.facts.store import Delta, Store

@@ -13,9 +13,9 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.controller.engine import Engine
-from skoupa.controller.policy_standings import standings_of
+from skoupa.controller.policies.standings import standings_of
 from skoupa.controller.retaining.policy_standings import standings_of as retention_standings
-from skoupa.controller.unread import unread
+from skoupa.controller.sight.unread import unread
 from skoupa.facts.rows import Row, pack_uid, uid_text
 from skoupa.judge.brakes import Pulled
 from skoupa.kube.timestamps import whole_seconds

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from skoupa.controller.knowledge import Knowledge
-from skoupa.controller.policies import Policies
+from skoupa.controller.policies.running import Policies
 from skoupa.controller.retaining.retention import Retention
 from skoupa.controller.state import State
 from skoupa.errors import SkoupaError

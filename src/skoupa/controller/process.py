@@ -18,14 +18,14 @@ from typing import Any, Final
 
 from skoupa import __version__
 from skoupa.clock import Clock
+from skoupa.controller.backlogs.started import Started
 from skoupa.controller.engine import Engine
-from skoupa.controller.feed_troubles import unreadable
 from skoupa.controller.gauges import gauges_of
 from skoupa.controller.lanes import Lanes
 from skoupa.controller.leading import tell_leads
 from skoupa.controller.opinions import EngineOpinions
-from skoupa.controller.own_ledger import own_ledger
-from skoupa.controller.started import Started
+from skoupa.controller.records.own_ledger import own_ledger
+from skoupa.controller.sight.feed_troubles import unreadable
 from skoupa.controller.troubles import Troubles
 from skoupa.errors import ServerFailure, TimedOut, TooManyRequests, Unreachable
 from skoupa.judge.mechanism import Ruling

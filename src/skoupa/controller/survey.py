@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from skoupa.controller.brake_look import Look, ToldBacklogs, look
+from skoupa.controller.braking.look import Look, ToldBacklogs, look
 from skoupa.controller.knowledge import KEPT, Knowledge
-from skoupa.controller.readings import Job, Readings
-from skoupa.controller.rights import Rights, place_of
-from skoupa.controller.seen_namespaces import SeenNamespaces, in_words
 from skoupa.controller.setting_doubts import doubts_of_kinds
-from skoupa.controller.watchable import Unwatched, told_by, untold, watchable
+from skoupa.controller.sight.readings import Job, Readings
+from skoupa.controller.sight.rights import Rights, place_of
+from skoupa.controller.sight.seen_namespaces import SeenNamespaces, in_words
+from skoupa.controller.sight.watchable import Unwatched, told_by, untold, watchable
 from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import Blind

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable
 
-from skoupa.controller.braking import Braking
+from skoupa.controller.braking.braking import Braking
+from skoupa.controller.keeping.surroundings import Surroundings
 from skoupa.controller.knowledge import Knowledge
-from skoupa.controller.surroundings import Surroundings
 from skoupa.facts.rows import Row
 from skoupa.kube.client import Client
 from skoupa.kube.flow import RateCeiling

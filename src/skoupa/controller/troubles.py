@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from skoupa.clock import Clock
-from skoupa.controller.accept_once import ACCEPTING
+from skoupa.controller.backlogs.accept_once import ACCEPTING
 from skoupa.controller.engine import Engine
-from skoupa.controller.feed_troubles import FeedTroubles
-from skoupa.controller.group_troubles import GroupTroubles
+from skoupa.controller.sight.feed_troubles import FeedTroubles
+from skoupa.controller.sight.group_troubles import GroupTroubles
 from skoupa.errors import NotFound
 from skoupa.report.log import Log
 from skoupa.settings import Settings

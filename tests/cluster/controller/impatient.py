@@ -13,9 +13,9 @@ from skoupa.__main__ import main
 
 IMPATIENT: Final = ("-P", __file__)
 _PAUSES: Final = (
-    "skoupa.controller.outlook.RIGHTS_SECONDS",
-    "skoupa.controller.namespaces.POLL_SECONDS",
-    "skoupa.controller.beside_kyverno.LOOK_SECONDS",
+    "skoupa.controller.sight.outlook.RIGHTS_SECONDS",
+    "skoupa.controller.sight.namespaces.POLL_SECONDS",
+    "skoupa.controller.kyverno.beside.LOOK_SECONDS",
 )
 _SECONDS: Final = 4.0
 

@@ -8,8 +8,8 @@ import pytest
 
 from harness.controlplane import ControlPlane
 from skoupa import names
-from skoupa.controller.beside_kyverno import BRAKE_NAME, LOOK_SECONDS
-from skoupa.controller.kyverno import KyvernoLeases
+from skoupa.controller.kyverno.beside import BRAKE_NAME, LOOK_SECONDS
+from skoupa.controller.kyverno.living import KyvernoLeases
 from skoupa.errors import Forbidden, NotFound
 from skoupa.install.rights import rights
 from skoupa.kinds.brake import BRAKES

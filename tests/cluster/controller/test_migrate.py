@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.controlplane import ControlPlane
-from skoupa.controller.beside_kyverno import BRAKE_NAME
+from skoupa.controller.kyverno.beside import BRAKE_NAME
 from skoupa.kinds.policies.cleanup import CLEANUP_POLICIES, CLUSTER_CLEANUP_POLICIES
 from skoupa.kinds.policies.deleting import NAMESPACED_DELETING_POLICIES
 from skoupa.kube.client import Client

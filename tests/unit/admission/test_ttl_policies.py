@@ -16,7 +16,7 @@ from skoupa.admission.misplaced import MISPLACED_POLICY
 from skoupa.admission.policies import denying
 from skoupa.admission.refreshing import REFRESH_POLICY
 from skoupa.admission.ttl_policies import LABEL_POLICY, LIMITS_POLICY, ttl_admission
-from skoupa.controller.watchable import SHORT_LIVED
+from skoupa.controller.sight.watchable import SHORT_LIVED
 from skoupa.errors import UsageError
 from skoupa.settings import TtlSettings
 

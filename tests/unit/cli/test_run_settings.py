@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from skoupa.cli.running import run, unnamed_settings
-from skoupa.controller.started import Started as Began
+from skoupa.controller.backlogs.started import Started as Began
 from skoupa.errors import Unreachable
 from skoupa.kube.transport import Request, Response, Transport
 from skoupa.settings import Settings

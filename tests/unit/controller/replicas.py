@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
+from skoupa.controller.backlogs.started import Started
 from skoupa.controller.process import Process
-from skoupa.controller.started import Started
 from skoupa.errors import Unreachable
 from skoupa.kube.transport import Request, Response, Stream
 from skoupa.ledger.nowhere import NoStore

@@ -16,8 +16,8 @@ from typing import Any, Self
 import msgspec
 
 from skoupa import names
+from skoupa.controller.backlogs.started import Started
 from skoupa.controller.engine import Engine
-from skoupa.controller.started import Started
 from skoupa.judge.mechanism import Ruling
 from skoupa.kube.client import Client
 from skoupa.kube.events import EventWriter

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from skoupa import names
-from skoupa.controller.started import Started, started_now
+from skoupa.controller.backlogs.started import Started, started_now
 from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.kube.transport import Request
 from tests.unit.controller.replicas import ALONE, Replica, replicas

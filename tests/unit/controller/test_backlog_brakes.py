@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from skoupa.controller.backlog import Backlog
-from skoupa.controller.backlog_brakes import BacklogBrakes
-from skoupa.controller.masses import Mass
+from skoupa.controller.backlogs.backlog import Backlog
+from skoupa.controller.backlogs.brakes import BacklogBrakes
+from skoupa.controller.backlogs.masses import Mass
 from skoupa.sweep.tripping import Tripped
 from tests.unit.cli.worlds import Standing
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from skoupa.controller.backlog import Backlog
-from skoupa.controller.masses import Mass, add_mass
+from skoupa.controller.backlogs.backlog import Backlog
+from skoupa.controller.backlogs.masses import Mass, add_mass
 from skoupa.kube.resources import CONFIG_MAPS
 from tests.unit.controller.braking import brake, brakes, bring_kind, release
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, story

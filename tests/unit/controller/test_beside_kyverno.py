@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skoupa import names
-from skoupa.controller.beside_kyverno import BRAKE_NAME, DENIED
+from skoupa.controller.kyverno.beside import BRAKE_NAME, DENIED
 from skoupa.kinds.brake import BRAKES
 from skoupa.kube.resources import LEASES
 from skoupa.sim.faults import asking

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skoupa.controller.recreation import FREE_ROUNDS, REMEMBERED, Recreations
+from skoupa.controller.recreation.loops import FREE_ROUNDS, REMEMBERED, Recreations
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, Resource
 from skoupa.sim.faults import asking
 from tests.unit.controller.braking import bring_kind, pull, release

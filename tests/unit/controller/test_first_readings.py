@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from skoupa import names
-from skoupa.controller.ever_read import MOST, EverRead
+from skoupa.controller.sight.ever_read import MOST, EverRead
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS
 from skoupa.sim.faults import asking
 from skoupa.sim.state.access import Rule

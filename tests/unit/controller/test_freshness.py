@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from skoupa.controller.freshness import COUNTS_SECONDS, Freshness
+from skoupa.controller.sight.freshness import COUNTS_SECONDS, Freshness
 from skoupa.errors import Unreachable
 from skoupa.sim.clock import VirtualClock, run
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skoupa import names
-from skoupa.controller.recreation import FREE_ROUNDS
+from skoupa.controller.recreation.loops import FREE_ROUNDS
 from skoupa.sim.faults import asking
 from tests.unit.controller.braking import brake, many, release, state
 from tests.unit.controller.policies import HOURLY, bring_policies, cleanup, remembered

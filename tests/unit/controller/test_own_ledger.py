@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from skoupa.controller.own_ledger import ClusterIdentity, own_ledger
+from skoupa.controller.records.own_ledger import ClusterIdentity, own_ledger
 from skoupa.errors import LedgerUnavailable, LedgerUnusable
 from skoupa.kube.client import Client
 from skoupa.kube.transport import Transport

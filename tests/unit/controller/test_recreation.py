@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from skoupa.controller.recreation import FREE_ROUNDS, Recreations
-from skoupa.controller.recreation_memory import MOST
+from skoupa.controller.recreation.loops import FREE_ROUNDS, Recreations
+from skoupa.controller.recreation.memory import MOST
 from skoupa.controller.state import RECREATIONS, State
 from skoupa.facts.rows import Row
 from skoupa.kube.resources import PODS

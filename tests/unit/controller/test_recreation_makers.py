@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from skoupa.controller.recreation import FREE_ROUNDS, BackedOff, Recreations
-from skoupa.controller.recreation_makers import Entry, maker_of
-from skoupa.controller.recreation_memory import MOST
+from skoupa.controller.recreation.loops import FREE_ROUNDS, BackedOff, Recreations
+from skoupa.controller.recreation.makers import Entry, maker_of
+from skoupa.controller.recreation.memory import MOST
 from skoupa.expr.durations import render_duration
 from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.sim.faults import asking

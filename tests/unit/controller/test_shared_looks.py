@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from skoupa import names
-from skoupa.controller.surroundings import Surroundings
+from skoupa.controller.keeping.surroundings import Surroundings
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS
 from skoupa.sim.faults import asking
 from tests.unit.controller.stage import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skoupa import names
-from skoupa.controller.recreation import FREE_ROUNDS
+from skoupa.controller.recreation.loops import FREE_ROUNDS
 from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.sim.clock import VirtualClock
 from skoupa.sim.faults import asking

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from skoupa.controller.gauges import gauges_of
-from skoupa.controller.watchable import told_by, untold
+from skoupa.controller.sight.watchable import told_by, untold
 from skoupa.kube.kinds import Discovery, Gap
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.unit.controller.replicas import replicas

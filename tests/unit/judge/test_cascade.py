@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skoupa.controller.kept import KeptIndex
+from skoupa.controller.keeping.kept import KeptIndex
 from skoupa.facts.rows import Row
 from skoupa.facts.store import Delta
 from skoupa.judge.cascade import Blind, CascadeGuard, waived

@@ -10,7 +10,7 @@ import asyncio
 from contextlib import aclosing
 from typing import Final
 
-from skoupa.controller.brake_feed import kind_in
+from skoupa.controller.braking.feed import kind_in
 from skoupa.controller.survey import Survey
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.judge.brakes import Pulled

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from skoupa.controller.readings import Job
+from skoupa.controller.sight.readings import Job
 from skoupa.controller.survey import Survey
 from skoupa.errors import Forbidden
 from skoupa.facts.feeds import Feed

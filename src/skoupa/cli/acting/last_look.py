@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from skoupa.cli.acting.keep_watch import KeepWatch
-from skoupa.controller.freshness import COUNTS_SECONDS, Freshness
-from skoupa.controller.surroundings import Surroundings
+from skoupa.controller.keeping.surroundings import Surroundings
+from skoupa.controller.sight.freshness import COUNTS_SECONDS, Freshness
 from skoupa.controller.survey import Survey
 from skoupa.errors import SkoupaError, Withdrawn
 from skoupa.facts.rows import Row

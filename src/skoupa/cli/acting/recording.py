@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from skoupa.cli.terminal.saying import say
-from skoupa.controller.own_ledger import own_store
-from skoupa.controller.sighting import Sighting
+from skoupa.controller.records.own_ledger import own_store
+from skoupa.controller.records.sighting import Sighting
 from skoupa.errors import LedgerUnavailable
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery

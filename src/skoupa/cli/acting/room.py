@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from skoupa.cli.looking.planning import Plan
-from skoupa.controller.braking import ceilings_of, counted
-from skoupa.controller.counting import Counting
+from skoupa.controller.braking.braking import ceilings_of, counted
 from skoupa.controller.survey import Finding
-from skoupa.controller.weight import count_inside, weigh_whole
+from skoupa.controller.weighing.counting import Counting
+from skoupa.controller.weighing.weight import count_inside, weigh_whole
 from skoupa.errors import LedgerUnavailable, SkoupaError
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import is_definition, is_namespace

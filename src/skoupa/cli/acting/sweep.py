@@ -41,8 +41,8 @@ from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import screen_of
 from skoupa.cli.terminal.times import full_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
+from skoupa.controller.records.trash import use_trash
 from skoupa.controller.survey import Finding, Survey
-from skoupa.controller.trash import use_trash
 from skoupa.errors import SkoupaError
 from skoupa.expr.windows import Window, within_window
 from skoupa.facts.rows import Row, Uid

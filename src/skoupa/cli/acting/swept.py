@@ -17,7 +17,7 @@ from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Document, Outcome
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
-from skoupa.controller.brake_look import NO_RIGHT
+from skoupa.controller.braking.look import NO_RIGHT
 from skoupa.controller.survey import Finding
 from skoupa.errors import Forbidden, SkoupaError, Withdrawn
 from skoupa.install.roles import SWEEP_ROLE, SWEEP_VERBS

@@ -12,7 +12,7 @@ from skoupa.cli.terminal import output
 from skoupa.cli.terminal.tables import Line, render, screen_of
 from skoupa.cli.terminal.times import distance, short_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
-from skoupa.controller.brake_list import every_brake, named_kinds
+from skoupa.controller.braking.listing import every_brake, named_kinds
 from skoupa.kinds.brake import BRAKES
 from skoupa.kinds.brake_telling import told_brake
 from skoupa.kube.kinds import Discovery

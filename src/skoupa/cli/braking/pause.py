@@ -21,7 +21,7 @@ from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.terminal.times import full_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
-from skoupa.controller.brake_list import explained
+from skoupa.controller.braking.listing import explained
 from skoupa.errors import AlreadyExists, Conflict, Forbidden, NotFound, SkoupaError, UsageError
 from skoupa.expr.durations import parse_duration
 from skoupa.expr.typed_times import read_time

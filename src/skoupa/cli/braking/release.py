@@ -16,8 +16,8 @@ from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import World, in_cluster
-from skoupa.controller.backlog_brakes import stands_for_backlog
-from skoupa.controller.brake_list import every_brake, explained
+from skoupa.controller.backlogs.brakes import stands_for_backlog
+from skoupa.controller.braking.listing import every_brake, explained
 from skoupa.errors import Forbidden, NotFound, SkoupaError, TimedOut
 from skoupa.kinds.brake import BRAKES
 from skoupa.kinds.brake_effect import active, scope_text

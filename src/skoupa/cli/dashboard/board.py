@@ -26,8 +26,8 @@ from skoupa.cli.terminal.items import PolicyRun
 from skoupa.cli.terminal.retention_shapes import RetentionStanding
 from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World
-from skoupa.controller.brake_list import every_brake, named_kinds
-from skoupa.controller.brake_look import look
+from skoupa.controller.braking.listing import every_brake, named_kinds
+from skoupa.controller.braking.look import look
 from skoupa.errors import NoController, SkoupaError, Unauthorized, UsageError
 from skoupa.judge.brakes import Pulled
 from skoupa.kube.discovery import discover

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from skoupa.controller.backlog import FIRST_START_LIMIT, OVERDUE_SECONDS, FirstReading
-from skoupa.controller.backlog_brakes import FIRST_START, stands_for_backlog
-from skoupa.controller.brake_look import first_start_held
-from skoupa.controller.masses import Mass
+from skoupa.controller.backlogs.backlog import FIRST_START_LIMIT, OVERDUE_SECONDS, FirstReading
+from skoupa.controller.backlogs.brakes import FIRST_START, stands_for_backlog
+from skoupa.controller.backlogs.masses import Mass
+from skoupa.controller.braking.look import first_start_held
 from skoupa.controller.state import (
     ACCEPTED,
     FIRST_SWEEP,

@@ -31,9 +31,9 @@ from skoupa.cli.terminal.tables import printable
 from skoupa.cli.terminal.targets import Target, find, read_targets
 from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World, in_cluster
-from skoupa.controller.surroundings import Surroundings
+from skoupa.controller.keeping.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey
-from skoupa.controller.weight import weigh
+from skoupa.controller.weighing.weight import weigh
 from skoupa.errors import NotFound, UnknownKind, UsageError
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.retention import written

@@ -18,7 +18,7 @@ from skoupa.cli.terminal.needs_told import ItemNeeds
 from skoupa.cli.terminal.retention_shapes import ItemRetention
 from skoupa.cli.terminal.times import distance, full_time
 from skoupa.controller.survey import Finding, Survey
-from skoupa.controller.weight import Weight
+from skoupa.controller.weighing.weight import Weight
 from skoupa.model.reasons import render
 from skoupa.model.verdicts import Verdict
 

@@ -16,9 +16,9 @@ from skoupa.cli.looking.unkept import nothing_is_kept, with_losses
 from skoupa.cli.terminal.items import Document, Item, PolicyRun, gap_of, item_of, window_of
 from skoupa.cli.terminal.retention_shapes import RetentionStanding
 from skoupa.cli.worlds import World
-from skoupa.controller.surroundings import Surroundings
+from skoupa.controller.keeping.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Gap, Survey, kind_of
-from skoupa.controller.weight import Weight, weigh
+from skoupa.controller.weighing.weight import Weight, weigh
 from skoupa.errors import Forbidden, SkoupaError, UsageError
 from skoupa.expr.comparisons import Comparison
 from skoupa.expr.windows import Window

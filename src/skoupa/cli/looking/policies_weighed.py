@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skoupa.cli.looking.foreseen import Foreseen
-from skoupa.controller.braking import ceilings_of
-from skoupa.controller.counting import Counting
-from skoupa.controller.largest_runs import LargestRuns
-from skoupa.controller.run_counts import parts_of, totals_of
+from skoupa.controller.braking.braking import ceilings_of
 from skoupa.controller.survey import Survey
+from skoupa.controller.weighing.counting import Counting
+from skoupa.controller.weighing.largest_runs import LargestRuns
+from skoupa.controller.weighing.run_counts import parts_of, totals_of
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row
 from skoupa.judge.mechanism import Run

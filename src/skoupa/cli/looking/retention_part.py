@@ -16,7 +16,7 @@ from skoupa.cli.looking.retention_told import about_object, stays_for, times
 from skoupa.cli.terminal.items import moment
 from skoupa.cli.terminal.retention_shapes import ItemRetention, RetentionStanding
 from skoupa.cli.worlds import World
-from skoupa.controller.readings import Job, Readings
+from skoupa.controller.sight.readings import Job, Readings
 from skoupa.controller.survey import Finding, Gap, Survey
 from skoupa.errors import ApiError, BadReply, SkoupaError, TimedOut
 from skoupa.facts.rows import Row, Uid

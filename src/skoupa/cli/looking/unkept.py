@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from skoupa.controller.survey import Finding
-from skoupa.controller.weight import Weight
+from skoupa.controller.weighing.weight import Weight
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import is_namespace
 from skoupa.ledger.trash.contents import SECRETS

@@ -14,7 +14,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.cli.worlds import World
-from skoupa.controller.kyverno import KyvernoLeases
+from skoupa.controller.kyverno.living import KyvernoLeases
 from skoupa.controller.survey import Gap
 from skoupa.errors import ApiError, BadReply, Forbidden, TimedOut, UsageError
 from skoupa.expr.zones import named_zone

@@ -11,8 +11,8 @@ from skoupa import names
 from skoupa.cli.looking.planning import surrounded
 from skoupa.cli.migrating.kyverno import Controller, Kyverno
 from skoupa.cli.worlds import World
-from skoupa.controller.backlog import FIRST_START_LIMIT, OVERDUE_SECONDS
-from skoupa.controller.surroundings import Surroundings
+from skoupa.controller.backlogs.backlog import FIRST_START_LIMIT, OVERDUE_SECONDS
+from skoupa.controller.keeping.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Gap, Survey
 from skoupa.errors import ApiError, BadReply, TimedOut
 from skoupa.facts.rows import Row

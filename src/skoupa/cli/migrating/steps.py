@@ -13,7 +13,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.cli.migrating.kyverno import MANAGED_LABEL, Controller, Kyverno
-from skoupa.controller.beside_kyverno import BRAKE_NAME
+from skoupa.controller.kyverno.beside import BRAKE_NAME
 from skoupa.install.kinds import SHIPPED
 from skoupa.names import COMPONENT
 

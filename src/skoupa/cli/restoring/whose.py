@@ -13,7 +13,7 @@ import msgspec
 
 from skoupa.cli.remembering.ledgers import HistorySource, LedgerChoice
 from skoupa.cli.worlds import World
-from skoupa.controller.own_ledger import ClusterIdentity
+from skoupa.controller.records.own_ledger import ClusterIdentity
 from skoupa.errors import SkoupaError, UsageError
 from skoupa.ledger.identity import SEVERAL
 

@@ -15,8 +15,8 @@ from skoupa.cli.connect import run_async
 from skoupa.cli.options import Connecting
 from skoupa.cli.running.unnamed_settings import settings_to_run_by
 from skoupa.clock import SystemClock
+from skoupa.controller.backlogs.started import started_now
 from skoupa.controller.process import run_process
-from skoupa.controller.started import started_now
 from skoupa.errors import UsageError
 from skoupa.install.policies import is_reviewed
 from skoupa.kube.client import Client

@@ -22,7 +22,7 @@ from skoupa.model.verdicts import Claim, Hold, Verdict
 if TYPE_CHECKING:
     # `history` writes such documents too, and has no use for what reads a cluster: it would take longer than all the rest.
     from skoupa.controller.survey import Finding, Gap
-    from skoupa.controller.weight import Weight
+    from skoupa.controller.weighing.weight import Weight
 
 API_VERSION: Final = "skoupa.dev/v1alpha1"
 

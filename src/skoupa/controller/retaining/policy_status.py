@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.controller.policy_denials import Denials
+from skoupa.controller.policies.denials import Denials
 from skoupa.controller.retaining.policy_book import Entry, RetentionBook
 from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
 from skoupa.kinds.conditions import READY, Condition, updated

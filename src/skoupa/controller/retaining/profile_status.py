@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.controller.policy_denials import DENIED_SECONDS, Denials
+from skoupa.controller.policies.denials import DENIED_SECONDS, Denials
 from skoupa.controller.retaining.profiles import Entry, Profiles
 from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
 from skoupa.kinds.conditions import READY, Condition, updated

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-from skoupa.controller.brake_list import every_brake, named_kinds
+from skoupa.controller.braking.listing import every_brake, named_kinds
 from skoupa.controller.survey import Finding
 from skoupa.errors import Forbidden, UsageError
 from skoupa.expr.typed_times import past_time
