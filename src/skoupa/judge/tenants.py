@@ -96,7 +96,8 @@ class TenantMechanism:
         if before is None:
             return []
         for uid in before.objects:
-            del self._of[uid]
+            if self._of.get(uid) == name:
+                del self._of[uid]
         return list(before.objects)
 
     def of(self, rule: str) -> Deleted | None:

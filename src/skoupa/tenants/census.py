@@ -235,7 +235,8 @@ class _Counting:
                 metadata=metadata,
                 tenant=whose.tenant,
                 proof=whose.proof,
-                lasting=whose.lasting,
+                # Of a volume the claim counts as well, which may change.
+                lasting=whose.lasting and candidate.stands_for is None,
                 volume=volume,
             )
             self.found[whose.tenant].setdefault(metadata.uid, belonging)

@@ -79,7 +79,8 @@ class Ownership:
         for name in self._ids if settings.by_name else ():
             prefix = f"{name}{settings.separator}"
             self._prefixes.setdefault(len(prefix), {})[prefix] = name
-        self._namespaces: dict[str, frozenset[str]] = {}
+        self._namespaces: dict[str, Candidate] = {}
+        self._whose: dict[str, frozenset[str]] = {}
 
     def by_name(self, name: str) -> frozenset[str]:
         """Whose names begin so; more than one where an id is the beginning of another."""
@@ -89,12 +90,23 @@ class Ownership:
         return frozenset(one for one in found if one is not None)
 
     def learn(self, namespace: Candidate) -> None:
-        self._namespaces[namespace.name] = frozenset(self._claimants(namespace))
+        self._namespaces[namespace.name] = namespace
+        self._whose.pop(namespace.name, None)
 
     def in_namespace(self, name: str) -> frozenset[str]:
         """Whose a Namespace is; of one that is not there its name tells."""
-        known = self._namespaces.get(name)
-        return self.by_name(name) if known is None else known
+        found = self._namespaces.get(name)
+        if found is None:
+            return self.by_name(name)
+        if name not in self._whose:
+            self._whose[name] = frozenset(self._claimants(found))
+        return self._whose[name]
+
+    def among(self, tenants: Iterable[Tenant]) -> Ownership:
+        """The same with other Tenants, and with what was told of Namespaces."""
+        found = Ownership(self._settings, tenants)
+        found._namespaces = self._namespaces
+        return found
 
     def of(self, found: Candidate) -> Belongs | Disputed | None:
         kind = (found.resource.group, found.resource.kind)

@@ -45,9 +45,13 @@ def stands_for(found: Data) -> StandsFor | None:
     return None
 
 
+def is_retained(found: Data) -> bool:
+    return any(found.spec.get(key) == "Retain" for key in _POLICIES)
+
+
 def data_that_stays(found: Data) -> Volume | None:
     """What a report has to name, since nobody would find it any more; None: it goes with the object."""
-    if not any(found.spec.get(key) == "Retain" for key in _POLICIES):
+    if not is_retained(found):
         return None
     claim = stands_for(found)
     return Volume(
