@@ -33,8 +33,8 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_ours(self) -> bool:
-        """Whether it waits for us, so that what it had may go before it."""
-        return names.TENANT_FINALIZER in self.finalizers
+        """Whether it waits, so that what it had may go before it; who takes the finalizers off keeps all of that."""
+        return any(one in self.finalizers for one in FINALIZERS)
 
     @property
     def is_confirmed(self) -> bool:

@@ -79,7 +79,7 @@ async def test_an_observer_writes_nothing_and_deletes_nothing(stage: Stage) -> N
     assert everything(stage) == before
     assert lives(stage, "111111")
     assert {request.method for _, request in play.wire.seen} <= {"GET", "POST"}
-    assert play.told("would-delete", "111111-hook")
+    assert play.told("would delete", "111111-hook")
 
 
 @story(also=KINDS, features=ON)

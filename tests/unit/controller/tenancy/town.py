@@ -16,9 +16,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 def clustered(group: str, plural: str, kind: str, version: str = "v1") -> Resource:
-    return Resource(
-        group=group, version=version, plural=plural, kind=kind, namespaced=False, verbs=ALL_VERBS
-    )
+    return Resource(group=group, version=version, plural=plural, kind=kind, namespaced=False, verbs=ALL_VERBS)
 
 
 CLASSES = clustered("storage.k8s.io", "storageclasses", "StorageClass")
