@@ -20,6 +20,7 @@ from skoupa.tenants.tenant import Tenant
 
 FIRST_SECONDS: Final = 2.0
 LONGEST_SECONDS: Final = 60.0
+SENDING_SECONDS: Final = 15.0
 # A second reading right after one that found nothing.
 ONCE_MORE_SECONDS: Final = 1.0
 # So long a step waits for one that is neither held nor gone.
@@ -75,12 +76,15 @@ class Deletion:
         now_left = {one.uid for one in self.left}
         if before - now_left or now_left - before:
             self._wait = FIRST_SECONDS
-        self.plan_look(ONCE_MORE_SECONDS if nothing else None)
+        # What is sent is heard of; it is read once more sooner only where nothing is left to be sent.
+        self.plan_look(
+            ONCE_MORE_SECONDS if nothing else None, at_least=SENDING_SECONDS if self.to_send() else 0
+        )
 
-    def plan_look(self, wait: float | None = None) -> None:
+    def plan_look(self, wait: float | None = None, *, at_least: float = 0.0) -> None:
         """When the next census is: soon while something happens, else ever less often."""
         if wait is None:
-            wait, self._wait = self._wait, min(2 * self._wait, LONGEST_SECONDS)
+            wait, self._wait = max(self._wait, at_least), min(2 * self._wait, LONGEST_SECONDS)
         self.next_look = self._clock.monotonic() + wait
 
     def heard(self, uid: str) -> None:
