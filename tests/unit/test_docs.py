@@ -154,8 +154,8 @@ def test_every_label_and_annotation_that_is_honoured_is_described() -> None:
 def test_every_finalizer_of_ours_is_reserved_until_it_is_set() -> None:
     used = used_names()
     page = text("labels.md")
-    for constant in ("TENANT_FINALIZER", "EXTERNAL_CLEANUP_FINALIZER", "AWS_EXTERNAL_GC_FINALIZER"):
-        assert constant not in used, "the docs say that Skoupa sets no finalizer"
+    for constant in ("EXTERNAL_CLEANUP_FINALIZER", "AWS_EXTERNAL_GC_FINALIZER"):
+        assert constant not in used, "the docs say that Skoupa sets no such finalizer"
         assert every_name()[constant] in page
 
 

@@ -13,6 +13,7 @@ from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.policies.running import Policies
 from skoupa.controller.retaining.retention import Retention
 from skoupa.controller.state import State
+from skoupa.controller.tenancy.released import ReleasedTenants
 from skoupa.controller.tenancy.tenancy import Tenancy
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Uid
@@ -83,7 +84,9 @@ class Parts:
                 told=told,
                 untold=untold,
             )
-        self.tenancy: Tenancy | None = None
+        self.tenancy: Tenancy | ReleasedTenants = ReleasedTenants(
+            client, settings=settings, knowledge=knowledge, standing_by=standing_by, told=told
+        )
         if settings.features.tenants:
             self.tenancy = Tenancy(
                 client,

@@ -34,11 +34,6 @@ def check_tenants(settings: Settings, *, source: str) -> None:
                 f"{source}: tenants.protected: {text!r} can't be the name of an object",
                 advice="write whole names, without wildcards: system-node-critical",
             )
-    if not (tenants.by_name or tenants.namespace_label or tenants.object_label or tenants.owners):
-        raise UsageError(
-            f"{source}: tenants: nothing says what belongs to a tenant",
-            advice="leave tenants.byName on, or set namespaceLabel, objectLabel or owners",
-        )
 
 
 def check_feature(settings: Settings, *, source: str) -> None:

@@ -66,6 +66,8 @@ def refusal(tenant: Tenant, others: Iterable[Tenant], *, settings: TenantSetting
     """Why nothing goes with it; empty: it may. `others` are all Tenants that there are."""
     name = tenant.name
     said = _of_the_object(tenant)
+    if not (settings.by_name or settings.namespace_label or settings.object_label or settings.owners):
+        said = "nothing says what belongs to a tenant: switch tenants.byName on, or set namespaceLabel, objectLabel or owners"
     if said or not settings.by_name:
         return said
     if not _form(settings.separator).fullmatch(name):

@@ -282,11 +282,10 @@ class Tenancy:
 
     async def _nap(self) -> None:
         now = self._clock.monotonic()
-        moments = [one.next_look for one in self.deletions.values()]
-        wait = min((max(0.0, one - now) for one in moments), default=math.inf)
-        wait = min(wait, LONGEST_NAP_SECONDS) if list(self.book) else None
+        soonest = min((one.next_look - now for one in self.deletions.values()), default=math.inf)
+        wait = min(max(0.0, soonest), LONGEST_NAP_SECONDS)
         try:
-            async with self._clock.timeout(wait):
+            async with self._clock.timeout(wait if len(self.book) else None):
                 await self._woken.wait()
         except TimeoutError:
             return

@@ -151,5 +151,5 @@ def order_of(names_: Iterable[str], wanted: Iterable[str]) -> list[int]:
     return [listed.index(one) for one in wanted]
 
 
-SHARED = {names.SHARED_LABEL: "true"}
+SHARED: dict[str, Any] = {names.SHARED_LABEL: "true"}
 CONFIGS = CONFIG_MAPS
