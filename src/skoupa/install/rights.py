@@ -2,7 +2,7 @@
 
 Reading is broad and deleting is narrow. The rights on a kind of others are list, watch and delete: no get, no update,
 nothing that changes an object; Brakes are Skoupa's own, of policies one annotation is written (`install.policies`), and with
-`features.retention` one on what may go. What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
+`features.retention` one on what may go, and of Tenants finalizers. What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
 though Skoupa asks for metadata only, and for the whole of what it is about to delete. The roles of `skoupa install` and `docs/rights.md` are written from this table.
 """
 

@@ -8,32 +8,40 @@ lets that go as well. Where the feature is off the finalizers on Tenants are tak
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Final
 
-from skoupa.admission.built_in import CLUSTER_WIDE
 from skoupa.install.labelling import Manifest
 from skoupa.install.rights import DELETE, READ, REPORT, Right
 from skoupa.judge.mechanism import Interest
 from skoupa.kinds.tenant import TENANTS, tenant_definitions
 from skoupa.settings import Settings
 
-_NEVER: Final = frozenset(
-    {
-        "componentstatuses",
-        "nodes",
-        "csinodes",
-        "volumeattachments",
-        "resourceslices",
-        "ipaddresses",
-        "servicecidrs",
-    }
-)
-_OF_OTHERS: Final = (
-    ("groupsnapshot.storage.k8s.io", "volumegroupsnapshotclasses"),
-    ("groupsnapshot.storage.k8s.io", "volumegroupsnapshotcontents"),
-    ("snapshot.storage.k8s.io", "volumesnapshotclasses"),
-    ("snapshot.storage.k8s.io", "volumesnapshotcontents"),
+# Those of the server itself, but machines and what drivers and the server make; then those that many clusters have.
+KINDS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("", ("namespaces", "persistentvolumes")),
+    (
+        "admissionregistration.k8s.io",
+        (
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicybindings",
+            "mutatingwebhookconfigurations",
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+            "validatingwebhookconfigurations",
+        ),
+    ),
+    ("apiextensions.k8s.io", ("customresourcedefinitions",)),
+    ("apiregistration.k8s.io", ("apiservices",)),
+    ("certificates.k8s.io", ("certificatesigningrequests", "clustertrustbundles")),
+    ("flowcontrol.apiserver.k8s.io", ("flowschemas", "prioritylevelconfigurations")),
+    ("networking.k8s.io", ("ingressclasses",)),
+    ("node.k8s.io", ("runtimeclasses",)),
+    ("rbac.authorization.k8s.io", ("clusterrolebindings", "clusterroles")),
+    ("resource.k8s.io", ("deviceclasses",)),
+    ("scheduling.k8s.io", ("priorityclasses",)),
+    ("storage.k8s.io", ("csidrivers", "storageclasses", "volumeattributesclasses")),
+    ("groupsnapshot.storage.k8s.io", ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents")),
+    ("snapshot.storage.k8s.io", ("volumesnapshotclasses", "volumesnapshotcontents")),
 )
 
 
@@ -59,12 +67,11 @@ def tenant_rights(settings: Settings) -> Iterator[Right]:
 
 
 def _deleting() -> Iterator[Right]:
-    built_in = [(group, plural) for group, plural, _ in CLUSTER_WIDE if plural not in _NEVER]
-    for group, pairs in groupby(sorted((*built_in, *_OF_OTHERS)), key=lambda pair: pair[0]):
+    for group, plurals in KINDS:
         yield Right(
             role=DELETE,
             group=group,
-            resources=tuple(plural for _, plural in pairs),
+            resources=plurals,
             verbs=("delete",),
             namespaced=False,
             why="what a deleted Tenant had goes",
