@@ -27,10 +27,14 @@ from skoupa.kube.resources import (
 )
 from skoupa.kube.reviews import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
 
-RoleName = Literal["skoupa-read", "skoupa-report", "skoupa-delete", "skoupa-ask", "skoupa"]
+RoleName = Literal[
+    "skoupa-read", "skoupa-report", "skoupa-delete", "skoupa-delete-tenants", "skoupa-ask", "skoupa"
+]
 READ: Final[RoleName] = "skoupa-read"
 REPORT: Final[RoleName] = "skoupa-report"
 DELETE: Final[RoleName] = "skoupa-delete"
+# Joins the one before; by itself, so that an operator may take it away or narrow it.
+DELETE_TENANTS: Final[RoleName] = "skoupa-delete-tenants"
 # Of others, not of objects: no Role can grant it.
 ASK: Final[RoleName] = "skoupa-ask"
 # The only role that counts in Skoupa's own namespace and nowhere else.

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from skoupa.install.labelling import Manifest
-from skoupa.install.rights import DELETE, READ, REPORT, Right
+from skoupa.install.rights import DELETE_TENANTS, READ, REPORT, Right
 from skoupa.judge.mechanism import Interest
 from skoupa.kinds.tenant import TENANTS, tenant_definitions
 from skoupa.settings import Settings
@@ -69,7 +69,7 @@ def tenant_rights(settings: Settings) -> Iterator[Right]:
 def _deleting() -> Iterator[Right]:
     for group, plurals in KINDS:
         yield Right(
-            role=DELETE,
+            role=DELETE_TENANTS,
             group=group,
             resources=plurals,
             verbs=("delete",),

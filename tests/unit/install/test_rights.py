@@ -10,7 +10,7 @@ from skoupa.admission.built_in import CLUSTER_WIDE
 from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
 from skoupa.install.retention import retention_rights
-from skoupa.install.rights import ASK, DELETE, HOME, READ, REPORT, Right, rights
+from skoupa.install.rights import ASK, DELETE, DELETE_TENANTS, HOME, READ, REPORT, Right, rights
 from skoupa.install.tenants import KINDS, tenant_rights
 from skoupa.judge.mechanism import Interest
 from skoupa.settings import Features, Settings
@@ -142,4 +142,4 @@ def test_with_tenants_the_servers_own_kinds_in_no_namespace_may_go_but_for_machi
     on = Settings(mode="enforce", features=Features(tenants=True))
     assert not list(tenant_rights(Settings()))
     assert not list(tenant_rights(msgspec.structs.replace(on, namespaces=("shop",))))
-    assert {right.verbs for right in tenant_rights(on) if right.role == DELETE} == {("delete",)}
+    assert {right.verbs for right in tenant_rights(on) if right.role == DELETE_TENANTS} == {("delete",)}
