@@ -30,6 +30,8 @@ NEVER: Final = frozenset(
         (names.TENANT_GROUP, names.TENANT_KIND),
     }
 )
+# KubeZoo's own, on some Namespaces of each tenant.
+KUBEZOO_LABEL: Final = "kubezoo.io/tenant"
 # What the server makes by itself, and makes again.
 _MADE_BY_THE_SERVER: Final = ("kubernetes.io/bootstrapping", "kube-aggregator.kubernetes.io/automanaged")
 
@@ -121,6 +123,9 @@ class Ownership:
                 why=" and ".join(f"{proof} ({tenant})" for tenant, (proof, _) in sorted(claimants.items())),
             )
         ((tenant, (proof, lasting)),) = claimants.items()
+        labelled = found.labels.get(KUBEZOO_LABEL, tenant)
+        if labelled != tenant:
+            return Disputed(tenants=(tenant,), why=f"{proof}, but its label {KUBEZOO_LABEL} says {labelled}")
         volume = found.stands_for
         if volume is not None and self.in_namespace(volume.namespace) != {tenant}:
             why = f"{proof}, but it is for the claim {volume.namespace}/{volume.name}, which is not in a Namespace of {tenant}"

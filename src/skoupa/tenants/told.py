@@ -23,7 +23,7 @@ _FRESH_FIELDS: Final = frozenset({"lastTransitionTime", "lookedAt"})
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """`why` is what it waits for, in a sentence, and `reason` the same in one word that programs may compare.
 
-    `held` says by uid what holds an object that has to go; `kept` are those that stay; `looked_at` 0: nobody has looked.
+    `held` says by uid what holds an object that has to go, `inside` what a Namespace waits for; `kept` are those that stay; `looked_at` 0: nobody has looked.
     """
 
     phase: Phase
@@ -31,6 +31,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     left: Sequence[Belonging] = ()
     held: Mapping[str, str] = {}
+    inside: Mapping[str, str] = {}
     kept: Sequence[Kept] = ()
     volumes: Sequence[Volume] = ()
     looked_at: float = 0.0
@@ -63,7 +64,8 @@ def blockers(standing: Standing, now: float) -> Iterable[str]:
     leaving = [one for one in standing.left if one.is_leaving]
     for one in sorted(leaving, key=_since):
         seconds = max(0, int(now - _since(one)))
-        waits = ", ".join(one.metadata.finalizers or ()) or "what is inside it"
+        finalizers = ", ".join(one.metadata.finalizers or ())
+        waits = standing.inside.get(one.uid) or finalizers or "what is inside it"
         yield f"{one.called} waits for {waits} since {_span(seconds)}"[:_LONGEST]
     for one in standing.left:
         why = standing.held.get(one.uid)

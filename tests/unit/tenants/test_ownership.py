@@ -118,6 +118,19 @@ def test_a_label_that_names_another_than_the_name_does_makes_it_nobodys() -> Non
     assert rule.of(Candidate(resource=CLASSES, name="fast", labels={"example.org/tenant": "111111"})) is None
 
 
+def test_kubezoos_own_label_that_names_another_makes_it_nobodys() -> None:
+    rule = ownership("111111", "222222")
+
+    def of(value: str) -> Belongs | Disputed | None:
+        return rule.of(
+            Candidate(resource=NAMESPACES, name="111111-shop", labels={"kubezoo.io/tenant": value})
+        )
+
+    assert owner(of("111111")) == "111111"
+    assert isinstance(of("222222"), Disputed)
+    assert isinstance(of("gone"), Disputed)
+
+
 def test_by_owner_only_what_has_the_tenant_itself_as_one() -> None:
     rule = ownership("acme", "other", settings=TenantSettings(by_name=False, owners=True))
     assert owner(rule.of(Candidate(resource=NAMESPACES, name="shop", owners=("uid-acme",)))) == "acme"

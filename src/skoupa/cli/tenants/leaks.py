@@ -31,6 +31,7 @@ from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resou
 from skoupa.settings import Settings
 from skoupa.tenants.census import Belonging, take_census
 from skoupa.tenants.ids import refusal
+from skoupa.tenants.ownership import KUBEZOO_LABEL
 from skoupa.tenants.tenant import Tenant
 
 TITLES: Final = ("TENANT", "OBJECT", "WHY")
@@ -46,7 +47,6 @@ _MADE: Final = (
     (NAMESPACES, ("kube-system", "kube-public", "kube-node-lease")),
     (_ROLES, ("cluster-admin",)),
 )
-_LABEL: Final = "kubezoo.io/tenant"
 # Its ids are numbers of six digits as a rule; a word in front of a name says nothing.
 _DIGITS: Final = re.compile(r"[0-9]{6}")
 
@@ -115,7 +115,7 @@ async def _ids(client: Client, separator: str) -> tuple[set[str], list[str]]:
             first = called.partition(separator)[0]
             if separator in called and _DIGITS.fullmatch(first):
                 ids.add(first)
-            label = (one.metadata.labels or {}).get(_LABEL)
+            label = (one.metadata.labels or {}).get(KUBEZOO_LABEL)
             if label and name.startswith(f"{label}{separator}"):
                 ids.add(label)
     return ids, gaps

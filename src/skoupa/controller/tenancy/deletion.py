@@ -43,6 +43,8 @@ class Deletion:
         # By name: they are told as long as the Tenant is there, when the object is gone too.
         self.volumes: dict[str, Volume] = {}
         self.sent: set[str] = set()
+        # By uid of Namespaces that hang, what they wait for.
+        self.inside: dict[str, str] = {}
         self.empties = 0
         self.looked_at = 0.0
         self.next_look = clock.monotonic()

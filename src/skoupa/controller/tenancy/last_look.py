@@ -12,6 +12,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from skoupa import names
+from skoupa.controller.tenancy.definition import GOING, definition_stands
 from skoupa.errors import NotFound, SkoupaError
 from skoupa.facts.rows import Row, uid_text
 from skoupa.judge.cascade import called, is_definition, is_namespace
@@ -156,6 +157,8 @@ class LastLook:
         kind = self._kind()
         if kind is None:
             raise SkoupaError("the server has no such kind")
+        if not await definition_stands(self._client):
+            raise SkoupaError(GOING)
         found = await everything(self._client, kind, WHOLE)
         if found.undecodable:
             raise SkoupaError(found.undecodable[0].why)

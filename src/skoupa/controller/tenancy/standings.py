@@ -84,6 +84,7 @@ def in_words(deletion: Deletion, *, settings: Settings) -> Standing:
         why=why,
         left=left,
         held=held,
+        inside=deletion.inside,
         kept=deletion.kept,
         volumes=tuple(deletion.volumes.values()),
         looked_at=deletion.looked_at,

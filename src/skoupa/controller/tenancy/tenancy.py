@@ -15,7 +15,9 @@ from typing import Any, Final
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.tenancy.book import TenantBook
+from skoupa.controller.tenancy.definition import GOING, definition_stands
 from skoupa.controller.tenancy.deletion import Deletion
+from skoupa.controller.tenancy.inside import inside_namespaces
 from skoupa.controller.tenancy.last_look import LastLook
 from skoupa.controller.tenancy.standings import Readiness, in_words, not_begun, readiness
 from skoupa.controller.tenancy.writing import TenantWriting
@@ -191,6 +193,8 @@ class Tenancy:
             else:
                 known.tenant = tenant
         under_way = [self.deletions[one.uid] for one in ready]
+        if under_way and not await definition_stands(self._client):
+            return await self._stand_still(ready)
         if any(one.next_look <= now for one in under_way):
             await self._count(under_way, tenants)
         error: SkoupaError | None = None
@@ -206,6 +210,14 @@ class Tenancy:
                 error = await self._writing.release(self.book.kind, known_now) or error
         return error
 
+    async def _stand_still(self, ready: Sequence[Tenant]) -> SkoupaError | None:
+        error: SkoupaError | None = None
+        for tenant in ready:
+            self._end(tenant.uid)
+            stand = Standing(phase="Waiting", reason="DefinitionGoing", why=GOING)
+            error = await self._tell(tenant, stand) or error
+        return error
+
     async def _count(self, under_way: Sequence[Deletion], tenants: Sequence[Tenant]) -> None:
         at = self._clock.now()
         census = await take_census(
@@ -217,6 +229,7 @@ class Tenancy:
         self._last_look.learn(census.ownership)
         for deletion in under_way:
             deletion.counted(census, at)
+            deletion.inside = await inside_namespaces(self._client, deletion.left, now=at)
             if not self._acting():
                 deletion.plan_look(_OBSERVED_SECONDS)
 

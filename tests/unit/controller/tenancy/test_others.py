@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from skoupa import names
+from skoupa.kinds.brake import BRAKE, BRAKES
+from skoupa.kinds.definition import document
 from skoupa.kinds.tenant import TENANTS
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from tests.unit.controller.stage import MINUTE, PRIORITIES, WIDGETS, Stage, definition, story
@@ -298,9 +300,6 @@ async def test_a_webhook_that_refuses_keeps_one_object_and_says_so(stage: Stage)
 @story(also=KINDS, features=ON)
 async def test_a_brake_on_tenants_holds_until_it_is_released(stage: Stage) -> None:
     await city(stage, "111111")
-    from skoupa.kinds.brake import BRAKE, BRAKES
-    from skoupa.kinds.definition import document
-
     await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, document(BRAKE))
     await stage.settle()
     await make(stage, BRAKES, "stop", spec={"scope": {"mechanism": "tenants"}, "reason": "wait"})
@@ -332,3 +331,45 @@ async def test_a_tenant_of_the_same_name_that_comes_again_keeps_what_it_has(stag
     assert names.TENANT_FINALIZER in next(
         one["metadata"]["finalizers"] for one in stage.cluster.objects(TENANTS)
     )
+
+
+@story(also=KINDS, features=ON)
+async def test_when_the_definition_of_tenant_goes_nothing_of_any_tenant_does(stage: Stage) -> None:
+    await city(stage, "111111", "222222")
+    before = everything(stage) - {f"CustomResourceDefinition/{TENANTS.qualified}"}
+    await stage.play()
+    await stage.later(10)
+    await stage.remove(TENANTS.qualified, resource=CUSTOM_RESOURCE_DEFINITIONS)
+    await stage.later(10 * MINUTE)
+    assert everything(stage) - {f"CustomResourceDefinition/{TENANTS.qualified}"} == before
+    assert ready(stage, "111111")["reason"] == "DefinitionGoing"
+    assert "no Tenant was meant" in ready(stage, "222222")["message"]
+
+
+@story(also=KINDS, features=ON)
+async def test_a_brake_on_one_tenant_holds_that_one(stage: Stage) -> None:
+    await city(stage, "111111", "222222")
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, document(BRAKE))
+    await stage.settle()
+    await make(stage, BRAKES, "stop", spec={"scope": {"policy": "Tenant/111111"}})
+    mine = things_of(stage, "111111")
+    await stage.play()
+    await stage.later(10)
+    await leave(stage, "111111")
+    await leave(stage, "222222")
+    await stage.later(10 * MINUTE)
+    assert things_of(stage, "111111") == mine
+    assert things_of(stage, "222222") == set()
+
+
+@story(also=KINDS, features=ON, tenants={"byName": False, "namespaceLabel": "example.org/tenant"})
+async def test_by_a_label_of_namespaces_those_go_and_nothing_that_is_called_so(stage: Stage) -> None:
+    await city(stage, "acme", "other")
+    await stage.namespace("shop-one", labels={"example.org/tenant": "acme"})
+    await stage.namespace("shop-two", labels={"example.org/tenant": "other"})
+    claim = {"namespace": "shop-one", "name": "data", "uid": "uid-claim"}
+    await stage.people.create(VOLUMES, {"metadata": {"name": "pvc-1"}, "spec": {"claimRef": claim}})
+    before = everything(stage)
+    await gone(stage, "acme")
+    assert before - everything(stage) == {"Namespace/shop-one", "PersistentVolume/pvc-1"}
+    assert not lives(stage, "acme")
