@@ -55,6 +55,13 @@ class TenantSettings(Section, frozen=True, kw_only=True):
     owners: Annotated[
         bool, about("What has the Tenant itself among its owners, and is in no namespace, is the tenant's.")
     ] = False
+    keep_used: Annotated[
+        bool,
+        about(
+            "What others use of what a tenant had (a class that somebody's claim names, a role that a binding elsewhere grants) stays, "
+            "and what nobody can tell of waits. Every kind that can use such things is read for that."
+        ),
+    ] = True
     protected: Annotated[
         tuple[str, ...],
         about(

@@ -194,9 +194,8 @@ async def as_they_are(client: Client, kinds: list[Resource], made: dict[str, Fou
 
 def stable(found: Found) -> Found:
     metadata = found["metadata"]
-    kept = {
-        key: metadata.get(key) for key in ("name", "uid", "labels", "deletionTimestamp", "ownerReferences")
-    }
+    # An owner that goes is taken off those that it leaves behind.
+    kept = {key: metadata.get(key) for key in ("name", "uid", "labels", "deletionTimestamp")}
     spec: Found = msgspec.json.decode(msgspec.json.encode(found.get("spec") or {}))
     # The server gives a Node what it misses, and an accepted definition its names.
     spec.pop("taints", None)

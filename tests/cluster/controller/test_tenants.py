@@ -13,6 +13,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.lists import everything
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from tests.cluster.controller.objects import CLUSTER_ROLES
 from tests.cluster.controller.running import Yard
 from tests.cluster.controller.tenants import (
     as_they_are,
@@ -46,6 +47,18 @@ async def tenants(boss: Client) -> AsyncIterator[Client]:
     await bring_tenants(boss)
     yield boss
     await take_tenants_away(boss)
+
+
+async def owned_role(client: Client, name: str, owner: dict[str, Any]) -> dict[str, Any]:
+    """Somebody's role that hangs on an object of somebody else."""
+    reference = {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+    }
+    role = {"metadata": {"name": name, "ownerReferences": [reference]}, "rules": []}
+    return await client.create(CLUSTER_ROLES, role)
 
 
 async def kind_of_the_administrator(client: Client) -> Resource:
@@ -95,6 +108,14 @@ async def test_all_of_a_tenant_goes_and_whatever_only_looks_alike_stays_as_it_is
         ],
     }
     await tenants.create(CONFIG_MAPS, {"metadata": hanging}, namespace=f"{other}-theirs")
+    theirs |= {
+        f"ClusterRole/{other}-of-a-namespace": await owned_role(
+            tenants, f"{other}-of-a-namespace", mine[f"Namespace/{one}-mine"]
+        ),
+        f"ClusterRole/{other}-of-a-class": await owned_role(
+            tenants, f"{other}-of-a-class", mine[f"PriorityClass/{one}-mine"]
+        ),
+    }
     await tenants.create(CONFIG_MAPS, {"metadata": {"name": "inside"}}, namespace=f"{one}-mine")
     before = await as_they_are(tenants, kinds, theirs)
     assert before.keys() == theirs.keys()

@@ -22,6 +22,7 @@ from skoupa.tenants.census import Belonging, Census, Kept, take_census
 from skoupa.tenants.ids import refusal
 from skoupa.tenants.order import step
 from skoupa.tenants.ownership import Ownership, is_namespace
+from skoupa.tenants.sharing import shared_by
 from skoupa.tenants.tenant import Tenant, read_tenant
 
 _BINDINGS: Final = (
@@ -71,6 +72,19 @@ async def plan_of(client: Client, name: str, settings: Settings) -> TenantPlan:
     census = await take_census(client, everybody, settings=settings.tenants, wanted=[name])
     belongings = () if refused else census.of(name)
     going = [one for one in belongings if not one.is_shared]
+    unsure: tuple[str, ...] = ()
+    used: tuple[Kept, ...] = ()
+    if settings.tenants.keep_used:
+        others = await shared_by(client, census, going, going=[name])
+        used = tuple(
+            Kept(called=one.called, tenants=(name,), why=others.used[one.uid])
+            for one in going
+            if one.uid in others.used
+        )
+        unsure = tuple(
+            f"{one.called}: {others.unknown[one.uid]}" for one in going if one.uid in others.unknown
+        )
+        going = [one for one in going if one.uid not in others.used]
     shared = tuple(
         Kept(called=one.called, tenants=(name,), why=f"it has the label {names.SHARED_LABEL}")
         for one in belongings
@@ -83,10 +97,10 @@ async def plan_of(client: Client, name: str, settings: Settings) -> TenantPlan:
         there=known is not None,
         refused=refused,
         going=tuple(await _weighed(client, census, going)),
-        kept=(*census.disputed_with(name), *shared),
+        kept=(*census.disputed_with(name), *shared, *used),
         labelled_keep=kept_inside,
         grants=grants,
-        gaps=(*census.missing(), *gaps_of_keeps, *gaps_of_grants),
+        gaps=(*census.missing(), *unsure, *gaps_of_keeps, *gaps_of_grants),
     )
 
 

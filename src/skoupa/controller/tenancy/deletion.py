@@ -6,7 +6,7 @@ sends a request; all of it is told anew by the next census, so a restart loses n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from skoupa.clock import Clock
@@ -43,6 +43,10 @@ class Deletion:
         # By name: they are told as long as the Tenant is there, when the object is gone too.
         self.volumes: dict[str, Volume] = {}
         self.sent: set[str] = set()
+        # By uid: who else uses it, so that it stays; and of which that is not known, so that it waits.
+        self.used: dict[str, str] = {}
+        self.unsure: dict[str, str] = {}
+        self._asked: set[str] = set()
         # By uid of Namespaces that hang, what they wait for.
         self.inside: dict[str, str] = {}
         self.empties = 0
@@ -63,13 +67,18 @@ class Deletion:
         found = census.of(name)
         before = {one.uid for one in self.left}
         self.census, self.looked_at = census, at
-        self.left = tuple(one for one in found if not one.is_shared)
+        self.left = tuple(one for one in found if not one.is_shared and one.uid not in self.used)
         shared = (
             Kept(called=one.called, tenants=(name,), why="it has the label skoupa.dev/shared")
             for one in found
             if one.is_shared
         )
-        self.kept = (*census.disputed_with(name), *shared)
+        used = (
+            Kept(called=one.called, tenants=(name,), why=self.used[one.uid])
+            for one in found
+            if one.uid in self.used and not one.is_shared
+        )
+        self.kept = (*census.disputed_with(name), *shared, *used)
         self.volumes |= {one.volume.name: one.volume for one in self.left if one.volume is not None}
         # One that is there and not on its way out was not sent, whatever we were told.
         self.sent = {one.uid for one in self.left if one.is_leaving}
@@ -82,6 +91,23 @@ class Deletion:
         self.plan_look(
             ONCE_MORE_SECONDS if nothing else None, at_least=SENDING_SECONDS if self.to_send() else 0
         )
+
+    def to_ask(self) -> list[Belonging]:
+        """Those of which nobody has said yet whether others use them."""
+        return [one for one in self.to_send() if one.uid not in self._asked]
+
+    def answered(self, asked: Iterable[str], *, used: Mapping[str, str], unknown: Mapping[str, str]) -> None:
+        """What is not known is asked again with the next census."""
+        mine = {one.uid: one for one in self.left}
+        self._asked |= {uid for uid in asked if uid not in unknown}
+        self.unsure = {uid: why for uid, why in unknown.items() if uid in mine}
+        new = {uid: why for uid, why in used.items() if uid in mine}
+        self.used |= new
+        self.left = tuple(one for one in self.left if one.uid not in new)
+        told = (
+            Kept(called=mine[uid].called, tenants=(self.tenant.name,), why=why) for uid, why in new.items()
+        )
+        self.kept = (*self.kept, *told)
 
     def plan_look(self, wait: float | None = None, *, at_least: float = 0.0) -> None:
         """When the next census is: soon while something happens, else ever less often."""
@@ -117,7 +143,11 @@ class Deletion:
 
     def held(self) -> dict[str, str]:
         """By uid, of those that still have to go, what holds them."""
-        return {one.uid: why for one in self.to_send() if (why := self._holds(pack_uid(one.uid)))}
+        return {
+            one.uid: why
+            for one in self.to_send()
+            if (why := self.unsure.get(one.uid) or self._holds(pack_uid(one.uid)))
+        }
 
     def claims(self) -> Deleted:
         """What may go now, and what is on its way, so that somebody looks after it."""
@@ -144,6 +174,7 @@ class Deletion:
         not_sent = [one for one in self.left if one.uid not in self.sent]
         for one in self.left:
             later = step(one, ownership) > limit or after_its_instances(one, not_sent)
+            later = later or one.uid in self.unsure
             if one.uid in self.sent or not later:
                 yield one
 

@@ -33,7 +33,8 @@ from skoupa.runs.overhearing import Overhearing
 from skoupa.runs.showing import Showing
 from skoupa.settings import Settings
 from skoupa.sweep.memory import FAILING, Memory
-from skoupa.tenants.census import take_census
+from skoupa.tenants.census import Census, take_census
+from skoupa.tenants.sharing import shared_by
 from skoupa.tenants.tenant import Tenant
 from skoupa.tenants.told import Standing
 
@@ -229,9 +230,20 @@ class Tenancy:
         self._last_look.learn(census.ownership)
         for deletion in under_way:
             deletion.counted(census, at)
+        if self._settings.tenants.keep_used:
+            await self._ask_for_users(census, under_way)
+        for deletion in under_way:
             deletion.inside = await inside_namespaces(self._client, deletion.left, now=at)
             if not self._acting():
                 deletion.plan_look(_OBSERVED_SECONDS)
+
+    async def _ask_for_users(self, census: Census, under_way: Sequence[Deletion]) -> None:
+        """Of what may go at all."""
+        going = [one for one in under_way if one.blocked(self._settings.tenants) is None]
+        asked = [one for deletion in going for one in deletion.to_ask()]
+        shared = await shared_by(self._client, census, asked, going=[one.tenant.name for one in going])
+        for deletion in going:
+            deletion.answered((one.uid for one in asked), used=shared.used, unknown=shared.unknown)
 
     def _claim(self, deletion: Deletion) -> None:
         if deletion.census is None:
