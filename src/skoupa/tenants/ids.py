@@ -8,7 +8,9 @@ a separator: `team` has `team-a-x` as its `a-x`, and so has `team-a` as its `x`.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 from skoupa.settings import Protect, TenantSettings
@@ -62,8 +64,31 @@ KNOWN: Final = frozenset(
 )
 
 
-def refusal(tenant: Tenant, others: Iterable[Tenant], *, settings: TenantSettings, protect: Protect) -> str:
-    """Why nothing goes with it; empty: it may. `others` are all Tenants that there are."""
+class Ids:
+    """The ids of all Tenants that there are, in order, so that thousands can be asked about each other."""
+
+    def __init__(self, tenants: Iterable[Tenant]) -> None:
+        self._sorted = sorted({one.name for one in tenants})
+        self._known = frozenset(self._sorted)
+
+    def beginning_with(self, prefix: str) -> str:
+        """One that begins so; empty: none does."""
+        place = bisect_left(self._sorted, prefix)
+        found = self._sorted[place] if place < len(self._sorted) else ""
+        return found if found.startswith(prefix) else ""
+
+    def before(self, name: str, separator: str) -> str:
+        """One that, with the separator, the name begins with; empty: none."""
+        place = name.find(separator)
+        while place >= 0:
+            if name[:place] in self._known:
+                return name[:place]
+            place = name.find(separator, place + 1)
+        return ""
+
+
+def refusal(tenant: Tenant, others: Ids, *, settings: TenantSettings, protect: Protect) -> str:
+    """Why nothing goes with it; empty: it may. `others` are the ids of all Tenants that there are."""
     name = tenant.name
     said = _of_the_object(tenant)
     if not (settings.by_name or settings.namespace_label or settings.object_label or settings.owners):
@@ -102,7 +127,7 @@ def _of_the_object(tenant: Tenant) -> str:
     )
 
 
-def _too_much(name: str, others: Iterable[Tenant], *, settings: TenantSettings, protect: Protect) -> str:
+def _too_much(name: str, others: Ids, *, settings: TenantSettings, protect: Protect) -> str:
     prefix = f"{name}{settings.separator}"
     for word in _RESERVED:
         if name == word or name.startswith((f"{word}-", f"{word}:")):
@@ -110,14 +135,10 @@ def _too_much(name: str, others: Iterable[Tenant], *, settings: TenantSettings, 
     for known in (*sorted(KNOWN), *settings.protected, *protect.namespaces, *_names(protect.names)):
         if known == name or known.startswith(prefix):
             return f"{prefix}… would also mean {known}, which is protected"
-    for other in others:
-        if other.name == name:
-            continue
-        theirs = f"{other.name}{settings.separator}"
-        if theirs.startswith(prefix):
-            return f"{prefix}… would also mean what belongs to the Tenant {other.name}"
-        if prefix.startswith(theirs):
-            return f"{prefix}… could also be what belongs to the Tenant {other.name}"
+    if longer := others.beginning_with(prefix):
+        return f"{prefix}… would also mean what belongs to the Tenant {longer}"
+    if shorter := others.before(name, settings.separator):
+        return f"{prefix}… could also be what belongs to the Tenant {shorter}"
     return ""
 
 
@@ -126,6 +147,7 @@ def _names(texts: Iterable[str]) -> Iterable[str]:
     return (text.rpartition("/")[2] for text in texts)
 
 
+@cache
 def _form(separator: str) -> re.Pattern[str]:
     dots = "." if "." in separator else ""
     return re.compile(rf"[a-z0-9](?:[-a-z0-9{dots}]{{0,{_LONGEST - 2}}}[a-z0-9])?")

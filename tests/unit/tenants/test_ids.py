@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skoupa.settings import Protect, TenantSettings
-from skoupa.tenants.ids import refusal
+from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.tenant import Tenant
 
 pytestmark = pytest.mark.unit
@@ -21,7 +21,7 @@ def refused(
     all_of_them = [tenant(one) for one in (name, *others)]
     return refusal(
         tenant(name, written),
-        all_of_them,
+        Ids(all_of_them),
         settings=TenantSettings(**settings),  # type: ignore[arg-type]
         protect=protect or Protect(),
     )
@@ -82,3 +82,16 @@ def test_a_written_id_that_says_something_else_is_refused(written: object) -> No
 def test_without_any_convention_nothing_says_what_belongs_to_it() -> None:
     assert "tenants.byName" in refused("111111", by_name=False)
     assert refused("any", by_name=False, namespace_label="capsule.clastix.io/tenant") == ""
+
+
+def test_one_among_very_many_is_asked_about_quickly_and_exactly() -> None:
+    many = [f"tenant-{number:05d}" for number in range(20_000)]
+    ids = Ids(tenant(one) for one in (*many, "other-a", "other-a-b", "other-ab"))
+
+    def said(name: str) -> str:
+        return refusal(tenant(name), ids, settings=TenantSettings(), protect=Protect())
+
+    assert not any(map(said, many))
+    assert "Tenant other-a-b" in said("other-a")
+    assert "Tenant other-a" in said("other-a-b")
+    assert said("other-ab") == ""

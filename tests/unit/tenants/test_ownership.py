@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from skoupa.settings import Protect, TenantSettings
 from skoupa.sim.state.kinds import BUILT_IN
-from skoupa.tenants.ids import KNOWN, refusal
+from skoupa.tenants.ids import KNOWN, Ids, refusal
 from skoupa.tenants.ownership import Belongs, Candidate, Disputed, Ownership, StandsFor
 from skoupa.tenants.tenant import Tenant
 
@@ -155,7 +155,8 @@ def test_what_one_tenant_may_take_is_nobody_elses_and_nothing_protected(
     all_of_them = tenants(*ids)
     rule = Ownership(settings, all_of_them)
     taken = {
-        one.name: refusal(one, all_of_them, settings=settings, protect=Protect()) == "" for one in all_of_them
+        one.name: refusal(one, Ids(all_of_them), settings=settings, protect=Protect()) == ""
+        for one in all_of_them
     }
     called = [f"{ids[number % len(ids)]}{between}{rest}" for number, between, rest in names]
     for name in (*called, *KNOWN):

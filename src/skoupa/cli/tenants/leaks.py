@@ -30,7 +30,7 @@ from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from skoupa.settings import Settings
 from skoupa.tenants.census import Belonging, take_census
-from skoupa.tenants.ids import refusal
+from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.ownership import KUBEZOO_LABEL
 from skoupa.tenants.tenant import Tenant
 
@@ -85,10 +85,11 @@ async def leaks_of(client: Client, settings: Settings) -> Leaks:
     ids, gaps = await _ids(client, settings.tenants.separator)
     gone = [Tenant(name=one, uid="") for one in sorted(ids - {one.name for one in living})]
     everybody = [*living, *gone]
+    ids_of_all = Ids(everybody)
     meant = [
         one.name
         for one in gone
-        if not refusal(one, everybody, settings=settings.tenants, protect=settings.protect)
+        if not refusal(one, ids_of_all, settings=settings.tenants, protect=settings.protect)
     ]
     census = await take_census(client, everybody, settings=settings.tenants, wanted=meant)
     found = {name: census.of(name) for name in meant if census.of(name)}

@@ -19,7 +19,7 @@ from skoupa.kube.lists import Scope, everything, pages
 from skoupa.kube.objects import METADATA, WHOLE, Partial
 from skoupa.settings import Settings
 from skoupa.tenants.census import Belonging, Census, Kept, take_census
-from skoupa.tenants.ids import refusal
+from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.order import step
 from skoupa.tenants.ownership import Ownership, is_namespace
 from skoupa.tenants.sharing import shared_by
@@ -68,7 +68,7 @@ async def plan_of(client: Client, name: str, settings: Settings) -> TenantPlan:
     known = next((one for one in tenants if one.name == name), None)
     tenant = known or Tenant(name=name, uid="")
     everybody = tenants if known is not None else [*tenants, tenant]
-    refused = refusal(tenant, everybody, settings=settings.tenants, protect=settings.protect)
+    refused = refusal(tenant, Ids(everybody), settings=settings.tenants, protect=settings.protect)
     census = await take_census(client, everybody, settings=settings.tenants, wanted=[name])
     belongings = () if refused else census.of(name)
     going = [one for one in belongings if not one.is_shared]

@@ -28,7 +28,7 @@ from skoupa.model.verdicts import Claim, Hold
 from skoupa.settings import Settings
 from skoupa.sweep.sharing import SharedReading
 from skoupa.tenants.census import is_shared as says_shared
-from skoupa.tenants.ids import refusal
+from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.ownership import Belongs, Candidate, Ownership
 from skoupa.tenants.tenant import Tenant, read_tenant
 from skoupa.tenants.volumes import VIEWS, Data, is_retained, stands_for
@@ -79,7 +79,7 @@ class LastLook:
         if not tenant.is_leaving or not tenant.is_ours:
             return (_not_gone(claim, "nobody deletes it, or its finalizers were taken off"),)
         why = refusal(
-            tenant, tenants, settings=self._settings.tenants, protect=self._settings.protect
+            tenant, Ids(tenants), settings=self._settings.tenants, protect=self._settings.protect
         ) or self._waits(tenant)
         if why:
             return (_not_gone(claim, why),)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from skoupa import names
 from skoupa.controller.tenancy.deletion import Deletion
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.settings import Settings, seconds
-from skoupa.tenants.ids import refusal
+from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.order import STEPS
 from skoupa.tenants.tenant import FINALIZERS, Tenant
 from skoupa.tenants.told import Standing
@@ -43,7 +41,7 @@ def readiness(tenant: Tenant, *, settings: Settings, now: float) -> Readiness:
     return Readiness(due=due)
 
 
-def not_begun(tenant: Tenant, others: Sequence[Tenant], *, settings: Settings, now: float) -> Standing | None:
+def not_begun(tenant: Tenant, others: Ids, *, settings: Settings, now: float) -> Standing | None:
     """What a status says of one whose deletion does not go on; None: it does."""
     why = refusal(tenant, others, settings=settings.tenants, protect=settings.protect)
     if not tenant.is_leaving:

@@ -34,6 +34,7 @@ from skoupa.runs.showing import Showing
 from skoupa.settings import Settings
 from skoupa.sweep.memory import FAILING, Memory
 from skoupa.tenants.census import Census, take_census
+from skoupa.tenants.ids import Ids
 from skoupa.tenants.sharing import shared_by
 from skoupa.tenants.tenant import Tenant
 from skoupa.tenants.told import Standing
@@ -157,6 +158,7 @@ class Tenancy:
         if self.book.doubt:
             return None
         tenants = list(self.book)
+        ids = Ids(tenants)
         for uid in self.deletions.keys() - {one.uid for one in tenants}:
             self._end(uid)
             self._writing.forget(uid)
@@ -164,9 +166,9 @@ class Tenancy:
         for tenant in tenants:
             if not tenant.is_leaving:
                 self._end(tenant.uid)
-                error = await self._living(tenant, tenants) or error
+                error = await self._living(tenant, ids) or error
             elif tenant.is_ours:
-                stand = not_begun(tenant, tenants, settings=self._settings, now=self._clock.now())
+                stand = not_begun(tenant, ids, settings=self._settings, now=self._clock.now())
                 if stand is None:
                     ready.append(tenant)
                 else:
@@ -174,11 +176,11 @@ class Tenancy:
                     error = await self._tell(tenant, stand) or error
         return await self._go_on(ready, tenants) or error
 
-    async def _living(self, tenant: Tenant, tenants: Sequence[Tenant]) -> SkoupaError | None:
+    async def _living(self, tenant: Tenant, ids: Ids) -> SkoupaError | None:
         if not self._acting() or self.book.kind is None:
             return None
         error = await self._writing.hold(self.book.kind, tenant)
-        stand = not_begun(tenant, tenants, settings=self._settings, now=self._clock.now())
+        stand = not_begun(tenant, ids, settings=self._settings, now=self._clock.now())
         if tenant.status is None and stand is not None and stand.reason == "Active":
             # Most Tenants live, and need not be told that.
             return error
@@ -197,7 +199,10 @@ class Tenancy:
         if under_way and not await definition_stands(self._client):
             return await self._stand_still(ready)
         if any(one.next_look <= now for one in under_way):
-            await self._count(under_way, tenants)
+            try:
+                await self._count(under_way, tenants)
+            except SkoupaError as unread:
+                return await self._can_not_count(under_way, unread)
         error: SkoupaError | None = None
         for deletion in under_way:
             # A census takes a while, in which much may have been taken back.
@@ -218,6 +223,16 @@ class Tenancy:
             stand = Standing(phase="Waiting", reason="DefinitionGoing", why=GOING)
             error = await self._tell(tenant, stand) or error
         return error
+
+    async def _can_not_count(self, under_way: Sequence[Deletion], why: SkoupaError) -> SkoupaError:
+        """What was found before counts no more."""
+        for deletion in under_way:
+            self._let_stay(deletion)
+            stand = Standing(
+                phase="Deleting", reason="Unread", why=f"which kinds there are can't be read: {why.message}"
+            )
+            await self._tell(deletion.tenant, stand)
+        return why
 
     async def _count(self, under_way: Sequence[Deletion], tenants: Sequence[Tenant]) -> None:
         at = self._clock.now()
