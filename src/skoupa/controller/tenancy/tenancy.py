@@ -196,9 +196,10 @@ class Tenancy:
             else:
                 known.tenant = tenant
         under_way = [self.deletions[one.uid] for one in ready]
-        if under_way and not await definition_stands(self._client):
-            return await self._stand_still(ready)
         if any(one.next_look <= now for one in under_way):
+            # Before each delete that is asked again, with the Tenants themselves.
+            if not await definition_stands(self._client):
+                return await self._stand_still(ready)
             try:
                 await self._count(under_way, tenants)
             except SkoupaError as unread:

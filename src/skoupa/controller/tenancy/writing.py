@@ -16,6 +16,8 @@ from skoupa.kube.resources import Resource
 from skoupa.tenants.tenant import Tenant, with_finalizers, without_finalizers
 from skoupa.tenants.told import Standing, gist, status_of
 
+# While the one word about it stays the same, numbers are written this often.
+GATHER_SECONDS: Final = 5.0
 _METADATA: Final = "finalizers"
 _STATUS: Final = "status"
 
@@ -27,14 +29,18 @@ class TenantWriting:
         self._client = client
         self._denials = Denials(client.clock, words=_poorer, told=told, untold=untold)
         self._written: dict[str, Any] = {}
+        # What was said last in one word, and when: how much is left changes with each object.
+        self._said: dict[str, tuple[tuple[str, str], float]] = {}
 
     def doubt(self) -> None:
         """Another may have written meanwhile."""
         self._written.clear()
+        self._said.clear()
         self._denials.clear()
 
     def forget(self, uid: str) -> None:
         self._written.pop(uid, None)
+        self._said.pop(uid, None)
         self._denials.forget(uid)
 
     async def hold(self, kind: Resource, tenant: Tenant) -> SkoupaError | None:
@@ -63,10 +69,15 @@ class TenantWriting:
         status = status_of(tenant, standing, now)
         if self._written.get(tenant.uid) == gist(status):
             return None
+        word = (standing.phase, standing.reason)
+        before, at = self._said.get(tenant.uid, (("", ""), 0.0))
+        if word == before and self._client.clock.monotonic() - at < GATHER_SECONDS:
+            return None
         body = {"metadata": {"uid": tenant.uid}, "status": status}
         error = await self._patch(kind, tenant, body, what=_STATUS)
         if error is None:
             self._written[tenant.uid] = gist(status)
+            self._said[tenant.uid] = (word, self._client.clock.monotonic())
         return error
 
     async def _patch(
