@@ -6,16 +6,18 @@ sends a request; all of it is told anew by the next census, so a restart loses n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.facts.rows import Uid, pack_uid
 from skoupa.judge.tenants import Deleted, Doomed
 from skoupa.kinds.tenant import Volume
+from skoupa.kube.resources import Resource
 from skoupa.settings import TenantSettings
 from skoupa.tenants.census import Belonging, Census, Kept
 from skoupa.tenants.order import ROLES, after_its_instances, open_step, step
+from skoupa.tenants.ownership import is_definition, is_namespace
 from skoupa.tenants.tenant import Tenant
 
 FIRST_SECONDS: Final = 2.0
@@ -23,6 +25,9 @@ LONGEST_SECONDS: Final = 60.0
 SENDING_SECONDS: Final = 15.0
 # A second reading right after one that found nothing.
 ONCE_MORE_SECONDS: Final = 1.0
+# So few, for so long after all kinds were read, are looked for one by one.
+HANGING: Final = 5
+HANGING_SECONDS: Final = 20.0
 # So long a step waits for one that is neither held nor gone.
 PATIENCE_SECONDS: Final = 60.0
 # So many full readings in a row have to find nothing.
@@ -51,6 +56,7 @@ class Deletion:
         self.inside: dict[str, str] = {}
         self.empties = 0
         self.looked_at = 0.0
+        self._counted_at = 0.0
         self.next_look = clock.monotonic()
         self._wait = FIRST_SECONDS
         # The step that is under way; -1: none yet.
@@ -67,6 +73,7 @@ class Deletion:
         found = census.of(name)
         before = {one.uid for one in self.left}
         self.census, self.looked_at = census, at
+        self._counted_at = self._clock.monotonic()
         self.left = tuple(one for one in found if not one.is_shared and one.uid not in self.used)
         shared = (
             Kept(called=one.called, tenants=(name,), why="it has the label skoupa.dev/shared")
@@ -91,6 +98,12 @@ class Deletion:
         self.plan_look(
             ONCE_MORE_SECONDS if nothing else None, at_least=SENDING_SECONDS if self.to_send() else 0
         )
+
+    def hanging(self) -> Sequence[Belonging]:
+        """Some that are on their way out, the slowest first; none where something is to be sent, or all was read long ago."""
+        if self._clock.monotonic() - self._counted_at > HANGING_SECONDS or self.to_send():
+            return ()
+        return sorted(self.left, key=lambda one: not _takes_long(one.resource))[:HANGING]
 
     def to_ask(self) -> list[Belonging]:
         """Those of which nobody has said yet whether others use them."""
@@ -177,6 +190,10 @@ class Deletion:
             later = later or one.uid in self.unsure
             if one.uid in self.sent or not later:
                 yield one
+
+
+def _takes_long(resource: Resource) -> bool:
+    return is_namespace(resource) or is_definition(resource)
 
 
 def _version(one: Belonging) -> int | str:
