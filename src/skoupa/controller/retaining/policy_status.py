@@ -1,7 +1,6 @@
 """The status of retention policies: whether each is understood, what it is about, what it waits for, and what came of it.
 
-Worked out anew after something happened, not for every change, and written only where it differs from what was written last. While
-observing, and while another leads, nothing is written.
+Worked out anew after something happened, not for every change. While observing, and while another leads, nothing is written.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.controller.policies.denials import Denials
 from skoupa.controller.retaining.policy_book import Entry, RetentionBook
-from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
+from skoupa.controller.writing.statuses import StatusWriter
+from skoupa.errors import SkoupaError
 from skoupa.kinds.conditions import READY, Condition, updated
 from skoupa.kinds.retention.policy import RetentionStatus
 from skoupa.kube.backoff import Backoff
@@ -26,7 +25,6 @@ from skoupa.policy.problems import Problem
 
 # What changes within such a time is written once.
 GATHER_SECONDS: Final = 5.0
-_FRESH_FIELDS: Final = frozenset({"lastTransitionTime"})
 _LONGEST: Final = 4000
 
 
@@ -60,17 +58,15 @@ class RetentionStatuses:
         told: Callable[[str], None],
         untold: Callable[[str], None],
     ) -> None:
-        self._client = client
         self._clock: Clock = client.clock
         self._book = book
         self._counts = counts
         self._acting = acting
         self._wanted: set[str] = set()
-        self._written: dict[str, Any] = {}
         # By uid and generation: what went, beside what was written when this process began.
         self._deleted: Counter[tuple[str, int]] = Counter()
         self._began: dict[tuple[str, int], int] = {}
-        self._denials = Denials(client.clock, words=_poorer, told=told, untold=untold)
+        self._writer = StatusWriter(client, words=_poorer, told=told, untold=untold)
         self._news = asyncio.Event()
         self.error: SkoupaError | None = None
 
@@ -85,8 +81,7 @@ class RetentionStatuses:
 
     def doubt(self) -> None:
         """Another may have written meanwhile."""
-        self._written.clear()
-        self._denials.clear()
+        self._writer.doubt()
         self._began.clear()
         self._deleted.clear()
         self.want()
@@ -97,14 +92,13 @@ class RetentionStatuses:
             await self._news.wait()
             await self._clock.sleep(GATHER_SECONDS)
             self._news.clear()
-            self._denials.due()
+            self._writer.denials.due()
             wanted, self._wanted = self._wanted, set()
             self.error = None
-            for uid in sorted(wanted, key=lambda one: (self._denials.was_refused(one), one)):
+            for uid in sorted(wanted, key=lambda one: (self._writer.denials.was_refused(one), one)):
                 entry = self._book.get(uid)
                 if entry is None:
-                    self._written.pop(uid, None)
-                    self._denials.forget(uid)
+                    self._writer.forget(uid)
                 elif self._acting():
                     self.error = await self._write(entry) or self.error
                     # Counting takes a while where there is much.
@@ -115,31 +109,13 @@ class RetentionStatuses:
                 await self._clock.sleep(backoff.next())
 
     async def _write(self, entry: Entry) -> SkoupaError | None:
-        place = (entry.kind.qualified, entry.namespace)
-        if self._denials.stands(place):
-            return None
-        status = self._status(entry)
-        if self._written.get(entry.uid) == _gist(status):
-            return None
         try:
-            await self._client.merge_patch(
-                entry.kind,
-                entry.name,
-                {"metadata": {"uid": entry.uid}, "status": status},
-                namespace=entry.namespace,
-                subresource="status",
+            await self._writer.write(
+                entry.kind, entry.uid, self._status(entry), name=entry.name, namespace=entry.namespace
             )
-        except (NotFound, Conflict):
-            return None
-        except Forbidden:
-            self._denials.refuse(place, entry.uid)
-            self._written.pop(entry.uid, None)
-            return None
         except SkoupaError as error:
             self.want((entry.uid,))
             return error
-        self._denials.allow(place, entry.uid)
-        self._written[entry.uid] = _gist(status)
         return None
 
     def _status(self, entry: Entry) -> dict[str, Any]:
@@ -219,9 +195,3 @@ def _read(status: Any) -> RetentionStatus:
 
 def _poorer(kind: str, where: str) -> str:
     return f"no permission to patch {kind}/status{where}: what retention policies do stands in the log alone"
-
-
-def _gist(said: Any) -> Any:
-    if isinstance(said, dict):
-        return {key: _gist(value) for key, value in said.items() if key not in _FRESH_FIELDS}
-    return [_gist(one) for one in said] if isinstance(said, list) else said
