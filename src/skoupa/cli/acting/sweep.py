@@ -247,7 +247,7 @@ async def _delete(
         return found, Outcome(what="stays", text=_holding(found.verdict)), None
 
     def still_wanted() -> bool:
-        return _judged_again(found, survey, now).verdict.claim(now) is not None
+        return _judged_again(found, survey, now).verdict.claim(now) == claim
 
     try:
         if not await room.admits(found.row, claim, still_wanted=still_wanted):
