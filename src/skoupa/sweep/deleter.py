@@ -151,6 +151,9 @@ class Deleter:
 
         Its place under the ceilings is that of the rule by which it came: by another's it has to come again.
         """
+        if row.deleted_at and attempt.unanswered:
+            # A try before this one was carried out, most likely.
+            return Outcome(what="terminating", row=row, claim=attempt.claim)
         now = self._clock.now()
         epoch = attempt.judged[2]
         attempt.judged, attempt.too_old = self._judged(), False

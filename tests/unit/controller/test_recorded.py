@@ -256,13 +256,34 @@ async def test_a_delete_without_an_answer_whose_object_lost_its_label_on_the_way
         play = await stage.play(record=book.record)
         await stage.make("web", "60s", finalizers=["example.com/slow"])
         await stage.until(55)
-        stage.cluster.faults.silence_watch(when=asking(path="configmaps"), times=None, after=0)
         stage.cluster.faults.disconnect(when=OUR_DELETES, times=None, seconds=20, done=True)
         await stage.until(70)
         await stage.label("web", ttl=None)
         await stage.later(10 * MINUTE)
         assert (await book.entry("web")).outcome == "terminating"
         assert len(play.told("deleted", "web")) == 1
+        await _let_go(stage, "web")
+        await stage.later(HOUR)
+        assert (await book.entry("web")).outcome == "deleted"
+        assert len(play.told("deleted", "web")) == 1
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told by a watch", "found by a look"])
+@story()
+async def test_one_whose_delete_was_done_without_an_answer_and_that_waits_for_its_finalizer_went_by_us(
+    stage: Stage, tmp_path: Path, *, told: bool
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        if not told:
+            # It tells that the object was made, and nothing more.
+            stage.cluster.faults.silence_watch(when=asking(kind="configmaps"), times=None, after=2)
+        play = await stage.play(record=book.record)
+        await stage.make("web", "60s", finalizers=["example.com/slow"])
+        stage.cluster.faults.disconnect(when=OUR_DELETES, times=1, done=True)
+        await stage.until(3 * MINUTE)
+        assert (await book.entry("web")).outcome == "terminating"
+        assert len(play.told("deleted", "web")) == 1
+        assert len(await book.record.store.tally(0)) == 1, "the ceilings count it"
         await _let_go(stage, "web")
         await stage.later(HOUR)
         assert (await book.entry("web")).outcome == "deleted"
