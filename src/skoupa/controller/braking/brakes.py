@@ -147,7 +147,7 @@ class Brakes:
             return known, False
         self._trips[tripped.name] = tripped
         # What a ceiling had room for goes; only what comes after it is held.
-        self._compose(stops_what_waits=False)
+        self._compose(stops_what_waits=not tripped.of_ceiling)
         return self._trips.get(tripped.name, tripped), True
 
     def lift(self, scope: Scope, but: Tripped | None = None) -> None:
