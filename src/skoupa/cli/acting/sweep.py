@@ -43,7 +43,7 @@ from skoupa.cli.terminal.times import full_time, zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.records.trash import use_trash
 from skoupa.controller.survey import Finding, Survey
-from skoupa.errors import SkoupaError, Withdrawn
+from skoupa.errors import SkoupaError
 from skoupa.expr.windows import Window, within_window
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.flow import RateCeiling
@@ -247,14 +247,11 @@ async def _delete(
         return found, Outcome(what="stays", text=_holding(found.verdict)), None
 
     def still_wanted() -> bool:
-        return _judged_again(found, survey, now).verdict.claim(now) == claim
+        return _judged_again(found, survey, now).verdict.claim(now) is not None
 
     try:
         if not await room.admits(found.row, claim, still_wanted=still_wanted):
             again = _judged_again(found, survey, now).verdict
-            if again.claim(now) not in {None, claim}:
-                other = Withdrawn("not sent, something else lets it go by now")
-                return _now(found, again), Outcome(what="failed", text=str(other)), other
             why = _holding(again) if again.claim(now) is None else f"no room: {room.why}"
             return _now(found, again), Outcome(what="stays", text=why), None
         result = await deleter.delete(found.row, claim)
