@@ -101,7 +101,8 @@ class PolicyPart:
                 )
             if world.given is None and (unknown := self.written.unserved(discovery)):
                 self.doubts.append(
-                    f"this cluster does not know {', '.join(unknown)} yet: `skoupa install` brings the kinds of policies"
+                    f"this cluster does not know {', '.join(unknown)} yet: "
+                    "`skoupa install --policy-kinds | kubectl apply -f -` brings the kinds of policies"
                 )
         else:
             planned = applied.planned(now, until=until)

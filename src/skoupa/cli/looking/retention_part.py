@@ -97,7 +97,8 @@ class RetentionPart:
             self._entries = tuple(one.entry for one in self._files.values())
             if self._world.given is None and (unknown := self._written.unserved(discovery)):
                 self._survey.doubts.append(
-                    f"this cluster does not know {', '.join(unknown)} yet: `skoupa install` brings the kinds of policies"
+                    f"this cluster does not know {', '.join(unknown)} yet: "
+                    "`skoupa install | kubectl apply -f -` brings the kinds of policies"
                 )
         else:
             self._entries = found.entries
