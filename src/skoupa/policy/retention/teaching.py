@@ -7,7 +7,7 @@ say alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -56,6 +56,8 @@ class Taught(msgspec.Struct, frozen=True, kw_only=True):
     # Why nobody knows which kinds there are profiles of; and why what is known of those that there are may be old.
     unread: str = ""
     behind: str = ""
+    # Whether they were not read for a reason that passes.
+    may_come: bool = False
 
     def readings(self) -> Readings:
         return shipped().with_tables(self.tables.values()) if self.tables else shipped()
@@ -89,6 +91,10 @@ class Taught(msgspec.Struct, frozen=True, kw_only=True):
         if (profile is not None and profile.ends) or self.end_doubt(kind) is not None:
             return finishing.Ends.BY_RULE
         return finishing.shipped().ends(kind)
+
+    def waived(self, ignored: Collection[str]) -> Taught:
+        """Where the settings say that profiles need not be read (`usage.ignoreKinds`), none of them leaves anything in doubt by that."""
+        return msgspec.structs.replace(self, unread="") if PROFILES in ignored else self
 
     def takes(self, kind: str) -> Readings | None:
         """By which table to read what objects of a kind take along; None where nobody says that they do."""
