@@ -102,12 +102,13 @@ class Taught(msgspec.Struct, frozen=True, kw_only=True):
         table = takes_of(profile) if profile is not None else None
         return shipped().with_tables((table,)) if table is not None else None
 
+    def ending_profile(self, kind: str) -> Profile | None:
+        """That which says how a kind ends, where it can be asked."""
+        profile = self.profiles.get(kind)
+        return profile if profile is not None and profile.ends and kind not in self.endless else None
+
     def endings(self) -> dict[str, Ending]:
-        return {
-            kind: Ending(profile)
-            for kind, profile in self.profiles.items()
-            if profile.ends and kind not in self.endless
-        }
+        return {kind: Ending(found) for kind in self.profiles if (found := self.ending_profile(kind))}
 
 
 NOTHING: Final = Taught()

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.errors import SkoupaError, UsageUnknown
+from skoupa.expr.cel.accounts import Account
 from skoupa.expr.cel.messages import Circumstances, Result
 from skoupa.expr.cel.pool import Pool
 from skoupa.kube.kinds import Discovery
@@ -45,6 +46,7 @@ class AskedEnds:
         self._since = since
         # By kind: how a profile says that it ends, why nobody can tell, or None where what is shipped counts.
         self._ways: dict[str, Ending | UsageUnknown | None] = {}
+        self._account = Account()
         # What a profile said of objects, in the state that it was asked about.
         self._known: dict[tuple[str, str], Answer] = {}
 
@@ -84,7 +86,7 @@ class AskedEnds:
         if doubt := taught.end_doubt(kind):
             advice = _GRANT if taught.unread and not taught.may_come else ""
             return _unknown(doubt.why, passing=taught.may_come, advice=advice)
-        ending = taught.endings().get(kind)
+        ending = self._lessons.ending(taught, kind)
         preferred = self._discovery.find(resource.group, resource.kind)
         if ending is None or preferred is None or preferred.version == resource.version:
             return ending
@@ -103,7 +105,9 @@ class AskedEnds:
             else:
                 asked.append(_state(item.metadata))
         now = self._lessons.clock.now()
-        answers = await evaluated(self._lessons.pool, ending, resource, bodies, now=now)
+        answers = await evaluated(
+            self._lessons.pool, ending, resource, bodies, now=now, account=self._account
+        )
         self._known.update(zip(asked, answers, strict=True))
 
 
@@ -119,9 +123,15 @@ _UNASKED: Final = _unknown("nobody has asked what profiles say of it")
 
 
 async def evaluated(
-    pool: Pool, ending: Ending, resource: Resource, objects: Sequence[Mapping[str, Any]], *, now: float
+    pool: Pool,
+    ending: Ending,
+    resource: Resource,
+    objects: Sequence[Mapping[str, Any]],
+    *,
+    now: float,
+    account: Account | None = None,
 ) -> list[Answer]:
-    """An answer for each of some objects of one kind."""
+    """An answer for each of some objects of one kind. `account` is that of a whole run."""
     found: list[Answer] = []
     batch: list[bytes] = []
     size = 0
@@ -130,7 +140,7 @@ async def evaluated(
         circumstances = Circumstances(now=now, api_version=resource.api_version, kind=resource.kind)
         try:
             page = b'{"items":[' + b",".join(batch) + b"]}"
-            results = await pool.judge(ending.source, page, circumstances=circumstances)
+            results = await pool.judge(ending.source, page, circumstances=circumstances, account=account)
         except SkoupaError as error:
             results = [Result(False, str(error))] * len(batch)
         first = len(found)

@@ -14,8 +14,10 @@ from skoupa.errors import SkoupaError, UsageUnknown
 from skoupa.expr.cel.pool import Pool
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
+from skoupa.policy.retention.ends import Ending
+from skoupa.policy.retention.profiles import Profile
 from skoupa.policy.retention.teaching import Taught
-from skoupa.runs.using.profiles import profiles_of
+from skoupa.runs.using.profiles import Compiling, profiles_of
 
 
 class Passing(UsageUnknown):
@@ -31,8 +33,11 @@ class Lessons:
         self._own = pool is None
         self._client = client
         self._ignored = ignored
+        self._compiling = Compiling(self.pool)
         self._turn = asyncio.Lock()
         self._heard: tuple[float, Discovery, Taught] | None = None
+        # Those that were asked for, by kind: to make one takes a while.
+        self._endings: dict[str, tuple[Profile, Ending]] = {}
 
     async def close(self) -> None:
         if self._own:
@@ -47,9 +52,20 @@ class Lessons:
                     return taught
             began = self.clock.monotonic()
             try:
-                taught, _ = await profiles_of(self._client, discovery, pool=self.pool)
+                taught, _ = await profiles_of(self._client, discovery, compiling=self._compiling)
             except SkoupaError as error:
                 taught = Taught(unread=error.brief, may_come=True)
             taught = taught.waived(self._ignored)
             self._heard = (began, discovery, taught)
             return taught
+
+    def ending(self, taught: Taught, kind: str) -> Ending | None:
+        """How a profile says that a kind ends; None: none does."""
+        profile = taught.ending_profile(kind)
+        if profile is None:
+            return None
+        known, ending = self._endings.get(kind, (None, None))
+        if ending is None or known != profile:
+            ending = Ending(profile)
+            self._endings[kind] = (profile, ending)
+        return ending

@@ -6,7 +6,6 @@ One that can't be read or understood teaches nothing, is told, and what it could
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
 from typing import Any
 
 from skoupa import names
@@ -62,9 +61,9 @@ async def read_one(
 
 
 async def profiles_of(
-    client: Client, discovery: Discovery, *, pool: Pool | None = None
+    client: Client, discovery: Discovery, *, compiling: Compiling | None = None
 ) -> tuple[Taught, list[str]]:
-    """With what is to be said of them. `pool` compiles their expressions; without one it has its own meanwhile."""
+    """With what is to be said of them. Without `compiling` their expressions are compiled in a process that ends with this."""
     kind = served(KIND_PROFILE, discovery)
     if kind is None:
         gap = discovery.unreadable(KIND_PROFILE.group)
@@ -77,9 +76,9 @@ async def profiles_of(
         return _unread(found.undecodable[0].why)
     if not found.items:
         return NOTHING, []
-    async with nullcontext(pool) if pool is not None else Pool(clock=client.clock) as compiler:
-        compiling = Compiling(compiler)
-        read = [await read_one(kind, one, compiling=compiling, discovery=discovery) for one in found.items]
+    async with Pool(clock=client.clock) as pool:
+        known = compiling or Compiling(pool)
+        read = [await read_one(kind, one, compiling=known, discovery=discovery) for one in found.items]
     taught = teach(read)
     return taught, list(_said(taught))
 
