@@ -26,7 +26,7 @@ REPORTS: Final = frozenset(
     for group, kinds in (
         ("wgpolicyk8s.io", ("PolicyReport",)),
         ("openreports.io", ("Report",)),
-        ("reports.kyverno.io", ("EphemeralReport",)),
+        ("reports.kyverno.io", ("AdmissionReport", "BackgroundScanReport", "EphemeralReport")),
         ("kyverno.io", ("AdmissionReport", "BackgroundScanReport")),
         (
             "aquasecurity.github.io",
