@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from skoupa.errors import BadReply, SkoupaError, UsageError
+from skoupa.errors import BadReply, NotFound, SkoupaError, UsageError
 from skoupa.expr.cel.messages import (
     FindResource,
     GetResource,
@@ -37,6 +37,7 @@ AskServer = Callable[[str, str, bytes | None, Resource | None], Awaitable[Answer
 AskService = Callable[[ServiceCall, str, bytes | None, Mapping[str, str]], Awaitable[Answer]]
 AskShared = Callable[[str, str], Awaitable[Known]]
 
+_ASK_WHETHER: Final = "whether it is there resource.List(…).items.exists(…) tells"
 # Kept by their words; a policy that fails for each object in another way is told more briefly after so many.
 _MOST_TROUBLES: Final = 1_000
 _FUNCTIONS: Final[Mapping[type, str]] = {
@@ -118,7 +119,12 @@ class PolicyBroker:
                 advice="write the namespace before the name",
             )
         path = self._path(resource, question.namespace, name=question.name, subresource=subresource)
-        return (await self._server("GET", path, None, None)).body
+        try:
+            return (await self._server("GET", path, None, None)).body
+        except NotFound as missing:
+            # As in Kyverno: what a policy makes of an object says nothing of one that is not there.
+            missing.advice = _ASK_WHETHER
+            raise
 
     async def _list(self, question: ListResources) -> bytes:
         resource, subresource = self._resource(question.api_version, question.resource)

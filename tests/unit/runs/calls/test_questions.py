@@ -210,6 +210,13 @@ async def judged(expression: str, *, namespace: str) -> list[tuple[bool, str]]:
 async def test_expressions_in_the_pool_are_answered_and_confined() -> None:
     read = 'resource.Get("v1", "configmaps", "shop", "prices").data.pear == "3"'
     assert await judged(read, namespace="") == [(True, "")] * 2
+    for text in ("%s == null", "!has(%s.data)"):
+        for matched, error in await judged(
+            text % 'resource.Get("v1", "configmaps", "shop", "nothing")', namespace=""
+        ):
+            assert not matched
+            assert "not found" in error
+            assert "whether it is there resource.List(…).items.exists(…) tells" in error
     own = 'resource.List("v1", "configmaps").items.exists(c, c.metadata.name == "prices" && c.kind == "ConfigMap")'
     assert await judged(own, namespace="shop") == [(True, "")] * 2
     for matched, error in await judged('resource.List("v1", "nodes").items.size() == 0', namespace="shop"):
