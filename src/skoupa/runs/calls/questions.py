@@ -30,6 +30,7 @@ from skoupa.kube.selectors import label_key_faults, label_value_faults
 from skoupa.runs.calls.answers import Answer, Known, passes
 from skoupa.runs.calls.kinds import by_kind, by_plural
 from skoupa.runs.calls.protocol import ServiceCall
+from skoupa.runs.calls.services import accepted
 from skoupa.runs.untold import trouble
 
 # Method, path, body, and where it is a list, what it is a list of.
@@ -142,7 +143,9 @@ class PolicyBroker:
         try:
             said = answer.value()
         except BadReply:
-            said = None
+            # A page of some gateway is no answer, and looks like one in which nothing stands. So it is in Kyverno.
+            accepted(answer)
+            raise
         return msgspec.json.encode({"statusCode": answer.status, "body": said})
 
     def _resource(self, api_version: str, text: str) -> tuple[Resource, str]:
