@@ -196,6 +196,31 @@ async def test_a_variable_without_a_value_is_unclear(fields: dict[str, Any]) -> 
     assert "context entry x:" in why[0]
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "length(items[?spec.node == '{{ target.spec.node }}'])",
+        "items[?spec.node == '{{ target.spec.node }}'] | length(@)",
+        "length(items[?spec.node == '{{ to_upper(target.spec.node) }}'])",
+        "length(items[?spec.node == '{{ target.spec.{{ request.name }} }}'])",
+        "{{ target.spec.node }}",
+        "length(items[?spec.{{ target.spec.node }} == 'n'])",
+    ],
+)
+async def test_no_default_stands_in_for_a_variable_that_a_path_names_and_the_object_has_not(
+    path: str,
+) -> None:
+    pods = {"items": [{"spec": {"node": "n"}}]}
+    for entry in (
+        call("using", "/api/v1/namespaces/shop/pods", jmesPath=path, default=0),
+        variable("using", value=pods, jmesPath=path, default=0),
+        variable("using", jmesPath=path.replace("items", "target.metadata"), default=0),
+    ):
+        outcome, why, _ = await judged(equal("{{ using }}", 0), context=[entry], answers={PODS_OF_SHOP: pods})
+        assert outcome == ["unclear"], entry
+        assert "context entry using:" in why[0]
+
+
 async def test_a_name_that_is_written_twice_is_the_later_one_which_sees_the_earlier() -> None:
     context = [
         variable("x", value="a"),

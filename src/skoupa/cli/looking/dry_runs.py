@@ -71,7 +71,11 @@ class DryRuns:
         asked = Client(EntriesAhead(asked.transport, shared), client.clock) if shared else asked
         self._shared = bool(shared)
         looks = UsageLooks(
-            asked, ignored=settings.usage.ignore_kinds, only=only, still=world.given is not None
+            asked,
+            pool=pool,
+            ignored=settings.usage.ignore_kinds,
+            only=only,
+            still=world.given is not None,
         )
         self._outside = Outside(asked, settings=settings.policies, services=allow_calls, looks=looks)
         self._lists = Lists(client)

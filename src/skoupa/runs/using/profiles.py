@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from skoupa import names
-from skoupa.errors import ApiError, BadReply, TimedOut
+from skoupa.errors import PASSING, ApiError, BadReply, TimedOut
 from skoupa.expr.cel.messages import Report, Source
 from skoupa.expr.cel.pool import Pool
 from skoupa.kinds.retention.profile import KIND_PROFILE
@@ -60,29 +60,32 @@ async def read_one(
     )
 
 
-async def profiles_of(client: Client, discovery: Discovery) -> tuple[Taught, list[str]]:
-    """With what is to be said of them."""
+async def profiles_of(
+    client: Client, discovery: Discovery, *, compiling: Compiling | None = None
+) -> tuple[Taught, list[str]]:
+    """With what is to be said of them. Without `compiling` their expressions are compiled in a process that ends with this."""
     kind = served(KIND_PROFILE, discovery)
     if kind is None:
         gap = discovery.unreadable(KIND_PROFILE.group)
-        return (NOTHING, []) if gap is None else _unread(gap.why)
+        return (NOTHING, []) if gap is None else _unread(gap.why, may_come=True)
     try:
         found = await everything(client, kind, WHOLE)
     except (ApiError, BadReply, TimedOut) as error:
-        return _unread(error.brief)
+        return _unread(error.brief, may_come=isinstance(error, PASSING))
     if found.undecodable:
         return _unread(found.undecodable[0].why)
     if not found.items:
         return NOTHING, []
     async with Pool(clock=client.clock) as pool:
-        compiling = Compiling(pool)
-        read = [await read_one(kind, one, compiling=compiling, discovery=discovery) for one in found.items]
+        known = compiling or Compiling(pool)
+        read = [await read_one(kind, one, compiling=known, discovery=discovery) for one in found.items]
     taught = teach(read)
     return taught, list(_said(taught))
 
 
-def _unread(why: str) -> tuple[Taught, list[str]]:
-    return Taught(unread=why), [f"{PROFILES} could not be read, so what they teach is not known: {why}"]
+def _unread(why: str, *, may_come: bool = False) -> tuple[Taught, list[str]]:
+    said = f"{PROFILES} could not be read, so what they teach is not known: {why}"
+    return Taught(unread=why, may_come=may_come), [said]
 
 
 def _said(taught: Taught) -> Iterator[str]:
