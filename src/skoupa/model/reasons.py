@@ -106,6 +106,7 @@ REASONS: Final[dict[str, Meaning]] = {
     "other-ttl-ahead": Meaning(
         "hold", "its other time is still to come: {written} lets it stay until {until}"
     ),
+    "label-waits": Meaning("hold", "its own time has not come: {written} lets it stay ({what})"),
     "protected-namespace": Meaning("hold", "the namespace {namespace} is protected"),
     "protected-setting": Meaning("hold", "protected by the setting protect.{setting} ({value})"),
     "protected-own": Meaning("hold", "{what} belongs to Skoupa itself and goes by no label and no policy"),
