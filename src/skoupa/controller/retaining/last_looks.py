@@ -8,7 +8,7 @@ graph is read. What was found so is good for a few seconds; what could not be re
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Final
 
@@ -55,7 +55,7 @@ class LastLooks:
         feeds: UsageFeeds,
         store: Store,
         look_at: Callable[[Iterable[Uid]], None],
-        on_asked: Callable[[], None],
+        on_asked: Callable[[], Awaitable[None]],
         observing: bool,
     ) -> None:
         self._client = client
@@ -105,7 +105,7 @@ class LastLooks:
                 continue
             self.error = await self._ask(rows)
             if self.error is None:
-                self._on_asked()
+                await self._on_asked()
                 backoff.reset()
                 now = self._clock.monotonic()
                 for row in rows:

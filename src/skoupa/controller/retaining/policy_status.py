@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -55,7 +55,7 @@ class RetentionStatuses:
         client: Client,
         book: RetentionBook,
         *,
-        counts: Callable[[Entry], Counts],
+        counts: Callable[[Entry], Awaitable[Counts]],
         acting: Callable[[], bool],
         told: Callable[[str], None],
         untold: Callable[[str], None],
@@ -107,8 +107,6 @@ class RetentionStatuses:
                     self._denials.forget(uid)
                 elif self._acting():
                     self.error = await self._write(entry) or self.error
-                    # Counting takes a while where there is much.
-                    await self._clock.sleep(0.0)
             if self.error is None:
                 backoff.reset()
             else:
@@ -118,8 +116,9 @@ class RetentionStatuses:
         place = (entry.kind.qualified, entry.namespace)
         if self._denials.stands(place):
             return None
-        status = self._status(entry)
-        if self._written.get(entry.uid) == _gist(status):
+        status = self._status(entry, await self._counts(entry))
+        if self._written.get(entry.uid) == _gist(status) or not self._acting():
+            # That took a while, where there is much: another may lead by now.
             return None
         try:
             await self._client.merge_patch(
@@ -142,9 +141,8 @@ class RetentionStatuses:
         self._written[entry.uid] = _gist(status)
         return None
 
-    def _status(self, entry: Entry) -> dict[str, Any]:
+    def _status(self, entry: Entry, counts: Counts) -> dict[str, Any]:
         now = self._clock.now()
-        counts = self._counts(entry)
         before = _read(entry.status)
         status = RetentionStatus(
             conditions=updated(before.conditions, _ready(entry, counts, self._book.doubt(), now)),

@@ -250,10 +250,10 @@ class Retention:
         self.rules.doubt(uids)
         self._look_at(uids)
 
-    def _asked(self) -> None:
+    async def _asked(self) -> None:
         """The graph is up to date: what follows from all of it is worked out anew."""
         self._worth.doubt()
-        self.rules.decide()
+        await self.rules.decide()
 
     def _deleted(self, row: Row, claim: Claim, at: float) -> None:
         self._others_hear(row, claim, at)
