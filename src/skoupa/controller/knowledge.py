@@ -24,7 +24,7 @@ from skoupa.judge.retention import NeedGuard, RetentionMechanism
 from skoupa.judge.retention_rules import RetentionRules
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim, Hold, Question, Verdict
 from skoupa.settings import Settings
@@ -179,6 +179,12 @@ class Knowledge:
         return {
             name for name, (_, value) in self._namespace_keeps.items() if kept_until(value, now) is not None
         }
+
+    def is_ending(self, namespace: str) -> bool:
+        """Whether a Namespace is being deleted with all that is in it, or is gone, as far as Namespaces are seen."""
+        known = {row.name: row for row in self.store.of_kind(NAMESPACES)}
+        found = known.get(namespace)
+        return bool(found.deleted_at) if found is not None else bool(known)
 
     def _namespace_keep(self, name: str) -> str | None:
         known = self._namespace_keeps.get(name)
