@@ -8,8 +8,8 @@ if that began late enough. Whoever is cancelled while looking leaves nothing beh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
 from weakref import WeakSet
 
 import msgspec
@@ -99,11 +99,21 @@ class Look:
 
 
 class UsageLooks:
-    """`only` are the namespaces that are looked into at all; empty: all. `ignored` need not be read (`usage.ignoreKinds`)."""
+    """`only` are the namespaces that are looked into at all; empty: all. `ignored` need not be read (`usage.ignoreKinds`).
+
+    `profiles` count beside those of the cluster, as if they had been applied.
+    """
 
     def __init__(
-        self, client: Client, *, ignored: Iterable[str] = (), only: Collection[str] = (), still: bool = False
+        self,
+        client: Client,
+        *,
+        ignored: Iterable[str] = (),
+        only: Collection[str] = (),
+        still: bool = False,
+        profiles: Sequence[Mapping[str, Any]] = (),
     ) -> None:
+        self._profiles = tuple(profiles)
         self._client = client
         self._clock: Clock = client.clock
         self._ignored = tuple(ignored)
@@ -131,7 +141,7 @@ class UsageLooks:
     async def _take(self, asked: Iterable[Resource], about: Whole, discovery: Discovery) -> Look:
         began, began_at = self._clock.monotonic(), self._clock.now()
         self.made += 1
-        taught, _ = await profiles_of(self._client, discovery)
+        taught, _ = await profiles_of(self._client, discovery, supposed=self._profiles)
         reading = UsageReading(
             self._client,
             discovery,
