@@ -246,6 +246,12 @@ REASONS: Final[dict[str, Meaning]] = {
     "data-unknown": Meaning("note", "whether data goes for good is not known: {why}"),
     "waits": Meaning("note", "{written}: {what}"),
     "retention-suspended": Meaning("note", "{rule} is suspended, so nothing that it is about goes by it"),
+    "retention-broken": Meaning(
+        "note",
+        "{rule} is not understood and may be about it, so nothing goes by policies like it: mend it as its condition Ready says, or "
+        "delete it",
+    ),
+    "retention-reading": Meaning("note", "its annotations, which {rule} asks for, are being read"),
     "goes-sooner": Meaning(
         "note", "{path} of the object itself is earlier: its own controller deletes it at {at}"
     ),
