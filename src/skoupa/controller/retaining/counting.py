@@ -18,9 +18,19 @@ from skoupa.controller.retaining.policy_status import Counts
 from skoupa.facts.rows import Row
 from skoupa.judge.retention import NAME, Evidence
 from skoupa.model.verdicts import Verdict
-from skoupa.usage.needs import Needed
+from skoupa.usage.finishing import Ends, Finish
+from skoupa.usage.graph import kind_name
+from skoupa.usage.needs import Needed, owner_kind
 
 AT_A_TIME: Final = 200
+# Controllers of Kubernetes and others that keep only so many of what they own, by kind of the owner and of what it owns.
+_LIMITS: Final = {
+    ("batch/CronJob", "batch/Job"): "spec.successfulJobsHistoryLimit and spec.failedJobsHistoryLimit",
+    ("apps/Deployment", "apps/ReplicaSet"): "spec.revisionHistoryLimit",
+    ("apps/StatefulSet", "apps/ControllerRevision"): "spec.revisionHistoryLimit",
+    ("apps/DaemonSet", "apps/ControllerRevision"): "spec.revisionHistoryLimit",
+    ("cert-manager.io/Certificate", "cert-manager.io/CertificateRequest"): "spec.revisionHistoryLimit",
+}
 
 
 class Counting:
@@ -47,6 +57,7 @@ class Counting:
         waiting = owned = held = 0
         coming: list[float] = []
         sooner: Counter[str] = Counter()
+        limited: Counter[str] = Counter()
         ties: set[str] = set()
         rows = [row for row in self._matched.of_policy(entry.uid).values() if not row.deleted_at]
         for number, row in enumerate(rows, 1):
@@ -58,6 +69,8 @@ class Counting:
             need = self._evidence().needs(row)
             if isinstance(need, Needed) and need.needs and need.needs[0].how == "owner":
                 owned += 1
+            if self._is_over(row):
+                limited.update(_limits_of(row))
             found = self._verdict(row, now)
             sooner.update(dict(note.facts)["path"] for note in found.notes if note.code == "goes-sooner")
             claim = next((one for one in found.claims if one.mechanism == NAME), None)
@@ -76,9 +89,15 @@ class Counting:
             overridden=self._matched.overridden(entry.uid),
             next_time=min(coming, default=None),
             sooner=tuple(sorted(sooner.items())),
+            limited=tuple(sorted(limited.items())),
             ties=tuple(sorted(ties)),
             unread=self._unread(entry),
         )
+
+    def _is_over(self, row: Row) -> bool:
+        """Limits of owners are about what has ended, where it ends at all."""
+        evidence = self._evidence()
+        return evidence.ends(row) is Ends.NEVER or isinstance(evidence.finish(row), Finish)
 
     def _unread(self, entry: Entry) -> tuple[str, ...]:
         """What it is about and can't be seen."""
@@ -92,3 +111,12 @@ class Counting:
             and (why := self._feeds.unread(kind, policy.namespace))
         }
         return tuple(sorted(found))
+
+
+def _limits_of(row: Row) -> set[str]:
+    kind, found = kind_name(row.resource), set()
+    for owner in row.owners:
+        limit = _LIMITS.get((owner_kind(owner), kind))
+        if limit is not None:
+            found.add(f"{limit} of their {owner.kind}")
+    return found

@@ -31,7 +31,7 @@ _LONGEST: Final = 4000
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a policy is about at a moment. `sooner` go earlier by a limit of their own kind, by what that is.
+    """What a policy is about at a moment. `sooner` go earlier by a time of their own, by what that is, `limited` may by a limit of their owner.
 
     `ties` are others that count as much for some of it, `unread` what is in the way of seeing all.
     """
@@ -43,6 +43,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     overridden: int = 0
     next_time: float | None = None
     sooner: tuple[tuple[str, int], ...] = ()
+    limited: tuple[tuple[str, int], ...] = ()
     ties: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
@@ -202,6 +203,8 @@ def _remarks(entry: Entry, counts: Counts) -> Iterable[str]:
         yield f"{counts.held_by_owners} stay while an owner lives (owners: Ignore lets them go)."
     for path, number in counts.sooner:
         yield f"{number} may go sooner by their own {path}."
+    for limit, number in counts.limited:
+        yield f"{number} may go sooner by {limit}."
 
 
 def in_words(problems: Iterable[Problem]) -> str:
