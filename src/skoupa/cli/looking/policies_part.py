@@ -120,6 +120,7 @@ class PolicyPart:
             chosen=ChosenAhead(world, survey, self._settings, mechanism=self.mechanism),
             exemptions=self._exemptions(applied),
             shared=self.written.shared if self.written is not None else (),
+            profiles=self.written.retention.profiles if self.written is not None else (),
             only=only,
             allow_calls=self._allow_calls,
             progress=progress,

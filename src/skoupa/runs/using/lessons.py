@@ -7,7 +7,8 @@ settings waive them like kinds that may use something (`usage.ignoreKinds`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from skoupa.clock import Clock
 from skoupa.errors import SkoupaError, UsageUnknown
@@ -25,14 +26,25 @@ class Passing(UsageUnknown):
 
 
 class Lessons:
-    """`pool` has the processes that profiles are compiled and asked in; without one it has its own, until it is closed."""
+    """`pool` has the processes that profiles are compiled and asked in; without one it has its own, until it is closed.
 
-    def __init__(self, client: Client, *, pool: Pool | None = None, ignored: Collection[str] = ()) -> None:
+    `supposed` count beside those of the cluster, as if they had been applied.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        pool: Pool | None = None,
+        ignored: Collection[str] = (),
+        supposed: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         self.clock: Clock = client.clock
         self.pool = pool or Pool(clock=client.clock)
         self._own = pool is None
         self._client = client
         self._ignored = ignored
+        self._supposed = supposed
         self._compiling = Compiling(self.pool)
         self._turn = asyncio.Lock()
         self._heard: tuple[float, Discovery, Taught] | None = None
@@ -52,7 +64,9 @@ class Lessons:
                     return taught
             began = self.clock.monotonic()
             try:
-                taught, _ = await profiles_of(self._client, discovery, compiling=self._compiling)
+                taught, _ = await profiles_of(
+                    self._client, discovery, compiling=self._compiling, supposed=self._supposed
+                )
             except SkoupaError as error:
                 taught = Taught(unread=error.brief, may_come=True)
             taught = taught.waived(self._ignored)

@@ -8,8 +8,8 @@ if that began late enough. Whoever is cancelled while looking leaves nothing beh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
 from weakref import WeakSet
 
 import msgspec
@@ -109,7 +109,8 @@ class Look:
 class UsageLooks:
     """`only` are the namespaces that are looked into at all; empty: all. `ignored` need not be read (`usage.ignoreKinds`).
 
-    `pool` has the processes that profiles are asked in; without one it has its own, until it is closed.
+    `pool` has the processes that profiles are asked in; without one it has its own, until it is closed. `profiles` count beside those
+    of the cluster, as if they had been applied.
     """
 
     def __init__(
@@ -120,8 +121,9 @@ class UsageLooks:
         ignored: Collection[str] = (),
         only: Collection[str] = (),
         still: bool = False,
+        profiles: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        self.lessons = Lessons(client, pool=pool, ignored=ignored)
+        self.lessons = Lessons(client, pool=pool, ignored=ignored, supposed=profiles)
         self._client = client
         self._clock: Clock = client.clock
         self._ignored = tuple(ignored)
