@@ -187,6 +187,7 @@ class Retention:
         """After every look at the kinds."""
         self.rules.arrange()
         self.teaching.arrange()
+        self.feeds.review()
         self._rearrange()
 
     def _rearrange(self) -> None:
@@ -303,11 +304,15 @@ class Retention:
     async def _nap(self) -> None:
         """What could not be written, and what is asked about the whole cluster, is looked at again after a while."""
         asked = [kind for kind in self.labelled.kinds if is_asked(kind)]
-        wait = WORTH_SECONDS if asked else REVIEW_SECONDS if self.standings.unsettled else None
+        some = self.standings.unsettled or self.feeds.unsettled
+        wait = WORTH_SECONDS if asked or self.feeds.expects_kinds else REVIEW_SECONDS if some else None
         try:
             async with self._clock.timeout(wait):
                 await self._woken.wait()
         except TimeoutError:
+            if self.feeds.unsettled:
+                self._rearrange()
+                self._doubt()
             self.marks.heed_time()
             self._look(tuple(self.standings.unsettled))
             for kind in asked:
