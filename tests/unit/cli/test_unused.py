@@ -814,6 +814,22 @@ def test_explain_says_who_needs_an_object_where_it_is_asked_for(town: Town) -> N
     assert "neededBy" not in town.document("explain", "cm/used", "-n", "shop")["items"][0]
 
 
+def test_explain_says_what_an_object_is_good_for_that_nobody_points_at(town: Town) -> None:
+    town.holding(
+        SHOP,
+        workload("Deployment", "web", template(labels={"app": "web"})),
+        obj("Service", "web", namespace="shop", spec={"selector": {"app": "web"}}),
+        obj("Service", "left", namespace="shop", spec={"selector": {"app": "gone"}}),
+    )
+    asked = ("service/web", "service/left", "deployment/web")
+    document = town.document("explain", *asked, "-n", "shop", "--users")
+    web, left, deployment = (item["neededBy"] for item in document["items"])
+    assert (web["answer"], web["needs"][0]["how"]) == ("needed", "work")
+    assert left["answer"] == "unneeded"
+    assert deployment["answer"] == "needed"
+    assert "needed: something is behind it" in town("explain", "service/web", "-n", "shop", "--users").out
+
+
 def test_explain_says_what_it_could_not_read(town: Town) -> None:
     town.holding(SHOP, config_map("left"))
     granting(*everything_but("cronjobs.batch"))(town.cluster)
