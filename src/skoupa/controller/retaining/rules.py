@@ -239,6 +239,9 @@ class FollowedRules:
     def wishes(self) -> Iterable[Wish]:
         return self.matched.wishes()
 
+    def given(self, row: Row) -> float:
+        return self.matched.given(row)
+
     def member(self, row: Row, now: float) -> Member | None:
         protected = bool(self._knowledge.protection.reasons(row, now))
         return member_of(row, self._evidence(), protected=protected, now=now)
