@@ -647,6 +647,23 @@ def test_kinds_that_the_settings_waive_need_not_be_readable(town: Town, tmp_path
     assert "usage.ignoreKinds" in town("unused", "configmaps", "-A", "--config", str(config)).err
 
 
+def test_a_namespace_is_not_empty_where_the_settings_waive_what_may_be_in_it(
+    town: Town, tmp_path: Path
+) -> None:
+    town.cluster.install(WIDGETS)
+    town.holding(SHOP, obj("Widget", "w", api=WIDGETS.api_version, namespace="shop"))
+    granting(*everything_but("widgets.shop.example"))(town.cluster)
+    town.user = "bob"
+    unread = [gap["what"] for gap in town.document("unused", "namespaces", code=4)["gaps"]]
+    assert "widgets.shop.example" in unread
+    config = tmp_path / "settings.yaml"
+    config.write_text(yaml.safe_dump({"usage": {"ignoreKinds": unread}}), encoding="utf-8")
+    document = town.document("unused", "namespaces", "--config", str(config), code=4)
+    assert [item["name"] for item in document["items"]] == []
+    told = {one["name"]: one["unread"] for one in document["notJudged"]}
+    assert "widgets.shop.example" in {gap["what"] for gap in told["shop"]}
+
+
 def test_a_group_whose_kinds_the_server_can_t_tell_may_use_anything(town: Town) -> None:
     town.cluster.install(WIDGETS)
     town.holding(SHOP, config_map("left"))
