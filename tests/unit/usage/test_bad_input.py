@@ -68,6 +68,20 @@ def test_an_owner_in_another_namespace_that_is_gone_keeps_nothing(told: Asked) -
     assert told(namesake, config("left", namespace=ELSEWHERE, owners=owners)) == {"left"}
 
 
+@pytest.mark.parametrize("version", ["apps/v1beta1", "extensions/v1beta1"])
+def test_an_owner_is_found_though_nobody_serves_the_version_that_the_reference_says(
+    told: Asked, version: str
+) -> None:
+    owners = owned_by(version, "Deployment", "web", UID)
+    owner = workload("Deployment", uid=UID, pod={})
+    assert told(owner, config("kept", owners=owners), config("left")) == {"left"}
+
+
+def test_an_owner_of_a_kind_that_nobody_serves_may_live(told: Asked) -> None:
+    owners = owned_by("extensions/v1beta1", "Deployment", "web", UID)
+    assert told(config("kept", owners=owners), config("left"), code=4) == {"left"}
+
+
 def test_a_frozen_config_map_is_judged_like_any_other(told: Asked) -> None:
     frozen = [{**config(name), "immutable": True, "data": {"a": "b"}} for name in ("used", "left")]
     user = workload("Deployment", pod=mounting(configMap={"name": "used"}))
