@@ -553,10 +553,18 @@ def test_selectors_ages_groups_and_exit_codes(files: Files) -> None:
     files.holding(
         SHOP,
         config_map("old", created="2026-01-01T00:00:00Z", labels={"team": "a"}),
-        config_map("young", created="2026-04-30T00:00:00Z"),
+        # A mark that was copied from another object.
+        config_map(
+            "young",
+            created="2026-04-30T00:00:00Z",
+            annotations={"skoupa.dev/unneeded-since": "2026-04-28T12:00:00Z"},
+        ),
         secret("old", created="2026-01-01T00:00:00Z"),
         config_map(
-            "elsewhere", namespace="blog", annotations={"skoupa.dev/unneeded-since": "2026-04-28T12:00:00Z"}
+            "elsewhere",
+            namespace="blog",
+            created="2026-04-01T00:00:00Z",
+            annotations={"skoupa.dev/unneeded-since": "2026-04-28T12:00:00Z"},
         ),
     )
     assert files.names("-n", "shop", "--older-than", "30d") == ["ConfigMap/old", "Secret/old"]
