@@ -103,6 +103,28 @@ def test_an_object_of_a_megabyte_and_a_half_is_read_to_its_end(told: Asked, larg
     assert told(used, left, user) == {"left"}
 
 
+@pytest.mark.parametrize(
+    ("kind", "key", "kept"),
+    [
+        ("networking.k8s.io/Ingress", "alb.ingress.kubernetes.io/auth-idp-oidc", "Secret"),
+        ("Pod", "sidecar.istio.io/userVolume", "Secret"),
+        ("Pod", "k8s.v1.cni.cncf.io/networks", "k8s.cni.cncf.io/NetworkAttachmentDefinition"),
+    ],
+)
+@pytest.mark.parametrize("depth", [900, 20_000])
+def test_an_annotation_that_is_nested_too_deep_may_name_anything_of_what_it_names(
+    kind: str, key: str, kept: str, depth: int
+) -> None:
+    name = "wanted" if depth < 1000 else "*"
+    text = f'[{{"name": "wanted", "secretName": "wanted", "more": {"[" * depth}{"]" * depth}}}]'
+    manifest = {"metadata": {"name": "web", "namespace": "shop", "uid": "1", "annotations": {key: text}}}
+    body = json.dumps({"metadata": {}, "items": [{"kind": kind, **manifest}]}).encode()
+    readings = shipped()
+    _, (item,), _ = decode_list(body, readings.view(kind), doing="test")
+    for found in (readings.found(kind, item), readings.from_manifest(kind, manifest)):
+        assert (kept, name) in {(use.target.kind, use.target.name) for use in found.uses}
+
+
 def test_one_object_that_names_ten_thousand_others_keeps_each_of_them() -> None:
     volumes = [{"name": f"v{n}", "configMap": {"name": f"c{n}"}} for n in range(MANY)]
     pod = {"containers": [], "volumes": volumes}
