@@ -77,6 +77,9 @@ class Rules(Protocol):
     def wishes(self) -> Iterable[Wish]:
         """One for each policy that speaks for some object."""
 
+    def given(self, row: Row) -> float:
+        """The longest time that policies give an object; of one that has just gone, too."""
+
 
 class NoRules:
     """Where nobody follows policies."""
@@ -98,6 +101,9 @@ class NoRules:
 
     def wishes(self) -> Iterable[Wish]:
         return ()
+
+    def given(self, row: Row) -> float:  # noqa: ARG002 - the same
+        return 0.0
 
 
 class RetentionRules:

@@ -153,6 +153,9 @@ class RulesOnce:
     def wishes(self) -> Iterable[Wish]:
         return self.matched.wishes()
 
+    def given(self, row: Row) -> float:
+        return self.matched.given(row)
+
     def _others(self, row: Row, place: str) -> Iterator[Row]:
         store = self._survey.knowledge.store
         return (one for one in store.of_kind(row.resource) if one.namespace == place)

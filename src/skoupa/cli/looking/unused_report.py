@@ -13,9 +13,9 @@ from skoupa.cli.terminal.shape import ToldGap
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import kind_of
 from skoupa.errors import UsageError
-from skoupa.expr.instants import parse_rfc3339
 from skoupa.facts.rows import Row, uid_text
 from skoupa.judge.protection import Protection
+from skoupa.judge.retention import unneeded_since
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
@@ -196,9 +196,8 @@ def _answerable(resource: Resource, readings: Readings) -> Resource:
 
 def since(row: Row, now: float) -> float | None:
     """When it was first seen unneeded, as written on it; what can't be so is not told."""
-    text = row.annotation(names.UNNEEDED_SINCE_ANNOTATION)
-    found = parse_rfc3339(text) if text is not None else None
-    return float(found) if isinstance(found, int) and found <= now else None
+    found = unneeded_since(row, now)
+    return found if found is not None and found <= now else None
 
 
 def _candidates(

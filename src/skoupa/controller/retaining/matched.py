@@ -31,6 +31,8 @@ from skoupa.usage.leftovers.questions import QUESTIONS
 
 Version = int | str
 _ON_FINISH: Final = ("finished", "succeeded", "failed")
+# That an object is gone a watch may tell before the delete of it is answered.
+_GONE_KEPT: Final = 1000
 
 
 class Matched:
@@ -55,6 +57,8 @@ class Matched:
         self._by_rule: dict[str, set[Uid]] = {}
         # Rows that are matched, by policy that counts.
         self._by_policy: dict[str, dict[Uid, Row]] = {}
+        # The times of the last ones that are gone.
+        self._given: dict[Uid, float] = {}
         self.asks_annotations = False
 
     def put_policies(self, entries: Iterable[Entry]) -> None:
@@ -145,7 +149,16 @@ class Matched:
 
     def forget(self, uid: Uid) -> None:
         self._annotations.pop(uid, None)
+        if (found := self._terms.get(uid)) is not None:
+            self._given[uid] = _longest(found)
+            if len(self._given) > _GONE_KEPT:
+                del self._given[next(iter(self._given))]
         self._drop(uid)
+
+    def given(self, row: Row) -> float:
+        """The longest time that policies give it, also when it has just gone."""
+        found = self._terms.get(row.uid)
+        return self._given.get(row.uid, 0.0) if found is None else _longest(found)
 
     def terms(self, uid: Uid) -> Terms | None:
         return self._terms.get(uid)
@@ -274,6 +287,10 @@ class Matched:
         chosen.discard(uid)
         if not chosen:
             del self._by_rule[found.rule]
+
+
+def _longest(found: Terms) -> float:
+    return float(max((seconds or 0 for seconds in found.after.values()), default=0))
 
 
 def _asks_annotations(policy: Retention) -> bool:

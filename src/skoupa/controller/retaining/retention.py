@@ -196,6 +196,7 @@ class Retention:
         """After every look at the kinds."""
         self.rules.arrange()
         self.teaching.arrange()
+        self.feeds.review()
         self._reviewing.rearrange()
 
     def close(self) -> None:

@@ -78,12 +78,15 @@ class Reviewing:
 
     async def _nap(self) -> None:
         asked = [kind for kind in self._labelled.kinds if is_asked(kind)]
-        waiting = any(True for _ in self._unsettled())
-        wait = WORTH_SECONDS if asked else REVIEW_SECONDS if waiting else None
+        waiting = self._feeds.unsettled or any(True for _ in self._unsettled())
+        wait = WORTH_SECONDS if asked or self._feeds.expects_kinds else REVIEW_SECONDS if waiting else None
         try:
             async with self._clock.timeout(wait):
                 await self._woken.wait()
         except TimeoutError:
+            if self._feeds.unsettled:
+                self.rearrange()
+                self.doubt()
             self._again()
             self._look(tuple(self._unsettled()))
             for kind in asked:

@@ -229,6 +229,9 @@ class FollowedRules:
     def wishes(self) -> Iterable[Wish]:
         return self.matched.wishes()
 
+    def given(self, row: Row) -> float:
+        return self.matched.given(row)
+
     def member(self, row: Row, now: float) -> Member | None:
         return member_of(row, self._evidence(), knowledge=self._knowledge, wish=self.wish(row), now=now)
 

@@ -1,16 +1,16 @@
-"""Of what type labelled Secrets are, without their values: the server sorts them, and a type never changes.
+"""Of what type Secrets are that are followed, without their values: the server sorts them, and a type never changes.
 
-Some types say that a Secret is never garbage. Until the type of one is known it stays.
+Some types say that a Secret is never garbage. Until the type of one is known it stays. All of such a type are asked for, for one that
+a policy is about has no label to ask by, and one may lose its label while it is asked about.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import aclosing
 from typing import Final
 
-from skoupa import names
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Uid, pack_uid
 from skoupa.kube.backoff import Backoff
@@ -59,7 +59,7 @@ class SecretTypes:
             self._news.clear()
             wanted = set(self._wanted)
             try:
-                found = await self._ask()
+                found = await self._ask(wanted)
             except SkoupaError as error:
                 self.error = error
                 self._news.set()
@@ -72,12 +72,13 @@ class SecretTypes:
             self._known.update((uid, found.get(uid, "")) for uid in wanted)
             self._on_known(wanted)
 
-    async def _ask(self) -> dict[Uid, str]:
+    async def _ask(self, wanted: Collection[Uid]) -> dict[Uid, str]:
         found: dict[Uid, str] = {}
         for type_ in never.telling_types():
             for place in self._places:
-                scope = Scope(namespace=place, labels=names.TTL_AFTER_LABEL, fields=f"type={type_}")
+                scope = Scope(namespace=place, fields=f"type={type_}")
                 async with aclosing(pages(self._client, SECRETS, METADATA, scope=scope)) as listing:
                     async for page in listing:
-                        found.update((pack_uid(one.metadata.uid), type_) for one in page.items)
+                        uids = (pack_uid(one.metadata.uid) for one in page.items)
+                        found.update((uid, type_) for uid in uids if uid in wanted)
         return found

@@ -25,6 +25,8 @@ _OBJECT: Final = re.compile(r"[a-z0-9*]([-a-z0-9.*]{0,251}[a-z0-9*])?")
 _ACCOUNT: Final = "system:serviceaccount:"
 _QUOTA: Final = ".storageclass.storage.k8s.io/"
 _UNDER: Final = "secretName"
+# Also what is nested so deep that nobody reads it.
+_UNREADABLE: Final = (msgspec.DecodeError, RecursionError)
 
 
 def names_meant(text: str, form: Form) -> Iterable[Named]:
@@ -54,7 +56,7 @@ def _listed(text: str) -> Iterator[Named]:
     if text.lstrip().startswith("["):
         try:
             yield from ((one.namespace, one.name) for one in msgspec.json.decode(text, type=list[_Listed]))
-        except msgspec.DecodeError:
+        except _UNREADABLE:
             yield ANY_NAMESPACE, ANYTHING
         return
     for one in text.replace("\n", ",").split(","):
@@ -89,20 +91,22 @@ def _api_version(text: str) -> Iterable[Named]:
 def _json(text: str) -> Iterable[Named]:
     try:
         value = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         return (("", ANYTHING),)
     return [("", name) for name in _under(_UNDER, value) if isinstance(name, str)]
 
 
 def _under(field: str, value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        if field in value:
-            yield value[field]
-        for one in value.values():
-            yield from _under(field, one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _under(field, one)
+    """Without recursion: whoever writes an annotation decides how deep it goes."""
+    left = [value]
+    while left:
+        here = left.pop()
+        if isinstance(here, dict):
+            if field in here:
+                yield here[field]
+            left += here.values()
+        elif isinstance(here, list):
+            left += here
 
 
 def _traefik(text: str) -> Iterator[Named]:

@@ -30,7 +30,17 @@ from tests.unit.controller.retaining.scene import (
     template,
     workload,
 )
-from tests.unit.controller.stage import DEPLOYMENTS, HOUR, MINUTE, SHOP, Play, Stage, owned_by, story
+from tests.unit.controller.stage import (
+    DEPLOYMENTS,
+    HOUR,
+    MINUTE,
+    SECRETS,
+    SHOP,
+    Play,
+    Stage,
+    owned_by,
+    story,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -141,6 +151,22 @@ async def test_a_policy_that_names_no_kinds_never_takes_secrets_and_only_what_ha
     assert stage.there("web", DEPLOYMENTS)
     there = {one["metadata"]["name"] for one in stage.cluster.objects(CONFIG_MAPS, namespace=SHOP)}
     assert there == {"kube-root-ca.crt"}
+
+
+@story(also=ALSO, features=ON)
+async def test_the_type_of_a_secret_keeps_it_from_a_policy_as_from_a_label(stage: Stage) -> None:
+    await defined(stage)
+    play = await stage.play()
+    for name, type_ in (
+        ("keyring", "kubernetes.io/rook"),
+        ("cluster", "cluster.x-k8s.io/secret"),
+        ("left", "Opaque"),
+    ):
+        await stage.people.create(SECRETS, {"metadata": {"name": name}, "type": type_}, namespace=SHOP)
+    await policy(stage, "secrets", match=kinds("Secret"), after={"unused": "10m"})
+    await stage.later(30 * MINUTE)
+    assert stage.found(SECRETS) == {"keyring", "cluster"}
+    assert "Rook finds it by its name" in said(play, "keyring")
 
 
 @story(also=ALSO, features=ON)

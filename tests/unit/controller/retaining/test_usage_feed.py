@@ -95,6 +95,25 @@ def test_an_object_that_can_not_be_read_is_doubted_until_it_can_be() -> None:
     assert "odd: a text" in fed(watched.Begun(), odd, watched.Synced("1"))[0].doubt
 
 
+def test_an_object_that_can_not_be_read_is_doubted_until_a_new_list_is_complete() -> None:
+    nameless = Change(object={"metadata": {"uid": "x"}}, deleted=False)
+    arriving = [*listed("a"), watched.Changed([nameless]), *listed("a")]
+    for so_far in (-2, -1):
+        assert "1 of them can't be understood, x" in fed(*arriving[:so_far])[0].doubt
+    assert not fed(*arriving)[0].doubt
+
+
+def test_one_that_was_read_beside_the_watch_and_can_not_be_understood_is_told_at_once() -> None:
+    feed, _ = fed(*listed("a"))
+    told: list[str] = []
+    feed._on_health = lambda: told.append(feed.doubt)
+    feed.learn(found("b"))
+    assert not told
+    feed.learn({"metadata": {"uid": "x"}})
+    (doubt,) = told
+    assert "can't be understood, x" in doubt
+
+
 def test_an_object_in_a_list_that_can_not_be_read_costs_no_other_of_it() -> None:
     nameless = {"metadata": {"uid": "x"}}
     page = watched.Listed[Any]([found("a"), nameless, found("b")])
