@@ -17,6 +17,7 @@ from skoupa.cli.checking.sources import read_sources
 from skoupa.cli.looking.policies_told import InvalidPolicies
 from skoupa.cli.looking.retention_known import WrittenRetention, short
 from skoupa.cli.terminal.items import LastRun
+from skoupa.controller.policies.following import places_of
 from skoupa.controller.state import POLICIES, POLICIES_SEEN, State
 from skoupa.controller.survey import Survey
 from skoupa.errors import ApiError, BadReply, TimedOut, UsageError
@@ -211,12 +212,10 @@ class Applied:
 
     def _places(self, kind: Resource, namespace: str) -> Collection[str]:
         """As the controller reads them; of a namespace only its own matter, besides those of the whole cluster."""
-        namespaces = self._settings.namespaces
-        if namespaces and not kind.namespaced:
-            return ()
-        if namespace and kind.namespaced and (kind.kind != POLICY_EXCEPTION.kind or namespaces):
-            return (namespace,)
-        return namespaces or ("",)
+        places = places_of(kind, self._settings.namespaces, self._survey.knowledge.discovery)
+        if kind.kind == POLICY_EXCEPTION.kind and tuple(places) == ("",):
+            return places
+        return (namespace,) if namespace and kind.namespaced else places
 
     def planned(self, now: float, *, until: float | None) -> list[Planned]:
         """Each with its next run, which is looked at where it is not later than `until`."""
