@@ -9,8 +9,8 @@ from skoupa.kinds.retention.policy import RETENTION_POLICIES
 from skoupa.kube.resources import Resource
 from tests.unit.controller.retaining.scene import JOBS, ON, after, end, said, template
 from tests.unit.controller.retaining.test_groups import ended
-from tests.unit.controller.retaining.test_policies import ALSO, defined, job, kinds, policy
-from tests.unit.controller.stage import DAY, HOUR, MINUTE, SHOP, Stage, owned_by, story
+from tests.unit.controller.retaining.test_policies import ALSO, defined, job, kinds, policy, ready
+from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, owned_by, story
 
 pytestmark = pytest.mark.unit
 
@@ -59,7 +59,7 @@ async def test_and_no_longer_once_that_policy_keeps_another(stage: Stage) -> Non
 @story(also=ALSO, features=ON)
 async def test_a_time_that_is_written_on_an_object_is_over_before_a_limit_takes_it(stage: Stage) -> None:
     await defined(stage)
-    await old_job(stage, "labelled", after="finished-7d")
+    await old_job(stage, "labelled", after="finished-5h")
     await ended(stage, "mid", "new")
     await stage.play()
     await policy(stage, "limit", match=kinds("Job"), capacity={"atMost": 1})
@@ -67,7 +67,7 @@ async def test_a_time_that_is_written_on_an_object_is_over_before_a_limit_takes_
     assert stage.found(JOBS) == {"labelled"}
     await ended(stage, "newer")
     assert stage.found(JOBS) == {"labelled"}
-    await stage.later(7 * DAY)
+    await stage.later(5 * HOUR)
     assert not stage.found(JOBS)
 
 
@@ -156,3 +156,58 @@ async def test_with_a_second_time_on_it_the_ttl_label_waits_for_that(stage: Stag
     assert "skoupa.dev/ttl-after=unused-20m lets it stay until" in play.why_held("config")
     await stage.later(11 * MINUTE)
     assert not stage.there("config")
+
+
+async def ended_pod(stage: Stage, name: str, *, namespace: str = SHOP, ended: float) -> None:
+    """One that ended so many seconds after the beginning of the story, whenever it was made."""
+    body = {"metadata": {"name": name}, "spec": {"containers": [{"name": "main", "image": "main:1"}]}}
+    await stage.people.create(PODS, body, namespace=namespace)
+    at = stage.time(ended - stage.now)
+    state = {"terminated": {"exitCode": 0, "finishedAt": at}}
+    status = {"phase": "Succeeded", "containerStatuses": [{"name": "main", "state": state}]}
+    await stage.people.merge_patch(PODS, name, {"status": status}, namespace=namespace, subresource="status")
+    await stage.settle()
+
+
+@story(also=ALSO, features=ON)
+async def test_pods_that_ended_are_shared_between_namespaces_by_their_end_and_what_one_does_not_need_is_lent(
+    stage: Stage,
+) -> None:
+    await defined(stage)
+    await stage.namespace("other")
+    # The younger a Pod is here, the sooner it ended.
+    for number in range(6):
+        await ended_pod(stage, f"pod-{number}", ended=HOUR - number * MINUTE)
+    await ended_pod(stage, "only", namespace="other", ended=0)
+    await stage.later(HOUR)
+    await stage.play()
+    limit = {"atMost": 4, "divide": "PerNamespace"}
+    await policy(stage, "pods", cluster=True, match=kinds("Pod"), capacity=limit)
+    await stage.later(MINUTE)
+    # Two for each; one needs one alone.
+    assert stage.found(PODS, "other") == {"only"}
+    assert stage.found(PODS) == {"pod-0", "pod-1", "pod-2"}
+
+
+@story(also=ALSO, features=ON)
+async def test_pods_that_a_living_job_counts_on_stay_whatever_the_limit(stage: Stage) -> None:
+    await defined(stage)
+    body = {"metadata": {"name": "report"}, "spec": {"template": template("elsewhere")}}
+    report = await stage.people.create(JOBS, body, namespace=SHOP)
+    for number in range(3):
+        await ended_pod(stage, f"free-{number}", ended=number)
+        body = {
+            "metadata": {"name": f"of-job-{number}", "ownerReferences": [owned_by(report)]},
+            "spec": {"containers": [{"name": "main", "image": "main:1"}]},
+        }
+        await stage.people.create(PODS, body, namespace=SHOP)
+        status = {"phase": "Succeeded"}
+        await stage.people.merge_patch(
+            PODS, f"of-job-{number}", {"status": status}, namespace=SHOP, subresource="status"
+        )
+    await stage.play()
+    await policy(stage, "pods", match=kinds("Pod"), capacity={"atMost": 1})
+    await stage.later(5 * MINUTE)
+    assert stage.found(PODS) == {"of-job-0", "of-job-1", "of-job-2"}
+    told = ready(stage, "pods")["message"]
+    assert "3 stay while an owner lives" in told
