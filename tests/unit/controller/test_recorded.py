@@ -295,6 +295,26 @@ async def test_one_whose_delete_was_done_without_an_answer_and_that_waits_for_it
         assert len(play.told("deleted", "web")) == 1
 
 
+@story()
+async def test_what_is_still_there_after_a_lost_answer_is_closed_although_another_waits_for_its_finalizer(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await stage.play(record=book.record)
+        await stage.make("slow", "30s", finalizers=["example.com/slow"])
+        await stage.make("web", "1m")
+        await stage.until(55)
+        assert (await book.entry("slow")).outcome == "terminating"
+        lost = stage.cluster.faults.disconnect(when=OUR_DELETES, times=None)
+        await stage.until(90)
+        assert (await book.entry("web")).outcome == "intended", "nobody knows"
+        await stage.label("web", keep="true")
+        stage.cluster.faults.remove(lost)
+        await stage.later(3 * MINUTE)
+        row = await book.entry("web")
+        assert (row.outcome, row.error) == ("failed", "no answer came to its delete, and it is still there")
+
+
 @pytest.mark.parametrize("rows", [4, 160, 1000])
 @story()
 async def test_open_rows_of_a_kind_that_does_not_answer_do_not_stop_a_start(
