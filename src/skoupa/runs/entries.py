@@ -1,7 +1,7 @@
 """One entry of a policy's context: what it looks at, and how its value is had.
 
-A default is for what is not there (an object that does not exist, a path that leads nowhere), never for what could not be asked:
-in Kyverno a server that does not answer turns a default like [] into "nothing uses it", and the object goes. What is taken
+The default of a call is for what does not exist, never for what could not be asked: in Kyverno a server that does not answer turns a
+default like [] into "nothing uses it", and the object goes. That of a variable is for a path that leads nowhere. What is taken
 of an answer by `jmesPath` is worked out on that answer; variables within it see what the entry sees, and one without a value is an
 error beside any default.
 """
@@ -209,12 +209,12 @@ class _Asked:
                 answer = await calls.service(call, method=self._method, body=body, headers=sent)
             else:
                 answer = await calls.api(self._method, _text(where, "urlPath"), body)
-            value = self._path.of(answer, roots, context)
-        except (NotFound, Unresolved):
+        except NotFound:
             if not self._has_default:
                 raise
-            value = None
-        return self._default.fill(roots, context) if value is None else value
+            return self._default.fill(roots, context)
+        # An answer of another shape than was thought of is not an absence, as in Kyverno.
+        return self._path.of(answer, roots, context)
 
 
 class _Shared:

@@ -122,10 +122,9 @@ async def test_a_failure_of_one_object_s_context_keeps_that_one() -> None:
         ({"a": {"b": 1}}, {"jmesPath": "{{ first }}.b", "default": "d"}, 1),
         ({"a": {"b": 1}}, {"jmesPath": '"{{ first }}".b'}, 1),
         ({"a": {"b": 1}}, {"jmesPath": "length(@)"}, 1),
-        ({"a": {"b": 1}}, {"jmesPath": "a.c", "default": "d"}, "d"),
-        ({"a": {"b": 1}}, {"jmesPath": "a.c", "default": {"x": "{{ first }}"}}, {"x": "a"}),
-        ({"a": None}, {"jmesPath": "a", "default": "d"}, "d"),
+        ({"a": {"b": 1}}, {"jmesPath": "a.c || 'd'"}, "d"),
         (GONE, {"default": "d"}, "d"),
+        (GONE, {"jmesPath": "a.c", "default": {"x": "{{ first }}"}}, {"x": "a"}),
         (GONE, {"default": []}, []),
     ],
 )
@@ -143,6 +142,9 @@ async def test_an_answer_is_taken_by_its_path_and_a_default_is_for_what_is_not_t
     ("answer", "fields"),
     [
         ({}, {"jmesPath": "a"}),
+        # Somebody renamed what the policy looks for: the default is for what does not exist.
+        ({"a": {"b": 1}}, {"jmesPath": "a.c", "default": "none"}),
+        ({"a": {"b": 1}}, {"jmesPath": '"{{ first }}".c', "default": "none"}),
         ({}, {"jmesPath": "{{ first }}"}),
         ({}, {"jmesPath": '"{{ first }}"'}),
         (GONE, {}),

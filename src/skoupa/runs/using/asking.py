@@ -84,7 +84,7 @@ class PolicyUsage:
         self._since = now if anew else now - SHARED_SECONDS
         self._expected: dict[str, Resource] = {}
         self._known: dict[tuple[str, str], Look | SkoupaError] = {}
-        self._ends = AskedEnds(looks.lessons, discovery=discovery, since=self._since)
+        self._ends = AskedEnds(looks.lessons, discovery=discovery, since=self._since, quoting=not namespace)
         self._readings: Readings | None = None
         self._told: set[str] = set()
         self.unanswered = False

@@ -29,7 +29,6 @@ from skoupa.usage.leftovers.answers import finished, has_ended
 
 # Far below what a child may have.
 _BATCH_BYTES: Final = 4 * 2**20
-_NOT_SHOWN: Final = "what a profile says of a Secret is not shown"
 _GRANT: Final = f"grant list on {PROFILES}, or name it in usage.ignoreKinds where you have no profiles"
 _UNREADABLE: Final = Doubt("it can't be read")
 _BODY: Final = msgspec.json.Decoder(dict[str, Any])
@@ -38,9 +37,10 @@ Answer = Finish | Doubt | None
 
 
 class AskedEnds:
-    """`since` is how old what profiles teach may be, by the monotonic clock."""
+    """`since` is how old what profiles teach may be, by the monotonic clock; `quoting`: values of objects may be told."""
 
-    def __init__(self, lessons: Lessons, *, discovery: Discovery, since: float) -> None:
+    def __init__(self, lessons: Lessons, *, discovery: Discovery, since: float, quoting: bool) -> None:
+        self._quoting = quoting
         self._lessons = lessons
         self._discovery = discovery
         self._since = since
@@ -64,16 +64,15 @@ class AskedEnds:
         """Raises a UsageUnknown."""
         kind = kind_name(resource)
         way = self._ways.get(kind, _UNASKED)
+        quoting = self._quoting and resource.qualified != SECRETS
         if isinstance(way, UsageUnknown):
             raise way
         if way is None:
-            found = finished(resource, body)
+            found = finished(resource, body, quoting=quoting)
         elif (state := _state(metadata)) not in self._known:
             raise _UNASKED
         else:
-            found = has_ended(self._known[state], ends=Ends.BY_RULE)
-            if isinstance(found, str) and resource.qualified == SECRETS:
-                found = _NOT_SHOWN
+            found = has_ended(self._known[state], ends=Ends.BY_RULE, quoting=quoting)
         if isinstance(found, str):
             raise _unknown(found)
         return found

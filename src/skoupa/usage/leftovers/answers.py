@@ -31,6 +31,7 @@ MOST_USERS: Final = 1000
 MORE: Final = "and more"
 ELSEWHERE: Final = "something outside of the namespace"
 
+_NOT_QUOTED: Final = "what it says of its end can't be understood (its values are not shown)"
 _HOLDS_VOLUMES: Final = (CLAIM, "storage.k8s.io/VolumeAttachment")
 _LEADS_TO_PODS: Final = ("Service", "Endpoints", SLICE)
 
@@ -91,7 +92,7 @@ def used_by(looked: Looked, row: Row, *, inside: str) -> tuple[str, ...] | Unkno
     return (*users[:MOST_USERS], MORE) if len(users) > MOST_USERS else users
 
 
-def finished(resource: Resource, body: bytes | msgspec.Raw) -> bool | str:
+def finished(resource: Resource, body: bytes | msgspec.Raw, *, quoting: bool = True) -> bool | str:
     """Whether it has ended, by its JSON; else why that can't be told."""
     kind, table = kind_name(resource), finishing.shipped()
     ends, view = table.ends(kind), table.view(kind)
@@ -101,13 +102,13 @@ def finished(resource: Resource, body: bytes | msgspec.Raw) -> bool | str:
         found = table.finish(kind, msgspec.json.decode(body, type=view.type))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "it can't be read"
-    return has_ended(found, ends=ends)
+    return has_ended(found, ends=ends, quoting=quoting)
 
 
-def has_ended(found: Finish | Doubt | None, *, ends: Ends) -> bool | str:
-    """What is known of the end of an object of a kind that `ends` so, as plain as `finished`."""
+def has_ended(found: Finish | Doubt | None, *, ends: Ends, quoting: bool = True) -> bool | str:
+    """What is known of the end of an object of a kind that `ends` so, as plain as `finished`. Not `quoting`: no value of it is told."""
     if isinstance(found, Doubt):
-        return found.why
+        return found.why if quoting else _NOT_QUOTED
     if found is None:
         unknown = "nothing says whether it is at work: no rule is known for its kind"
         return unknown if ends is Ends.BY_SHAPE else False

@@ -213,3 +213,23 @@ async def test_whether_a_kind_is_used_that_only_a_profile_points_at_can_be_asked
     )
     found = await town.found("skoupa_unused(object)", "Dataset", language=language)
     assert {name: one.outcome for name, one in found.items()} == {"read": "left", "left-over": "claimed"}
+
+
+@both
+@pytest.mark.parametrize(
+    "profiles",
+    [[], [profile("jobs", "batch/Job", finished="object.status.conditions[0].status")]],
+    ids=["shipped", "taught"],
+)
+async def test_errors_of_a_policy_of_a_namespace_quote_no_value_of_the_object(
+    pool: Pool, language: Language, profiles: list[dict[str, Any]]
+) -> None:
+    odd = obj("batch/v1/Job", "odd", spec=JOB_SPEC, status={"conditions": [{"type": 5, "status": "hunter2"}]})
+    town = Town((SHOP, odd, *profiles), pool=pool)
+    for namespace in ("", "shop"):
+        found = (await town.found(FINISHED, "Job", language=language, namespace=namespace))["odd"]
+        assert found.outcome == "unclear"
+        if profiles:
+            assert ("hunter2" in str(found.why)) is not bool(namespace)
+        if namespace:
+            assert "what it says of its end can't be understood" in str(found.why)
