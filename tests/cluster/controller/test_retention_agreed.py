@@ -9,7 +9,7 @@ import pytest
 from skoupa.kinds.retention.policy import RETENTION_POLICIES
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA, WHOLE
-from skoupa.kube.resources import CONFIG_MAPS, PODS
+from skoupa.kube.resources import CONFIG_MAPS, PODS, Resource
 from skoupa.kube.timestamps import whole_seconds
 from tests.cluster.controller.objects import AuditLog, People
 from tests.cluster.controller.running import Yard
@@ -19,6 +19,8 @@ from tests.cluster.reaching import eventually
 from tests.cluster.test_finishing import CONTAINER, JOBS, end_pod
 
 pytestmark = pytest.mark.cluster
+
+REPLICA_SETS = Resource(group="apps", version="v1", plural="replicasets", kind="ReplicaSet", namespaced=True)
 
 
 async def marked(people: People, name: str) -> str:
@@ -42,6 +44,13 @@ async def test_use_in_between_takes_the_mark_off_and_the_time_starts_anew(
         return not await mark(people, "config")
 
     await eventually(unmarked, what="the mark to be taken off", patiently=True)
+
+    async def another_second() -> bool:
+        return whole_seconds(people.client.clock.now()) > first
+
+    # The controller is done with it, and marks are whole seconds.
+    await eventually(lambda: anything(people, REPLICA_SETS), what="the ReplicaSet", seconds=60)
+    await eventually(another_second, what="the second of the first mark to pass")
     await people.remove(web, resource=DEPLOYMENTS)
     assert await marked(people, "config") > first
     await people.gone("config", seconds=60)
@@ -53,21 +62,26 @@ async def test_switched_off_nothing_is_marked_or_goes_and_on_again_it_goes_by_it
     yard: Yard, people: People, audit: AuditLog
 ) -> None:
     off = await yard.started()
-    await people.make("config", labels=after("unused-3s"))
+    await people.make("config", labels=after("unused-1h"))
     # What else it does it does, and it has seen all of this by then.
     await off.has_heard_of_all(people, CONFIG_MAPS)
     assert not await mark(people, "config")
     off.end()
-    on = await yard.started(**ON, brakes__perMinute="0")
+    on = await yard.started(**ON)
     first = await marked(people, "config")
-    await on.says("held", name="config", namespace=people.namespace)
     on.end()
     off = await yard.started()
+    # The time of the label has come, and nobody who looks at that is there.
+    await people.client.merge_patch(
+        CONFIG_MAPS, "config", {"metadata": {"labels": after("unused-1s")}}, namespace=people.namespace
+    )
     await off.has_heard_of_all(people, CONFIG_MAPS)
     assert await mark(people, "config") == first
     off.end()
-    await yard.started(**ON)
+    on = await yard.started(**ON)
     await people.gone("config", seconds=60)
+    deleted = await on.says("deleted", name="config", namespace=people.namespace)
+    assert first in deleted["why"]
     assert len(patches(audit, people, "config")) == 1
 
 
@@ -89,6 +103,11 @@ async def test_what_kubernetes_takes_sooner_is_nothing_to_fail_at_and_what_ours_
     await skoupa.says("deleted", name="ours", namespace=people.namespace)
     assert not skoupa.said("deleted", name="native")
     assert not skoupa.said("failed", namespace=people.namespace)
+
+
+async def anything(people: People, resource: Resource) -> bool:
+    found = await everything(people.client, resource, METADATA, scope=Scope(namespace=people.namespace))
+    return bool(found.items)
 
 
 async def no_pods(people: People) -> bool:

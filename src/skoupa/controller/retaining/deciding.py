@@ -6,6 +6,8 @@ moment are decided upon together, where much is decided upon not for every chang
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
@@ -19,6 +21,8 @@ from skoupa.kube.client import Client
 
 # What is kept until a time, or protected, may be free by now: nobody tells of that.
 REVIEW_SECONDS: Final = 60.0
+# What could not be decided may be known by now, although it is what it was before it was not known, so that nobody tells of it.
+AGAIN_SECONDS: Final = 5.0
 
 
 class Deciding:
@@ -38,6 +42,7 @@ class Deciding:
         wake: Callable[[], None],
         decided: Callable[[Collection[str]], None],
     ) -> None:
+        self._clock = client.clock
         self._matched = matched
         self._book = book
         self._wake = wake
@@ -54,6 +59,7 @@ class Deciding:
         )
         # Policies of which objects decide together, and may decide otherwise now.
         self._stale: set[str] = set()
+        self._reviewed = client.clock.monotonic()
 
     @property
     def error(self) -> SkoupaError | None:
@@ -97,12 +103,26 @@ class Deciding:
             self.groups.decide(touched)
             self._decided(touched)
 
-    @property
-    def review_seconds(self) -> float | None:
-        """After what time all is to be decided upon again, although nobody told of anything; None: nothing is decided."""
+    async def wait(self, woken: asyncio.Event) -> None:
+        """Until there is something to decide, or all is to be decided upon again although nobody told of anything."""
+        open_ = self.groups.open_policies()
+        review = self._clock.monotonic() + AGAIN_SECONDS if open_ else math.inf
+        until = min(review, self._review_at())
+        try:
+            async with self._clock.timeout(
+                None if math.isinf(until) else max(0.0, until - self._clock.monotonic())
+            ):
+                await woken.wait()
+        except TimeoutError:
+            self._stale |= open_
+        if self._clock.monotonic() >= self._review_at():
+            self._reviewed = self._clock.monotonic()
+            self.doubt_all()
+
+    def _review_at(self) -> float:
         if any(True for _ in self._quota_kinds()):
-            return READ_SECONDS
-        return REVIEW_SECONDS if any(True for _ in self.groups.deciding()) else None
+            return self._reviewed + READ_SECONDS
+        return self._reviewed + REVIEW_SECONDS if any(True for _ in self.groups.deciding()) else math.inf
 
     def _quota_kinds(self) -> Iterator[str]:
         return (

@@ -44,13 +44,14 @@ class Gathered:
         self._known.clear()
 
     async def gather(self, rows: Iterable[Row]) -> None:
-        """Beforehand, so that who asks next hardly waits."""
+        """Beforehand, so that who asks next hardly waits. The first that is not known ends it: nothing is decided on the others then."""
         made = 0
         for row in rows:
             known = self._known.get(row.uid)
             if known is not None and known[0] is row:
                 continue
-            self.of(row, self._clock.now())
+            if self.of(row, self._clock.now()) is None:
+                return
             made += 1
             if made % AT_A_TIME == 0:
                 await self._clock.sleep(0.0)

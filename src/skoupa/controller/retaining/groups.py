@@ -118,10 +118,13 @@ class Groups:
 
     async def gather(self, touched: Collection[str]) -> None:
         """What the decisions on these policies need, without keeping others waiting."""
-        for policy in tuple(self.deciding()):
-            if policy.uid in touched:
-                rows = tuple(self._matched.of_policy(policy.uid).values())
-                await self._gathered.gather(row for row in rows if not row.deleted_at)
+        deciding = {policy.uid for policy in self.deciding()}
+        for _, rows in tuple(self._rows_of(deciding.intersection(touched))):
+            await self._gathered.gather(rows)
+
+    def open_policies(self) -> set[str]:
+        """Those of which something is not decided, since not all is known of their objects."""
+        return {uid for (uid, _), decision in self._decisions.items() if decision.undecided}
 
     def decide(self, touched: Collection[str] | None = None) -> None:
         """Anew, for these policies by their uids (None: all); who is chosen or kept now and was not is judged again."""

@@ -263,7 +263,7 @@ class FollowedRules:
 
     async def _follow(self) -> None:
         while True:
-            await self._nap()
+            await self._deciding.wait(self._woken)
             self._woken.clear()
             assert self._group is not None, "it was opened"
             if await self._rematching.work(self._group):
@@ -276,10 +276,3 @@ class FollowedRules:
             await self.decide()
             # Where much is decided upon, not for every change.
             await self._clock.sleep(_PART * (self._clock.monotonic() - began))
-
-    async def _nap(self) -> None:
-        try:
-            async with self._clock.timeout(self._deciding.review_seconds):
-                await self._woken.wait()
-        except TimeoutError:
-            self._deciding.doubt_all()

@@ -200,3 +200,27 @@ async def test_a_broken_one_of_the_cluster_is_named_with_what_to_do_and_counts_f
     await stage.remove("broken", resource=CLUSTER_RETENTION_POLICIES)
     await stage.later(MINUTE)
     assert not stage.found(JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_what_could_not_be_decided_for_a_moment_is_decided_soon_after_although_nothing_changed(
+    stage: Stage,
+) -> None:
+    await defined(stage)
+    await ended(stage, "old", "new")
+    play = await stage.play()
+    newest = {"count": 1, "per": "Namespace"}
+    await policy(stage, "jobs", match=kinds("Job"), after={"finished": "1h"}, keepNewest=newest)
+    await stage.later(30)
+    retention = play.engine.retention
+    assert retention is not None
+    row = next(row for row in play.engine.knowledge.store if row.name == "old")
+    assert not retention.rules.undecided(row)
+    # Somebody has something decided while what could need them is being read, and nobody looks at them meanwhile.
+    retention.feeds._awaited = True
+    retention.rules.doubt((row.uid,))
+    await stage.later(3)
+    assert "it is not known yet" in retention.rules.undecided(row)
+    retention.feeds._awaited = None
+    await stage.later(8)
+    assert not retention.rules.undecided(row)
