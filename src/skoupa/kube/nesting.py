@@ -12,7 +12,7 @@ from typing import Final
 
 # Far below what Python takes, for who decodes parts of an object again has a deeper stack than who decoded it first.
 DEEPEST: Final = 500
-MARK: Final = b'"skoupa.dev/nested-too-deep"'
+MARK: Final = b'"\\u0000nested too deep"'
 TOO_DEEP: Final = f"it is nested more than {DEEPEST} levels deep"
 _TOKEN: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
