@@ -133,5 +133,4 @@ def may_be_inside(unread: Unread) -> bool:
 
 def is_waived(unread: Unread, ignored: Collection[str]) -> bool:
     """Whether the settings (`usage.ignoreKinds`) say that this need not be read."""
-    named = unread.what if not unread.kind.endswith(f"/{ANYTHING}") else ""
-    return named in ignored or f"*.{unread.group}" in ignored
+    return unread.what in ignored or f"*.{unread.group}" in ignored
