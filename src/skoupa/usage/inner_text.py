@@ -19,7 +19,8 @@ from skoupa.expr.jmespath.functions.yamltext import TooDeep, documents, written_
 _LONGEST: Final = 256 * 1024
 _SPEAKS: Final = re.compile(r"secret|configmap|serviceaccount|claim|credential", re.IGNORECASE)
 # Written so it is a plain word to YAML, and still known for a hole (`usage/spelled.py`).
-_HOLE: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+# As in `applying/naming.py` none goes on beyond where another begins.
+_HOLE: Final = re.compile(r"\{\{(?:(?!\{\{|\}\}).)*\}\}", re.DOTALL)
 _FILLED: Final = "$(hole)"
 _LINE: Final = re.compile(
     r"""^[ \t-]*["']?([A-Za-z][-\w]*)["']?[ \t]*:[ \t]*["']?([^\s"',{}\[\]]+)["']?,?[ \t]*$""", re.MULTILINE

@@ -97,6 +97,7 @@ class _Spec(_PodSpec, frozen=True, gc=False, rename="camel"):
     job_template: _JobTemplate | None = None
 
 
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _SPEC: Final = msgspec.json.Decoder(_Spec | None)
 
 
@@ -267,7 +268,7 @@ def _decoded(value: Any) -> Any:
         return value
     try:
         return msgspec.json.decode(value) if bytes(value) else None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _UNREADABLE:
         # Whoever reads the object by its table says so.
         return None
 
@@ -279,14 +280,14 @@ def _in_pods(value: Any) -> Texts:
         if not _MADE_PODS.search(raw):
             return
     elif isinstance(value, Mapping):
-        raw = msgspec.json.encode(value)
+        raw = b""
     else:
         return
     try:
-        spec = _SPEC.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        spec = _SPEC.decode(raw or msgspec.json.encode(value))
+    except _UNREADABLE:
         # Not as a server would have it, or no Pods at all: then whatever it says counts.
-        yield "spec", _in_everything(_decoded(msgspec.Raw(raw)))
+        yield "spec", _in_everything(_decoded(value))
         return
     if spec is None:
         return

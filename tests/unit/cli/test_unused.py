@@ -839,6 +839,36 @@ def test_explain_says_who_needs_an_object_where_it_is_asked_for(town: Town) -> N
     assert "neededBy" not in town.document("explain", "cm/used", "-n", "shop")["items"][0]
 
 
+def test_explain_shows_the_way_up_to_what_stands_for_itself_the_shortest_first(town: Town) -> None:
+    def owned(by: Mapping[str, Any], **more: Any) -> list[dict[str, Any]]:
+        known = {field: by[field] for field in ("apiVersion", "kind")}
+        return [{**known, "name": by["metadata"]["name"], "uid": by["metadata"]["uid"], **more}]
+
+    deployment = workload("Deployment", "web", template())
+    deployment["metadata"]["uid"] = "aaaaaaaa-0000-0000-0000-000000000001"
+    replicas = workload("ReplicaSet", "web-1", template(**mounting("used")))
+    replicas["metadata"] |= {
+        "uid": "aaaaaaaa-0000-0000-0000-000000000002",
+        "ownerReferences": owned(deployment),
+    }
+    running = pod("web-1-x", labels={"tier": "front"}, **mounting("used"))
+    running["metadata"]["ownerReferences"] = owned(replicas)
+    town.holding(SHOP, config_map("used"), deployment, replicas, running)
+    item = town.document("explain", "cm/used", "-n", "shop", "--users")["items"][0]
+    ways = [
+        [(one["how"], one["name"]) for one in (need, *need["chain"])]
+        for need in item["neededBy"]["needs"]
+        if need["how"] == "user"
+    ]
+    assert ways == [
+        [("user", "web-1"), ("owner", "web")],
+        [("user", "web-1-x"), ("owner", "web-1"), ("owner", "web")],
+    ]
+    words = town("explain", "cm/used", "-n", "shop", "--users").out
+    assert "used by: ReplicaSet shop/web-1 (spec.template.spec.volumes[].configMap.name)" in words
+    assert "owned by: Deployment shop/web, lives" in words
+
+
 def test_explain_says_what_an_object_is_good_for_that_nobody_points_at(town: Town) -> None:
     town.holding(
         SHOP,

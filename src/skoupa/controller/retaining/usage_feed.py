@@ -120,7 +120,7 @@ class UsageFeed:
         """One that is no object as servers send them is as good as one that did not arrive, and costs no other."""
         try:
             seen.update(self._sink.put(self.resource, items, followed=followed))
-        except (msgspec.ValidationError, KeyError, TypeError, ValueError) as error:
+        except (msgspec.ValidationError, KeyError, TypeError, ValueError, RecursionError) as error:
             if len(items) == 1:
                 uid = _uid_of(items[0])
                 self._note((Undecodable(name=uid, uid=uid, why=str(error)),))
@@ -162,16 +162,25 @@ class UsageFeed:
         self._unreadable.pop(uid, None)
         self._unreadable_before.pop(uid, None)
         if change.deleted:
-            self._gone[pack_uid(uid)] = None
-            if len(self._gone) > _GONE_KEPT:
-                del self._gone[next(iter(self._gone))]
-            self._seen.discard(pack_uid(uid))
-            self._lose((pack_uid(uid),), followed=True)
+            self._end(uid)
         else:
             self._put((change.object,), self._seen, followed=True)
 
+    def _end(self, uid: str) -> None:
+        self._gone[pack_uid(uid)] = None
+        if len(self._gone) > _GONE_KEPT:
+            del self._gone[next(iter(self._gone))]
+        self._seen.discard(pack_uid(uid))
+        self._lose((pack_uid(uid),), followed=True)
+
     def _note(self, undecodable: Iterable[Undecodable]) -> None:
-        self._unreadable.update((bad.uid or bad.name, bad) for bad in undecodable)
+        for bad in undecodable:
+            if bad.gone and bad.uid:
+                self._unreadable.pop(bad.uid, None)
+                self._unreadable_before.pop(bad.uid, None)
+                self._end(bad.uid)
+            else:
+                self._unreadable[bad.uid or bad.name] = bad
 
     def _lose(self, uids: Iterable[Uid], *, followed: bool) -> None:
         for uid in list(uids):

@@ -18,13 +18,16 @@ ANYTHING: Final = "*"
 # A namespace, where that is written too, and a name.
 Named = tuple[str, str]
 
-_TEMPLATED: Final = re.compile(r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^)]*\)", re.DOTALL)
+# None goes on beyond where another begins: else each of a thousand that never end would look through all the rest.
+_TEMPLATED: Final = re.compile(r"\{\{(?:(?!\{\{|\}\}).)*\}\}|\$\{[^{}]*\}|\$\([^()]*\)", re.DOTALL)
 _CONFIGURES: Final = re.compile(r"config|secret|credential|cert|tls|-cm\b", re.IGNORECASE)
 _SHORT: Final = 128
 _OBJECT: Final = re.compile(r"[a-z0-9*]([-a-z0-9.*]{0,251}[a-z0-9*])?")
 _ACCOUNT: Final = "system:serviceaccount:"
 _QUOTA: Final = ".storageclass.storage.k8s.io/"
 _UNDER: Final = "secretName"
+# A namespace, what joins it to a name, and that.
+_LONGEST_OF_BOTH: Final = 63 + 1 + 253
 # Also what is nested so deep that nobody reads it.
 _UNREADABLE: Final = (msgspec.DecodeError, RecursionError)
 
@@ -112,7 +115,7 @@ def _under(field: str, value: Any) -> Iterator[Any]:
 def _traefik(text: str) -> Iterator[Named]:
     for one in text.split(","):
         written = one.strip().partition("@")[0]
-        for index in range(1, len(written) - 1):
+        for index in range(1, len(written) - 1 if len(written) <= _LONGEST_OF_BOTH else 0):
             if written[index] == "-":
                 yield written[:index], written[index + 1 :]
 

@@ -75,6 +75,20 @@ async def test_what_became_free_while_a_kind_was_on_its_way_is_marked_when_that_
     assert mark_of(stage, "config") is not None
 
 
+@story(also=KINDS, features=ON, usage={"ignoreKinds": ["widgets.shop.example"]})
+async def test_a_kind_that_the_settings_waive_does_not_hold_while_it_is_on_its_way(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.make("early", labels=after("unused-5m"))
+    await stage.later(MINUTE)
+    stage.cluster.faults.delay(10.0, when=the_kinds, times=1)
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WIDGETS))
+    await stage.later(1)
+    await stage.make("config", labels=after("unused-5m"))
+    await stage.later(2)
+    assert play.engine.knowledge.coming
+    assert mark_of(stage, "config") is not None
+
+
 @story(also=KINDS, features=ON)
 async def test_while_definitions_can_not_be_read_their_objects_may_name_anything(stage: Stage) -> None:
     await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, told_by_its_schema())
