@@ -104,8 +104,8 @@ _FINISH: Final = Statement(
     " finished_at = CASE n.outcome WHEN 'intended' THEN NULL ELSE n.at END, error = n.error"
     " FROM n WHERE e.cluster = n.cluster AND e.uid = n.uid AND ("
     "(e.outcome = 'terminating' AND n.outcome IN ('deleted', 'gone'))"
-    " OR (e.outcome NOT IN ('deleted', 'terminating') AND NOT (e.outcome = 'gone-by-unknown' AND n.outcome = 'gone')"
-    " AND (e.epoch = n.epoch OR n.outcome IN ('deleted', 'terminating'))))",
+    " OR (e.outcome NOT IN ('deleted', 'terminating') AND n.outcome IN ('deleted', 'terminating'))"
+    " OR (e.outcome NOT IN ('deleted', 'terminating', 'gone-by-unknown') AND e.epoch = n.epoch))",
 )
 _RESOLVE: Final = Statement(
     columns=(
