@@ -26,6 +26,8 @@ from skoupa.model.verdicts import Claim, Hold, Propagation
 from skoupa.usage.finishing import Ends
 
 RUN_SECONDS: Final = 3600.0
+# What is made before its first user: whoever wants it is on the way. Only a time that somebody wrote is shorter.
+FRESH_SECONDS: Final = 600
 _FINISHED: Final = "finished"
 _UNUSED: Final = "unused"
 

@@ -17,7 +17,7 @@ from skoupa.expr.ttl_after import TtlAfter
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.cascade import is_namespace
 from skoupa.judge.protection import own
-from skoupa.judge.retention_rules import Wish
+from skoupa.judge.retention_rules import FRESH_SECONDS, Wish
 from skoupa.kube.objects import Metadata
 from skoupa.kube.resources import Resource
 from skoupa.model.reasons import Reason, reason
@@ -202,6 +202,8 @@ class Matched:
             if ends is not Ends.NEVER or moment not in _ON_FINISH
         }
         at_once = not found.after and any(one.newest is not None for one in found.by)
+        if at_once and ends is not Ends.BY_RULE:
+            said["created"] = FRESH_SECONDS
         limited = any(one.limit is not None for one in found.by)
         if not (said or at_once or limited):
             return None

@@ -9,7 +9,7 @@ from skoupa.controller.knowledge import Knowledge
 from skoupa.facts.rows import Row
 from skoupa.judge.grouping import Member
 from skoupa.judge.retention import NAME, Evidence
-from skoupa.judge.retention_rules import Wish
+from skoupa.judge.retention_rules import FRESH_SECONDS, Wish
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim
 from skoupa.usage.finishing import Ends, Finish
@@ -36,13 +36,20 @@ def member_of(
         since=float(row.created) if since is None else since,
         free=free,
         # Asked only where it decides something.
-        held=free and wish is not None and knowledge.is_kept_from(_supposed(wish, now), row, now),
+        held=free
+        and wish is not None
+        and (_is_fresh(row, evidence, now) or knowledge.is_kept_from(_supposed(wish, now), row, now)),
         owner=row.owners[0].uid if row.owners else "",
         created=float(row.created),
         exact=at is not None,
         at_work=evidence.ends(row) is Ends.BY_RULE and ended is None,
         never=isinstance(needs, Needed) and any(one.how == "never" for one in needs.needs),
     )
+
+
+def _is_fresh(row: Row, evidence: Evidence, now: float) -> bool:
+    """What has ended waits for nobody."""
+    return evidence.ends(row) is not Ends.BY_RULE and now - row.created < FRESH_SECONDS
 
 
 def _supposed(wish: Wish, now: float) -> Claim:

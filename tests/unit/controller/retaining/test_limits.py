@@ -7,7 +7,7 @@ import pytest
 from skoupa import names
 from skoupa.kinds.retention.policy import RETENTION_POLICIES
 from skoupa.kube.resources import Resource
-from tests.unit.controller.retaining.scene import JOBS, ON, after, end, said, template
+from tests.unit.controller.retaining.scene import JOBS, ON, after, end, said, template, workload
 from tests.unit.controller.retaining.test_groups import ended
 from tests.unit.controller.retaining.test_policies import ALSO, defined, job, kinds, policy, ready
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, owned_by, story
@@ -211,3 +211,42 @@ async def test_pods_that_a_living_job_counts_on_stay_whatever_the_limit(stage: S
     assert stage.found(PODS) == {"of-job-0", "of-job-1", "of-job-2"}
     told = ready(stage, "pods")["message"]
     assert "3 stay while an owner lives" in told
+
+
+@story(also=ALSO, features=ON)
+async def test_what_is_made_before_its_first_user_is_not_taken_by_a_limit_before_that_comes(
+    stage: Stage,
+) -> None:
+    await defined(stage)
+    await workload(stage, "web", "used")
+    await stage.make("used")
+    await stage.play()
+    await policy(stage, "configs", match=kinds("ConfigMap"), capacity={"atMost": 1})
+    await stage.later(15 * MINUTE)
+    assert stage.found() == {"used"}
+    for name in ("coming", "forgotten"):
+        await stage.make(name)
+    await stage.later(5 * MINUTE)
+    assert stage.found() == {"used", "coming", "forgotten"}
+    await workload(stage, "next", "coming")
+    await stage.later(10 * MINUTE)
+    assert stage.found() == {"used", "coming"}
+
+
+@story(also=ALSO, features=ON)
+async def test_nor_by_a_policy_that_keeps_the_newest_and_names_no_time(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    await policy(stage, "configs", match=kinds("ConfigMap"), keepNewest=NEWEST)
+    for name in ("coming", "forgotten", "newest"):
+        await stage.make(name)
+        await stage.later(2)
+    await stage.later(5 * MINUTE)
+    assert stage.found() == {"coming", "forgotten", "newest"}
+    await workload(stage, "next", "coming")
+    await stage.make("newer")
+    await stage.later(6 * MINUTE)
+    # What is used is the newest of all.
+    assert stage.found() == {"coming", "newer"}
+    await stage.later(6 * MINUTE)
+    assert stage.found() == {"coming"}
