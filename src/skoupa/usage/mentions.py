@@ -23,6 +23,7 @@ from skoupa.usage import tracking
 from skoupa.usage.found import Target, Use
 from skoupa.usage.graph import Graph, kind_name, target_of
 from skoupa.usage.rules import Means
+from skoupa.usage.silent import REPORTS
 
 # Eight bytes each. A cluster in which more is said is one whose objects are not read to the end.
 MOST_WORDS: Final = 16_000_000
@@ -179,7 +180,7 @@ def _texts_of(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Texts
     kind = kind_name(row.resource)
     if metadata.annotations:
         yield "metadata.annotations", _in_annotations(metadata.annotations)
-    if row.resource.group == names.SKOUPA_GROUP:
+    if row.resource.group == names.SKOUPA_GROUP or kind in REPORTS:
         return
     fields = item if isinstance(item, Mapping) else _listed(item)
     if row.resource.group in _POLICY_GROUPS:

@@ -7,7 +7,7 @@ it written now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -107,15 +107,16 @@ async def read_needs(
     namespace: str,
     progress: Callable[[str], None],
     rules: RulesOnce | None = None,
+    profiles: Sequence[Mapping[str, Any]] = (),
 ) -> Looked | None:
     """Hands evidence to the judge of a survey, about those of the rows that are labelled or that policies (`rules`) are about.
 
-    `namespace` empty: they are in several. None: there was nothing to ask.
+    `namespace` empty: they are in several. `profiles` are those of files, which count as well. None: there was nothing to ask.
     """
     mechanism, by_rules = survey.knowledge.retention, survey.knowledge.retention_rules
     if mechanism is None or by_rules is None:
         return None
-    taught, doubts = await profiles_of(world.client, survey.knowledge.discovery)
+    taught, doubts = await profiles_of(world.client, survey.knowledge.discovery, supposed=profiles)
     survey.knowledge.takes = taught.takes
     ruled = dict.fromkeys(row.resource for row in (rules.rows() if rules is not None else ()))
     labelled = dict.fromkeys(row.resource for row in rows if row.label(names.TTL_AFTER_LABEL) is not None)

@@ -20,6 +20,7 @@ from skoupa.judge.protection import own
 from skoupa.judge.retention_rules import Wish
 from skoupa.kube.objects import Metadata
 from skoupa.kube.resources import Resource
+from skoupa.model.reasons import Reason, reason
 from skoupa.policy.filters import Filters
 from skoupa.policy.reach import out_of_reach
 from skoupa.policy.retention.policies import NEVER_UNNAMED, Retention
@@ -216,7 +217,7 @@ class Matched:
             after=TtlAfter(**said) if said or at_once else None,
             owners_hold=found.owners_hold,
             propagation=found.propagation,
-            suspended=found.suspended,
+            rests=tuple(self._rests(found)),
             author=author,
             floor=created,
         )
@@ -226,11 +227,28 @@ class Matched:
         key = (*(f"{one.uid} {one.suspended}" for one in policies), "", namespace if self._unknown else "")
         if key not in self._shared:
             found = terms(policies)
-            unknown = [self._unknown[place] for place in {"", namespace} if place in self._unknown]
+            # A policy of the cluster never counts where one of the namespace does.
+            places = {namespace, ""} if found is not None and found.by[0].of_the_cluster else {namespace}
+            unknown = [self._unknown[place] for place in sorted(places) if place in self._unknown]
             if found is not None and unknown:
                 found = msgspec.structs.replace(found, suspended=(*found.suspended, *unknown))
             self._shared[key] = found
         return self._shared[key]
+
+    def _rests(self, found: Terms) -> Iterator[Reason]:
+        """Why nothing goes by these, in words that say what to do."""
+        suspended = [one.called for one in self.policies() if one.suspended and one.called in found.suspended]
+        broken = {*self._unknown.values(), *(one.called for one in self._resting)}
+        for code, names in (
+            ("retention-broken", [one for one in found.suspended if one in broken]),
+            ("retention-suspended", suspended),
+            (
+                "retention-reading",
+                [one for one in found.suspended if one not in broken and one not in suspended],
+            ),
+        ):
+            if names:
+                yield reason(code, rule=", ".join(dict.fromkeys(names)))
 
     def _about(self, row: Row) -> Iterator[Retention]:
         metadata: Metadata | None = None
