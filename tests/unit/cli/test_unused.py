@@ -655,6 +655,24 @@ def test_kinds_that_the_settings_waive_need_not_be_readable(town: Town, tmp_path
     assert "usage.ignoreKinds" in town("unused", "configmaps", "-A", "--config", str(config)).err
 
 
+def test_a_kind_that_the_settings_waive_need_not_be_understood(town: Town, tmp_path: Path) -> None:
+    town.cluster.install(WIDGETS)
+    spec = {"values": "secret: |\n" + "x" * 300_000}
+    town.holding(
+        SHOP, config_map("left"), obj("Widget", "w", api=WIDGETS.api_version, namespace="shop", spec=spec)
+    )
+    document = town.document("unused", "configmaps", "-A", code=4)
+    assert document["items"] == []
+    assert "Widget shop/w" in document["notJudged"][0]["doubts"][0]
+    config = tmp_path / "settings.yaml"
+    config.write_text(yaml.safe_dump({"usage": {"ignoreKinds": ["widgets.shop.example"]}}), encoding="utf-8")
+    document = town.document("unused", "configmaps", "-A", "--config", str(config))
+    assert [item["name"] for item in document["items"]] == ["left"]
+    assert [gap["what"] for gap in document["waived"]] == ["widgets.shop.example"]
+    said = town("unused", "configmaps", "-A", "--config", str(config)).err
+    assert "not understood, and need not be (usage.ignoreKinds): widgets.shop.example" in said
+
+
 def test_a_namespace_is_not_empty_where_the_settings_waive_what_may_be_in_it(
     town: Town, tmp_path: Path
 ) -> None:

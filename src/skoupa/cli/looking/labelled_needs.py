@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from skoupa import names
 from skoupa.cli.looking.profiles import taught_finishes
+from skoupa.cli.looking.waived import told_waived
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import Finding, Survey
 from skoupa.errors import ApiError, BadReply, TimedOut
@@ -157,9 +158,7 @@ async def read_needs(
         now=world.now(),
     )
     mechanism.evidence = by_rules.evidence = ReadEvidence(looked, finishes, taught=taught, rules=rules)
-    waived = sorted({one.what for one in sight.waived})
-    if waived:
-        survey.doubts.append(f"not read, and need not be (usage.ignoreKinds): {', '.join(waived)}")
+    survey.doubts += told_waived(sight)
     return looked
 
 

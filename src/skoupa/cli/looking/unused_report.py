@@ -78,7 +78,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             keys=msgspec.UNSET if self.keys is None else tuple(self.keys),
             not_judged=tuple(_not_judged(one) for one in self.not_judged),
             gaps=_gaps(self.gaps()),
-            waived=_gaps(self.sight.waived),
+            waived=_gaps((*self.sight.waived, *self.sight.overlooked)),
             warnings=tuple(self.warnings),
         )
 

@@ -94,5 +94,5 @@ class FollowedEvidence:
         """Why it is never garbage, or that it may be (empty); None: that is not known yet."""
         if noted.nature or kind_name(row.resource) != SECRET or noted.metadata is None:
             return noted.nature
-        type_ = self._types.of(row.uid)
+        type_ = self._types.of(row)
         return None if type_ is None else never.reason(noted.metadata, SECRET, type_) or ""

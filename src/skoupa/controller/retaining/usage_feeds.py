@@ -287,6 +287,7 @@ class UsageFeeds:
             ),
             unread=tuple(one for one in unread if not is_waived(one, ignored)),
             waived=tuple(one for one in unread if is_waived(one, ignored)),
+            ignored=frozenset(ignored),
         )
 
     def _ahead(self) -> Iterator[Unread]:

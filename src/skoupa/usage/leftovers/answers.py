@@ -128,7 +128,9 @@ def _none_points(looked: Looked, row: Row, kinds: Collection[str]) -> bool | Unk
     doubts = tuple(
         told(target_of(one))
         for one, _ in looked.graph.doubtful()
-        if kind_name(one.resource) in kinds and row.namespace in ("", one.namespace)
+        if kind_name(one.resource) in kinds
+        and row.namespace in ("", one.namespace)
+        and looked.sight.heeds(one.resource)
     )
     return Unknown(tuple(dict.fromkeys(gaps)), doubts) if gaps or doubts else True
 

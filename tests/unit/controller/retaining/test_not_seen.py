@@ -107,3 +107,25 @@ async def test_while_definitions_can_not_be_read_their_objects_may_name_anything
     await stage.later(8 * MINUTE)
     assert stage.found() == {"settings-prod"}
     assert "Widget shop/gadget uses it (spec.settings)" in said(play, "settings-prod")
+
+
+@pytest.mark.parametrize("waived", [False, True])
+def test_one_that_nobody_understands_holds_until_it_is_mended_or_waived(waived: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    ignored = ["widgets.shop.example"] if waived else []
+
+    @story(also=KINDS, features=ON, usage={"ignoreKinds": ignored})
+    async def told(stage: Stage) -> None:
+        await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WIDGETS))
+        await stage.later(1)
+        await stage.people.create(WIDGETS, widget(values="secret: |\n" + "x" * 300_000), namespace=SHOP)
+        play = await stage.play()
+        await stage.make("config", labels=after("unused-5m"))
+        await stage.later(7 * MINUTE)
+        assert stage.there("config") is not waived
+        if not waived:
+            assert "Widget shop/gadget: a text in it is longer than 256 KiB" in said(play, "config")
+            await stage.remove("gadget", resource=WIDGETS)
+            await stage.later(6 * MINUTE)
+            assert not stage.there("config")
+
+    told()
