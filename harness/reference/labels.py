@@ -44,7 +44,14 @@ HONOURED: Final = {
         "label, also on a Namespace",
         "user, `skoupa keep`, `skoupa extend`",
         "A date (`2026-09-30`, midnight UTC) or time keeps the object until then; any other value but `false` keeps it for "
-        "good. Whatever would take it along stays too: its Namespace, its definition, its owners.",
+        "good. Whatever would take it along stays too: its Namespace, its definition, its owners. The deletion of the "
+        "[Tenant](tenants.md) that it belongs to takes it all the same.",
+    ),
+    names.SHARED_LABEL: Meaning(
+        "label",
+        "user",
+        "What belongs to a tenant and has this label stays when the Tenant is deleted, and so does what would take it along; any value "
+        "but `false`. See [tenants](tenants.md).",
     ),
     names.REFRESHED_AT_ANNOTATION: Meaning(
         "annotation",
@@ -111,6 +118,10 @@ OF_THE_INSTALLATION: Final = {
     "them.",
     names.BRAKE_FINALIZER: "A finalizer on every Brake while a controller enforces: before a Brake goes, what it holds is counted. See "
     "[brakes](brakes.md).",
+    names.KUBEZOO_TENANT_FINALIZER: "A finalizer on every Tenant with `features.tenants`, and KubeZoo's own: see "
+    "[tenants](tenants.md).",
+    names.TENANT_FINALIZER: "Beside the one before, and taken off by Skoupa alone: when nothing of the tenant is left.",
+    names.CONFIRM_DELETION_ANNOTATION: "On a deleted Tenant, with `tenants.guard`: its uid lets what it had go.",
     names.RELEASED_BY_ANNOTATION: "On a Brake, written by `skoupa brakes release`: who releases it.",
     names.STOPPED_RUN_ANNOTATION: "On a Brake that stopped a run of a policy: the uid and the generation of the policy, and how many objects "
     "the run claimed. Its release is for the policy as it was then.",
@@ -155,7 +166,7 @@ def labels_page() -> str:
         "Annotations ([policies](policies.md)).",
         table(("key", "meaning"), of_policies),
         "## Reserved",
-        "These names are settled but do nothing yet. Skoupa sets no finalizer on anything but Brakes.",
+        "These names are settled but do nothing yet. Skoupa sets no finalizer on anything but Brakes and, with `features.tenants`, Tenants.",
         table(("key", "form"), later),
         source="skoupa.names",
     )

@@ -6,6 +6,7 @@ Filled by reading once (`survey`) or kept true by watching (`engine`); either wa
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import Protocol
 
 from skoupa import names
 from skoupa.controller.keeping.kept import KeptIndex
@@ -22,6 +23,7 @@ from skoupa.judge.policies import NAME as POLICIES
 from skoupa.judge.protection import Protection, kept_until
 from skoupa.judge.retention import NeedGuard, RetentionMechanism
 from skoupa.judge.retention_rules import RetentionRules
+from skoupa.judge.tenants import TenantMechanism
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import NAMESPACES, Resource
@@ -36,6 +38,19 @@ KEPT = Interest(labels=names.KEEP_LABEL)
 def mechanisms_of(settings: Settings) -> tuple[Mechanism, ...]:
     ttl = (TtlMechanism(settings),) if settings.features.ttl else ()
     return (*ttl, RetentionMechanism()) if settings.features.retention else ttl
+
+
+class TenantLook(Protocol):
+    """The last look around something that goes with its tenant; who follows tenants takes it."""
+
+    async def before(self, row: Row, claim: Claim) -> tuple[Hold, ...]:
+        """Whether the Tenant is still deleted, and whether it is still that Tenant's alone."""
+
+    def inside(self, row: Row, inside: Row, claim: Claim) -> Hold | None:
+        """Whether something inside a Namespace or a definition keeps it."""
+
+    async def around(self, row: Row, claim: Claim) -> tuple[Hold, ...]:
+        """What goes along with a Namespace although it is in none."""
 
 
 class Knowledge:
@@ -57,7 +72,14 @@ class Knowledge:
         self.retention_rules = RetentionRules() if settings.features.retention else None
         self.rulings = (*rulings, *((self.retention_rules,) if self.retention_rules is not None else ()))
         self.labelled = mechanisms_of(settings)
-        self.mechanisms: tuple[Mechanism, ...] = (*self.labelled, *self.rulings)
+        # Who follows Tenants says what goes with them, and looks around it.
+        self.tenants = TenantMechanism() if settings.features.tenants else None
+        self.tenant_look: TenantLook | None = None
+        self.mechanisms: tuple[Mechanism, ...] = (
+            *self.labelled,
+            *self.rulings,
+            *((self.tenants,) if self.tenants is not None else ()),
+        )
         self.interests: tuple[Interest, ...] = tuple(
             interest for mechanism in self.mechanisms for interest in mechanism.interests()
         )

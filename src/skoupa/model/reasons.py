@@ -48,6 +48,7 @@ REASONS: Final[dict[str, Meaning]] = {
     "over-capacity": Meaning(
         "claim", "{rule} has room for {limit} {place}, and this is one of the oldest that nobody needs"
     ),
+    "tenant-gone": Meaning("claim", "its Tenant {tenant} was deleted, and {proof}"),
     # Holds: something needs it.
     "in-use": Meaning("hold", "{user} uses it ({at})"),
     "owner-lives": Meaning("hold", "its owner {owner} is alive"),
@@ -110,6 +111,12 @@ REASONS: Final[dict[str, Meaning]] = {
     "protected-namespace": Meaning("hold", "the namespace {namespace} is protected"),
     "protected-setting": Meaning("hold", "protected by the setting protect.{setting} ({value})"),
     "protected-own": Meaning("hold", "{what} belongs to Skoupa itself and goes by no label and no policy"),
+    "tenant-shared": Meaning("hold", "deleting it would take along {object}, which has the label {key}"),
+    "tenant-others-inside": Meaning(
+        "hold", "deleting it would take along {object}, which is not of the Tenant {tenant}"
+    ),
+    "tenant-unsure": Meaning("hold", "whether it still belongs to a deleted Tenant is not known: {why}"),
+    "tenant-not-gone": Meaning("hold", "the Tenant {tenant} does not let it go any more: {why}"),
     "not-watched": Meaning(
         "hold",
         "{kind} are not watched, so the controller does not see it: add {kind} to the setting watchAlso",

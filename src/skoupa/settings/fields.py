@@ -11,6 +11,7 @@ import msgspec
 from skoupa.settings.notices import NoticeSettings
 from skoupa.settings.policies import PolicySettings, WebhookSettings
 from skoupa.settings.sections import Duration, Section, about
+from skoupa.settings.tenants import TenantSettings
 from skoupa.settings.trust import BrakeSettings, Ledger, Trash
 
 ENV_PREFIX: Final = "SKOUPA_"
@@ -27,6 +28,12 @@ class Features(Section, frozen=True, kw_only=True):
         bool,
         about(
             "Objects with the label `skoupa.dev/ttl-after` go a while after they finished, or after nothing uses them (alpha)."
+        ),
+    ] = False
+    tenants: Annotated[
+        bool,
+        about(
+            "What a deleted Tenant had in the cluster goes with it, and nothing of anybody else's (alpha)."
         ),
     ] = False
 
@@ -212,6 +219,7 @@ class Settings(Section, frozen=True, kw_only=True):
     rate: Rate = Rate()
     ttl: TtlSettings = TtlSettings()
     policies: PolicySettings = PolicySettings()
+    tenants: TenantSettings = TenantSettings()
     webhook: WebhookSettings = WebhookSettings()
     cascade: Cascade = Cascade()
     usage: Usage = Usage()

@@ -15,6 +15,7 @@ from skoupa import names
 from skoupa.errors import ApiError, LeaseLost, LedgerUnavailable, SkoupaError, Withdrawn
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.cascade import is_definition, is_namespace
+from skoupa.judge.tenants import NAME as TENANTS
 from skoupa.model.verdicts import Claim
 from skoupa.sweep.ceilings import By, Ceilings, Going, Reservation, Trip
 
@@ -62,7 +63,7 @@ class Gate:
         if before is not None and _whose(before) == by(claim):
             return True
         weight = 1
-        if is_namespace(row) or is_definition(row):
+        if claim.mechanism != TENANTS and (is_namespace(row) or is_definition(row)):
             weight += await self._weigh(row)
             if not still_wanted():
                 return False
