@@ -138,6 +138,9 @@ class LastLooks:
     def _answer(self, rows: Iterable[Row], troubles: Mapping[Uid, _Trouble]) -> None:
         now = self._clock.monotonic()
         for row in rows:
+            if self._store.get(row.uid) is None:
+                # It went meanwhile, and was forgotten.
+                continue
             trouble = troubles.get(row.uid)
             if trouble is not None:
                 self._troubles[row.uid] = trouble.why
