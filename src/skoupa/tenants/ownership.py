@@ -100,15 +100,19 @@ class Ownership:
         self._whose.pop(namespace.name, None)
 
     def in_namespace(self, name: str) -> frozenset[str]:
-        """Whose a Namespace is, `NOBODY` among them where that is disputed; of one that is not there its name tells."""
+        """Whose a Namespace is, `NOBODY` among them where that is disputed or it is shared; of one that is not there its name tells."""
         found = self._namespaces.get(name)
         if found is None:
             return self.by_name(name)
         if name not in self._whose:
             claimants = frozenset(self._claimants(found))
-            objected = isinstance(self.of(found), Disputed)
+            objected = is_shared(found.labels) or isinstance(self.of(found), Disputed)
             self._whose[name] = claimants | {NOBODY} if objected else claimants
         return self._whose[name]
+
+    def owners_of(self, found: Candidate) -> list[str]:
+        """Tenants that are among its owners, whether or not that makes it theirs: with its last owner the server deletes it."""
+        return [self._uids[owner] for owner in found.owners if owner in self._uids]
 
     def among(self, tenants: Iterable[Tenant]) -> Ownership:
         """The same with other Tenants, and with what was told of Namespaces."""
@@ -194,6 +198,12 @@ def named_group(resource: Resource, name: str) -> str | None:
 
 def is_api_service(resource: Resource) -> bool:
     return (resource.group, resource.kind) == (API_SERVICES.group, API_SERVICES.kind)
+
+
+def is_shared(labels: Mapping[str, str] | None) -> bool:
+    """Whatever the label says, but for `false`."""
+    value = (labels or {}).get(names.SHARED_LABEL)
+    return value is not None and value != "false"
 
 
 def is_namespace(resource: Resource) -> bool:

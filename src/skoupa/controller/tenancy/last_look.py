@@ -27,9 +27,9 @@ from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim, Hold
 from skoupa.settings import Settings
 from skoupa.sweep.sharing import SharedReading
-from skoupa.tenants.census import is_shared as says_shared
 from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.ownership import Belongs, Candidate, Ownership
+from skoupa.tenants.ownership import is_shared as says_shared
 from skoupa.tenants.tenant import Tenant, read_tenant
 from skoupa.tenants.volumes import VIEWS, Data, is_retained, stands_for
 

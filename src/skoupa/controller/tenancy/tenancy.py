@@ -19,7 +19,7 @@ from skoupa.controller.tenancy.definition import GOING, definition_stands
 from skoupa.controller.tenancy.deletion import Deletion
 from skoupa.controller.tenancy.inside import inside_namespaces
 from skoupa.controller.tenancy.last_look import LastLook
-from skoupa.controller.tenancy.standings import Readiness, in_words, not_begun, readiness
+from skoupa.controller.tenancy.standings import Readiness, in_words, let_go, not_begun, readiness
 from skoupa.controller.tenancy.writing import TenantWriting
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid, uid_text
@@ -174,6 +174,10 @@ class Tenancy:
                 else:
                     self._end(tenant.uid)
                     error = await self._tell(tenant, stand) or error
+            else:
+                self._end(tenant.uid)
+                stand = let_go(tenant)
+                error = (await self._tell(tenant, stand) if stand is not None else None) or error
         return await self._go_on(ready, tenants) or error
 
     async def _living(self, tenant: Tenant, ids: Ids) -> SkoupaError | None:
@@ -256,10 +260,10 @@ class Tenancy:
     async def _ask_for_users(self, census: Census, under_way: Sequence[Deletion]) -> None:
         """Of what may go at all."""
         going = [one for one in under_way if one.blocked(self._settings.tenants) is None]
-        asked = [one for deletion in going for one in deletion.to_ask()]
+        asked = [one for deletion in going for one in deletion.to_send()]
         shared = await shared_by(self._client, census, asked, going=[one.tenant.name for one in going])
         for deletion in going:
-            deletion.answered((one.uid for one in asked), used=shared.used, unknown=shared.unknown)
+            deletion.answered(used=shared.used, unknown=shared.unknown)
 
     def _claim(self, deletion: Deletion) -> None:
         if deletion.census is None:
