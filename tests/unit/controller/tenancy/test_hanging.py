@@ -28,6 +28,8 @@ from tests.unit.controller.tenancy.town import (
 
 pytestmark = pytest.mark.unit
 
+UNSHARED: dict[str, Any] = {names.SHARED_LABEL: "false"}
+
 
 async def volume(stage: Stage, name: str, namespace: str, **more: Any) -> None:
     claim = {"namespace": namespace, "name": "data", "uid": f"uid-{name}"}
@@ -71,7 +73,7 @@ async def test_a_volume_stays_as_long_as_the_namespace_of_its_claim_is_held(stag
     assert stage.found(VOLUMES) == {"pvc-1"}
     told = [one for one in status(stage, "111111")["blockers"] if one.startswith("PersistentVolume pvc-1")]
     assert "Namespace 111111-default" in told[0]
-    await stage.label("app", namespace="111111-default", **{names.SHARED_LABEL: "false"})
+    await stage.label("app", namespace="111111-default", **UNSHARED)
     await stage.later(5 * MINUTE)
     assert stage.found(VOLUMES) == set()
     assert not lives(stage, "111111")
