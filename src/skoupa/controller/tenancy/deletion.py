@@ -6,18 +6,18 @@ sends a request; all of it is told anew by the next census, so a restart loses n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.facts.rows import Uid, pack_uid
 from skoupa.judge.tenants import Deleted, Doomed
 from skoupa.kinds.tenant import Volume
-from skoupa.kube.resources import NAMESPACES
+from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.settings import TenantSettings
 from skoupa.tenants.census import Belonging, Census, Kept
 from skoupa.tenants.order import ROLES, after_its_instances, open_step, step
-from skoupa.tenants.ownership import is_namespace
+from skoupa.tenants.ownership import is_definition, is_namespace
 from skoupa.tenants.tenant import Tenant
 
 FIRST_SECONDS: Final = 2.0
@@ -25,6 +25,9 @@ LONGEST_SECONDS: Final = 60.0
 SENDING_SECONDS: Final = 15.0
 # A second reading right after one that found nothing.
 ONCE_MORE_SECONDS: Final = 1.0
+# So few, for so long after all kinds were read, are looked for one by one.
+HANGING: Final = 5
+HANGING_SECONDS: Final = 20.0
 # So long a step waits for one that is neither held nor gone.
 PATIENCE_SECONDS: Final = 60.0
 # So many full readings in a row have to find nothing.
@@ -52,6 +55,7 @@ class Deletion:
         self.inside: dict[str, str] = {}
         self.empties = 0
         self.looked_at = 0.0
+        self._counted_at = 0.0
         self.next_look = clock.monotonic()
         self._wait = FIRST_SECONDS
         # The step that is under way; -1: none yet.
@@ -68,6 +72,7 @@ class Deletion:
         found = census.of(name)
         before = {one.uid for one in self.left}
         self.census, self.looked_at = census, at
+        self._counted_at = self._clock.monotonic()
         self.left = tuple(one for one in found if not one.is_shared and one.uid not in self.used)
         shared = (
             Kept(called=one.called, tenants=(name,), why="it has the label skoupa.dev/shared")
@@ -83,7 +88,7 @@ class Deletion:
         self.volumes |= {one.volume.name: one.volume for one in self.left if one.volume is not None}
         # One that is there and not on its way out was not sent, whatever we were told.
         self.sent = {one.uid for one in self.left if one.is_leaving}
-        nothing = not self.left and not self.hanging() and not census.missing()
+        nothing = not self.left and not self.owned() and not census.missing()
         self.empties = self.empties + 1 if nothing else 0
         now_left = {one.uid for one in self.left}
         if before - now_left or now_left - before:
@@ -94,12 +99,18 @@ class Deletion:
             at_least=SENDING_SECONDS if self.to_send() else 0,
         )
 
-    def hanging(self) -> list[str]:
+    def owned(self) -> list[str]:
         """Objects that stay and have the Tenant among their owners: once it is gone the server might collect them."""
         assert self.census is not None, "there was a census"
         going = {one.uid for one in self.left}
-        owned = self.census.owned.get(self.tenant.name, {})
-        return sorted(called for uid, called in owned.items() if uid not in going)
+        found = self.census.owned.get(self.tenant.name, {})
+        return sorted(called for uid, called in found.items() if uid not in going)
+
+    def hanging(self) -> Sequence[Belonging]:
+        """Some that are on their way out, the slowest first; none where something is to be sent, or all was read long ago."""
+        if self._clock.monotonic() - self._counted_at > HANGING_SECONDS or self.to_send():
+            return ()
+        return sorted(self.left, key=lambda one: not _takes_long(one.resource))[:HANGING]
 
     def answered(self, *, used: Mapping[str, str], unknown: Mapping[str, str]) -> None:
         """Who uses what: of those that are still to be sent that is asked with each census."""
@@ -203,6 +214,10 @@ class Deletion:
 def _proof(one: Belonging) -> str:
     """Of data that stays, where it is: nothing else tells of it once the Tenant is gone."""
     return f"{one.proof}; its data stays at {one.volume.handle}" if one.volume is not None else one.proof
+
+
+def _takes_long(resource: Resource) -> bool:
+    return is_namespace(resource) or is_definition(resource)
 
 
 def _version(one: Belonging) -> int | str:

@@ -78,7 +78,7 @@ def in_words(deletion: Deletion, *, settings: Settings) -> Standing:
     missing = census.missing()
     if blocked is not None:
         phase, reason, why = "Deleting", blocked[0], blocked[1]
-    elif not left and deletion.hanging():
+    elif not left and deletion.owned():
         phase, reason = "Deleting", "Blocked"
         why = "nothing that has to go is left; some of what stays has the Tenant as an owner and might go with it (see blockers)"
     elif not left and missing:
@@ -99,7 +99,7 @@ def in_words(deletion: Deletion, *, settings: Settings) -> Standing:
         held=held,
         inside=deletion.inside,
         kept=deletion.kept,
-        hanging=() if left else deletion.hanging(),
+        owned=() if left else deletion.owned(),
         volumes=tuple(deletion.volumes.values()),
         looked_at=deletion.looked_at,
     )

@@ -27,6 +27,7 @@ from skoupa.facts.store import Delta
 from skoupa.judge.tenants import NAME
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
+from skoupa.kube.objects import METADATA
 from skoupa.model.reasons import REASONS, render
 from skoupa.model.verdicts import Claim
 from skoupa.runs.overhearing import Overhearing
@@ -200,7 +201,8 @@ class Tenancy:
             else:
                 known.tenant = tenant
         under_way = [self.deletions[one.uid] for one in ready]
-        if any(one.next_look <= now for one in under_way):
+        looked_at = [one for one in under_way if one.next_look <= now]
+        if looked_at and not await self._all_hang(looked_at):
             # Before each delete that is asked again, with the Tenants themselves.
             if not await definition_stands(self._client):
                 return await self._stand_still(ready)
@@ -220,6 +222,25 @@ class Tenancy:
             if deletion.is_over and self._acting() and self.book.kind is not None:
                 error = await self._writing.release(self.book.kind, known_now) or error
         return error
+
+    async def _all_hang(self, deletions: Sequence[Deletion]) -> bool:
+        """Whether of each something is certain to be there still: then all kinds need not be read to learn that."""
+        for deletion in deletions:
+            if not await self._hangs(deletion):
+                return False
+        for deletion in deletions:
+            deletion.plan_look()
+        return True
+
+    async def _hangs(self, deletion: Deletion) -> bool:
+        for one in deletion.hanging():
+            try:
+                found = await self._client.find(one.resource, one.metadata.name, view=METADATA)
+            except SkoupaError:
+                continue
+            if found.metadata.uid == one.uid:
+                return True
+        return False
 
     async def _stand_still(self, ready: Sequence[Tenant]) -> SkoupaError | None:
         error: SkoupaError | None = None

@@ -140,6 +140,29 @@ async def test_a_feature_that_is_switched_off_takes_its_finalizers_off(stage: St
 
 
 @story(also=KINDS, features=ON)
+async def test_each_kind_is_read_once_to_plan_and_twice_to_verify(stage: Stage) -> None:
+    await bring_tenants(stage)
+    await tenant(stage, "111111")
+    await stage.namespace("111111-default")
+    await stage.make("app", namespace="111111-default")
+    await make(stage, PRIORITIES, "111111-high", value=1)
+    play = await stage.play()
+    await stage.later(10)
+    began = len(play.wire.seen)
+    await leave(stage, "111111")
+    await stage.later(5 * MINUTE)
+    assert not lives(stage, "111111")
+    # Single ones are looked for by their names.
+    asked = [
+        request.path
+        for _, request in play.wire.seen[began:]
+        if request.verb == "list" and "fieldSelector" not in dict(request.query)
+    ]
+    for kind in ("/storageclasses", "/priorityclasses", "/validatingwebhookconfigurations"):
+        assert len([path for path in asked if path.endswith(kind)]) == 3
+
+
+@story(also=KINDS, features=ON)
 async def test_many_that_are_deleted_at_once_share_each_reading(stage: Stage) -> None:
     ids = [f"{number}{number}{number}{number}{number}{number}" for number in range(1, 6)]
     await city(stage, *ids)
