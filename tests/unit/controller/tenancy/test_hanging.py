@@ -8,7 +8,7 @@ import pytest
 
 from skoupa import names
 from skoupa.kinds.tenant import TENANTS
-from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from tests.unit.controller.stage import MINUTE, WIDGETS, Stage, definition, story
 from tests.unit.controller.tenancy.town import (
     CLASSES,
@@ -35,6 +35,23 @@ async def volume(stage: Stage, name: str, namespace: str, **more: Any) -> None:
     claim = {"namespace": namespace, "name": "data", "uid": f"uid-{name}"}
     spec = {"claimRef": claim, "persistentVolumeReclaimPolicy": "Retain", **more}
     await stage.people.create(VOLUMES, {"metadata": {"name": name}, "spec": spec})
+
+
+async def bar(stage: Stage, name: str, namespace: str) -> Resource:
+    """An object of a kind of the tenant 111111, in that namespace."""
+    bars = Resource(
+        group="111111-shop.example",
+        version="v1",
+        plural="bars",
+        kind="Bar",
+        namespaced=True,
+        verbs=WIDGETS.verbs,
+    )
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(bars))
+    await stage.settle()
+    body = {"apiVersion": bars.api_version, "kind": "Bar", "metadata": {"name": name}}
+    await stage.people.create(bars, body, namespace=namespace)
+    return bars
 
 
 @pytest.mark.parametrize("name", ["111111-shared", "222222-theirs", "nobodys"])
@@ -84,18 +101,7 @@ async def test_what_is_in_a_shared_namespace_or_for_a_claim_there_stays_too(stag
     await city(stage, "111111")
     await stage.label("111111-default", resource=NAMESPACES, namespace="", **SHARED)
     await volume(stage, "pvc-1", "111111-default")
-    bars = type(WIDGETS)(
-        group="111111-shop.example",
-        version="v1",
-        plural="bars",
-        kind="Bar",
-        namespaced=True,
-        verbs=WIDGETS.verbs,
-    )
-    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(bars))
-    await stage.settle()
-    body = {"apiVersion": bars.api_version, "kind": "Bar", "metadata": {"name": "inside"}}
-    await stage.people.create(bars, body, namespace="111111-default")
+    bars = await bar(stage, "inside", "111111-default")
     await gone(stage, "111111")
     assert stage.found(VOLUMES) == {"pvc-1"}
     assert stage.there("inside", bars, "111111-default")
@@ -177,6 +183,21 @@ async def test_where_the_finalizers_may_not_be_taken_off_it_is_not_read_again_an
     stage.cluster.faults.clear()
     await stage.later(30 * MINUTE)
     assert not lives(stage, "111111")
+
+
+@story(also=KINDS, features=ON)
+async def test_all_kinds_may_be_read_while_somebody_looks_into_a_definition(stage: Stage) -> None:
+    """What is somebody else's in it counts all the same."""
+    await city(stage, "111111", "222222")
+    bars = await bar(stage, "theirs", "222222-default")
+    await stage.play()
+    await stage.later(10)
+    stage.cluster.faults.delay(
+        8.0, when=lambda asked: asked.verb == "list" and asked.path.endswith("/bars"), times=None
+    )
+    await leave(stage, "111111")
+    await stage.later(10 * MINUTE)
+    assert stage.there("theirs", bars, "222222-default")
 
 
 def _finalizers(stage: Stage) -> list[str]:
