@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import msgspec
 
-from skoupa import names
 from skoupa.errors import Forbidden, NotFound, SkoupaError
 from skoupa.judge.cascade import waived, waived_group
 from skoupa.kinds.tenant import Volume
@@ -25,7 +24,15 @@ from skoupa.kube.lists import pages
 from skoupa.kube.objects import METADATA, Metadata, View, detached
 from skoupa.kube.resources import Resource
 from skoupa.settings import TenantSettings
-from skoupa.tenants.ownership import NEVER, Belongs, Candidate, Disputed, Ownership, is_namespace
+from skoupa.tenants.ownership import (
+    NEVER,
+    Belongs,
+    Candidate,
+    Disputed,
+    Ownership,
+    is_namespace,
+    is_shared,
+)
 from skoupa.tenants.tenant import Tenant
 from skoupa.tenants.volumes import VIEWS, Data, data_that_stays, stands_for
 
@@ -35,7 +42,7 @@ DENIED: Final = "no permission to list them"
 
 
 class Belonging(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """`volume`: data that stays where it is when the object goes."""
+    """`volume`: data that stays where it is when the object goes; `claimed_in`: the Namespace of the claim that it is for."""
 
     resource: Resource
     metadata: Metadata
@@ -43,6 +50,7 @@ class Belonging(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     proof: str
     lasting: bool
     volume: Volume | None = None
+    claimed_in: str = ""
 
     @property
     def uid(self) -> str:
@@ -70,13 +78,17 @@ class Kept(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Census(msgspec.Struct, frozen=True, kw_only=True):
-    """`unread` says by kind why it could not be read; `objects` is how many were looked at."""
+    """`unread` says by kind why it could not be read; `objects` is how many were looked at.
+
+    `owned` are by tenant, and by uid, all objects that have the Tenant itself among their owners, whosever they are.
+    """
 
     tenants: dict[str, Tenant]
     ownership: Ownership
     discovery: Discovery
     belongings: dict[str, tuple[Belonging, ...]]
     disputed: tuple[Kept, ...] = ()
+    owned: dict[str, dict[str, str]] = {}
     unread: dict[str, str] = {}
     gaps: tuple[Gap, ...] = ()
     objects: int = 0
@@ -95,12 +107,6 @@ class Census(msgspec.Struct, frozen=True, kw_only=True):
         """In words: what has to be known before it may be said that nothing is left."""
         gaps = [f"the group {gap.where} ({gap.why})" for gap in self.gaps]
         return [*gaps, *(f"{kind} ({why})" for kind, why in sorted(self.unread.items()))]
-
-
-def is_shared(labels: Any) -> bool:
-    """Whatever the label says, but for `false`."""
-    value = (labels or {}).get(names.SHARED_LABEL)
-    return value is not None and value != "false"
 
 
 def countable(discovery: Discovery, ignored: Collection[str]) -> Iterator[Resource]:
@@ -138,6 +144,7 @@ async def take_census(
         discovery=discovery,
         belongings={name: tuple(found.values()) for name, found in counting.found.items()},
         disputed=tuple(counting.disputed.values()),
+        owned=counting.owned,
         unread=counting.unread,
         gaps=tuple(gap for gap in discovery.gaps if not waived_group(gap.group, settings.ignore_kinds)),
         objects=counting.objects,
@@ -158,6 +165,7 @@ class _Counting:
         self.ownership = ownership
         self.found: dict[str, dict[str, Belonging]] = {one: {} for one in wanted}
         self.disputed: dict[str, Kept] = {}
+        self.owned: dict[str, dict[str, str]] = {one: {} for one in wanted}
         self.unread: dict[str, str] = {}
         self.objects = 0
         # Of Namespaces, which some servers have under a second name.
@@ -221,12 +229,15 @@ class _Counting:
                 self.ownership.learn(candidate)
             elif metadata.uid in self._namespaces:
                 continue
-            if self.ownership.of(candidate) is not None:
+            if self.ownership.of(candidate) is not None or self.ownership.owners_of(candidate):
                 yield candidate, detached(metadata), data_that_stays(whole) if whole is not None else None
 
     def _note(self, candidate: Candidate, metadata: Metadata, volume: Volume | None) -> None:
         whose = self.ownership.of(candidate)
         called = f"{candidate.resource.kind} {candidate.name}"
+        for tenant in self.ownership.owners_of(candidate):
+            if tenant in self.owned:
+                self.owned[tenant][metadata.uid] = called
         if isinstance(whose, Disputed):
             self.disputed[metadata.uid] = Kept(called=called, tenants=whose.tenants, why=whose.why)
         elif isinstance(whose, Belongs) and whose.tenant in self.found:
@@ -235,8 +246,9 @@ class _Counting:
                 metadata=metadata,
                 tenant=whose.tenant,
                 proof=whose.proof,
-                # Of a volume the claim counts as well, which may change.
-                lasting=whose.lasting and candidate.stands_for is None,
+                # Of a volume the claim counts as well, which may change, and come.
+                lasting=whose.lasting and (candidate.resource.group, candidate.resource.kind) not in VIEWS,
                 volume=volume,
+                claimed_in=candidate.stands_for.namespace if candidate.stands_for is not None else "",
             )
             self.found[whose.tenant].setdefault(metadata.uid, belonging)

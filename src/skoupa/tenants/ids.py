@@ -129,9 +129,8 @@ def _of_the_object(tenant: Tenant) -> str:
 
 def _too_much(name: str, others: Ids, *, settings: TenantSettings, protect: Protect) -> str:
     prefix = f"{name}{settings.separator}"
-    for word in _RESERVED:
-        if name == word or name.startswith((f"{word}-", f"{word}:")):
-            return f"names that begin with {word} belong to the cluster itself"
+    if word := reserved(name):
+        return f"names that begin with {word} belong to the cluster itself"
     for known in (*sorted(KNOWN), *settings.protected, *protect.namespaces, *_names(protect.names)):
         if known == name or known.startswith(prefix):
             return f"{prefix}… would also mean {known}, which is protected"
@@ -140,6 +139,11 @@ def _too_much(name: str, others: Ids, *, settings: TenantSettings, protect: Prot
     if shorter := others.before(name, settings.separator):
         return f"{prefix}… could also be what belongs to the Tenant {shorter}"
     return ""
+
+
+def reserved(name: str) -> str:
+    """The word in front by which it is the cluster's own; empty: it has none."""
+    return next((word for word in _RESERVED if name == word or name.startswith((f"{word}-", f"{word}:"))), "")
 
 
 def _names(texts: Iterable[str]) -> Iterable[str]:

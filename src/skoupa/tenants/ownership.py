@@ -2,8 +2,9 @@
 
 By name it is KubeZoo's: id, separator, and something after that; of a definition the group begins so, of an APIService too. What is of
 a kind in such a group is the tenant's, as is a volume that is bound to a claim in a Namespace of the tenant. Other conventions are
-asked beside that, where settings name them. Two that name different tenants make an object nobody's: it stays, and is told. Every
-Tenant that there is counts, whether or not it is deleted: who is not asked about could not object.
+asked beside that, where settings name them. Two that name different tenants make an object nobody's: it stays, and is told, and so does
+what is in it. What is called as the cluster's own is nobody's by any label. Every Tenant that there is counts, whether or not it is
+deleted: who is not asked about could not object.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import msgspec
 from skoupa import names
 from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from skoupa.settings import TenantSettings
+from skoupa.tenants.ids import KNOWN, reserved
 from skoupa.tenants.tenant import Tenant
 
 # Machines and what their drivers say of them, and what says who is a tenant or what stands still.
@@ -32,8 +34,10 @@ NEVER: Final = frozenset(
 )
 # KubeZoo's own, on some Namespaces of each tenant.
 KUBEZOO_LABEL: Final = "kubezoo.io/tenant"
-# What the server makes by itself, and makes again.
-_MADE_BY_THE_SERVER: Final = ("kubernetes.io/bootstrapping", "kube-aggregator.kubernetes.io/automanaged")
+# On an APIService that the server makes of a definition, and makes again.
+_AUTOMANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
+# Among those whose a Namespace is: somebody objects, so that nothing in it is anybody's.
+NOBODY: Final = ""
 
 
 class StandsFor(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -96,13 +100,19 @@ class Ownership:
         self._whose.pop(namespace.name, None)
 
     def in_namespace(self, name: str) -> frozenset[str]:
-        """Whose a Namespace is; of one that is not there its name tells."""
+        """Whose a Namespace is, `NOBODY` among them where that is disputed or it is shared; of one that is not there its name tells."""
         found = self._namespaces.get(name)
         if found is None:
             return self.by_name(name)
         if name not in self._whose:
-            self._whose[name] = frozenset(self._claimants(found))
+            claimants = frozenset(self._claimants(found))
+            objected = is_shared(found.labels) or isinstance(self.of(found), Disputed)
+            self._whose[name] = claimants | {NOBODY} if objected else claimants
         return self._whose[name]
+
+    def owners_of(self, found: Candidate) -> list[str]:
+        """Tenants that are among its owners, whether or not that makes it theirs: with its last owner the server deletes it."""
+        return [self._uids[owner] for owner in found.owners if owner in self._uids]
 
     def among(self, tenants: Iterable[Tenant]) -> Ownership:
         """The same with other Tenants, and with what was told of Namespaces."""
@@ -112,7 +122,7 @@ class Ownership:
 
     def of(self, found: Candidate) -> Belongs | Disputed | None:
         kind = (found.resource.group, found.resource.kind)
-        if kind in NEVER or any(key in found.labels for key in _MADE_BY_THE_SERVER):
+        if kind in NEVER or (is_api_service(found.resource) and _AUTOMANAGED in found.labels):
             return None
         claimants = self._claimants(found)
         if not claimants:
@@ -123,14 +133,31 @@ class Ownership:
                 why=" and ".join(f"{proof} ({tenant})" for tenant, (proof, _) in sorted(claimants.items())),
             )
         ((tenant, (proof, lasting)),) = claimants.items()
-        labelled = found.labels.get(KUBEZOO_LABEL, tenant)
-        if labelled != tenant:
-            return Disputed(tenants=(tenant,), why=f"{proof}, but its label {KUBEZOO_LABEL} says {labelled}")
+        if why := self._objection(found, tenant):
+            return Disputed(tenants=(tenant,), why=f"{proof}, but {why}")
         volume = found.stands_for
         if volume is not None and self.in_namespace(volume.namespace) != {tenant}:
-            why = f"{proof}, but it is for the claim {volume.namespace}/{volume.name}, which is not in a Namespace of {tenant}"
+            why = f"{proof}, but it is for the claim {volume.namespace}/{volume.name}, which is not in a Namespace of {tenant} alone"
             return Disputed(tenants=(tenant,), why=why)
         return Belongs(tenant=tenant, proof=proof, lasting=lasting)
+
+    def _objection(self, found: Candidate, tenant: str) -> str:
+        """What speaks against the one tenant that it would be of; empty: nothing."""
+        called = found.name
+        if named_group(found.resource, called) is None and (
+            called in KNOWN or called in self._settings.protected or reserved(called)
+        ):
+            return "it is called as what is the cluster's own"
+        convention = self._convention(found.resource)
+        for key, nothing in ((KUBEZOO_LABEL, None), *([(convention, "")] if convention else [])):
+            said = found.labels.get(key)
+            if said not in {None, nothing, tenant}:
+                return f"its label {key} says {said}"
+        return ""
+
+    def _convention(self, resource: Resource) -> str:
+        settings = self._settings
+        return settings.namespace_label if is_namespace(resource) else settings.object_label
 
     def _claimants(self, found: Candidate) -> dict[str, tuple[str, bool]]:
         """By tenant: what says so, and whether that lasts. What lasts is asked first."""
@@ -142,7 +169,7 @@ class Ownership:
         for tenant in self.by_name(found.resource.group if group is None else group):
             claimants.setdefault(tenant, (f"its group begins with {self._prefix(tenant)}", True))
         settings, labels = self._settings, found.labels
-        key = settings.namespace_label if is_namespace(found.resource) else settings.object_label
+        key = self._convention(found.resource)
         if key and labels.get(key, "") in self._ids:
             claimants.setdefault(labels[key], (f"its label {key} says so", False))
         for owner in found.owners if settings.owners else ():
@@ -150,7 +177,7 @@ class Ownership:
                 claimants.setdefault(self._uids[owner], ("the Tenant is its owner", False))
         volume = found.stands_for
         if volume is not None and volume.bound:
-            for tenant in self.in_namespace(volume.namespace):
+            for tenant in self.in_namespace(volume.namespace) - {NOBODY}:
                 claim = f"{volume.namespace}/{volume.name}"
                 claimants.setdefault(tenant, (f"it is bound to the claim {claim}", False))
         return claimants
@@ -164,9 +191,19 @@ class Ownership:
 
 def named_group(resource: Resource, name: str) -> str | None:
     """The group that the name of a definition or an APIService ends with; None: the name is a name."""
-    if is_definition(resource) or (resource.group, resource.kind) == (API_SERVICES.group, API_SERVICES.kind):
+    if is_definition(resource) or is_api_service(resource):
         return name.partition(".")[2]
     return None
+
+
+def is_api_service(resource: Resource) -> bool:
+    return (resource.group, resource.kind) == (API_SERVICES.group, API_SERVICES.kind)
+
+
+def is_shared(labels: Mapping[str, str] | None) -> bool:
+    """Whatever the label says, but for `false`."""
+    value = (labels or {}).get(names.SHARED_LABEL)
+    return value is not None and value != "false"
 
 
 def is_namespace(resource: Resource) -> bool:

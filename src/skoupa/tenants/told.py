@@ -23,7 +23,8 @@ _FRESH_FIELDS: Final = frozenset({"lastTransitionTime", "lookedAt"})
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """`why` is what it waits for, in a sentence, and `reason` the same in one word that programs may compare.
 
-    `held` says by uid what holds an object that has to go, `inside` what a Namespace waits for; `kept` are those that stay; `looked_at` 0: nobody has looked.
+    `held` says by uid what holds an object that has to go, `inside` what a Namespace waits for; `kept` are those that stay, `owned` those that
+    stay and have the Tenant as an owner; `looked_at` 0: nobody has looked.
     """
 
     phase: Phase
@@ -33,6 +34,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     held: Mapping[str, str] = {}
     inside: Mapping[str, str] = {}
     kept: Sequence[Kept] = ()
+    owned: Sequence[str] = ()
     volumes: Sequence[Volume] = ()
     looked_at: float = 0.0
 
@@ -71,6 +73,11 @@ def blockers(standing: Standing, now: float) -> Iterable[str]:
         why = standing.held.get(one.uid)
         if why and not one.is_leaving:
             yield f"{one.called}: {why}"[:_LONGEST]
+    for called in standing.owned:
+        yield (
+            f"{called}: the Tenant is among its owners, and it is not the tenant's to go: the server might delete it along with the "
+            "Tenant. Take that owner reference off"
+        )[:_LONGEST]
 
 
 def _conditions(

@@ -156,6 +156,38 @@ def test_what_an_earlier_tenant_left_is_found_and_what_lives_is_not(town: Town) 
     assert list(found["tenants"]) == ["111111"]
 
 
+@pytest.mark.parametrize(
+    "left",
+    [
+        obj("PriorityClass", "333333-high", api="scheduling.k8s.io/v1", value=1),
+        obj(
+            "PersistentVolume", "pvc-1", spec={"claimRef": {"namespace": "333333-x", "name": "d", "uid": "u"}}
+        ),
+        obj("StorageClass", "333333-fast", api="storage.k8s.io/v1", provisioner="x"),
+    ],
+)
+def test_a_single_object_that_is_left_is_found_whatever_its_kind(town: Town, left: dict[str, Any]) -> None:
+    said = town.holding(tenant("222222"), left)("tenant", "leaks")
+    assert said.code == 4
+    assert f"{left['kind']} {left['metadata']['name']}" in said.out
+
+
+def test_no_name_is_no_tenant(town: Town) -> None:
+    for command in ("plan", "status", "delete"):
+        said = town("tenant", command, "")
+        assert said.code == 2, (command, said.out)
+        assert "is no name of a Tenant" in said.err
+
+
+def test_of_a_refused_one_nothing_is_told_that_its_names_would_mean(town: Town) -> None:
+    said = town.holding(obj("PriorityClass", "kube-x", api="scheduling.k8s.io/v1", value=1))(
+        "tenant", "plan", "kube"
+    )
+    assert said.code == 5
+    assert "Nothing goes with the Tenant kube" in said.out
+    assert "kube-x" not in said.out
+
+
 def test_without_leaks_all_is_well(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     town = Town(skoupa, monkeypatch)
     monkeypatch.setattr(leaks, "in_cluster", town._in_cluster)

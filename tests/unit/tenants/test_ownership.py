@@ -20,6 +20,13 @@ CLASSES = Resource(
     group="storage.k8s.io", version="v1", plural="storageclasses", kind="StorageClass", namespaced=False
 )
 VOLUMES = Resource(version="v1", plural="persistentvolumes", kind="PersistentVolume", namespaced=False)
+ROLES = Resource(
+    group="rbac.authorization.k8s.io",
+    version="v1",
+    plural="clusterroles",
+    kind="ClusterRole",
+    namespaced=False,
+)
 NODES = Resource(version="v1", plural="nodes", kind="Node", namespaced=False)
 
 
@@ -79,8 +86,41 @@ def test_machines_are_nobodys() -> None:
 
 
 def test_what_the_server_makes_by_itself_is_nobodys() -> None:
-    labels = {"kubernetes.io/bootstrapping": "rbac-defaults"}
-    assert ownership("111111").of(Candidate(resource=CLASSES, name="111111-a", labels=labels)) is None
+    labels = {"kube-aggregator.kubernetes.io/automanaged": "true"}
+    found = Candidate(resource=API_SERVICES, name="v1.111111-x.example", labels=labels)
+    assert ownership("111111").of(found) is None
+
+
+@pytest.mark.parametrize(
+    "label", ["kubernetes.io/bootstrapping", "kube-aggregator.kubernetes.io/automanaged"]
+)
+def test_no_label_of_the_server_takes_an_object_out_of_sight(label: str) -> None:
+    """Whoever copies a role of the server copies its labels."""
+    found = Candidate(resource=ROLES, name="111111-copied", labels={label: "rbac-defaults"})
+    assert owner(ownership("111111").of(found)) == "111111"
+
+
+@pytest.mark.parametrize("name", ["cluster-admin", "system:node", "kube-x", "workload-high", "mine"])
+def test_a_label_or_an_owner_gives_nobody_what_is_the_clusters_own(name: str) -> None:
+    settings = TenantSettings(object_label="x/tenant", owners=True, protected=("mine",))
+    rule = ownership("111111", settings=settings)
+    by_label = Candidate(resource=ROLES, name=name, labels={"x/tenant": "111111"})
+    by_owner = Candidate(resource=ROLES, name=name, owners=("uid-111111",))
+    for found in (by_label, by_owner):
+        whose = rule.of(found)
+        assert isinstance(whose, Disputed)
+        assert "the cluster's own" in whose.why
+
+
+def test_what_is_in_a_namespace_that_is_nobodys_is_nobodys_too() -> None:
+    rule = ownership("111111", "222222")
+    labels = {"kubezoo.io/tenant": "222222"}
+    rule.learn(Candidate(resource=NAMESPACES, name="111111-shop", labels=labels))
+    assert rule.in_namespace("111111-shop") != {"111111"}
+    claim = StandsFor(namespace="111111-shop", name="data", bound=True)
+    for name in ("pvc-1", "111111-pv"):
+        found = rule.of(Candidate(resource=VOLUMES, name=name, stands_for=claim))
+        assert isinstance(found, Disputed)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +153,7 @@ def test_a_label_that_names_another_than_the_name_does_makes_it_nobodys() -> Non
     assert owner(of("shop", "111111")) == "111111"
     assert owner(of("111111-shop", "111111")) == "111111"
     assert isinstance(of("111111-shop", "222222"), Disputed)
+    assert isinstance(of("111111-shop", "333333"), Disputed), "also where that one is no Tenant"
     assert of("shop", "333333") is None
     assert of("shop", "") is None
     assert rule.of(Candidate(resource=CLASSES, name="fast", labels={"example.org/tenant": "111111"})) is None

@@ -13,7 +13,7 @@ from skoupa.cli import exits
 from skoupa.cli.installed import settings_for
 from skoupa.cli.options import Connecting
 from skoupa.cli.tenants.plan import show, summary, tell_gaps
-from skoupa.cli.tenants.register import TenantPlan, plan_of
+from skoupa.cli.tenants.register import TenantPlan, named, plan_of
 from skoupa.cli.tenants.status import lines, message
 from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.saying import progress, say
@@ -35,6 +35,7 @@ class _Looked(msgspec.Struct, frozen=True):
 def run(
     *, connecting: Connecting, name: str, wait: bool, timeout: str, yes: bool, config: str | None
 ) -> None:
+    named(name)
     longest = parse_duration(timeout)
     if not isinstance(longest, int):
         raise UsageError(f"--timeout {timeout!r} is no duration", advice=longest.instead)

@@ -1,14 +1,15 @@
 """`skoupa tenant leaks`: what looks like objects of a tenant that does not exist (any more).
 
 Nothing says for certain that there was one: an id is taken from what only KubeZoo calls so (ID-kube-system, ID-cluster-admin, its
-label on Namespaces), and then everything that would belong to that id is listed. It is a report; `skoupa tenant plan ID` tells more.
+label on Namespaces) or from six digits in front of a name, and then everything that would belong to that id is listed. It is a report; `skoupa tenant plan ID` tells more.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
 import typer
@@ -25,28 +26,23 @@ from skoupa.cli.terminal.tables import Line, render, screen_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.errors import SkoupaError
 from skoupa.kube.client import Client
+from skoupa.kube.discovery import discover
 from skoupa.kube.lists import everything
-from skoupa.kube.objects import METADATA
-from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
-from skoupa.settings import Settings
-from skoupa.tenants.census import Belonging, take_census
+from skoupa.kube.objects import METADATA, View
+from skoupa.kube.resources import Resource
+from skoupa.settings import Settings, TenantSettings
+from skoupa.tenants.census import Belonging, countable, take_census
 from skoupa.tenants.ids import Ids, refusal
-from skoupa.tenants.ownership import KUBEZOO_LABEL
+from skoupa.tenants.ownership import KUBEZOO_LABEL, named_group
 from skoupa.tenants.tenant import Tenant
+from skoupa.tenants.volumes import VIEWS, Data, stands_for
 
 TITLES: Final = ("TENANT", "OBJECT", "WHY")
-_ROLES: Final = Resource(
-    group="rbac.authorization.k8s.io",
-    version="v1",
-    plural="clusterroles",
-    kind="ClusterRole",
-    namespaced=False,
-)
 # What KubeZoo makes for each tenant, by kind.
-_MADE: Final = (
-    (NAMESPACES, ("kube-system", "kube-public", "kube-node-lease")),
-    (_ROLES, ("cluster-admin",)),
-)
+_MADE: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("", "Namespace"): ("kube-system", "kube-public", "kube-node-lease"),
+    ("rbac.authorization.k8s.io", "ClusterRole"): ("cluster-admin",),
+}
 # Its ids are numbers of six digits as a rule; a word in front of a name says nothing.
 _DIGITS: Final = re.compile(r"[0-9]{6}")
 
@@ -82,7 +78,7 @@ def run(*, connecting: Connecting, form: str, no_color: bool, config: str | None
 
 async def leaks_of(client: Client, settings: Settings) -> Leaks:
     living = await tenants_of(client)
-    ids, gaps = await _ids(client, settings.tenants.separator)
+    ids, gaps = await _ids(client, settings.tenants)
     gone = [Tenant(name=one, uid="") for one in sorted(ids - {one.name for one in living})]
     everybody = [*living, *gone]
     ids_of_all = Ids(everybody)
@@ -93,30 +89,36 @@ async def leaks_of(client: Client, settings: Settings) -> Leaks:
     ]
     census = await take_census(client, everybody, settings=settings.tenants, wanted=meant)
     found = {name: census.of(name) for name in meant if census.of(name)}
-    return Leaks(found=found, gaps=(*gaps, *census.missing()))
+    return Leaks(found=found, gaps=tuple(dict.fromkeys((*gaps, *census.missing()))))
 
 
-async def _ids(client: Client, separator: str) -> tuple[set[str], list[str]]:
+async def _ids(client: Client, settings: TenantSettings) -> tuple[set[str], list[str]]:
+    """Of all kinds in no namespace: what is left of a tenant may be a single volume."""
     ids: set[str] = set()
     gaps: list[str] = []
-    for resource, made in (*_MADE, (CUSTOM_RESOURCE_DEFINITIONS, ())):
+    for resource in countable(await discover(client), settings.ignore_kinds):
+        view: View[Any] = VIEWS.get((resource.group, resource.kind), METADATA)
         try:
-            listed = await everything(client, resource, METADATA)
+            listed = await everything(client, resource, view)
         except SkoupaError as error:
             gaps.append(f"{resource.qualified} ({error.brief})")
             continue
         for one in listed.items:
-            name = one.metadata.name
-            ids.update(
-                name.removesuffix(f"{separator}{rest}")
-                for rest in made
-                if name.endswith(f"{separator}{rest}")
-            )
-            called = name.partition(".")[2] if resource == CUSTOM_RESOURCE_DEFINITIONS else name
-            first = called.partition(separator)[0]
-            if separator in called and _DIGITS.fullmatch(first):
-                ids.add(first)
-            label = (one.metadata.labels or {}).get(KUBEZOO_LABEL)
-            if label and name.startswith(f"{label}{separator}"):
-                ids.add(label)
+            ids.update(_meant(resource, one, settings.separator))
     return ids, gaps
+
+
+def _meant(resource: Resource, found: Any, separator: str) -> Iterator[str]:
+    name, labels = found.metadata.name, found.metadata.labels or {}
+    for rest in _MADE.get((resource.group, resource.kind), ()):
+        if name.endswith(f"{separator}{rest}"):
+            yield name.removesuffix(f"{separator}{rest}")
+    label = labels.get(KUBEZOO_LABEL)
+    if label and name.startswith(f"{label}{separator}"):
+        yield label
+    claim = stands_for(found) if isinstance(found, Data) else None
+    group = named_group(resource, name)
+    for text in (name if group is None else group, resource.group, claim.namespace if claim else ""):
+        first = text.partition(separator)[0]
+        if separator in text and _DIGITS.fullmatch(first):
+            yield first

@@ -11,7 +11,7 @@ from skoupa.cli import exits
 from skoupa.cli.installed import settings_for
 from skoupa.cli.options import Connecting
 from skoupa.cli.tenants.document import document
-from skoupa.cli.tenants.register import Going, TenantPlan, plan_of
+from skoupa.cli.tenants.register import Going, TenantPlan, named, plan_of
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import Line, printable, render, screen_of
@@ -21,6 +21,8 @@ TITLES = ("STEP", "OBJECT", "INSIDE", "WHY")
 
 
 def run(*, connecting: Connecting, name: str, form: str, no_color: bool, config: str | None) -> None:
+    named(name)
+
     async def work(world: World) -> TenantPlan:
         known = await settings_for(world, config)
         if known.doubt:

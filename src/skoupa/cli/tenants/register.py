@@ -11,7 +11,7 @@ import msgspec
 from skoupa import names
 from skoupa.controller.weighing.counting import Counting
 from skoupa.controller.weighing.weight import count_inside
-from skoupa.errors import NotFound, SkoupaError
+from skoupa.errors import NotFound, SkoupaError, UsageError
 from skoupa.facts.rows import Extraction, uid_text
 from skoupa.kinds.tenant import TENANTS
 from skoupa.kube.client import Client
@@ -52,6 +52,13 @@ class TenantPlan(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[str, ...]
 
 
+def named(name: str) -> str:
+    """What was typed, if it may be a name at all: without one the server would tell of all Tenants."""
+    if not name.strip():
+        raise UsageError(f"{name!r} is no name of a Tenant", advice="kubectl get tenants lists them")
+    return name
+
+
 async def tenants_of(client: Client) -> list[Tenant]:
     """All of them; a cluster without the kind has none."""
     try:
@@ -69,8 +76,20 @@ async def plan_of(client: Client, name: str, settings: Settings) -> TenantPlan:
     tenant = known or Tenant(name=name, uid="")
     everybody = tenants if known is not None else [*tenants, tenant]
     refused = refusal(tenant, Ids(everybody), settings=settings.tenants, protect=settings.protect)
+    if refused:
+        # What names like those would mean is nobody's to tell.
+        return TenantPlan(
+            tenant=tenant,
+            there=known is not None,
+            refused=refused,
+            going=(),
+            kept=(),
+            labelled_keep=0,
+            grants=(),
+            gaps=(),
+        )
     census = await take_census(client, everybody, settings=settings.tenants, wanted=[name])
-    belongings = () if refused else census.of(name)
+    belongings = census.of(name)
     going = [one for one in belongings if not one.is_shared]
     unsure: tuple[str, ...] = ()
     used: tuple[Kept, ...] = ()
@@ -95,7 +114,7 @@ async def plan_of(client: Client, name: str, settings: Settings) -> TenantPlan:
     return TenantPlan(
         tenant=tenant,
         there=known is not None,
-        refused=refused,
+        refused="",
         going=tuple(await _weighed(client, census, going)),
         kept=(*census.disputed_with(name), *shared, *used),
         labelled_keep=kept_inside,

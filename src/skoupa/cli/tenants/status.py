@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from skoupa.cli.options import Connecting
+from skoupa.cli.tenants.register import named
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import World, in_cluster
@@ -16,6 +17,8 @@ from skoupa.tenants.tenant import Tenant, read_tenant
 
 
 def run(*, connecting: Connecting, name: str, form: str) -> None:
+    named(name)
+
     async def work(world: World) -> dict[str, Any]:
         return await world.client.get(TENANTS, name, view=WHOLE)
 

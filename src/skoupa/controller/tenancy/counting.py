@@ -80,7 +80,7 @@ class TenantCounting:
     async def _ask_for_users(self, census: Census, under_way: Sequence[Deletion]) -> None:
         """Of what may go at all."""
         going = [one for one in under_way if one.blocked(self._settings.tenants) is None]
-        asked = [one for deletion in going for one in deletion.to_ask()]
+        asked = [one for deletion in going for one in deletion.to_send()]
         shared = await shared_by(self._client, census, asked, going=[one.tenant.name for one in going])
         for deletion in going:
-            deletion.answered((one.uid for one in asked), used=shared.used, unknown=shared.unknown)
+            deletion.answered(used=shared.used, unknown=shared.unknown)

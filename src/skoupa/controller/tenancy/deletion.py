@@ -6,14 +6,14 @@ sends a request; all of it is told anew by the next census, so a restart loses n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.facts.rows import Uid, pack_uid
 from skoupa.judge.tenants import Deleted, Doomed
 from skoupa.kinds.tenant import Volume
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.settings import TenantSettings
 from skoupa.tenants.census import Belonging, Census, Kept
 from skoupa.tenants.order import ROLES, after_its_instances, open_step, step
@@ -51,7 +51,6 @@ class Deletion:
         # By uid: who else uses it, so that it stays; and of which that is not known, so that it waits.
         self.used: dict[str, str] = {}
         self.unsure: dict[str, str] = {}
-        self._asked: set[str] = set()
         # By uid of Namespaces that hang, what they wait for.
         self.inside: dict[str, str] = {}
         self.empties = 0
@@ -89,15 +88,23 @@ class Deletion:
         self.volumes |= {one.volume.name: one.volume for one in self.left if one.volume is not None}
         # One that is there and not on its way out was not sent, whatever we were told.
         self.sent = {one.uid for one in self.left if one.is_leaving}
-        nothing = not self.left and not census.missing()
+        nothing = not self.left and not self.owned() and not census.missing()
         self.empties = self.empties + 1 if nothing else 0
         now_left = {one.uid for one in self.left}
         if before - now_left or now_left - before:
             self._wait = FIRST_SECONDS
         # What is sent is heard of; it is read once more sooner only where nothing is left to be sent.
         self.plan_look(
-            ONCE_MORE_SECONDS if nothing else None, at_least=SENDING_SECONDS if self.to_send() else 0
+            ONCE_MORE_SECONDS if nothing and not self.is_over else None,
+            at_least=SENDING_SECONDS if self.to_send() else 0,
         )
+
+    def owned(self) -> list[str]:
+        """Objects that stay and have the Tenant among their owners: once it is gone the server might collect them."""
+        assert self.census is not None, "there was a census"
+        going = {one.uid for one in self.left}
+        found = self.census.owned.get(self.tenant.name, {})
+        return sorted(called for uid, called in found.items() if uid not in going)
 
     def hanging(self) -> Sequence[Belonging]:
         """Some that are on their way out, the slowest first; none where something is to be sent, or all was read long ago."""
@@ -105,14 +112,9 @@ class Deletion:
             return ()
         return sorted(self.left, key=lambda one: not _takes_long(one.resource))[:HANGING]
 
-    def to_ask(self) -> list[Belonging]:
-        """Those of which nobody has said yet whether others use them."""
-        return [one for one in self.to_send() if one.uid not in self._asked]
-
-    def answered(self, asked: Iterable[str], *, used: Mapping[str, str], unknown: Mapping[str, str]) -> None:
-        """What is not known is asked again with the next census."""
+    def answered(self, *, used: Mapping[str, str], unknown: Mapping[str, str]) -> None:
+        """Who uses what: of those that are still to be sent that is asked with each census."""
         mine = {one.uid: one for one in self.left}
-        self._asked |= {uid for uid in asked if uid not in unknown}
         self.unsure = {uid: why for uid, why in unknown.items() if uid in mine}
         new = {uid: why for uid, why in used.items() if uid in mine}
         self.used |= new
@@ -139,6 +141,9 @@ class Deletion:
     def blocked(self, settings: TenantSettings) -> tuple[str, str] | None:
         """Why nothing of it may go, in one word and in a sentence; None: it may."""
         assert self.census is not None, "there was a census"
+        if why := self.census.unread.get(NAMESPACES.qualified):
+            said = f"Namespaces can't be read ({why}), and whose those are decides about what is in them: nothing goes until they can"
+            return "Unread", said
         gaps = self.census.foreign_gaps(self.tenant.name)
         if gaps:
             groups = ", ".join(f"{gap.where} ({gap.why})" for gap in gaps)
@@ -156,17 +161,30 @@ class Deletion:
 
     def held(self) -> dict[str, str]:
         """By uid, of those that still have to go, what holds them."""
-        return {
+        found = {
             one.uid: why
             for one in self.to_send()
             if (why := self.unsure.get(one.uid) or self._holds(pack_uid(one.uid)))
         }
+        places = self._namespaces_that_stay()
+        for one in self.to_send():
+            place = places.get(one.claimed_in)
+            if place is not None and place.uid in found:
+                found.setdefault(
+                    one.uid,
+                    f"it is for a claim in the {place.called}, which is held: without it the data would go",
+                )
+        return found
+
+    def _namespaces_that_stay(self) -> dict[str, Belonging]:
+        """By name, so far: what is for a claim in one must not go before it."""
+        return {one.metadata.name: one for one in self.to_send() if is_namespace(one.resource)}
 
     def claims(self) -> Deleted:
         """What may go now, and what is on its way, so that somebody looks after it."""
         assert self.census is not None, "there was a census"
         objects = {
-            pack_uid(one.uid): Doomed(proof=one.proof, version=None if one.lasting else _version(one))
+            pack_uid(one.uid): Doomed(proof=_proof(one), version=None if one.lasting else _version(one))
             for one in self._open()
         }
         return Deleted(name=self.tenant.name, uid=self.tenant.uid, due=self.due, objects=objects)
@@ -185,11 +203,17 @@ class Deletion:
         # One that fails again and again must not keep all others.
         limit = wanted if now - self._opened_at <= PATIENCE_SECONDS else ROLES
         not_sent = [one for one in self.left if one.uid not in self.sent]
+        places = self._namespaces_that_stay()
         for one in self.left:
             later = step(one, ownership) > limit or after_its_instances(one, not_sent)
-            later = later or one.uid in self.unsure
+            later = later or one.uid in self.unsure or one.claimed_in in places
             if one.uid in self.sent or not later:
                 yield one
+
+
+def _proof(one: Belonging) -> str:
+    """Of data that stays, where it is: nothing else tells of it once the Tenant is gone."""
+    return f"{one.proof}; its data stays at {one.volume.handle}" if one.volume is not None else one.proof
 
 
 def _takes_long(resource: Resource) -> bool:

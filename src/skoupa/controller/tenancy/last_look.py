@@ -27,9 +27,9 @@ from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim, Hold
 from skoupa.settings import Settings
 from skoupa.sweep.sharing import SharedReading
-from skoupa.tenants.census import is_shared as says_shared
 from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.ownership import Belongs, Candidate, Ownership
+from skoupa.tenants.ownership import is_shared as says_shared
 from skoupa.tenants.tenant import Tenant, read_tenant
 from skoupa.tenants.volumes import VIEWS, Data, is_retained, stands_for
 
@@ -105,8 +105,10 @@ class LastLook:
     def inside(self, row: Row, inside: Row, claim: Claim) -> Hold | None:
         if is_shared(inside):
             return Hold(reason=reason("tenant-shared", object=called(inside), key=names.SHARED_LABEL))
-        if not is_definition(row) or self._known is None:
+        if not is_definition(row):
             return None
+        if self._known is None:
+            return Hold(reason=reason("tenant-unsure", why="whose what is inside it is has not been read"))
         ownership, tenant = self._known[1], claim.rule.partition("/")[2]
         whose = ownership.in_namespace(inside.namespace) if inside.namespace else {tenant}
         others = ownership.by_name(inside.name) - {tenant} if not inside.namespace else frozenset()
@@ -150,8 +152,11 @@ class LastLook:
         return self._known[1]
 
     def learn(self, counted: Ownership) -> None:
-        """What the last census was told of Namespaces."""
-        self._counted, self._known = counted, None
+        """What the last census was told of Namespaces; whoever looks around something meanwhile goes on with that."""
+        self._counted = counted
+        if self._known is not None:
+            tenants = self._known[0]
+            self._known = (tenants, counted.among(tenants))
 
     async def _read(self) -> tuple[Tenant, ...]:
         kind = self._kind()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from skoupa import names
@@ -56,6 +58,16 @@ def not_begun(tenant: Tenant, others: Ids, *, settings: Settings, now: float) ->
     return Standing(phase="Waiting", reason=ready.reason, why=ready.why) if ready.why else None
 
 
+def let_go(tenant: Tenant) -> Standing | None:
+    """Of a deleted one that has none of our finalizers any more; None: nothing of ours stands in its status."""
+    said = tenant.status.get("phase") if isinstance(tenant.status, Mapping) else None
+    if said is None:
+        return None
+    others = ", ".join(tenant.finalizers) or "the server"
+    why = f"Skoupa's finalizers are off, so that nothing more of it goes; it waits for {others}"
+    return Standing(phase="Waiting", reason="LetGo", why=why)
+
+
 def in_words(deletion: Deletion, *, settings: Settings) -> Standing:
     """Of one that is under way."""
     census, left = deletion.census, deletion.left
@@ -66,6 +78,9 @@ def in_words(deletion: Deletion, *, settings: Settings) -> Standing:
     missing = census.missing()
     if blocked is not None:
         phase, reason, why = "Deleting", blocked[0], blocked[1]
+    elif not left and deletion.owned():
+        phase, reason = "Deleting", "Blocked"
+        why = "nothing that has to go is left; some of what stays has the Tenant as an owner and might go with it (see blockers)"
     elif not left and missing:
         phase, reason = "Verifying", "Unread"
         why = f"nothing of it is left, as far as can be seen; not known: {'; '.join(missing)}"
@@ -84,6 +99,7 @@ def in_words(deletion: Deletion, *, settings: Settings) -> Standing:
         held=held,
         inside=deletion.inside,
         kept=deletion.kept,
+        owned=() if left else deletion.owned(),
         volumes=tuple(deletion.volumes.values()),
         looked_at=deletion.looked_at,
     )

@@ -19,7 +19,7 @@ from skoupa.controller.tenancy.counting import TenantCounting
 from skoupa.controller.tenancy.definition import GOING, definition_stands
 from skoupa.controller.tenancy.deletion import Deletion
 from skoupa.controller.tenancy.last_look import LastLook
-from skoupa.controller.tenancy.standings import Readiness, in_words, not_begun, readiness
+from skoupa.controller.tenancy.standings import Readiness, in_words, let_go, not_begun, readiness
 from skoupa.controller.tenancy.writing import TenantWriting
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid, uid_text
@@ -174,6 +174,10 @@ class Tenancy:
                 else:
                     self._end(tenant.uid)
                     error = await self._tell(tenant, stand) or error
+            else:
+                self._end(tenant.uid)
+                stand = let_go(tenant)
+                error = (await self._tell(tenant, stand) if stand is not None else None) or error
         return await self._go_on(ready, tenants) or error
 
     async def _living(self, tenant: Tenant, ids: Ids) -> SkoupaError | None:
