@@ -30,6 +30,7 @@ _SETTINGS: Final[dict[str, tuple[Setting, Setting]]] = {
     "ttl": (("features.ttl", True), ("features.ttl", False)),
     "policies": (("features.policies", True), ("features.policies", False)),
     "retention": (("features.retention", True), ("features.retention", False)),
+    "alive": (("features.alive", True), ("features.alive", False)),
     "enforce": (("mode", "enforce"), ("mode", "observe")),
     "history": (("api.address", "0.0.0.0:8443"), ("api.address", "none")),
     "webhook": (("webhook.address", "0.0.0.0:9443"), ("webhook.address", "none")),
@@ -49,9 +50,9 @@ _SETTINGS: Final[dict[str, tuple[Setting, Setting]]] = {
 }
 # No setting: the policy of the limits is there where a limit is set, and stays where one was set once.
 _LIMITS: Final = "limits"
-_OF_RIGHTS: Final = ("ttl", "policies", "retention", "enforce", "history", "webhook", "namespaced")
+_OF_RIGHTS: Final = ("ttl", "policies", "retention", "alive", "enforce", "history", "webhook", "namespaced")
 _OF_ADMISSION: Final = (
-    *("ttl", "policies", "enforce", "kyvernoTtl", "refuse", _LIMITS),
+    *("ttl", "policies", "alive", "enforce", "kyvernoTtl", "refuse", _LIMITS),
     *("ttlDeleteRight", "policyDeleteRight", "http", "secrets"),
 )
 _KINDS_OF_RIGHTS: Final = {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}

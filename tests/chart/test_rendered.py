@@ -37,6 +37,8 @@ CASES = {
     "with retention in some namespaces": Asked(
         settings={"namespaces": ["shop", "lab"], "features": {"retention": True, "policies": False}}
     ),
+    "with Alive": Asked(settings={"features": {"alive": True}}, namespace="ops"),
+    "with Alive, while enforcing": Asked(settings={"mode": "enforce", "features": {"alive": True}}),
     "in another namespace, with another Lease": Asked(
         settings={"mode": "enforce", "lease": {"name": "broom"}, **EVERY_POLICY}, namespace="ops"
     ),
