@@ -39,12 +39,14 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
         return self.phase == "Drained"
 
 
-def course(alive: Alive, signs: Mapping[Place, Sign], *, now: float) -> Course:
+def course(alive: Alive, known: Mapping[Place, Sign] | None, *, now: float) -> Course:
+    """`known` is None where the signs of life can't be read: then nobody can tell that there is no progress."""
+    signs = known or {}
     participants = _participants(alive, signs, now)
     left = [one for one in participants if one.state not in {"Ready", "Done"}]
     counts = [one.remaining for one in left]
-    known = [count for count in counts if count is not None]
-    remaining = sum(known) if known else (0 if not left else None)
+    told = [count for count in counts if count is not None]
+    remaining = sum(told) if told else (0 if not left else None)
     if alive.since is None:
         return Course(
             phase="Active",
@@ -66,7 +68,7 @@ def course(alive: Alive, signs: Mapping[Place, Sign], *, now: float) -> Course:
             timed_out=None,
         )
     progress = _last_progress(alive, participants)
-    deadline, why = _deadline(alive, progress)
+    deadline, why = _deadline(alive, progress, seen=known is not None)
     timed_out = deadline if now >= deadline else None
     force_at = None
     if timed_out is not None and alive.spec.on_timeout == "ForceFinalizers":
@@ -169,14 +171,14 @@ def _last_progress(alive: Alive, participants: tuple[Participant, ...]) -> float
     return max([alive.since, *times])
 
 
-def _deadline(alive: Alive, progress: float) -> tuple[float, str]:
+def _deadline(alive: Alive, progress: float, *, seen: bool) -> tuple[float, str]:
     assert alive.since is not None, "time counts from the deletion"
     total = seconds(alive.spec.timeout)
     if total is None:
         total = seconds(SHIPPED_TIMEOUT) or 0.0
     deadline, why = alive.since + total, f"more than {alive.spec.timeout} passed since the deletion"
     patience = seconds(alive.spec.progress_timeout)
-    if patience is not None and progress + patience < deadline:
+    if seen and patience is not None and progress + patience < deadline:
         return progress + patience, f"there was no progress for {alive.spec.progress_timeout}"
     return deadline, why
 

@@ -1,0 +1,296 @@
+"""Looks after Alive: makes it where there is none, tells how far everybody is, forces where that was wished, and lets it go.
+
+It carries a finalizer of Skoupa's own, so that a deletion is written down (`memory`) before it is over; an Alive that vanishes without
+one was not asked to go, and is made anew, loudly. Only who leads and enforces does anything. Time is the server's. It looks every few
+seconds, by one read of Alive and one list of Leases, however many take part.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from skoupa import names
+from skoupa.alive.course import Course, course, forcing
+from skoupa.alive.reading import Alive, read_alive
+from skoupa.alive.signs import Place, Sign, signs_of
+from skoupa.clock import Clock
+from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.living.forcing import Forcing
+from skoupa.controller.living.memory import Tombstone, remember, remembered
+from skoupa.controller.living.protection import NOT_LOOKED_AT, Protection, look
+from skoupa.controller.living.status import as_patch, said, status_of
+from skoupa.controller.state import State
+from skoupa.controller.writing.statuses import StatusWriter
+from skoupa.errors import AlreadyExists, Conflict, Forbidden, NotFound, SkoupaError
+from skoupa.facts.store import Delta
+from skoupa.kinds.alive import ALIVES, Forced, manifest
+from skoupa.kube.client import Client
+from skoupa.kube.lists import Scope, everything
+from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import LEASES
+from skoupa.settings import Settings
+from skoupa.sweep.record import Record
+from skoupa.sweep.reporting import Report
+
+IDLE_SECONDS: Final = 5.0
+GOING_SECONDS: Final = 2.0
+STANDBY_SECONDS: Final = 1.0
+GUARD_SECONDS: Final = 30.0
+_PARTICIPANTS: Final = Scope(labels=f"{names.PARTICIPANT_LABEL}=true")
+_NO_KIND: Final = "there is no kind Alive in this cluster: run `skoupa install --apply`, or upgrade the chart"
+
+
+class Living:
+    """`server_now` is the server's time; `told` hears what is done in a poorer way, `untold` its end."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        settings: Settings,
+        knowledge: Knowledge,
+        state: State,
+        record: Record,
+        report: Report,
+        standing_by: Callable[[], bool],
+        server_now: Callable[[], float],
+        told: Callable[[str], None],
+        untold: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._clock: Clock = client.clock
+        self._settings = settings
+        self._knowledge = knowledge
+        self._state = state
+        self._report = report
+        self._standing_by = standing_by
+        self._now = server_now
+        self._told = told
+        self._untold = untold
+        self._forcing = Forcing(
+            client,
+            knowledge=knowledge,
+            record=record,
+            report=report,
+            server_now=server_now,
+            worse=self._worse,
+            better=self._better,
+        )
+        self._writer = StatusWriter(client, words=_poorer, told=told, untold=untold)
+        self._protection: Protection = NOT_LOOKED_AT
+        self._looked_at = float("-inf")
+        self._leads = False
+        self._woken = asyncio.Event()
+        self._poorer: set[str] = set()
+        self.error: SkoupaError | None = None
+
+    def open(self, group: asyncio.TaskGroup) -> None:
+        """It has no watch of its own."""
+
+    def work(self) -> list[Coroutine[Any, Any, None]]:
+        return [self._follow()]
+
+    def arrange(self) -> None:
+        self._looked_at = float("-inf")
+
+    def learn(self, deltas: Sequence[Delta]) -> None:
+        """It is no object that a feed tells of."""
+
+    def take_over(self) -> None:
+        self._leads = True
+        self._writer.doubt()
+        self._woken.set()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    async def _follow(self) -> None:
+        """For ever."""
+        while True:
+            pause = STANDBY_SECONDS
+            if self._acting():
+                try:
+                    pause = await self._look_after()
+                except Conflict:
+                    # Somebody wrote it meanwhile.
+                    pause = GOING_SECONDS
+                except SkoupaError as error:
+                    self.error = error
+                    pause = IDLE_SECONDS
+                else:
+                    self.error = None
+            await self._nap(pause)
+
+    async def _nap(self, seconds: float) -> None:
+        try:
+            async with self._clock.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._woken.clear()
+
+    def _acting(self) -> bool:
+        return self._settings.mode == "enforce" and self._leads and not self._standing_by()
+
+    async def _look_after(self) -> float:
+        """How long nothing has to be looked at."""
+        try:
+            found = await self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
+        except NotFound:
+            await self._bring_to_life()
+            return IDLE_SECONDS
+        self._better(_NO_KIND)
+        alive = read_alive(found)
+        await remember(self._state, msgspec.structs.replace(remembered(self._state), uid=alive.uid))
+        await self._look_at_guard(alive)
+        if alive.since is None:
+            if names.ALIVE_FINALIZER not in alive.finalizers:
+                found = await self._put_own_finalizer(alive)
+                alive = read_alive(found)
+            await self._tell(alive, course(alive, await self._signs(), now=self._now()))
+            return IDLE_SECONDS
+        await self._see_through(alive)
+        return GOING_SECONDS
+
+    async def _bring_to_life(self) -> None:
+        life = remembered(self._state)
+        if life.over:
+            # It ended as somebody wished: this cluster is about to go, or somebody makes an Alive by hand.
+            return
+        try:
+            made = await self._client.create(ALIVES, manifest())
+        except AlreadyExists:
+            return
+        except NotFound:
+            self._worse(_NO_KIND)
+            return
+        uid, now = str(made["metadata"]["uid"]), self._now()
+        await remember(self._state, msgspec.structs.replace(life, uid=uid))
+        if life.uid:
+            note = (
+                f"Alive {life.uid} vanished, and nobody had asked for its deletion: it was made anew. Participants join again; who "
+                "took it away can be seen in the audit log of the API server"
+            )
+            self._report.of_alive("SkoupaAliveVanished", note, uid=uid, at=now)
+        else:
+            self._report.of_alive("SkoupaAliveMade", "the cluster has an Alive now", uid=uid, at=now)
+
+    async def _put_own_finalizer(self, alive: Alive) -> dict[str, Any]:
+        finalizers = [*alive.finalizers, names.ALIVE_FINALIZER]
+        metadata = {"uid": alive.uid, "resourceVersion": alive.resource_version, "finalizers": finalizers}
+        return await self._client.merge_patch(ALIVES, names.ALIVE_NAME, {"metadata": metadata})
+
+    async def _signs(self) -> dict[Place, Sign] | None:
+        said = "no permission to list Leases: nobody knows which participants of Alive are alive"
+        try:
+            page = await everything(self._client, LEASES, WHOLE, scope=_PARTICIPANTS)
+        except Forbidden:
+            self._worse(said)
+            return None
+        self._better(said)
+        return signs_of(page.items)
+
+    async def _see_through(self, alive: Alive) -> None:
+        assert alive.since is not None, "its deletion was asked for"
+        now = self._now()
+        at = course(alive, await self._signs(), now=now)
+        self._announce(alive, at, now=now)
+        if at.drained:
+            await self._tell(alive, at)
+            await self._end(alive)
+            return
+        decided = forcing(alive, at, now=now)
+        known = {one.finalizer for one in alive.status.forced}
+        forced = (*alive.status.forced, *(one for one in decided if one.finalizer not in known))
+        told = await self._tell(alive, at, forced=forced)
+        if decided and told:
+            await self._forcing.force(alive, at, decided)
+
+    def _announce(self, alive: Alive, at: Course, *, now: float) -> None:
+        """What is told once, also over a restart: by the phase that stands in the status."""
+        before = alive.status.phase
+        if before in {None, "Active"}:
+            confirmed = "it was confirmed" if alive.confirmed else "it was not confirmed"
+            who = ", ".join(alive.waited_for) or "nobody"
+            note = f"the deletion of this cluster was asked for ({confirmed}); waiting for {who}"
+            self._report.of_alive("SkoupaSignalled", note, uid=alive.uid, at=now)
+        if at.timed_out is not None and before not in {"TimedOut", "Forced"}:
+            left = "; ".join(said(one) for one in at.participants if one.state != "Done")
+            then = alive.spec.on_timeout
+            self._report.of_alive(
+                "SkoupaTimedOut", f"{at.why} (spec.onTimeout: {then}): {left}", uid=alive.uid, at=now
+            )
+
+    async def _end(self, alive: Alive) -> None:
+        """Its end is written down before it is over."""
+        assert alive.since is not None, "its deletion was asked for"
+        if names.ALIVE_FINALIZER not in alive.finalizers:
+            return
+        forced = tuple(one.finalizer for one in alive.status.forced)
+        tombstone = Tombstone(
+            uid=alive.uid,
+            began=alive.since,
+            ended=self._now(),
+            outcome="Forced" if forced else "Drained",
+            forced=forced,
+        )
+        await remember(
+            self._state,
+            msgspec.structs.replace(remembered(self._state), uid=alive.uid, tombstone=tombstone),
+        )
+        found = await self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
+        present = read_alive(found)
+        if present.uid != alive.uid or present.waited_for:
+            return
+        left = [one for one in present.finalizers if one != names.ALIVE_FINALIZER]
+        metadata = {"uid": alive.uid, "resourceVersion": present.resource_version, "finalizers": left}
+        try:
+            await self._client.merge_patch(ALIVES, names.ALIVE_NAME, {"metadata": metadata})
+        except NotFound:
+            return
+
+    async def _look_at_guard(self, alive: Alive) -> None:
+        moment = self._clock.monotonic()
+        if moment - self._looked_at < GUARD_SECONDS:
+            return
+        before = self._protection
+        self._protection = await look(self._client, self._settings)
+        self._looked_at = moment
+        if self._protection.status == "False" and self._protection != before:
+            self._report.of_alive(
+                "SkoupaUnprotected", self._protection.message, uid=alive.uid, at=self._now()
+            )
+
+    async def _tell(self, alive: Alive, at: Course, *, forced: tuple[Forced, ...] | None = None) -> bool:
+        """Whether the status says so now."""
+        status = status_of(
+            alive,
+            at,
+            protection=self._protection,
+            forced=alive.status.forced if forced is None else forced,
+            now=self._now(),
+        )
+        if status == alive.status:
+            return True
+        self._writer.distrust(alive.uid)
+        written = await self._writer.write(ALIVES, alive.uid, as_patch(status), name=names.ALIVE_NAME)
+        return written is not None
+
+    def _worse(self, said: str) -> None:
+        if said not in self._poorer:
+            self._poorer.add(said)
+            self._told(said)
+
+    def _better(self, said: str) -> None:
+        if said in self._poorer:
+            self._poorer.discard(said)
+            self._untold(said)
+
+
+def _poorer(kind: str, where: str) -> str:
+    return f"no permission to patch {kind}/status{where}: how far the deletion of this cluster is is not told there, and nothing is forced"
