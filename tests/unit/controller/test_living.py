@@ -19,7 +19,6 @@ from tests.unit.controller.test_trash import ledger
 
 pytestmark = pytest.mark.unit
 
-LIVING = {"features": {"alive": True}}
 DNS, DISKS = "dns.example.com/cleanup", "disks.example.com/cleanup"
 
 
@@ -68,7 +67,7 @@ def condition(found: dict[str, Any], kind: str) -> tuple[str, str]:
     )
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_a_cluster_without_one_gets_one_and_nothing_is_signalled(stage: Stage) -> None:
     await bring(stage)
     play = await stage.play()
@@ -83,7 +82,7 @@ async def test_a_cluster_without_one_gets_one_and_nothing_is_signalled(stage: St
     assert not play.sent("DELETE", path="alives")
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_where_it_is_off_or_only_observed_there_is_none(stage: Stage) -> None:
     await bring(stage)
     await stage.play(mode="observe")
@@ -94,7 +93,7 @@ async def test_where_it_is_off_or_only_observed_there_is_none(stage: Stage) -> N
     assert await alive(stage) is None
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_without_its_kind_that_is_told_and_it_is_made_once_that_is_there(stage: Stage) -> None:
     await bring_kind(stage)
     play = await stage.play()
@@ -106,7 +105,7 @@ async def test_without_its_kind_that_is_told_and_it_is_made_once_that_is_there(s
     assert not any("no kind Alive" in said for said in play.engine.outlook.degraded)
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_one_that_vanished_without_having_been_deleted_is_made_anew_and_loudly(stage: Stage) -> None:
     await bring(stage)
     play = await stage.play()
@@ -124,7 +123,7 @@ async def test_one_that_vanished_without_having_been_deleted_is_made_anew_and_lo
     assert event["type"] == "Warning"
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_a_deletion_waits_for_everybody_and_is_over_for_good(stage: Stage) -> None:
     await bring(stage)
     play = await stage.play()
@@ -156,7 +155,7 @@ async def test_a_deletion_waits_for_everybody_and_is_over_for_good(stage: Stage)
     assert not again.told("alive")
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_one_that_is_made_by_hand_after_the_end_of_another_is_looked_after(stage: Stage) -> None:
     await bring(stage)
     await stage.play()
@@ -176,7 +175,7 @@ async def test_one_that_is_made_by_hand_after_the_end_of_another_is_looked_after
     assert await alive(stage) is not None, "that one had not ended"
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_a_time_out_is_told_once_and_takes_nothing_off_unless_that_was_wished(stage: Stage) -> None:
     await bring(stage)
     play = await stage.play()
@@ -193,7 +192,7 @@ async def test_a_time_out_is_told_once_and_takes_nothing_off_unless_that_was_wis
     assert not said(play, "SkoupaForced")
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_finalizers_are_forced_one_by_one_and_each_is_on_record_before(
     stage: Stage, tmp_path: Path
 ) -> None:
@@ -233,7 +232,7 @@ async def test_finalizers_are_forced_one_by_one_and_each_is_on_record_before(
         assert status < removal
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_a_brake_keeps_finalizers_from_being_forced(stage: Stage) -> None:
     await bring(stage)
     play = await stage.play()
@@ -249,7 +248,7 @@ async def test_a_brake_keeps_finalizers_from_being_forced(stage: Stage) -> None:
     assert await alive(stage) is None
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_who_becomes_more_careful_before_the_end_is_heard(stage: Stage) -> None:
     await bring(stage)
     await stage.play()
@@ -262,7 +261,7 @@ async def test_who_becomes_more_careful_before_the_end_is_heard(stage: Stage) ->
     assert DNS in (await there(stage))["metadata"]["finalizers"]
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_only_who_leads_does_anything(stage: Stage) -> None:
     await bring(stage)
     play = await stage.play()
@@ -273,7 +272,7 @@ async def test_only_who_leads_does_anything(stage: Stage) -> None:
     assert len(play.sent("PATCH", path="alives")) == before
 
 
-@story(**LIVING)
+@story(features={"alive": True})
 async def test_heartbeats_alone_hardly_change_it(stage: Stage) -> None:
     await bring(stage)
     play = await stage.play()
