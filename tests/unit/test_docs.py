@@ -186,7 +186,10 @@ def test_commands_in_code_blocks_exist_with_their_options(path: Path) -> None:
         if not words or words[0] == "--help":
             continue
         assert words[0] in known, f"{shown}: there is no such command"
-        options = {name for param in known[words[0]].params for name in param.opts} | {"--help"}
+        command = known[words[0]]
+        inner = next((word for word in words[1:] if word in getattr(command, "commands", {})), None)
+        params = [*command.params, *(command.commands[inner].params if inner else ())]
+        options = {name for param in params for name in param.opts} | {"--help"}
         for word in words[1:]:
             if re.match(r"--?[a-zA-Z]", word):
                 assert word.partition("=")[0] in options, f"{shown}: {word} is no option of it"
