@@ -22,7 +22,7 @@ def alive_rights(settings: Settings) -> Iterator[Right]:
         return
     group, name = ALIVES.group, (names.ALIVE_NAME,)
     for role, resources, verbs, named, why in (
-        (READ, ALIVES.plural, ("get", "list"), (), "whether the cluster is about to die is read"),
+        (READ, ALIVES.plural, ("get", "list", "watch"), (), "whether the cluster is about to die is read"),
         (
             REPORT,
             ALIVES.plural,

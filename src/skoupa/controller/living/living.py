@@ -1,14 +1,15 @@
 """Looks after Alive: makes it where there is none, tells how far everybody is, forces where that was wished, and lets it go.
 
 It carries a finalizer of Skoupa's own, so that a deletion is written down (`memory`) before it is over; an Alive that vanishes without
-one was not asked to go, and is made anew, loudly. Only who leads and enforces does anything. Time is the server's. It looks every few
-seconds, by one read of Alive and one list of Leases, however many take part.
+one was not asked to go, and is made anew, loudly. Only who leads and enforces does anything. Time is the server's. A watch wakes it,
+and so does time: each look is one read of Alive and one list of Leases, however many take part.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import aclosing
 from typing import Any, Final
 
 import msgspec
@@ -16,7 +17,8 @@ import msgspec
 from skoupa import names
 from skoupa.alive.course import Course, course, forcing
 from skoupa.alive.reading import Alive, read_alive
-from skoupa.alive.signs import Place, Sign, signs_of
+from skoupa.alive.signs import Place, Sign
+from skoupa.alive.waiting import signs
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.living.forcing import Forcing
@@ -25,22 +27,22 @@ from skoupa.controller.living.protection import NOT_LOOKED_AT, Protection, look
 from skoupa.controller.living.status import as_patch, said, status_of
 from skoupa.controller.state import State
 from skoupa.controller.writing.statuses import StatusWriter
-from skoupa.errors import AlreadyExists, Conflict, Forbidden, NotFound, SkoupaError
+from skoupa.errors import AlreadyExists, Conflict, NotFound, SkoupaError
 from skoupa.facts.store import Delta
 from skoupa.kinds.alive import ALIVES, Forced, manifest
+from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
-from skoupa.kube.lists import Scope, everything
-from skoupa.kube.objects import WHOLE
-from skoupa.kube.resources import LEASES
+from skoupa.kube.lists import Scope
+from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.settings import Settings
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
 
-IDLE_SECONDS: Final = 5.0
+IDLE_SECONDS: Final = 30.0
 GOING_SECONDS: Final = 2.0
-STANDBY_SECONDS: Final = 1.0
+RETRY_SECONDS: Final = 5.0
 GUARD_SECONDS: Final = 30.0
-_PARTICIPANTS: Final = Scope(labels=f"{names.PARTICIPANT_LABEL}=true")
+_ONE: Final = Scope(fields=f"metadata.name={names.ALIVE_NAME}")
 _NO_KIND: Final = "there is no kind Alive in this cluster: run `skoupa install --apply`, or upgrade the chart"
 
 
@@ -89,10 +91,10 @@ class Living:
         self.error: SkoupaError | None = None
 
     def open(self, group: asyncio.TaskGroup) -> None:
-        """It has no watch of its own."""
+        """What it watches it begins with its work."""
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
-        return [self._follow()]
+        return [self._follow(), self._listen()]
 
     def arrange(self) -> None:
         self._looked_at = float("-inf")
@@ -111,7 +113,8 @@ class Living:
     async def _follow(self) -> None:
         """For ever."""
         while True:
-            pause = STANDBY_SECONDS
+            # Who begins to lead is woken.
+            pause = IDLE_SECONDS
             if self._acting():
                 try:
                     pause = await self._look_after()
@@ -120,10 +123,17 @@ class Living:
                     pause = GOING_SECONDS
                 except SkoupaError as error:
                     self.error = error
-                    pause = IDLE_SECONDS
+                    pause = RETRY_SECONDS
                 else:
                     self.error = None
             await self._nap(pause)
+
+    async def _listen(self) -> None:
+        """A change of Alive is looked at at once; what the watch does not tell is found by time."""
+        async with aclosing(watch.watch(self._client, ALIVES, METADATA, scope=_ONE)) as events:
+            async for event in events:
+                if isinstance(event, watched.Listed | watched.Changed):
+                    self._woken.set()
 
     async def _nap(self, seconds: float) -> None:
         try:
@@ -187,13 +197,9 @@ class Living:
 
     async def _signs(self) -> dict[Place, Sign] | None:
         said = "no permission to list Leases: nobody knows which participants of Alive are alive"
-        try:
-            page = await everything(self._client, LEASES, WHOLE, scope=_PARTICIPANTS)
-        except Forbidden:
-            self._worse(said)
-            return None
-        self._better(said)
-        return signs_of(page.items)
+        found = await signs(self._client)
+        (self._better if found is not None else self._worse)(said)
+        return found
 
     async def _see_through(self, alive: Alive) -> None:
         assert alive.since is not None, "its deletion was asked for"
