@@ -39,7 +39,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Access]:
         access = plane.access
         outcomes(skoupa(access, "install", "--apply", "--config", str(config)))
         with controller(access, directory, home="skoupa"):
-            eventually(lambda: protected(access) == "True", "Alive is there and guarded", seconds=60)
+            eventually(lambda: protected(access) == "True", "Alive is there and guarded", seconds=120)
             for name in ("slow", "dead", "failing"):
                 grant(access, name)
             yield access
@@ -257,14 +257,14 @@ def grant_robot(access: Access) -> None:
 
 def test_a_policy_that_is_gone_is_told(installed: Access) -> None:
     anew(installed)
-    eventually(lambda: protected(installed) == "True", "it is guarded", seconds=60)
+    eventually(lambda: protected(installed) == "True", "it is guarded", seconds=120)
     binding = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/skoupa-alive-deletion"
     before = asked(installed.probe(), "GET", binding)
     asked(installed.probe(), "DELETE", binding)
-    eventually(lambda: protected(installed) == "False", "it is not guarded", seconds=60)
+    eventually(lambda: protected(installed) == "False", "it is not guarded", seconds=120)
     del before["metadata"]["resourceVersion"], before["metadata"]["uid"]
     asked(installed.probe(), "POST", binding.rpartition("/")[0], before)
-    eventually(lambda: protected(installed) == "True", "it is guarded again", seconds=60)
+    eventually(lambda: protected(installed) == "True", "it is guarded again", seconds=120)
 
 
 CI = [str(EXAMPLES / "ci-destroy.sh")]

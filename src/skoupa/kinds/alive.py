@@ -307,6 +307,10 @@ def manifest(spec: AliveSpec | None = None) -> dict[str, Any]:
     return {
         "apiVersion": ALIVES.api_version,
         "kind": ALIVES.kind,
-        "metadata": {"name": names.ALIVE_NAME, "finalizers": [names.ALIVE_FINALIZER]},
+        "metadata": {
+            "name": names.ALIVE_NAME,
+            "labels": {names.PART_OF_LABEL: names.COMPONENT},
+            "finalizers": [names.ALIVE_FINALIZER],
+        },
         "spec": msgspec.to_builtins(spec or AliveSpec()),
     }

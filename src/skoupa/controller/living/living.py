@@ -41,7 +41,7 @@ from skoupa.sweep.reporting import Report
 IDLE_SECONDS: Final = 30.0
 GOING_SECONDS: Final = 2.0
 RETRY_SECONDS: Final = 5.0
-GUARD_SECONDS: Final = 30.0
+GUARD_SECONDS: Final = 60.0
 _ONE: Final = Scope(fields=f"metadata.name={names.ALIVE_NAME}")
 _NO_KIND: Final = "there is no kind Alive in this cluster: run `skoupa install --apply`, or upgrade the chart"
 
