@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -155,7 +154,9 @@ def force(access: Access) -> None:
     """For the end of a test: what is left goes, as Skoupa would do it."""
     skoupas = Writer(access).as_user("system:serviceaccount:skoupa:skoupa")
     if found(access) is not None:
-        said = skoupas.ask("PATCH", CLUSTER, {"metadata": {"finalizers": None}}, media_type=MERGE)
+        said = skoupas.ask(
+            "PATCH", CLUSTER, {"metadata": {"finalizers": ["skoupa.dev/alive"]}}, media_type=MERGE
+        )
         assert said.status in {200, 404}, said
 
 
@@ -202,7 +203,11 @@ def test_one_slow_one_dead_one_failing(
         ):
             dead.kill()
             dead.wait()
-            said, told = deleted(installed, "--timeout", "8s", "--on-timeout", policy)
+            # As long as the slow one gets on there is time, however busy this machine is.
+            patience = {"spec": {"progressTimeout": "15s"}}
+            assert Writer(installed).ask("PATCH", CLUSTER, patience, media_type=MERGE).status == 200
+            said, told = deleted(installed, "--timeout", "30m", "--on-timeout", policy)
+            assert "no progress for 15s" in told["why"] or policy == "ForceFinalizers"
             assert (said, told["outcome"]) == (code, outcome), told
             assert [one.name for one in (tmp_path / "slow").iterdir()] == ["keep-me"], (
                 "the slow one was in time"
@@ -222,21 +227,52 @@ def test_one_slow_one_dead_one_failing(
         eventually(lambda: found(installed) is None, "it is gone")
 
 
+@pytest.mark.parametrize("propagation", ["Foreground", "Orphan"])
+def test_finalizers_of_kubernetes_itself_are_taken_off_by_its_collector(
+    installed: Access, propagation: str
+) -> None:
+    anew(installed)
+    assert skoupa(installed, "alive", "confirm", "--yes").returncode == 0
+    options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+    asked(installed.probe(), "DELETE", CLUSTER, options)
+    eventually(lambda: found(installed) is None, "it is gone", seconds=60)
+
+
 def test_two_wait_for_the_same(installed: Access, tmp_path: Path) -> None:
     anew(installed)
-    with operator(installed, tmp_path, "slow", things=4, pause=1.0):
+    grant_all(installed, "watcher", verbs=["get", "list"])
+    marker = tmp_path / "may-go"
+    waiting = [sys.executable, "-m", "skoupa", "alive", "wait", "--kubeconfig", str(installed.kubeconfig)]
+    with by_curl(installed, tmp_path, "failing", cleanup=f"test -f {marker}"):
         assert skoupa(installed, "alive", "delete", "--yes").returncode == 0
-        with subprocess.Popen(
-            [sys.executable, "-m", "skoupa", "alive", "wait", "--kubeconfig", str(installed.kubeconfig)]
-        ) as other:
-            code, told = deleted(installed)
-            assert (code, told["outcome"]) == (0, "drained"), told
+        with subprocess.Popen([*waiting, "--as", "watcher"]) as one, subprocess.Popen(waiting) as other:
+            eventually(lambda: looks(installed, "watcher") and looks(installed, ""), "both wait", seconds=60)
+            assert one.poll() is None
+            assert other.poll() is None
+            marker.touch()
+            assert one.wait(timeout=60) == 0
             assert other.wait(timeout=60) == 0
+    assert found(installed) is None
+
+
+def looks(access: Access, whom: str) -> bool:
+    """Whether the command line looked for signs of life as this user; empty: as an administrator, since the last deletion."""
+    last: list[bool] = []
+    for line in access.audit_log.read_text().splitlines():
+        entry = json.loads(line)
+        if entry["verb"] == "delete" and "/alives/" in entry["requestURI"]:
+            last = []
+        listed = entry["verb"] == "list" and "/leases" in entry["requestURI"]
+        acting = (entry.get("impersonatedUser") or {}).get("username", "")
+        if listed and acting == whom and not entry["user"]["username"].startswith("system:serviceaccount:"):
+            last.append(True)
+    return bool(last)
 
 
 def test_who_may_not_signal_is_refused_with_5_and_nothing_happens(installed: Access) -> None:
     anew(installed)
-    grant_robot(installed)
+    verbs = ["get", "list", "create", "update", "patch", "delete", "deletecollection"]
+    grant_all(installed, "robot", verbs=verbs)
     said = skoupa(installed, "alive", "delete", "--yes", "-o", "json", "--as", "robot")
     assert said.returncode == 5, said.stderr
     assert "ask for the verb signal" in json.loads(said.stdout)["why"]
@@ -245,13 +281,12 @@ def test_who_may_not_signal_is_refused_with_5_and_nothing_happens(installed: Acc
     assert "deletionTimestamp" not in alive["metadata"]
 
 
-def grant_robot(access: Access) -> None:
-    verbs = ["get", "list", "create", "update", "patch", "delete", "deletecollection"]
+def grant_all(access: Access, user: str, *, verbs: list[str]) -> None:
     rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": verbs}]
-    asked(access.probe(), "POST", f"{RBAC}/clusterroles", {"metadata": {"name": "robot"}, "rules": rules})
-    subject = {"kind": "User", "name": "robot", "apiGroup": "rbac.authorization.k8s.io"}
-    role = {"kind": "ClusterRole", "name": "robot", "apiGroup": "rbac.authorization.k8s.io"}
-    binding = {"metadata": {"name": "robot"}, "subjects": [subject], "roleRef": role}
+    asked(access.probe(), "POST", f"{RBAC}/clusterroles", {"metadata": {"name": user}, "rules": rules})
+    subject = {"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}
+    role = {"kind": "ClusterRole", "name": user, "apiGroup": "rbac.authorization.k8s.io"}
+    binding = {"metadata": {"name": user}, "subjects": [subject], "roleRef": role}
     asked(access.probe(), "POST", f"{RBAC}/clusterrolebindings", binding)
 
 
@@ -296,14 +331,12 @@ def test_in_ci_a_cluster_that_does_not_answer_is_destroyed_too(installed: Access
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:9"
     written = tmp_path / "nowhere"
     written.write_text(yaml.safe_dump(config))
-    began = time.monotonic()
     said = subprocess.run(
         CI, env=ci(tmp_path, written), capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert said.returncode == 6, said.stderr
     assert (tmp_path / "destroyed").exists()
     assert json.loads((tmp_path / "alive-report.json").read_text())["outcome"] == "unreachable"
-    assert time.monotonic() - began < 60
 
 
 def test_in_ci_a_destroyer_that_fails_is_told(installed: Access, tmp_path: Path) -> None:

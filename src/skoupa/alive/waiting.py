@@ -97,7 +97,7 @@ async def wait(
             continue
         heard = clock.monotonic()
         if alive is None:
-            return _gone(seen, at)
+            return _gone(seen, at, now=now())
         if alive.uid != first.uid:
             warning = (
                 f"Alive {first.uid} is gone, and there is another already ({alive.uid}): it was made anew"
@@ -109,7 +109,7 @@ async def wait(
         if at.drained:
             drained = heard if drained is None else drained
             if heard - drained >= NOTED_SECONDS:
-                return _gone(seen, at, unnoted=True)
+                return _gone(seen, at, now=now(), unnoted=True)
         elif (ended := _out_of_time(seen, at, terms, now=now(), waited=heard - began)) is not None:
             return ended
         await clock.sleep(POLL_SECONDS)
@@ -123,16 +123,19 @@ def _remembering(alive: Alive, before: Alive, at: Course) -> Alive:
     return msgspec.structs.replace(alive, status=status)
 
 
-def _gone(seen: Alive, at: Course, *, unnoted: bool = False) -> Ended:
+def _gone(seen: Alive, at: Course, *, now: float, unnoted: bool = False) -> Ended:
+    """Who was not seen to be done, when Skoupa was about to force, may have been forced: that is no clean end."""
     warnings = []
     if unnoted:
         warnings.append(
             f"nobody has anything left, but Skoupa has not taken off its own note ({names.ALIVE_FINALIZER}): is it running?"
         )
-    if not seen.status.forced:
+    forced = [one.finalizer for one in seen.status.forced]
+    if not forced and at.force_at is not None and now >= at.force_at and not at.drained:
+        forced = [one.finalizer for one in at.participants if one.state != "Done"]
+    if not forced:
         return Ended(outcome="drained", alive=seen, at=at, warnings=tuple(warnings))
-    forced = ", ".join(one.finalizer for one in seen.status.forced)
-    why = f"finalizers were forced, and what their participants had left may still be there: {forced}"
+    why = f"finalizers were forced, and what their participants had left may still be there: {', '.join(forced)}"
     return Ended(outcome="forced", alive=seen, at=at, why=why, warnings=tuple(warnings))
 
 

@@ -95,12 +95,22 @@ def removal_order(found: Iterable[Found]) -> list[Found]:
     return sorted(found, key=_rank)
 
 
-def removal(found: Sequence[Found]) -> list[str]:
-    """Commands for all of it, in order. What lies in a Namespace of ours goes with that, but what acts is stopped first."""
+def removal(found: Sequence[Found], gaps: Iterable[tuple[str, str]] = ()) -> list[str]:
+    """Commands for all of it, in order. What lies in a Namespace of ours goes with that, but what acts is stopped first.
+
+    Alive is not deleted by the way, nor the definition that would take it along, where there is one or `gaps` hide it.
+    """
+    alive = any(one.resource == ALIVES.qualified for one in found) or any(
+        what.startswith(ALIVES.qualified) for what, _ in gaps
+    )
     going = {one.name for one in found if one.resource == NAMESPACES.qualified}
     together: dict[tuple[str, str], list[str]] = {}
     for one in found:
-        if one.terminating or (one.namespace in going and one.resource != _ACTING) or _is_alive(one):
+        if (
+            one.terminating
+            or (one.namespace in going and one.resource != _ACTING)
+            or (alive and _is_alive(one))
+        ):
             continue
         together.setdefault((one.resource, one.namespace), []).append(one.name)
     freeing = [_freeing(one) for one in found if _OWN_FINALIZERS & {*one.finalizers}]
@@ -117,7 +127,7 @@ def removal(found: Sequence[Found]) -> list[str]:
 
 
 def _is_alive(found: Found) -> bool:
-    """Alive itself, or its definition, which takes it along: no list of commands deletes those by the way."""
+    """Alive itself, or its definition, which takes it along."""
     return found.resource == ALIVES.qualified or (
         found.resource == CUSTOM_RESOURCE_DEFINITIONS.qualified and found.name == ALIVES.qualified
     )

@@ -122,6 +122,22 @@ def test_who_shall_be_forced_and_is_not_times_out_in_the_end() -> None:
     on_cluster(work)
 
 
+def test_who_was_about_to_be_forced_when_it_was_gone_is_no_clean_end() -> None:
+    """Skoupa forced, and wrote its end down, between two looks."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10m", onTimeout="ForceFinalizers")
+        waiting = asyncio.ensure_future(waited(client))
+        await cluster.clock.sleep(10 * MINUTE + 30)
+        await freed(client)
+        ended, _ = await waiting
+        assert ended.outcome == "forced"
+        assert DNS in ended.why
+
+    on_cluster(work)
+
+
 def test_progress_that_is_seen_here_counts_where_nobody_writes_a_status() -> None:
     async def work(cluster: EmbeddedCluster) -> None:
         client = await prepared(cluster)

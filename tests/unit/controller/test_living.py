@@ -156,6 +156,64 @@ async def test_a_deletion_waits_for_everybody_and_is_over_for_good(stage: Stage)
 
 
 @story(features={"alive": True})
+async def test_a_controller_that_ends_half_way_is_followed_by_one_that_goes_on(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    dns = await joined(stage, DNS)
+    await signal(stage, timeout="10m", onTimeout="ForceFinalizers", forceAfter="5m")
+    await stage.later(12 * MINUTE)
+    await play.kill()
+    again = await stage.play()
+    await stage.later(2 * MINUTE)
+    assert (await there(stage))["status"]["phase"] == "TimedOut"
+    assert not said(again, "SkoupaTimedOut"), "that was told before"
+    assert not said(again, "SkoupaSignalled")
+    await dns.beat()
+    await stage.later(2 * MINUTE)
+    assert await alive(stage) is None, "time counts from the deletion"
+    assert state(stage)["alive"]["tombstone"]["outcome"] == "Forced"
+
+
+@story(features={"alive": True})
+async def test_a_deletion_that_nobody_saw_begin_is_seen_to_its_end(stage: Stage) -> None:
+    """Skoupa was down all the while."""
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    dns = await joined(stage, DNS)
+    await play.kill()
+    uid = await signal(stage)
+    await dns.done()
+    await stage.later(HOUR)
+    assert (await there(stage))["metadata"]["finalizers"] == ["skoupa.dev/alive"]
+    await stage.play()
+    await stage.later(MINUTE)
+    assert await alive(stage) is None
+    assert state(stage)["alive"]["tombstone"]["uid"] == uid
+
+
+@story(features={"alive": True})
+async def test_one_that_was_going_and_is_taken_away_does_not_come_back(stage: Stage) -> None:
+    await bring(stage)
+    await stage.play()
+    await stage.later(MINUTE)
+    await joined(stage, DNS)
+    uid = await signal(stage)
+    await stage.later(MINUTE)
+    await stage.people.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": None}})
+    await stage.later(HOUR)
+    assert await alive(stage) is None
+    assert state(stage)["alive"]["tombstone"] | {"began": 0, "ended": 0} == {
+        "uid": uid,
+        "began": 0,
+        "ended": 0,
+        "outcome": "TakenAway",
+        "forced": [],
+    }
+
+
+@story(features={"alive": True})
 async def test_one_that_is_made_by_hand_after_the_end_of_another_is_looked_after(stage: Stage) -> None:
     await bring(stage)
     await stage.play()

@@ -100,3 +100,10 @@ def test_alive_is_found_whoever_made_it_and_says_what_deleting_it_means() -> Non
         assert not any("alives" in command for command in removal(presence.found) if "delete" in command)
 
     on_cluster(work)
+
+
+def test_the_definition_of_alive_goes_like_others_where_there_is_none_for_certain() -> None:
+    kind = found("customresourcedefinitions.apiextensions.k8s.io", "alives.skoupa.dev")
+    delete = "kubectl delete customresourcedefinitions.apiextensions.k8s.io alives.skoupa.dev"
+    assert removal([kind]) == [delete]
+    assert removal([kind], [("alives.skoupa.dev", "forbidden")]) == []

@@ -40,6 +40,8 @@ from skoupa.sweep.reporting import Report
 
 IDLE_SECONDS: Final = 30.0
 GOING_SECONDS: Final = 2.0
+# Who waits sees by the status that finalizers were forced, and must have had the time to.
+SEEN_SECONDS: Final = 15.0
 RETRY_SECONDS: Final = 5.0
 GUARD_SECONDS: Final = 60.0
 _ONE: Final = Scope(fields=f"metadata.name={names.ALIVE_NAME}")
@@ -156,7 +158,8 @@ class Living:
             return IDLE_SECONDS
         self._better(_NO_KIND)
         alive = read_alive(found)
-        await remember(self._state, msgspec.structs.replace(remembered(self._state), uid=alive.uid))
+        seen = msgspec.structs.replace(remembered(self._state), uid=alive.uid, began=alive.since)
+        await remember(self._state, seen)
         await self._look_at_guard(alive)
         if alive.since is None:
             if names.ALIVE_FINALIZER not in alive.finalizers:
@@ -171,6 +174,11 @@ class Living:
         life = remembered(self._state)
         if life.over:
             # It ended as somebody wished: this cluster is about to go, or somebody makes an Alive by hand.
+            return
+        if life.began is not None:
+            # Somebody had asked for it, and somebody took off what it was waiting for.
+            taken = Tombstone(uid=life.uid, began=life.began, ended=self._now(), outcome="TakenAway")
+            await remember(self._state, msgspec.structs.replace(life, tombstone=taken))
             return
         try:
             made = await self._client.create(ALIVES, manifest())
@@ -208,7 +216,9 @@ class Living:
         self._announce(alive, at, now=now)
         if at.drained:
             await self._tell(alive, at)
-            await self._end(alive)
+            newest = max((one.at.timestamp() for one in alive.status.forced), default=0.0)
+            if now - newest >= SEEN_SECONDS:
+                await self._end(alive)
             return
         decided = forcing(alive, at, now=now)
         known = {one.finalizer for one in alive.status.forced}

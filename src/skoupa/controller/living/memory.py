@@ -13,19 +13,20 @@ from skoupa.controller.state import ALIVE, State
 
 
 class Tombstone(msgspec.Struct, frozen=True, kw_only=True):
-    """`forced` are the finalizers that were taken off for others."""
+    """`forced` are the finalizers that were taken off for others. TakenAway: by somebody else, while it was going."""
 
     uid: str
     began: float
     ended: float
-    outcome: Literal["Drained", "Forced"]
+    outcome: Literal["Drained", "Forced", "TakenAway"]
     forced: tuple[str, ...] = ()
 
 
 class Life(msgspec.Struct, frozen=True, kw_only=True):
-    """The Alive that was there last, and the last one that ended as somebody wished."""
+    """The Alive that was there last, since when its deletion was asked for, and the last one that ended as somebody wished."""
 
     uid: str = ""
+    began: float | None = None
     tombstone: Tombstone | None = None
 
     @property
