@@ -12,8 +12,6 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
-import msgspec
-
 from skoupa import names
 from skoupa.alive.course import Course, course, forcing
 from skoupa.alive.reading import Alive, read_alive
@@ -21,15 +19,15 @@ from skoupa.alive.signs import Place, Sign
 from skoupa.alive.waiting import signs
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.living.existence import Existence
 from skoupa.controller.living.forcing import Forcing
-from skoupa.controller.living.memory import Tombstone, remember, remembered
 from skoupa.controller.living.protection import NOT_LOOKED_AT, Protection, look
 from skoupa.controller.living.status import as_patch, said, status_of
 from skoupa.controller.state import State
 from skoupa.controller.writing.statuses import StatusWriter
-from skoupa.errors import AlreadyExists, Conflict, NotFound, SkoupaError
+from skoupa.errors import Conflict, NotFound, SkoupaError
 from skoupa.facts.store import Delta
-from skoupa.kinds.alive import ALIVES, Forced, manifest
+from skoupa.kinds.alive import ALIVES, Forced
 from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope
@@ -69,12 +67,14 @@ class Living:
         self._clock: Clock = client.clock
         self._settings = settings
         self._knowledge = knowledge
-        self._state = state
         self._report = report
         self._standing_by = standing_by
         self._now = server_now
         self._told = told
         self._untold = untold
+        self._existence = Existence(
+            client, state=state, report=report, server_now=server_now, no_kind=lambda: self._worse(_NO_KIND)
+        )
         self._forcing = Forcing(
             client,
             knowledge=knowledge,
@@ -154,54 +154,20 @@ class Living:
         try:
             found = await self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
         except NotFound:
-            await self._bring_to_life()
+            await self._existence.bring_to_life()
             return IDLE_SECONDS
         self._better(_NO_KIND)
         alive = read_alive(found)
-        seen = msgspec.structs.replace(remembered(self._state), uid=alive.uid, began=alive.since)
-        await remember(self._state, seen)
+        await self._existence.note(alive)
         await self._look_at_guard(alive)
         if alive.since is None:
             if names.ALIVE_FINALIZER not in alive.finalizers:
-                found = await self._put_own_finalizer(alive)
+                found = await self._existence.put_finalizer(alive)
                 alive = read_alive(found)
             await self._tell(alive, course(alive, await self._signs(), now=self._now()))
             return IDLE_SECONDS
         await self._see_through(alive)
         return GOING_SECONDS
-
-    async def _bring_to_life(self) -> None:
-        life = remembered(self._state)
-        if life.over:
-            # It ended as somebody wished: this cluster is about to go, or somebody makes an Alive by hand.
-            return
-        if life.began is not None:
-            # Somebody had asked for it, and somebody took off what it was waiting for.
-            taken = Tombstone(uid=life.uid, began=life.began, ended=self._now(), outcome="TakenAway")
-            await remember(self._state, msgspec.structs.replace(life, tombstone=taken))
-            return
-        try:
-            made = await self._client.create(ALIVES, manifest())
-        except AlreadyExists:
-            return
-        except NotFound:
-            self._worse(_NO_KIND)
-            return
-        uid, now = str(made["metadata"]["uid"]), self._now()
-        await remember(self._state, msgspec.structs.replace(life, uid=uid))
-        if life.uid:
-            note = (
-                f"Alive {life.uid} vanished, and nobody had asked for its deletion: it was made anew. Participants join again; who "
-                "took it away can be seen in the audit log of the API server"
-            )
-            self._report.of_alive("SkoupaAliveVanished", note, uid=uid, at=now)
-        else:
-            self._report.of_alive("SkoupaAliveMade", "the cluster has an Alive now", uid=uid, at=now)
-
-    async def _put_own_finalizer(self, alive: Alive) -> dict[str, Any]:
-        finalizers = [*alive.finalizers, names.ALIVE_FINALIZER]
-        metadata = {"uid": alive.uid, "resourceVersion": alive.resource_version, "finalizers": finalizers}
-        return await self._client.merge_patch(ALIVES, names.ALIVE_NAME, {"metadata": metadata})
 
     async def _signs(self) -> dict[Place, Sign] | None:
         said = "no permission to list Leases: nobody knows which participants of Alive are alive"
@@ -218,7 +184,7 @@ class Living:
             await self._tell(alive, at)
             newest = max((one.at.timestamp() for one in alive.status.forced), default=0.0)
             if now - newest >= SEEN_SECONDS:
-                await self._end(alive)
+                await self._existence.end(alive)
             return
         decided = forcing(alive, at, now=now)
         known = {one.finalizer for one in alive.status.forced}
@@ -241,34 +207,6 @@ class Living:
             self._report.of_alive(
                 "SkoupaTimedOut", f"{at.why} (spec.onTimeout: {then}): {left}", uid=alive.uid, at=now
             )
-
-    async def _end(self, alive: Alive) -> None:
-        """Its end is written down before it is over."""
-        assert alive.since is not None, "its deletion was asked for"
-        if names.ALIVE_FINALIZER not in alive.finalizers:
-            return
-        forced = tuple(one.finalizer for one in alive.status.forced)
-        tombstone = Tombstone(
-            uid=alive.uid,
-            began=alive.since,
-            ended=self._now(),
-            outcome="Forced" if forced else "Drained",
-            forced=forced,
-        )
-        await remember(
-            self._state,
-            msgspec.structs.replace(remembered(self._state), uid=alive.uid, tombstone=tombstone),
-        )
-        found = await self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
-        present = read_alive(found)
-        if present.uid != alive.uid or present.waited_for:
-            return
-        left = [one for one in present.finalizers if one != names.ALIVE_FINALIZER]
-        metadata = {"uid": alive.uid, "resourceVersion": present.resource_version, "finalizers": left}
-        try:
-            await self._client.merge_patch(ALIVES, names.ALIVE_NAME, {"metadata": metadata})
-        except NotFound:
-            return
 
     async def _look_at_guard(self, alive: Alive) -> None:
         moment = self._clock.monotonic()
