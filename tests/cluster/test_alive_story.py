@@ -170,6 +170,26 @@ def test_an_upgraded_cluster_has_one_that_lives(installed: Access) -> None:
     assert "nobody asked for the deletion" in said.stdout
 
 
+def test_what_will_outlive_the_cluster_is_shown_before_anything_happens(installed: Access) -> None:
+    anew(installed)
+    services = "/api/v1/namespaces/default/services"
+    for name, metadata in {
+        "kept": {"annotations": {"skoupa.dev/preserve": "true"}},
+        "doubtful": {"annotations": {"skoupa.dev/preserve-until": "soon"}},
+        "chosen": {"labels": {"tier": "gold"}},
+        "free": {},
+    }.items():
+        body = {"metadata": {"name": name, **metadata}, "spec": {"ports": [{"port": 80}]}}
+        asked(installed.probe(), "POST", services, body)
+    wanted = {"spec": {"preserve": [{"kind": "Service", "matchLabels": {"tier": "gold"}, "reason": "sold"}]}}
+    assert Writer(installed).ask("PATCH", CLUSTER, wanted, media_type=MERGE).status == 200
+    said = skoupa(installed, "alive", "status", "-o", "json")
+    told = {one["object"]: one for one in json.loads(said.stdout)["preserved"]}
+    assert told.keys() == {"Service default/kept", "Service default/doubtful", "Service default/chosen"}
+    assert told["Service default/chosen"]["why"] == "sold"
+    assert "write 2026-09-30" in told["Service default/doubtful"]["doubt"]
+
+
 def test_everybody_cleans_up_and_it_ends_with_0(installed: Access, tmp_path: Path) -> None:
     anew(installed)
     marker = tmp_path / "cleaned"

@@ -48,6 +48,7 @@ _SELF: Final = Resource(
 _ONE: Final = Scope(fields=f"metadata.name={names.ALIVE_NAME}")
 _LOOK_SECONDS: Final = 5.0
 _BEAT_SECONDS: Final = 10.0
+_AGAIN_SECONDS: Final = 0.5
 # Three beats may be lost before anybody is called silent.
 _LEASE_SECONDS: Final = 40
 _LONGEST_MESSAGE: Final = 1024
@@ -130,6 +131,8 @@ class Participant:
             except NotFound:
                 return False
             except Conflict:
+                # Others join too, perhaps all at once.
+                await self._client.clock.sleep(self._client.clock.jitter(_AGAIN_SECONDS))
                 continue
             except Invalid as error:
                 if "being deleted" in error.status.message:
@@ -199,6 +202,7 @@ class Participant:
             except NotFound:
                 break
             except Conflict:
+                await self._client.clock.sleep(self._client.clock.jitter(_AGAIN_SECONDS))
                 continue
             break
         self._done = True

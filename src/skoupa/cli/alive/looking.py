@@ -9,6 +9,7 @@ import typer
 
 from skoupa.alive import waiting
 from skoupa.alive.course import course
+from skoupa.cli.alive.preserved import with_preserved
 from skoupa.cli.alive.report import AliveReport, lines, report, write_file
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
@@ -31,7 +32,8 @@ async def looked(world: World) -> AliveReport:
     )
     at = course(alive, known, now=world.now())
     outcome = "alive" if alive.since is None else "terminating"
-    return report(outcome, now=world.now(), alive=alive, at=at, warnings=unread)
+    told = report(outcome, now=world.now(), alive=alive, at=at, warnings=unread)
+    return await with_preserved(world, alive, told)
 
 
 def show(told: AliveReport, *, form: TextForm, file: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from skoupa.alive.course import Course
 from skoupa.alive.reading import Alive
 from skoupa.cli import exits
 from skoupa.cli.terminal.shape import Shape
+from skoupa.cli.terminal.times import distance
 from skoupa.errors import UsageError
 from skoupa.kinds.alive import Forced, Participant, Preserved
 from skoupa.kube.timestamps import whole_seconds
@@ -34,6 +36,14 @@ EXITS: Final = {
 }
 
 
+class PreservedObject(Shape, frozen=True, kw_only=True):
+    """An object of the cluster whose thing elsewhere is to stay, as far as the cluster alone can tell; `doubt`: what was not understood."""
+
+    object: str
+    why: str
+    doubt: str = ""
+
+
 class AliveReport(Shape, frozen=True, kw_only=True):
     """`outcome` is one of the words in docs/alive.md, and decides the exit code."""
 
@@ -54,6 +64,7 @@ class AliveReport(Shape, frozen=True, kw_only=True):
     participants: tuple[Participant, ...] = ()
     forced: tuple[Forced, ...] = ()
     preserve: tuple[Preserved, ...] = ()
+    preserved: tuple[PreservedObject, ...] = ()
     protected: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -97,25 +108,27 @@ def report(
 
 
 def lines(told: AliveReport) -> Iterator[str]:
+    now = datetime.fromisoformat(told.now).timestamp()
     yield _headline(told)
     if told.protected and not told.protected.startswith("True"):
         yield f"not guarded ({told.protected})"
     for one in told.participants:
         left = "" if one.remaining is None else f", {one.remaining} left"
-        seen = (
-            f", last sign of life {_time_of(one.last_heartbeat)}"
-            if one.last_heartbeat
-            else ", no sign of life"
-        )
+        seen = ", no sign of life"
+        if one.last_heartbeat is not None:
+            seen = f", last sign of life {distance(one.last_heartbeat.timestamp(), now)}"
         said = f": {one.message}" if one.message else ""
         yield f"  {one.finalizer} {one.state}{left}{seen}{said}"
-        for kept in one.preserved:
-            yield f"    preserves {kept}"
+        for left_alone in one.preserved:
+            yield f"    preserves {left_alone}"
     for forced in told.forced:
         left = "an unknown number" if forced.remaining is None else str(forced.remaining)
         yield f"  {forced.finalizer} was forced at {_time_of(forced.at)} ({forced.state}, {left} left)"
     for number, kept_by in enumerate(told.preserve):
         yield f"  spec.preserve[{number}]: {_words(kept_by)}"
+    for kept in told.preserved:
+        doubt = f" ({kept.doubt})" if kept.doubt else ""
+        yield f"  what {kept.object} stands for stays: {kept.why}{doubt}"
 
 
 def _headline(told: AliveReport) -> str:
