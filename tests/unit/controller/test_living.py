@@ -13,6 +13,7 @@ from skoupa.kinds.alive import ALIVE, ALIVES
 from skoupa.kinds.definition import document
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from skoupa.sim.faults import asking
 from tests.unit.controller.braking import bring_kind, pull, release, state
 from tests.unit.controller.stage import HOUR, MINUTE, Play, Stage, story
 from tests.unit.controller.test_trash import ledger
@@ -248,6 +249,23 @@ async def test_a_time_out_is_told_once_and_takes_nothing_off_unless_that_was_wis
     [note] = said(play, "SkoupaTimedOut")
     assert DNS in note
     assert not said(play, "SkoupaForced")
+
+
+@story(features={"alive": True})
+async def test_where_the_status_may_not_be_written_it_is_told_once_and_nothing_is_forced(
+    stage: Stage,
+) -> None:
+    await bring(stage)
+    refusing = asking(method="PATCH", path="/apis/skoupa.dev/v1alpha1/alives/cluster/status")
+    stage.cluster.faults.answer(403, when=refusing, times=None)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await joined(stage, DNS)
+    await signal(stage, timeout="10m", onTimeout="ForceFinalizers")
+    await stage.later(HOUR)
+    assert DNS in (await there(stage))["metadata"]["finalizers"], "it could not be written before"
+    assert (len(said(play, "SkoupaSignalled")), len(said(play, "SkoupaTimedOut"))) == (1, 1)
+    assert any("no permission to patch alives" in told for told in play.engine.outlook.degraded)
 
 
 @story(features={"alive": True})

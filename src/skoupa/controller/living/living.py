@@ -90,6 +90,7 @@ class Living:
         self._leads = False
         self._woken = asyncio.Event()
         self._poorer: set[str] = set()
+        self._said: set[tuple[str, str]] = set()
         self.error: SkoupaError | None = None
 
     def open(self, group: asyncio.TaskGroup) -> None:
@@ -179,7 +180,7 @@ class Living:
         assert alive.since is not None, "its deletion was asked for"
         now = self._now()
         at = course(alive, await self._signs(), now=now)
-        self._announce(alive, at, now=now)
+        self._announce(alive, at)
         if at.drained:
             await self._tell(alive, at)
             newest = max((one.at.timestamp() for one in alive.status.forced), default=0.0)
@@ -193,20 +194,24 @@ class Living:
         if decided and told:
             await self._forcing.force(alive, at, decided)
 
-    def _announce(self, alive: Alive, at: Course, *, now: float) -> None:
+    def _announce(self, alive: Alive, at: Course) -> None:
         """What is told once, also over a restart: by the phase that stands in the status."""
         before = alive.status.phase
         if before in {None, "Active"}:
             confirmed = "it was confirmed" if alive.confirmed else "it was not confirmed"
             who = ", ".join(alive.waited_for) or "nobody"
             note = f"the deletion of this cluster was asked for ({confirmed}); waiting for {who}"
-            self._report.of_alive("SkoupaSignalled", note, uid=alive.uid, at=now)
+            self._once("SkoupaSignalled", note, alive)
         if at.timed_out is not None and before not in {"TimedOut", "Forced"}:
             left = "; ".join(said(one) for one in at.participants if one.state != "Done")
             then = alive.spec.on_timeout
-            self._report.of_alive(
-                "SkoupaTimedOut", f"{at.why} (spec.onTimeout: {then}): {left}", uid=alive.uid, at=now
-            )
+            self._once("SkoupaTimedOut", f"{at.why} (spec.onTimeout: {then}): {left}", alive)
+
+    def _once(self, what: str, note: str, alive: Alive) -> None:
+        """Also where the status may not be written, which would remember it."""
+        if (alive.uid, what) not in self._said:
+            self._said.add((alive.uid, what))
+            self._report.of_alive(what, note, uid=alive.uid, at=self._now())
 
     async def _look_at_guard(self, alive: Alive) -> None:
         moment = self._clock.monotonic()
