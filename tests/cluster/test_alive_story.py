@@ -16,7 +16,7 @@ import yaml
 
 from harness.controlplane import Access, ControlPlane
 from tests.cluster.admission_probe import Writer
-from tests.cluster.installing import asked, controller, eventually, outcomes, skoupa
+from tests.cluster.installing import asked, controller, eventually, outcomes, requests_of, skoupa
 
 pytestmark = pytest.mark.cluster
 
@@ -320,6 +320,18 @@ def test_a_policy_that_is_gone_is_told(installed: Access) -> None:
     del before["metadata"]["resourceVersion"], before["metadata"]["uid"]
     asked(installed.probe(), "POST", binding.rpartition("/")[0], before)
     eventually(lambda: protected(installed) == "True", "it is guarded again", seconds=120)
+
+
+def test_skoupa_was_never_refused_anything_that_it_asked_of_the_server(installed: Access) -> None:
+    """Its rights are those of the installation, and enough for all that it did in these tests."""
+    about = ("/alives", "/leases?", "/validatingadmissionpolic")
+    refused = [
+        (one["verb"], one["requestURI"])
+        for one in requests_of(installed, "system:serviceaccount:skoupa:skoupa")
+        if one.get("responseStatus", {}).get("code") == 403
+        and any(part in one["requestURI"] for part in about)
+    ]
+    assert not refused
 
 
 CI = [str(EXAMPLES / "ci-destroy.sh")]
