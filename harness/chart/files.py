@@ -16,6 +16,7 @@ from skoupa.install.labelling import Manifest, labelled
 from skoupa.install.manifests import as_yaml
 from skoupa.kinds import definitions
 from skoupa.kinds.policies import policy_definitions
+from skoupa.kinds.tenant import tenant_definitions
 from skoupa.kube.kinds import Discovery
 from skoupa.settings import Settings
 from skoupa.sim.state.kinds import BUILT_IN
@@ -67,7 +68,12 @@ def _grammar() -> str:
 
 def _crds() -> dict[str, Callable[[], str]]:
     files = {}
-    for folder, bodies in (("own", definitions()), ("policies", policy_definitions())):
+    folders = (
+        ("own", definitions()),
+        ("policies", policy_definitions()),
+        ("tenants", tenant_definitions()),
+    )
+    for folder, bodies in folders:
         for body in bodies:
             files[f"files/crds/{folder}/{body['metadata']['name']}.yaml"] = _definition(body)
     return files

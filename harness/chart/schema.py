@@ -95,7 +95,7 @@ _OWN: Final[Schema] = {
         "items": {"type": "string", "minLength": 1},
     },
     "policyKinds": {
-        "description": "Which definitions of kinds of policies are brought.",
+        "description": "Which definitions of kinds of policies, and of Tenant, are brought.",
         "enum": ["missing", "all", "none"],
     },
     "secrets": _object(

@@ -13,6 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from harness.chart.pieces import Circumstance, pieces
+from skoupa.admission.alive import alive_admission
+from skoupa.admission.tenants import tenant_admission
 from skoupa.cli.installing.install import admission_of, installation_of
 from skoupa.install.kinds import DEFAULT_KINDS
 from skoupa.install.labelling import Manifest
@@ -22,6 +24,7 @@ from skoupa.settings import Settings
 HOME: Final = "the-namespace-of-the-release"
 LEASE: Final = "the-name-of-the-lease"
 WATCHED: Final = "a-namespace-that-is-watched"
+SEPARATOR: Final = "the-separator-of-tenants"
 
 Setting = tuple[str, Any]
 
@@ -31,6 +34,8 @@ _SETTINGS: Final[dict[str, tuple[Setting, Setting]]] = {
     "policies": (("features.policies", True), ("features.policies", False)),
     "retention": (("features.retention", True), ("features.retention", False)),
     "alive": (("features.alive", True), ("features.alive", False)),
+    "tenants": (("features.tenants", True), ("features.tenants", False)),
+    "tenantNames": (("tenants.byName", True), ("tenants.byName", False)),
     "enforce": (("mode", "enforce"), ("mode", "observe")),
     "history": (("api.address", "0.0.0.0:8443"), ("api.address", "none")),
     "webhook": (("webhook.address", "0.0.0.0:9443"), ("webhook.address", "none")),
@@ -50,11 +55,16 @@ _SETTINGS: Final[dict[str, tuple[Setting, Setting]]] = {
 }
 # No setting: the policy of the limits is there where a limit is set, and stays where one was set once.
 _LIMITS: Final = "limits"
-_OF_RIGHTS: Final = ("ttl", "policies", "retention", "alive", "enforce", "history", "webhook", "namespaced")
+_OF_RIGHTS: Final = (
+    *("ttl", "policies", "retention", "alive", "tenants"),
+    *("enforce", "history", "webhook", "namespaced"),
+)
 _OF_ADMISSION: Final = (
-    *("ttl", "policies", "alive", "enforce", "kyvernoTtl", "refuse", _LIMITS),
+    *("ttl", "policies", "enforce", "kyvernoTtl", "refuse", _LIMITS),
     *("ttlDeleteRight", "policyDeleteRight", "http", "secrets"),
 )
+_OF_ALIVE: Final = ("alive",)
+_OF_TENANTS: Final = ("tenants", "tenantNames", "enforce")
 _KINDS_OF_RIGHTS: Final = {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 SWITCHING: Final = {setting[0] for both in _SETTINGS.values() for setting in both}
 
@@ -73,7 +83,18 @@ def admission() -> list[Manifest]:
         settings = _settings(circumstance, _OF_ADMISSION)
         return admission_of(settings, had_limits=_LIMITS in circumstance)
 
-    return pieces(_OF_ADMISSION, made)
+    def made_for_tenants(circumstance: Circumstance) -> tuple[Manifest, ...]:
+        return tenant_admission(_settings(circumstance, _OF_TENANTS))
+
+    def made_for_alive(circumstance: Circumstance) -> tuple[Manifest, ...]:
+        return alive_admission(_settings(circumstance, _OF_ALIVE))
+
+    # By themselves: every switch doubles the circumstances.
+    return [
+        *pieces(_OF_ADMISSION, made),
+        *pieces(_OF_TENANTS, made_for_tenants),
+        *pieces(_OF_ALIVE, made_for_alive),
+    ]
 
 
 @cache
@@ -91,7 +112,10 @@ def _rights() -> list[Manifest]:
 
 
 def _settings(circumstance: Circumstance, switches: tuple[str, ...]) -> Settings:
-    tree: dict[str, Any] = {"lease": {"namespace": HOME, "name": LEASE}}
+    tree: dict[str, Any] = {
+        "lease": {"namespace": HOME, "name": LEASE},
+        "tenants": {"separator": SEPARATOR},
+    }
     for switch in switches:
         if switch not in _SETTINGS:
             continue

@@ -31,9 +31,10 @@ def commands_page() -> str:
         text = command.get_help(_context(command, name, parent=root))
         also = "".join(f"\n\nAlso called `skoupa {alias}`." for alias in aliases.get(_told(command), ()))
         parts.append(f"## skoupa {name}{also}\n\n```text\n{text.rstrip()}\n```")
-        for below, inner in getattr(command, "commands", {}).items():
-            text = inner.get_help(_context(inner, f"{name} {below}", parent=root))
-            parts.append(f"### skoupa {name} {below}\n\n```text\n{text.rstrip()}\n```")
+        within = _context(command, name, parent=root)
+        for below, part in getattr(command, "commands", {}).items():
+            told = part.get_help(_context(part, below, parent=within))
+            parts.append(f"### skoupa {name} {below}\n\n```text\n{told.rstrip()}\n```")
     return page("Commands", *parts, source="skoupa.cli.app")
 
 

@@ -44,7 +44,14 @@ HONOURED: Final = {
         "label, also on a Namespace",
         "user, `skoupa keep`, `skoupa extend`",
         "A date (`2026-09-30`, midnight UTC) or time keeps the object until then; any other value but `false` keeps it for "
-        "good. Whatever would take it along stays too: its Namespace, its definition, its owners.",
+        "good. Whatever would take it along stays too: its Namespace, its definition, its owners. The deletion of the "
+        "[Tenant](tenants.md) that it belongs to takes it all the same.",
+    ),
+    names.SHARED_LABEL: Meaning(
+        "label",
+        "user",
+        "What belongs to a tenant and has this label stays when the Tenant is deleted, and so does what would take it along; any value "
+        "but `false`. See [tenants](tenants.md).",
     ),
     names.REFRESHED_AT_ANNOTATION: Meaning(
         "annotation",
@@ -124,12 +131,16 @@ OF_THE_INSTALLATION: Final = {
     "[brakes](brakes.md).",
     names.ALIVE_FINALIZER: "A finalizer on Alive while a controller enforces with `features.alive`: that the deletion was asked for is "
     "written down before it is gone. See [alive](alive.md).",
-    names.CONFIRM_DELETION_ANNOTATION: "On Alive: its uid, before it can be deleted. Setting it needs the verb `signal`.",
     names.PARTICIPANT_LABEL: "`true` on the Lease of a participant of Alive, written by the participant.",
     names.REMAINING_ANNOTATION: "On that Lease: how many things the participant has left to clean up.",
     names.STATE_ANNOTATION: "On that Lease: `failed` where the participant can't go on; anything else is no news.",
     names.MESSAGE_ANNOTATION: "On that Lease: what the participant has to say.",
     names.PRESERVED_ANNOTATION: "On that Lease: what the participant leaves as it is, one a line.",
+    names.KUBEZOO_TENANT_FINALIZER: "A finalizer on every Tenant with `features.tenants`, and KubeZoo's own: see "
+    "[tenants](tenants.md).",
+    names.TENANT_FINALIZER: "Beside the one before, and taken off by Skoupa alone: when nothing of the tenant is left.",
+    names.CONFIRM_DELETION_ANNOTATION: "On Alive: its uid, before it can be deleted; setting it needs the verb `signal`. On a deleted "
+    "Tenant, with `tenants.guard`: its uid lets what it had go.",
     names.RELEASED_BY_ANNOTATION: "On a Brake, written by `skoupa brakes release`: who releases it.",
     names.STOPPED_RUN_ANNOTATION: "On a Brake that stopped a run of a policy: the uid and the generation of the policy, and how many objects "
     "the run claimed. Its release is for the policy as it was then.",
@@ -174,7 +185,8 @@ def labels_page() -> str:
         "Annotations ([policies](policies.md)).",
         table(("key", "meaning"), of_policies),
         "## Reserved",
-        "These names are settled but do nothing yet. Skoupa sets no finalizer on anything but Brakes and Alive.",
+        "These names are settled but do nothing yet. Skoupa sets no finalizer on anything but Brakes, Alive and, with "
+        "`features.tenants`, Tenants.",
         table(("key", "form"), later),
         source="skoupa.names",
     )

@@ -21,6 +21,7 @@ from skoupa.install.policies import policy_rights
 from skoupa.install.retention import retention_rights
 from skoupa.install.rights import home_namespace, own_namespace, rights
 from skoupa.install.roles import SWEEP_ROLE, SWEEP_VERBS
+from skoupa.install.tenants import tenant_rights
 from skoupa.kinds.brake import BRAKES
 from skoupa.model.reasons import REASONS
 from skoupa.report.metrics import METRICS
@@ -141,6 +142,7 @@ def rights_page() -> str:
     granted = (
         *rights(installation.interests, kinds=(), lease=installation.settings.lease.name),
         *policy_rights(installation.settings),
+        *tenant_rights(installation.settings),
     )
     rows = [
         (
@@ -162,6 +164,11 @@ def rights_page() -> str:
         why = f"{right.why} (with {code('features.alive')})"
         kinds = _resources(right.group, right.resources)
         rows.append((code(right.role), ", ".join(right.verbs), kinds, named, why))
+    of_tenants = Settings(mode="enforce", features=Features(tenants=True))
+    for right in tenant_rights(of_tenants):
+        why = f"{right.why} (with {code('features.tenants')}; not in a namespaced installation)"
+        kinds = _resources(right.group, right.resources)
+        rows.append((code(right.role), ", ".join(right.verbs), kinds, "", why))
     for own in (own_namespace(""), home_namespace("")):
         why = f"{own.why} (only in a namespaced installation)"
         rows.append((code(own.role), ", ".join(own.verbs), code("namespaces"), "the one it lies in", why))

@@ -16,6 +16,7 @@ NOTICE_BEFORE_ANNOTATION: Final = "skoupa.dev/notice-before"
 NOTIFY_ANNOTATION: Final = "skoupa.dev/notify"
 PRESERVE_ANNOTATION: Final = "skoupa.dev/preserve"
 PRESERVE_UNTIL_ANNOTATION: Final = "skoupa.dev/preserve-until"
+SHARED_LABEL: Final = "skoupa.dev/shared"
 
 # Written on any object by Skoupa.
 UNNEEDED_SINCE_ANNOTATION: Final = "skoupa.dev/unneeded-since"

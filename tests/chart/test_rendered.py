@@ -39,6 +39,12 @@ CASES = {
     ),
     "with Alive": Asked(settings={"features": {"alive": True}}, namespace="ops"),
     "with Alive, while enforcing": Asked(settings={"mode": "enforce", "features": {"alive": True}}),
+    "with tenants": Asked(settings={"mode": "enforce", "features": {"tenants": True}}),
+    "with tenants and their kind": Asked(
+        settings={"features": {"tenants": True, "policies": False}, "tenants": {"separator": "."}},
+        values={"policyKinds": "all"},
+        options={"policy_kinds": True},
+    ),
     "in another namespace, with another Lease": Asked(
         settings={"mode": "enforce", "lease": {"name": "broom"}, **EVERY_POLICY}, namespace="ops"
     ),
@@ -125,6 +131,10 @@ OTHERWISE: dict[str, Any] = {
     "protect.names": ["ConfigMap/shop/*"],
     "protect.selectors": ["team=payments,tier!=dev"],
     "ttl.notAfter": "2030-12-31",
+    "tenants.separator": ".",
+    "tenants.namespaceLabel": "capsule.clastix.io/tenant",
+    "tenants.objectLabel": "example.org/tenant",
+    "tenants.protected": ["prod-ingress"],
     "policies.allowedHosts": ["api.example.org"],
     "policies.allowedNetworks": ["127.0.0.0/8"],
     "ledger.dsn": "none",

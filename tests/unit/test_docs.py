@@ -154,8 +154,8 @@ def test_every_label_and_annotation_that_is_honoured_is_described() -> None:
 def test_every_finalizer_of_ours_is_reserved_until_it_is_set() -> None:
     used = used_names()
     page = text("labels.md")
-    for constant in ("TENANT_FINALIZER", "EXTERNAL_CLEANUP_FINALIZER", "AWS_EXTERNAL_GC_FINALIZER"):
-        assert constant not in used, "the docs say that Skoupa sets no finalizer"
+    for constant in ("EXTERNAL_CLEANUP_FINALIZER", "AWS_EXTERNAL_GC_FINALIZER"):
+        assert constant not in used, "the docs say that Skoupa sets no such finalizer"
         assert every_name()[constant] in page
 
 
@@ -187,9 +187,10 @@ def test_commands_in_code_blocks_exist_with_their_options(path: Path) -> None:
             continue
         assert words[0] in known, f"{shown}: there is no such command"
         command = known[words[0]]
-        inner = next((word for word in words[1:] if word in getattr(command, "commands", {})), None)
-        params = [*command.params, *(command.commands[inner].params if inner else ())]
-        options = {name for param in params for name in param.opts} | {"--help"}
+        below = getattr(command, "commands", {})
+        if len(words) > 1 and words[1] in below:
+            command = below[words[1]]
+        options = {name for param in command.params for name in param.opts} | {"--help"}
         for word in words[1:]:
             if re.match(r"--?[a-zA-Z]", word):
                 assert word.partition("=")[0] in options, f"{shown}: {word} is no option of it"

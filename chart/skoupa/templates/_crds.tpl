@@ -12,6 +12,7 @@ them up to date nor leave them out where only some namespaces are meant.
   {{- range $path, $_ := .Files.Glob "files/crds/*/*.yaml" -}}
     {{- $name := base $path | trimSuffix ".yaml" -}}
     {{- $own := eq (dir $path | base) "own" -}}
+    {{- $feature := ternary $facts.switches.tenants $facts.switches.policies (eq (dir $path | base) "tenants") -}}
     {{- $there := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $name -}}
     {{- $notes := dig "metadata" "annotations" dict $there -}}
     {{- $of := printf "%v/%v" (get $notes "meta.helm.sh/release-namespace") (get $notes "meta.helm.sh/release-name") -}}
@@ -19,7 +20,7 @@ them up to date nor leave them out where only some namespaces are meant.
     {{- if and $there (ne $of (printf "%s/%s" $.Release.Namespace $.Release.Name)) -}}
       {{- $status = "there" -}}
     {{- else if not $own -}}
-      {{- $wanted := and $facts.switches.policies (or (eq $.Values.policyKinds "all") (and (eq $.Values.policyKinds "missing") $connected)) -}}
+      {{- $wanted := and $feature (or (eq $.Values.policyKinds "all") (and (eq $.Values.policyKinds "missing") $connected)) -}}
       {{- if not $wanted -}}{{- $status = "missing" -}}{{- end -}}
     {{- end -}}
     {{- $_ := set $found $name (dict "status" $status "path" $path) -}}

@@ -16,6 +16,8 @@ is, how many replicas. What an installation can't be is refused here, in the wor
     "policies" (dig "features" "policies" $shipped.features.policies $settings)
     "retention" (dig "features" "retention" $shipped.features.retention $settings)
     "alive" (dig "features" "alive" $shipped.features.alive $settings)
+    "tenants" (dig "features" "tenants" $shipped.features.tenants $settings)
+    "tenantNames" (dig "tenants" "byName" $shipped.tenants.byName $settings)
     "enforce" (eq $settings.mode "enforce")
     "history" (ne $settings.api.address "none")
     "webhook" (not (has (dig "webhook" "address" "" $settings) (list "" "none")))
@@ -27,6 +29,9 @@ is, how many replicas. What an installation can't be is refused here, in the wor
     "http" (dig "allowHttpInNamespacedPolicies" $shipped.policies.allowHttpInNamespacedPolicies $policies)
     "secrets" (dig "allowSecretsInNamespacedPolicies" $shipped.policies.allowSecretsInNamespacedPolicies $policies)
 -}}
+{{- if and $switches.tenants $namespaced -}}
+  {{- fail "features.tenants is for a whole cluster, and only some namespaces are looked after here: leave namespaces empty, or features.tenants out" -}}
+{{- end -}}
 {{- $limited := and $switches.ttl (not (empty $limits)) -}}
 {{- $_ := set $switches "limits" (or $limited (not (empty (include "skoupa.hadLimits" .)))) -}}
 {{- $dsn := $settings.ledger.dsn -}}
@@ -55,6 +60,7 @@ is, how many replicas. What an installation can't be is refused here, in the wor
     "limits" (dict "minimum" ($limited | ternary ($ttl.minimum | default "") "") "maximum" ($limited | ternary ($ttl.maximum | default "") "") "notAfter" ($limited | ternary ($ttl.notAfter | default "") ""))
     "namespaces" $namespaces
     "lease" (dig "lease" "name" $shipped.lease.name $settings)
+    "separator" (dig "tenants" "separator" $shipped.tenants.separator $settings)
     "ports" (include "skoupa.ports" (list $settings $shipped $switches) | fromJsonArray)
     "ledger" $ledger
     "replicas" $replicas

@@ -31,7 +31,7 @@ meant where the file is about one of several.
 */ -}}
 {{- define "skoupa.pieces" -}}
 {{- $root := .root -}}{{- $facts := .facts -}}
-{{- $text := $root.Files.Get .file | replace "the-namespace-of-the-release" $root.Release.Namespace | replace "the-name-of-the-lease" $facts.lease -}}
+{{- $text := $root.Files.Get .file | replace "the-namespace-of-the-release" $root.Release.Namespace | replace "the-name-of-the-lease" $facts.lease | replace "the-separator-of-tenants" $facts.separator -}}
 {{- if .watched -}}{{- $text = replace "a-namespace-that-is-watched" .watched $text -}}{{- end -}}
 {{- range $piece := (fromYaml $text).pieces -}}
   {{- $there := true -}}

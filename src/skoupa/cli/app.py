@@ -16,6 +16,7 @@ from skoupa.cli.looking.unused_declared import UNUSED_HELP, unused
 from skoupa.cli.migrating.declared import MIGRATE_HELP, migrate
 from skoupa.cli.options import AllNamespaces, Connecting, Context, Kubeconfig, Ledger, Namespace, each_kind
 from skoupa.cli.remembering.declared import history, restore, trash
+from skoupa.cli.tenants.declared import tenant_app
 
 app = typer.Typer(
     name="skoupa",
@@ -60,6 +61,7 @@ app.command()(trash)
 app.command(help=PAUSE_HELP)(pause)
 app.add_typer(brakes_app, name="brakes")
 app.add_typer(alive_app, name="alive")
+app.add_typer(tenant_app, name="tenant")
 app.command(help=DASHBOARD_HELP)(dashboard)
 app.command(help=CHECK_HELP)(check)
 app.command()(convert)

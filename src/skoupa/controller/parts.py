@@ -1,4 +1,4 @@
-"""Mechanisms that do something by themselves while the engine runs: policies at their ticks, and who uses what for retention.
+"""Mechanisms that do something by themselves while the engine runs: policies at their ticks, who uses what for retention, and deleted tenants.
 
 Each is there only where its feature is on. The engine opens, feeds and closes them all alike.
 """
@@ -14,6 +14,8 @@ from skoupa.controller.living.living import Living
 from skoupa.controller.policies.running import Policies
 from skoupa.controller.retaining.retention import Retention
 from skoupa.controller.state import State
+from skoupa.controller.tenancy.released import ReleasedTenants
+from skoupa.controller.tenancy.tenancy import Tenancy
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Uid
 from skoupa.facts.store import Delta
@@ -100,7 +102,23 @@ class Parts:
                 told=told,
                 untold=untold,
             )
-        parts = (self.policies, self.retention, self.living)
+        self.tenancy: Tenancy | ReleasedTenants = ReleasedTenants(
+            client, settings=settings, knowledge=knowledge, standing_by=standing_by, told=told
+        )
+        if settings.features.tenants:
+            self.tenancy = Tenancy(
+                client,
+                settings=settings,
+                knowledge=knowledge,
+                overhearing=overhearing,
+                memory=memory,
+                standing_by=standing_by,
+                learn=learn,
+                look_at=look_at,
+                told=told,
+                untold=untold,
+            )
+        parts = (self.policies, self.retention, self.tenancy, self.living)
         self._all = tuple(part for part in parts if part is not None)
 
     @property

@@ -20,6 +20,7 @@ from skoupa.install.labelling import Manifest, labelled, of_instance
 from skoupa.install.retention import retention_rights
 from skoupa.install.rights import rights
 from skoupa.install.roles import roles, sweep_role
+from skoupa.install.tenants import tenant_rights
 from skoupa.install.workload import namespace_of_its_own, service_account, workload
 from skoupa.judge.mechanism import Interest
 from skoupa.kinds import definitions
@@ -31,7 +32,7 @@ DEFAULT_IMAGE: Final = f"{names.COMPONENT}:{__version__}"
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
     """`settings.lease.namespace` is where it lives; `admission` are the policies for the API server, ready-made.
 
-    `policy_kinds` are definitions of kinds that others may have brought.
+    `policy_kinds` are definitions of kinds that others may have brought: policies, and Tenant.
     """
 
     settings: Settings
@@ -71,6 +72,7 @@ def _in_order(installation: Installation) -> Iterator[Manifest]:
         *policies.policy_rights(settings),
         *retention_rights(settings),
         *alive_rights(settings),
+        *tenant_rights(settings),
     )
     yield from roles(granted, home=home, namespaces=settings.namespaces)
     if served:

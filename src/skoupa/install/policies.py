@@ -6,7 +6,7 @@ its certificate is in a Secret beside the Lease, and its registration is written
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -123,10 +123,10 @@ def _reviewing() -> Iterator[Right]:
     yield Right(role=REPORT, group=group, resources=resources, verbs=("create",), namespaced=False, why=why)
 
 
-async def foreign(client: Client) -> set[str]:
-    """Names of definitions of policies that are there and not Skoupa's."""
+async def foreign(client: Client, definitions: Iterable[Manifest]) -> set[str]:
+    """Names of those definitions that are there and not Skoupa's."""
     found = set()
-    for definition in policy_definitions():
+    for definition in definitions:
         name = str(definition["metadata"]["name"])
         try:
             there = await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, view=METADATA)
@@ -137,5 +137,5 @@ async def foreign(client: Client) -> set[str]:
     return found
 
 
-def brought(*, without: set[str] | frozenset[str] = frozenset()) -> tuple[Manifest, ...]:
-    return tuple(one for one in policy_definitions() if one["metadata"]["name"] not in without)
+def brought() -> tuple[Manifest, ...]:
+    return tuple(policy_definitions())

@@ -15,6 +15,7 @@ from skoupa.install.labelling import SERVICE_ACCOUNT, Manifest, manifest
 from skoupa.install.rights import (
     ASK,
     DELETE,
+    DELETE_TENANTS,
     HOME,
     READ,
     REPORT,
@@ -58,6 +59,10 @@ def rules(rights: Iterable[Right]) -> list[dict[str, Any]]:
 
 
 def _cluster_wide(rights: Sequence[Right], *, home: str) -> Iterator[Manifest]:
+    of_tenants = rules(right for right in rights if right.role == DELETE_TENANTS)
+    if of_tenants:
+        labels = {AGGREGATE_LABEL: "true"}
+        yield manifest(_VERSION, "ClusterRole", DELETE_TENANTS, labels=labels, rules=of_tenants)
     for name in (*_EVERYWHERE, ASK):
         granted = rules(right for right in rights if right.role == name)
         if name == ASK and not granted:

@@ -16,6 +16,7 @@ from skoupa import names
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.owning import could_own, might_own
 from skoupa.judge.protection import finite, kept_until
+from skoupa.judge.tenants import NAME as TENANTS
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from skoupa.model.reasons import Reason, reason
 from skoupa.model.verdicts import Claim, Hold
@@ -68,6 +69,9 @@ class CascadeGuard:
         self._blind = blind
 
     def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:
+        if claim.mechanism == TENANTS:
+            # What a tenant kept goes with it; whose the things are that hang on it is asked freshly before it goes.
+            return []
         cascades = claim.propagation != "Orphan"
         found: list[Hold] = []
         for kept in self._kept(row):

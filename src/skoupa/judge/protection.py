@@ -16,6 +16,7 @@ from typing import Final
 from skoupa import names
 from skoupa.expr.ttl import NOT_KEPT, Keeping, keep_until
 from skoupa.facts.rows import Row
+from skoupa.judge.tenants import NAME as TENANTS
 from skoupa.kinds.naming import means
 from skoupa.kube.resources import Resource
 from skoupa.kube.selectors import LabelSelector, parse_labels
@@ -66,6 +67,15 @@ def goes_with_its_namespace(row: Row) -> bool:
     return policy and row.label(names.PART_OF_LABEL) != names.COMPONENT
 
 
+def goes_with_its_tenant(told: Reason, row: Row) -> bool:
+    """What keeps an object from everything but the deletion of the tenant that it belongs to."""
+    if told.code in {"kept", "namespace-kept"}:
+        return True
+    resource = row.resource
+    policy = resource.group == names.SKOUPA_GROUP or (resource.group, resource.kind) in _OWN_POLICIES
+    return told.code == "protected-own" and policy and row.label(names.PART_OF_LABEL) != names.COMPONENT
+
+
 class Protection:
     """`namespace_label` gives the keep label of a Namespace, or None where it has none; `home` is Skoupa's own."""
 
@@ -87,8 +97,13 @@ class Protection:
         self._by_settings = bool(self._kinds or self._names or self._selectors)
         self._namespace_label = namespace_label
 
-    def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:  # noqa: ARG002 - all Claims respect these
-        return [Hold(reason=told, until=until) for told, until in self.reasons(row, now)]
+    def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:
+        of_tenant = claim.mechanism == TENANTS
+        return [
+            Hold(reason=told, until=until)
+            for told, until in self.reasons(row, now)
+            if not (of_tenant and goes_with_its_tenant(told, row))
+        ]
 
     def reasons(self, row: Row, now: float) -> list[tuple[Reason, float | None]]:
         """Why an object never goes, by itself or along with another; with the time at which that ends."""

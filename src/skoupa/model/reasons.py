@@ -53,6 +53,7 @@ REASONS: Final[dict[str, Meaning]] = {
         "{why}, and spec.onTimeout of Alive is ForceFinalizers: the finalizer {finalizer} of {identity} is taken off "
         "(it was {state}, with {remaining} left)",
     ),
+    "tenant-gone": Meaning("claim", "its Tenant {tenant} was deleted, and {proof}"),
     # Holds: something needs it.
     "in-use": Meaning("hold", "{user} uses it ({at})"),
     "owner-lives": Meaning("hold", "its owner {owner} is alive"),
@@ -111,9 +112,16 @@ REASONS: Final[dict[str, Meaning]] = {
     "other-ttl-ahead": Meaning(
         "hold", "its other time is still to come: {written} lets it stay until {until}"
     ),
+    "label-waits": Meaning("hold", "its own time has not come: {written} lets it stay ({what})"),
     "protected-namespace": Meaning("hold", "the namespace {namespace} is protected"),
     "protected-setting": Meaning("hold", "protected by the setting protect.{setting} ({value})"),
     "protected-own": Meaning("hold", "{what} belongs to Skoupa itself and goes by no label and no policy"),
+    "tenant-shared": Meaning("hold", "deleting it would take along {object}, which has the label {key}"),
+    "tenant-others-inside": Meaning(
+        "hold", "deleting it would take along {object}, which is not of the Tenant {tenant}"
+    ),
+    "tenant-unsure": Meaning("hold", "whether it still belongs to a deleted Tenant is not known: {why}"),
+    "tenant-not-gone": Meaning("hold", "the Tenant {tenant} does not let it go any more: {why}"),
     "not-watched": Meaning(
         "hold",
         "{kind} are not watched, so the controller does not see it: add {kind} to the setting watchAlso",
@@ -250,6 +258,12 @@ REASONS: Final[dict[str, Meaning]] = {
     "data-unknown": Meaning("note", "whether data goes for good is not known: {why}"),
     "waits": Meaning("note", "{written}: {what}"),
     "retention-suspended": Meaning("note", "{rule} is suspended, so nothing that it is about goes by it"),
+    "retention-broken": Meaning(
+        "note",
+        "{rule} is not understood and may be about it, so nothing goes by policies like it: mend it as its condition Ready says, or "
+        "delete it",
+    ),
+    "retention-reading": Meaning("note", "its annotations, which {rule} asks for, are being read"),
     "goes-sooner": Meaning(
         "note", "{path} of the object itself is earlier: its own controller deletes it at {at}"
     ),

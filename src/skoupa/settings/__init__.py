@@ -16,6 +16,7 @@ from skoupa.settings.fields import (
 from skoupa.settings.loading import check_together, decode, load, seconds
 from skoupa.settings.policies import PolicySettings, WebhookSettings
 from skoupa.settings.sections import DURATION
+from skoupa.settings.tenants import TenantSettings
 from skoupa.settings.trust import BrakeSettings
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Protect",
     "Setting",
     "Settings",
+    "TenantSettings",
     "TtlSettings",
     "WebhookSettings",
     "check_together",

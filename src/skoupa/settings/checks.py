@@ -106,6 +106,7 @@ def check_trash(settings: Settings, *, source: str) -> None:
 
 def check_usage(settings: Settings, *, source: str) -> None:
     _check_kinds(settings.usage.ignore_kinds, source=f"{source}: usage.ignoreKinds")
+    _check_kinds(settings.tenants.ignore_kinds, source=f"{source}: tenants.ignoreKinds")
 
 
 def _check_kinds(kinds: tuple[str, ...], *, source: str) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from skoupa.settings.notices import NoticeSettings
 from skoupa.settings.policies import PolicySettings, WebhookSettings
 from skoupa.settings.sections import Duration, Section, about
+from skoupa.settings.tenants import TenantSettings
 from skoupa.settings.trust import BrakeSettings, Ledger, Trash
 
 ENV_PREFIX: Final = "SKOUPA_"
@@ -33,6 +34,12 @@ class Features(Section, frozen=True, kw_only=True):
         bool,
         about(
             "There is an Alive, guarded, whose deletion gives everybody time to clean up before the cluster goes (alpha)."
+        ),
+    ] = False
+    tenants: Annotated[
+        bool,
+        about(
+            "What a deleted Tenant had in the cluster goes with it, and nothing of anybody else's (alpha)."
         ),
     ] = False
 
@@ -123,8 +130,8 @@ class Usage(Section, frozen=True, kw_only=True):
     ignore_kinds: Annotated[
         tuple[str, ...],
         about(
-            "Kinds that need not be readable before something is called unused, as kubectl shows them; `*.GROUP` is a whole "
-            "group. What they point at may then be taken for unused."
+            "Kinds that need not be readable, nor each object of them understood, before something is called unused, as kubectl "
+            "shows them; `*.GROUP` is a whole group. What they point at may then be taken for unused."
         ),
     ] = (
         "events",
@@ -218,6 +225,7 @@ class Settings(Section, frozen=True, kw_only=True):
     rate: Rate = Rate()
     ttl: TtlSettings = TtlSettings()
     policies: PolicySettings = PolicySettings()
+    tenants: TenantSettings = TenantSettings()
     webhook: WebhookSettings = WebhookSettings()
     cascade: Cascade = Cascade()
     usage: Usage = Usage()

@@ -33,6 +33,7 @@ from skoupa.settings.notice_checks import check_notices
 from skoupa.settings.policy_checks import check_policies
 from skoupa.settings.reading import read, tree_of
 from skoupa.settings.sections import DURATION, Section
+from skoupa.settings.tenant_checks import check_feature, check_tenants
 from skoupa.settings.wording import read_refusal
 
 _SEE_ALL: Final = "docs/settings.md lists all settings"
@@ -103,6 +104,7 @@ def decode(tree: dict[str, Any], *, source: str, whole: bool = True) -> Settings
     check_usage(settings, source=source)
     check_brakes(settings.brakes, source=source)
     check_policies(settings.policies, source=source)
+    check_tenants(settings, source=source)
     if whole:
         check_together(settings, source=source)
     return settings
@@ -114,6 +116,7 @@ def check_together(settings: Settings, *, source: str) -> None:
     check_spans(settings, source=source)
     check_notices(settings.notices, source=source)
     check_alive(settings, source=source)
+    check_feature(settings, source=source)
 
 
 def seconds(duration: str) -> int:

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from skoupa.clock import Clock
+from skoupa.judge.tenants import NAME as TENANTS
 from skoupa.sweep.allowances import Allowance, Grant, Span, Whose
 from skoupa.sweep.windows import Window
 
@@ -54,6 +55,11 @@ class Going(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
     mechanism: str = ""
     also: tuple[By, ...] = ()
+
+    @property
+    def is_bounded_elsewhere(self) -> bool:
+        """A tenant's deletion is large by nature: it is bounded to that tenant, and by tenants.mostObjects."""
+        return self.mechanism == TENANTS
 
     def claimed(self) -> Iterator[tuple[By, Going]]:
         """As it would go by each of the others."""
@@ -112,6 +118,8 @@ class Ceilings:
     def reserve(self, going: Going) -> Reservation | Trip:
         now = self._clock.now()
         second = int(now)
+        if going.is_bounded_elsewhere:
+            return Reservation(going=going, second=second)
         allowed_by = self._take_allowance(going, now) if self.allowances else None
         if allowed_by is not None:
             beside = self._take_beside(going, now)
@@ -176,6 +184,8 @@ class Ceilings:
     def give_back(self, reservation: Reservation) -> None:
         """Nothing went: the next may go instead."""
         going = reservation.going
+        if going.is_bounded_elsewhere:
+            return
         for one in reservation.beside:
             self._return(one.whose, one.number)
         if reservation.allowed_by is not None:
@@ -206,6 +216,8 @@ class Ceilings:
         for at, going in sorted(gone, key=lambda one: one[0]):
             while ahead and ahead[0].at <= at:
                 self.grant(ahead.popleft())
+            if going.is_bounded_elsewhere:
+                continue
             if self._take_allowance(going, at) is None:
                 self._count(going, int(at))
             self._take_beside(going, at)

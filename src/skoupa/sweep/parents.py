@@ -10,7 +10,7 @@ holds it (seed 003, story 3).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import aclosing
 from typing import Final
 
@@ -18,7 +18,8 @@ from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Extraction, Row
 from skoupa.judge.brakes import BrakeGuard, braked_inside
 from skoupa.judge.cascade import called, is_definition, is_namespace, waived, waived_group
-from skoupa.judge.protection import Protection, goes_with_its_namespace
+from skoupa.judge.protection import Protection, goes_with_its_namespace, goes_with_its_tenant
+from skoupa.judge.tenants import NAME as TENANTS
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, pages
@@ -42,7 +43,10 @@ def patience_of(client: Client) -> Patience:
 
 
 class FreshLook:
-    """`patience` is shared with whoever else looks around: a kind that was silent is so for all."""
+    """`patience` is shared with whoever else looks around: a kind that was silent is so for all.
+
+    `of_tenant` says of something inside whether it keeps what goes with its tenant: there what is the tenant's goes along.
+    """
 
     def __init__(
         self,
@@ -52,7 +56,9 @@ class FreshLook:
         brakes: BrakeGuard,
         extraction: Extraction,
         ignore: Collection[str],
+        of_tenant: Callable[[Row, Row, Claim], Hold | None] = lambda _row, _inside, _claim: None,
     ) -> None:
+        self._of_tenant = of_tenant
         self.patience = patience_of(client)
         self._brakes = brakes
         self._protection = protection
@@ -69,13 +75,14 @@ class FreshLook:
             return ()
         namespace = row.name if is_namespace(row) else ""
         shelter = Shelter()
-        if any(resource.namespaced for resource in kinds) and not namespace:
+        of_tenant = claim.mechanism == TENANTS
+        if any(resource.namespaced for resource in kinds) and not namespace and not of_tenant:
             shelter = await sheltered(
                 self.patience, protection=self._protection, extraction=self._extraction, now=now
             )
         async with asyncio.TaskGroup() as group:
             answers = [
-                group.create_task(self._of_kind(resource, namespace, claim, now=now, shelter=shelter))
+                group.create_task(self._of_kind(resource, row, claim, now=now, shelter=shelter))
                 for resource in kinds
                 if resource.may("list")
             ]
@@ -96,8 +103,9 @@ class FreshLook:
         return definition.name in self._ignore or waived_group(group, self._ignore)
 
     async def _of_kind(
-        self, resource: Resource, namespace: str, claim: Claim, *, now: float, shelter: Shelter
+        self, resource: Resource, container: Row, claim: Claim, *, now: float, shelter: Shelter
     ) -> Hold | None:
+        namespace = container.name if is_namespace(container) else ""
         asked = pages(self.patience.client, resource, METADATA, scope=Scope(namespace=namespace))
         listing = self.patience.pages(resource.qualified, asked)
         first: Row | None = None
@@ -109,8 +117,11 @@ class FreshLook:
                         return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=why))
                     for item in page.items:
                         inside = self._extraction.row(resource, item)
-                        hold = self._hold(inside, claim, now, judged=namespace)
-                        hold = hold or shelter.hold(inside)
+                        if claim.mechanism == TENANTS:
+                            hold = self._hold_of_tenant(container, inside, claim, now)
+                        else:
+                            hold = self._hold(inside, claim, now, judged=namespace)
+                            hold = hold or shelter.hold(inside)
                         if hold is not None:
                             return hold
                         first = first or inside
@@ -118,9 +129,24 @@ class FreshLook:
             if waived(resource, self._ignore):
                 return None
             return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=error.message))
-        if first is None or namespace:
+        if first is None or namespace or claim.mechanism == TENANTS:
             return None
         return Hold(reason=reason("has-instances", object=called(first)))
+
+    def _hold_of_tenant(self, container: Row, inside: Row, claim: Claim, now: float) -> Hold | None:
+        """What is protected or braked stays, and what is not the tenant's; what the tenant kept goes."""
+        for told, until in self._protection.reasons(inside, now):
+            if goes_with_its_tenant(told, inside) or (
+                told.code == "protected-own" and goes_with_its_namespace(inside)
+            ):
+                continue
+            return Hold(
+                reason=reason("protects-inside", object=called(inside), why=render(told)), until=until
+            )
+        braked = self._brakes.holds(inside, claim, now)
+        return (
+            braked_inside(braked[0], called(inside)) if braked else self._of_tenant(container, inside, claim)
+        )
 
     def _hold(self, inside: Row, claim: Claim, now: float, *, judged: str) -> Hold | None:
         """`judged` is the Namespace that is to go; empty for a definition."""

@@ -149,14 +149,18 @@ def patched(documents: list[Manifest], kind: str) -> set[str]:
     }
 
 
-def test_who_enforces_may_patch_policies_and_nothing_else_of_others() -> None:
+def test_who_enforces_may_patch_policies_and_tenants_and_nothing_else_of_others() -> None:
+    # Finalizers on Tenants are taken off also where the feature is off.
+    tenants = {"tenants"}
     wide = {"clustercleanuppolicies", "deletingpolicies"}
     narrow = {"cleanuppolicies", "namespaceddeletingpolicies"}
-    assert patched(built(mode="enforce"), "ClusterRole") == wide | narrow
+    assert patched(built(mode="enforce"), "ClusterRole") == wide | narrow | tenants
     assert patched(built(mode="enforce", namespaces=["shop"]), "Role") == narrow
     assert patched(built(), "ClusterRole") == set(), "an observer writes nothing"
     without = Settings(mode="enforce", features=Features(policies=False))
-    assert patched(built(without), "ClusterRole") == set()
+    assert patched(built(without), "ClusterRole") == tenants
+    with_tenants = Settings(mode="enforce", features=Features(policies=False, tenants=True))
+    assert patched(built(with_tenants), "ClusterRole") == tenants
 
 
 def test_what_it_may_patch_on_policies_the_server_keeps_to_one_annotation() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from skoupa import names
+from skoupa.admission.built_in import CLUSTER_WIDE
 from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.install.alive import alive_rights
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
 from skoupa.install.retention import retention_rights
-from skoupa.install.rights import ASK, DELETE, HOME, READ, REPORT, Right, rights
+from skoupa.install.rights import ASK, DELETE, DELETE_TENANTS, HOME, READ, REPORT, Right, rights
+from skoupa.install.tenants import KINDS, tenant_rights
 from skoupa.judge.mechanism import Interest
 from skoupa.settings import Features, Settings
 
@@ -141,3 +144,16 @@ def test_alive_is_never_deleted_by_skoupa_and_nothing_is_granted_where_it_is_off
     changed = {right.resources[0] for right in found if right.role == REPORT}
     assert changed == {"alives", "alives/status"}
     assert not list(alive_rights(Settings()))
+
+
+def test_with_tenants_the_servers_own_kinds_in_no_namespace_may_go_but_for_machines() -> None:
+    built_in = {(group, plural) for group, plural, _ in CLUSTER_WIDE}
+    machines = {"componentstatuses", "nodes", "csinodes", "volumeattachments", "resourceslices"}
+    networks = {"ipaddresses", "servicecidrs"}
+    granted = {(group, plural) for group, plurals in KINDS for plural in plurals}
+    assert {pair for pair in built_in if pair[1] not in machines | networks} <= granted
+    assert not {plural for _, plural in granted} & (machines | networks)
+    on = Settings(mode="enforce", features=Features(tenants=True))
+    assert not list(tenant_rights(Settings()))
+    assert not list(tenant_rights(msgspec.structs.replace(on, namespaces=("shop",))))
+    assert {right.verbs for right in tenant_rights(on) if right.role == DELETE_TENANTS} == {("delete",)}

@@ -12,13 +12,14 @@ from skoupa import names
 from skoupa import settings as configuration
 from skoupa.admission.alive import alive_admission
 from skoupa.admission.confinement import policy_admission
+from skoupa.admission.tenants import tenant_admission
 from skoupa.admission.ttl_policies import LIMITS_POLICY, limits_admission, ttl_admission
 from skoupa.cli.connect import connected, run_async
 from skoupa.cli.options import Connecting
 from skoupa.cli.terminal.saying import say
 from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.errors import NotFound, UsageError
-from skoupa.install import history, ledger, policies
+from skoupa.install import history, ledger, policies, tenants
 from skoupa.install.apply import Applied, apply, refuse_conflicts
 from skoupa.install.guards import BINDING_KIND, guards, remove_others
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind, parse_kinds
@@ -104,9 +105,10 @@ def installation_of(
         interests=(
             *(one for mechanism in mechanisms_of(settings) for one in mechanism.interests()),
             *policies.interests(settings),
+            *tenants.interests(settings),
             KEPT,
         ),
-        policy_kinds=policies.brought() if policy_kinds and settings.features.policies else (),
+        policy_kinds=_kinds_of_others(settings) if policy_kinds else (),
         admission=admission_of(settings),
         kinds=_kinds(kinds),
         image=image or DEFAULT_IMAGE,
@@ -117,7 +119,7 @@ def installation_of(
 def admission_of(settings: Settings, *, had_limits: bool = False) -> tuple[Manifest, ...]:
     """`had_limits` says that the policy of the limits is in the cluster already, where it then has to stay."""
     home, kyverno_readings = settings.lease.namespace, settings.compat.kyverno_ttl
-    of_policies = (*policy_admission(settings), *alive_admission(settings))
+    of_policies = (*policy_admission(settings), *tenant_admission(settings), *alive_admission(settings))
     if settings.features.ttl:
         of_labels = ttl_admission(
             settings.ttl, namespace=home, kyverno_readings=kyverno_readings, had_limits=had_limits
@@ -125,6 +127,15 @@ def admission_of(settings: Settings, *, had_limits: bool = False) -> tuple[Manif
         return (*of_labels, *of_policies)
     lifted = limits_admission({}, namespace=home, kyverno_readings=kyverno_readings)
     return (*lifted, *of_policies) if had_limits else of_policies
+
+
+def _kinds_of_others(settings: Settings) -> tuple[Manifest, ...]:
+    """What Kyverno and KubeZoo bring where they are."""
+    features = settings.features
+    return (
+        *(policies.brought() if features.policies else ()),
+        *(tenants.brought() if features.tenants else ()),
+    )
 
 
 def _kinds(names: Sequence[str]) -> tuple[DeletableKind, ...]:
@@ -146,6 +157,11 @@ def _advise(installation: Installation) -> None:
             )
     kinds = ", ".join(kind.qualified for kind in installation.kinds)
     say(f"it may delete {kinds}; anything else that is due is held and shown (docs/install.md adds kinds)")
+    if settings.features.tenants:
+        say(
+            "with features.tenants it may delete the server's own kinds in no namespace too, Namespaces among them, and so may "
+            "whatever else lets them go; custom kinds have to be granted (docs/tenants.md)"
+        )
     if settings.namespaces:
         say(
             f"for {', '.join(settings.namespaces)} only: the namespace {installation.namespace} has to exist, and "
@@ -164,16 +180,19 @@ def _advise(installation: Installation) -> None:
 
 def _advise_on_policies(installation: Installation) -> None:
     settings = installation.settings
-    if not settings.features.policies or settings.namespaces:
+    if settings.namespaces:
         return
-    if installation.policy_kinds:
-        say(
-            "the kinds of policies are in it: where Kyverno is, it would be replaced; leave --policy-kinds out there"
-        )
-    else:
-        say(
-            "the kinds of policies are not in it; --policy-kinds adds them where Kyverno has not brought them"
-        )
+    for has, kinds, others in (
+        (settings.features.policies, "the kinds of policies are", "Kyverno"),
+        (settings.features.tenants, "the kind Tenant is", "KubeZoo"),
+    ):
+        if not has:
+            continue
+        if installation.policy_kinds:
+            say(f"{kinds} in it: where {others} is, it would be replaced; leave --policy-kinds out there")
+        else:
+            it = "them" if kinds.endswith("are") else "it"
+            say(f"{kinds} not in it; --policy-kinds adds {it} where {others} has not brought {it}")
 
 
 async def _apply(
@@ -216,13 +235,12 @@ async def _apply(
 
 
 async def _missing_kinds(client: Client, settings: Settings) -> tuple[Manifest, ...]:
-    """Those of policies that nobody else brought."""
-    if not settings.features.policies or settings.namespaces:
-        return ()
-    others = await policies.foreign(client)
+    """Those of policies, and Tenant, that nobody else brought."""
+    wanted = () if settings.namespaces else _kinds_of_others(settings)
+    others = await policies.foreign(client, wanted)
     for name in sorted(others):
         say(f"{name} is there already and not Skoupa's: it is used as it is")
-    return policies.brought(without=others)
+    return tuple(one for one in wanted if one["metadata"]["name"] not in others)
 
 
 def _tell(done: Applied, *, dry_run: bool) -> None:

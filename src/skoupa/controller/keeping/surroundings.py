@@ -21,6 +21,7 @@ from skoupa.errors import Forbidden, SkoupaError
 from skoupa.facts.rows import Row
 from skoupa.judge.cascade import is_definition, is_namespace, waived
 from skoupa.judge.owning import could_own
+from skoupa.judge.tenants import NAME as TENANTS
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
@@ -57,6 +58,7 @@ class Surroundings:
             brakes=knowledge.brake_guard,
             extraction=knowledge.extraction,
             ignore=knowledge.settings.cascade.ignore_kinds,
+            of_tenant=self._inside_of_tenant,
         )
         self._dependents = Dependents(
             client,
@@ -93,8 +95,34 @@ class Surroundings:
             hold = await freshen(row.namespace)
             if hold is not None:
                 return Verdict(claims=(claim,), holds=(hold,))
-        holds = await self.holds(row, claim)
+        of_tenant = claim.mechanism == TENANTS
+        holds = await (self._of_tenant(row, claim) if of_tenant else self.holds(row, claim))
         return Verdict(claims=(claim,), holds=holds) if holds else None
+
+    async def _of_tenant(self, row: Row, claim: Claim) -> tuple[Hold, ...]:
+        """What hangs on it is orphaned, and kept things of the tenant go: only what is inside it has to be looked at."""
+        look = self._knowledge.tenant_look
+        if look is None:
+            return (Hold(reason=reason("tenant-unsure", why="nobody follows Tenants here")),)
+        holds = await look.before(row, claim)
+        if holds or not (is_namespace(row) or is_definition(row)):
+            return holds
+        try:
+            self._fresh.patience.check(KINDS)
+            discovery = await self._kinds.get(self._read_kinds)
+        except SkoupaError as error:
+            why = f"which kinds there are is not known: {error.message}"
+            return (Hold(reason=reason("keeps-unknown", kinds="some kinds", why=why)),)
+        now = self._client.clock.now()
+        return await self._fresh.inside(row, claim, discovery=discovery, now=now) or await look.around(
+            row, claim
+        )
+
+    def _inside_of_tenant(self, row: Row, inside: Row, claim: Claim) -> Hold | None:
+        look = self._knowledge.tenant_look
+        if look is None:
+            return Hold(reason=reason("tenant-unsure", why="nobody follows Tenants here"))
+        return look.inside(row, inside, claim)
 
     async def holds(self, row: Row, claim: Claim) -> tuple[Hold, ...]:
         knowledge = self._knowledge

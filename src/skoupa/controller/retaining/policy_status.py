@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ _LONGEST: Final = 4000
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a policy is about at a moment. `sooner` go earlier by a limit of their own kind, by what that is.
+    """What a policy is about at a moment. `sooner` go earlier by a time of their own, by what that is, `limited` may by a limit of their owner.
 
     `ties` are others that count as much for some of it, `unread` what is in the way of seeing all.
     """
@@ -41,6 +41,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     overridden: int = 0
     next_time: float | None = None
     sooner: tuple[tuple[str, int], ...] = ()
+    limited: tuple[tuple[str, int], ...] = ()
     ties: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
@@ -53,7 +54,7 @@ class RetentionStatuses:
         client: Client,
         book: RetentionBook,
         *,
-        counts: Callable[[Entry], Counts],
+        counts: Callable[[Entry], Awaitable[Counts]],
         acting: Callable[[], bool],
         told: Callable[[str], None],
         untold: Callable[[str], None],
@@ -101,26 +102,27 @@ class RetentionStatuses:
                     self._writer.forget(uid)
                 elif self._acting():
                     self.error = await self._write(entry) or self.error
-                    # Counting takes a while where there is much.
-                    await self._clock.sleep(0.0)
             if self.error is None:
                 backoff.reset()
             else:
                 await self._clock.sleep(backoff.next())
 
     async def _write(self, entry: Entry) -> SkoupaError | None:
+        status = self._status(entry, await self._counts(entry))
+        if not self._acting():
+            # That took a while, where there is much: another may lead by now.
+            return None
         try:
             await self._writer.write(
-                entry.kind, entry.uid, self._status(entry), name=entry.name, namespace=entry.namespace
+                entry.kind, entry.uid, status, name=entry.name, namespace=entry.namespace
             )
         except SkoupaError as error:
             self.want((entry.uid,))
             return error
         return None
 
-    def _status(self, entry: Entry) -> dict[str, Any]:
+    def _status(self, entry: Entry, counts: Counts) -> dict[str, Any]:
         now = self._clock.now()
-        counts = self._counts(entry)
         before = _read(entry.status)
         status = RetentionStatus(
             conditions=updated(before.conditions, _ready(entry, counts, self._book.doubt(), now)),
@@ -180,6 +182,8 @@ def _remarks(entry: Entry, counts: Counts) -> Iterable[str]:
         yield f"{counts.held_by_owners} stay while an owner lives (owners: Ignore lets them go)."
     for path, number in counts.sooner:
         yield f"{number} may go sooner by their own {path}."
+    for limit, number in counts.limited:
+        yield f"{number} may go sooner by {limit}."
 
 
 def in_words(problems: Iterable[Problem]) -> str:

@@ -1,0 +1,118 @@
+"""`skoupa tenant delete`: shows what goes, asks, confirms and deletes the Tenant; a running controller does the rest."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import msgspec
+import typer
+
+from skoupa import names
+from skoupa.cli import exits
+from skoupa.cli.installed import settings_for
+from skoupa.cli.options import Connecting
+from skoupa.cli.tenants.plan import show, summary, tell_gaps
+from skoupa.cli.tenants.register import TenantPlan, plan_of
+from skoupa.cli.tenants.status import lines, message
+from skoupa.cli.terminal.confirming import confirm
+from skoupa.cli.terminal.saying import progress, say
+from skoupa.cli.worlds import World, in_cluster
+from skoupa.errors import Conflict, NotFound, TimedOut, UsageError
+from skoupa.expr.durations import parse_duration
+from skoupa.kinds.tenant import TENANTS
+from skoupa.kube.objects import WHOLE
+from skoupa.tenants.tenant import Tenant, read_tenant
+
+_LOOK_SECONDS = 1.0
+
+
+class _Looked(msgspec.Struct, frozen=True):
+    plan: TenantPlan
+    guarded: bool
+
+
+def run(
+    *, connecting: Connecting, name: str, wait: bool, timeout: str, yes: bool, config: str | None
+) -> None:
+    longest = parse_duration(timeout)
+    if not isinstance(longest, int):
+        raise UsageError(f"--timeout {timeout!r} is no duration", advice=longest.instead)
+
+    async def look(world: World) -> _Looked:
+        known = await settings_for(world, config)
+        if known.doubt:
+            say(known.doubt)
+        # Whoever is not there is told so by the server.
+        await world.client.get(TENANTS, name, view=WHOLE)
+        plan = await plan_of(world.client, name, known.settings)
+        return _Looked(plan, known.settings.tenants.guard)
+
+    looked = in_cluster(look, connecting=connecting)
+    plan = looked.plan
+    show(plan, no_color=True)
+    sys.stdout.flush()
+    tell_gaps(plan.gaps)
+    _refuse(plan)
+    if not yes:
+        confirm(
+            f"Delete the Tenant {name}, and with it all of this?", done="deleted", command="tenant delete"
+        )
+    in_cluster(lambda world: _delete(world, plan.tenant), connecting=connecting)
+    say(f"the Tenant {name} is deleted; {summary(plan)}")
+    if wait:
+        in_cluster(lambda world: _wait(world, plan.tenant, longest), connecting=connecting)
+        sys.stdout.write(f"nothing of the Tenant {name} is left\n")
+
+
+def _refuse(plan: TenantPlan) -> None:
+    tenant = plan.tenant
+    if plan.refused:
+        raise typer.Exit(exits.REFUSED)
+    if not tenant.is_ours:
+        say(
+            f"nothing was deleted: the Tenant {tenant.name} has no finalizer of Skoupa, so no controller looks after it and all of this "
+            "would be left behind. Run one with features.tenants and mode: enforce first"
+        )
+        raise typer.Exit(exits.REFUSED)
+
+
+async def _delete(world: World, tenant: Tenant) -> None:
+    """Confirmed first: what is deleted and not confirmed would wait for somebody where tenants.guard is on."""
+    confirmed = {names.CONFIRM_DELETION_ANNOTATION: tenant.uid}
+    body = {"metadata": {"uid": tenant.uid, "annotations": confirmed}}
+    try:
+        await world.client.merge_patch(TENANTS, tenant.name, body)
+        if not tenant.is_leaving:
+            await world.client.delete(
+                TENANTS, tenant.name, uid=tenant.uid, propagation="Background", rule="tenant delete"
+            )
+    except (NotFound, Conflict) as error:
+        raise UsageError(
+            f"the Tenant {tenant.name} is not the one any more that was shown",
+            advice="look again with skoupa tenant plan",
+        ) from error
+
+
+async def _wait(world: World, tenant: Tenant, longest: int) -> None:
+    clock = world.client.clock
+    until = clock.monotonic() + longest
+    found = tenant
+    while clock.monotonic() < until:
+        try:
+            whole: dict[str, Any] = await world.client.get(TENANTS, tenant.name, view=WHOLE)
+            found = read_tenant(whole)
+        except NotFound:
+            progress("")
+            return
+        if found.uid != tenant.uid:
+            progress("")
+            return
+        progress(message(found.status if isinstance(found.status, dict) else {}))
+        await clock.sleep(_LOOK_SECONDS)
+    progress("")
+    sys.stdout.write("".join(f"{line}\n" for line in lines(found)))
+    raise TimedOut(
+        f"the Tenant {tenant.name} is not gone yet",
+        advice=f"a controller goes on; look with skoupa tenant status {tenant.name}",
+    )

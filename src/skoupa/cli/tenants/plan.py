@@ -1,0 +1,98 @@
+"""`skoupa tenant plan`: what would go with a Tenant, and with which proof; what stays; what could not be read."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+import typer
+
+from skoupa.cli import exits
+from skoupa.cli.installed import settings_for
+from skoupa.cli.options import Connecting
+from skoupa.cli.tenants.document import document
+from skoupa.cli.tenants.register import Going, TenantPlan, plan_of
+from skoupa.cli.terminal import output
+from skoupa.cli.terminal.saying import say
+from skoupa.cli.terminal.tables import Line, printable, render, screen_of
+from skoupa.cli.worlds import World, in_cluster
+
+TITLES = ("STEP", "OBJECT", "INSIDE", "WHY")
+
+
+def run(*, connecting: Connecting, name: str, form: str, no_color: bool, config: str | None) -> None:
+    async def work(world: World) -> TenantPlan:
+        known = await settings_for(world, config)
+        if known.doubt:
+            say(known.doubt)
+        return await plan_of(world.client, name, known.settings)
+
+    found = in_cluster(work, connecting=connecting)
+    if form == "name":
+        output.write_lines(
+            f"{one.belonging.resource.qualified}/{one.belonging.metadata.name}" for one in found.going
+        )
+    elif form != "table":
+        output.write(msgspec.to_builtins(document(found)), form)
+    else:
+        show(found, no_color=no_color)
+    tell_gaps(found.gaps)
+    if found.refused:
+        raise typer.Exit(exits.REFUSED)
+    if found.gaps:
+        raise typer.Exit(exits.LEFTOVERS)
+
+
+def show(found: TenantPlan, *, no_color: bool) -> None:
+    name = found.tenant.name
+    if not found.there:
+        say(f"there is no Tenant {name}: this is what would go with one")
+    if found.refused:
+        sys.stdout.write(printable(f"Nothing goes with the Tenant {name}: {found.refused}.") + "\n")
+    elif not found.going:
+        sys.stdout.write(f"Nothing belongs to the Tenant {name}.\n")
+    else:
+        screen = screen_of(no_color=no_color)
+        sys.stdout.write(render(TITLES, [_line(one) for one in found.going], screen=screen, texts=1))
+        sys.stdout.write(f"\n{summary(found)}\n")
+    for title, lines in (
+        ("Stays:", [f"{one.called}: {one.why}" for one in found.kept]),
+        ("Stays, and names what is the tenant's:", list(found.grants)),
+    ):
+        if lines:
+            sys.stdout.write(f"\n{title}\n" + "".join(f"  {printable(one)}\n" for one in lines))
+
+
+def summary(found: TenantPlan) -> str:
+    inside = sum(one.inside or 0 for one in found.going)
+    parts = [f"{len(found.going)} objects in no namespace go, and {inside} with them"]
+    if found.labelled_keep:
+        parts.append(
+            f"{found.labelled_keep} of all these have a keep label, which does not hold against this"
+        )
+    if found.kept:
+        parts.append(f"{len(found.kept)} stay")
+    return "; ".join(parts) + "."
+
+
+def tell_gaps(gaps: tuple[str, ...]) -> None:
+    for gap in gaps:
+        say(f"not read: {gap}")
+
+
+def _line(one: Going) -> Line:
+    belonging = one.belonging
+    below = []
+    if belonging.volume is not None:
+        below.append(f"its data stays where it is: {belonging.volume.handle}")
+    if belonging.is_leaving:
+        below.append("it is being deleted already")
+    return Line(
+        cells=(
+            str(one.step + 1),
+            belonging.called,
+            str(one.inside) if one.inside is not None else "",
+            belonging.proof,
+        ),
+        below=tuple(below),
+    )

@@ -1,0 +1,185 @@
+"""The Tenants of a cluster, as a command finds them, and what one had as a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Final
+
+import msgspec
+
+from skoupa import names
+from skoupa.controller.weighing.counting import Counting
+from skoupa.controller.weighing.weight import count_inside
+from skoupa.errors import NotFound, SkoupaError
+from skoupa.facts.rows import Extraction, uid_text
+from skoupa.kinds.tenant import TENANTS
+from skoupa.kube.client import Client
+from skoupa.kube.lists import Scope, everything, pages
+from skoupa.kube.objects import METADATA, WHOLE, Partial
+from skoupa.settings import Settings
+from skoupa.tenants.census import Belonging, Census, Kept, take_census
+from skoupa.tenants.ids import Ids, refusal
+from skoupa.tenants.order import step
+from skoupa.tenants.ownership import Ownership, is_namespace
+from skoupa.tenants.sharing import shared_by
+from skoupa.tenants.tenant import Tenant, read_tenant
+
+_BINDINGS: Final = (
+    ("rbac.authorization.k8s.io", "RoleBinding"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+)
+
+
+class Going(msgspec.Struct, frozen=True, kw_only=True):
+    """One that would go: in which step, and how many objects are in it, None: none can be."""
+
+    belonging: Belonging
+    step: int
+    inside: int | None = None
+
+
+class TenantPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """`refused` says why nothing would go. `grants` are bindings elsewhere that name its accounts or Namespaces."""
+
+    tenant: Tenant
+    there: bool
+    refused: str
+    going: tuple[Going, ...]
+    kept: tuple[Kept, ...]
+    labelled_keep: int
+    grants: tuple[str, ...]
+    gaps: tuple[str, ...]
+
+
+async def tenants_of(client: Client) -> list[Tenant]:
+    """All of them; a cluster without the kind has none."""
+    try:
+        found = await everything(client, TENANTS, WHOLE)
+    except NotFound:
+        return []
+    if found.undecodable:
+        raise SkoupaError(f"a Tenant can't be understood: {found.undecodable[0].why}")
+    return [read_tenant(one) for one in found.items]
+
+
+async def plan_of(client: Client, name: str, settings: Settings) -> TenantPlan:
+    tenants = await tenants_of(client)
+    known = next((one for one in tenants if one.name == name), None)
+    tenant = known or Tenant(name=name, uid="")
+    everybody = tenants if known is not None else [*tenants, tenant]
+    refused = refusal(tenant, Ids(everybody), settings=settings.tenants, protect=settings.protect)
+    census = await take_census(client, everybody, settings=settings.tenants, wanted=[name])
+    belongings = () if refused else census.of(name)
+    going = [one for one in belongings if not one.is_shared]
+    unsure: tuple[str, ...] = ()
+    used: tuple[Kept, ...] = ()
+    if settings.tenants.keep_used:
+        others = await shared_by(client, census, going, going=[name])
+        used = tuple(
+            Kept(called=one.called, tenants=(name,), why=others.used[one.uid])
+            for one in going
+            if one.uid in others.used
+        )
+        unsure = tuple(
+            f"{one.called}: {others.unknown[one.uid]}" for one in going if one.uid in others.unknown
+        )
+        going = [one for one in going if one.uid not in others.used]
+    shared = tuple(
+        Kept(called=one.called, tenants=(name,), why=f"it has the label {names.SHARED_LABEL}")
+        for one in belongings
+        if one.is_shared
+    )
+    kept_inside, gaps_of_keeps = await _labelled_keep(client, census, name, going)
+    grants, gaps_of_grants = await _grants(client, census, name)
+    return TenantPlan(
+        tenant=tenant,
+        there=known is not None,
+        refused=refused,
+        going=tuple(await _weighed(client, census, going)),
+        kept=(*census.disputed_with(name), *shared, *used),
+        labelled_keep=kept_inside,
+        grants=grants,
+        gaps=(*census.missing(), *unsure, *gaps_of_keeps, *gaps_of_grants),
+    )
+
+
+async def _weighed(client: Client, census: Census, going: Sequence[Belonging]) -> list[Going]:
+    rows = Extraction()
+    containers = [rows.row(one.resource, Partial(metadata=one.metadata)) for one in going]
+    weights = await count_inside(containers, counting=Counting(client), discovery=census.discovery)
+    inside = {uid_text(uid): weight.total for uid, weight in weights.items()}
+    found = [
+        Going(belonging=one, step=step(one, census.ownership), inside=inside.get(one.uid)) for one in going
+    ]
+    return sorted(
+        found, key=lambda one: (one.step, one.belonging.resource.qualified, one.belonging.metadata.name)
+    )
+
+
+async def _labelled_keep(
+    client: Client, census: Census, name: str, going: Sequence[Belonging]
+) -> tuple[int, list[str]]:
+    """How many of what goes has a keep label, which does not hold against this."""
+    number = sum(_keeps(one.metadata.labels) for one in going)
+    gaps: list[str] = []
+    for resource in census.discovery.preferred():
+        if not resource.namespaced or not resource.may("list"):
+            continue
+        try:
+            async with aclosing(
+                pages(client, resource, METADATA, scope=Scope(labels=names.KEEP_LABEL))
+            ) as listing:
+                found = 0
+                async for page in listing:
+                    found = (0 if page.first else found) + sum(
+                        census.ownership.in_namespace(one.metadata.namespace) == {name}
+                        and _keeps(one.metadata.labels)
+                        for one in page.items
+                    )
+                number += found
+        except SkoupaError as error:
+            gaps.append(f"{resource.qualified} with {names.KEEP_LABEL} ({error.brief})")
+    return number, gaps
+
+
+def _keeps(labels: dict[str, str] | None) -> bool:
+    return (labels or {}).get(names.KEEP_LABEL, "false") != "false"
+
+
+async def _grants(client: Client, census: Census, name: str) -> tuple[tuple[str, ...], list[str]]:
+    """Bindings that stay and name accounts in Namespaces of the tenant: they would count for the next of that name."""
+    found: list[str] = []
+    gaps: list[str] = []
+    own = {one.uid for one in census.of(name)}
+    for group, kind in _BINDINGS:
+        resource = census.discovery.find(group, kind)
+        if resource is None or not resource.may("list"):
+            continue
+        try:
+            listed = await everything(client, resource, WHOLE)
+        except SkoupaError as error:
+            gaps.append(f"{resource.qualified} ({error.brief})")
+            continue
+        for one in listed.items:
+            metadata = one["metadata"]
+            place = str(metadata.get("namespace", ""))
+            if metadata.get("uid") in own or _is_in(census.ownership, place, name):
+                continue
+            named = {
+                f"{subject.get('namespace')}/{subject.get('name')}"
+                for subject in one.get("subjects") or ()
+                if _is_in(census.ownership, str(subject.get("namespace") or ""), name)
+            }
+            if named:
+                where = f"{place}/" if place else ""
+                found.append(f"{kind} {where}{metadata['name']} names {', '.join(sorted(named))}")
+    return tuple(found), gaps
+
+
+def _is_in(ownership: Ownership, namespace: str, tenant: str) -> bool:
+    return bool(namespace) and ownership.in_namespace(namespace) == {tenant}
+
+
+def namespaces_in(plan: TenantPlan) -> int:
+    return sum(is_namespace(one.belonging.resource) for one in plan.going)

@@ -1,0 +1,184 @@
+"""One deleted tenant on its way: what a census found of it, what went of that, and what may go next.
+
+A step opens when nothing of those before it is still to be sent: what hangs on a finalizer, or is held, keeps nobody. Nothing here
+sends a request; all of it is told anew by the next census, so a restart loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from skoupa.clock import Clock
+from skoupa.facts.rows import Uid, pack_uid
+from skoupa.judge.tenants import Deleted, Doomed
+from skoupa.kinds.tenant import Volume
+from skoupa.settings import TenantSettings
+from skoupa.tenants.census import Belonging, Census, Kept
+from skoupa.tenants.order import ROLES, after_its_instances, open_step, step
+from skoupa.tenants.tenant import Tenant
+
+FIRST_SECONDS: Final = 2.0
+LONGEST_SECONDS: Final = 60.0
+SENDING_SECONDS: Final = 15.0
+# A second reading right after one that found nothing.
+ONCE_MORE_SECONDS: Final = 1.0
+# So long a step waits for one that is neither held nor gone.
+PATIENCE_SECONDS: Final = 60.0
+# So many full readings in a row have to find nothing.
+EMPTY_TWICE: Final = 2
+
+
+class Deletion:
+    """`due` is when the first of it may go; `holds` says what keeps an object from being sent, empty: nothing."""
+
+    def __init__(self, clock: Clock, tenant: Tenant, *, due: float, holds: Callable[[Uid], str]) -> None:
+        self._clock = clock
+        self.tenant = tenant
+        self.due = due
+        self._holds = holds
+        self.census: Census | None = None
+        self.left: tuple[Belonging, ...] = ()
+        self.kept: tuple[Kept, ...] = ()
+        # By name: they are told as long as the Tenant is there, when the object is gone too.
+        self.volumes: dict[str, Volume] = {}
+        self.sent: set[str] = set()
+        # By uid: who else uses it, so that it stays; and of which that is not known, so that it waits.
+        self.used: dict[str, str] = {}
+        self.unsure: dict[str, str] = {}
+        self._asked: set[str] = set()
+        # By uid of Namespaces that hang, what they wait for.
+        self.inside: dict[str, str] = {}
+        self.empties = 0
+        self.looked_at = 0.0
+        self.next_look = clock.monotonic()
+        self._wait = FIRST_SECONDS
+        # The step that is under way; -1: none yet.
+        self.step = -1
+        self._opened_at = 0.0
+
+    @property
+    def is_over(self) -> bool:
+        return self.empties >= EMPTY_TWICE
+
+    def counted(self, census: Census, at: float) -> None:
+        """A full reading, begun after all that was asked for before it."""
+        name = self.tenant.name
+        found = census.of(name)
+        before = {one.uid for one in self.left}
+        self.census, self.looked_at = census, at
+        self.left = tuple(one for one in found if not one.is_shared and one.uid not in self.used)
+        shared = (
+            Kept(called=one.called, tenants=(name,), why="it has the label skoupa.dev/shared")
+            for one in found
+            if one.is_shared
+        )
+        used = (
+            Kept(called=one.called, tenants=(name,), why=self.used[one.uid])
+            for one in found
+            if one.uid in self.used and not one.is_shared
+        )
+        self.kept = (*census.disputed_with(name), *shared, *used)
+        self.volumes |= {one.volume.name: one.volume for one in self.left if one.volume is not None}
+        # One that is there and not on its way out was not sent, whatever we were told.
+        self.sent = {one.uid for one in self.left if one.is_leaving}
+        nothing = not self.left and not census.missing()
+        self.empties = self.empties + 1 if nothing else 0
+        now_left = {one.uid for one in self.left}
+        if before - now_left or now_left - before:
+            self._wait = FIRST_SECONDS
+        # What is sent is heard of; it is read once more sooner only where nothing is left to be sent.
+        self.plan_look(
+            ONCE_MORE_SECONDS if nothing else None, at_least=SENDING_SECONDS if self.to_send() else 0
+        )
+
+    def to_ask(self) -> list[Belonging]:
+        """Those of which nobody has said yet whether others use them."""
+        return [one for one in self.to_send() if one.uid not in self._asked]
+
+    def answered(self, asked: Iterable[str], *, used: Mapping[str, str], unknown: Mapping[str, str]) -> None:
+        """What is not known is asked again with the next census."""
+        mine = {one.uid: one for one in self.left}
+        self._asked |= {uid for uid in asked if uid not in unknown}
+        self.unsure = {uid: why for uid, why in unknown.items() if uid in mine}
+        new = {uid: why for uid, why in used.items() if uid in mine}
+        self.used |= new
+        self.left = tuple(one for one in self.left if one.uid not in new)
+        told = (
+            Kept(called=mine[uid].called, tenants=(self.tenant.name,), why=why) for uid, why in new.items()
+        )
+        self.kept = (*self.kept, *told)
+
+    def plan_look(self, wait: float | None = None, *, at_least: float = 0.0) -> None:
+        """When the next census is: soon while something happens, else ever less often."""
+        if wait is None:
+            wait, self._wait = max(self._wait, at_least), min(2 * self._wait, LONGEST_SECONDS)
+        self.next_look = self._clock.monotonic() + wait
+
+    def heard(self, uid: str) -> None:
+        """Its delete was taken, or it is gone."""
+        self.sent.add(uid)
+        if not self.to_send():
+            # The rest may well be gone when somebody looks.
+            self._wait = FIRST_SECONDS
+            self.plan_look()
+
+    def blocked(self, settings: TenantSettings) -> tuple[str, str] | None:
+        """Why nothing of it may go, in one word and in a sentence; None: it may."""
+        assert self.census is not None, "there was a census"
+        gaps = self.census.foreign_gaps(self.tenant.name)
+        if gaps:
+            groups = ", ".join(f"{gap.where} ({gap.why})" for gap in gaps)
+            return (
+                "PartialDiscovery",
+                f"the server does not tell all of its kinds: {groups}. Nothing goes until it does",
+            )
+        if len(self.left) > settings.most_objects:
+            said = f"{len(self.left)} objects in no namespace are more than tenants.mostObjects ({settings.most_objects})"
+            return "TooMany", f"{said}: raise that if they are all meant to go"
+        return None
+
+    def to_send(self) -> list[Belonging]:
+        return [one for one in self.left if not one.is_leaving and one.uid not in self.sent]
+
+    def held(self) -> dict[str, str]:
+        """By uid, of those that still have to go, what holds them."""
+        return {
+            one.uid: why
+            for one in self.to_send()
+            if (why := self.unsure.get(one.uid) or self._holds(pack_uid(one.uid)))
+        }
+
+    def claims(self) -> Deleted:
+        """What may go now, and what is on its way, so that somebody looks after it."""
+        assert self.census is not None, "there was a census"
+        objects = {
+            pack_uid(one.uid): Doomed(proof=one.proof, version=None if one.lasting else _version(one))
+            for one in self._open()
+        }
+        return Deleted(name=self.tenant.name, uid=self.tenant.uid, due=self.due, objects=objects)
+
+    def claimed(self) -> list[Belonging]:
+        return list(self._open())
+
+    def _open(self) -> Iterator[Belonging]:
+        assert self.census is not None, "there was a census"
+        ownership, held = self.census.ownership, self.held()
+        waiting = {one.uid for one in self.to_send() if one.uid not in held}
+        now = self._clock.monotonic()
+        wanted = open_step(self.left, ownership, waited_for=lambda one: one.uid in waiting)
+        if wanted != self.step:
+            self.step, self._opened_at = wanted, now
+        # One that fails again and again must not keep all others.
+        limit = wanted if now - self._opened_at <= PATIENCE_SECONDS else ROLES
+        not_sent = [one for one in self.left if one.uid not in self.sent]
+        for one in self.left:
+            later = step(one, ownership) > limit or after_its_instances(one, not_sent)
+            later = later or one.uid in self.unsure
+            if one.uid in self.sent or not later:
+                yield one
+
+
+def _version(one: Belonging) -> int | str:
+    version = one.metadata.resource_version
+    return int(version) if version.isdecimal() else version

@@ -1,0 +1,332 @@
+"""Deleted Tenants take what was theirs along: followed, held by finalizers, counted, let go step by step, and counted until nothing is left.
+
+One task, none per tenant: those that are deleted at once share each census. What may go is handed to the mechanism, and judged and
+swept like all else; here nothing is deleted. Only who leads works, and only one that enforces writes. What has begun is not written
+down anywhere: whoever takes over counts anew, and finds as much as is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, Final
+
+from skoupa.clock import Clock
+from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.tenancy.book import TenantBook
+from skoupa.controller.tenancy.definition import GOING, definition_stands
+from skoupa.controller.tenancy.deletion import Deletion
+from skoupa.controller.tenancy.inside import inside_namespaces
+from skoupa.controller.tenancy.last_look import LastLook
+from skoupa.controller.tenancy.standings import Readiness, in_words, not_begun, readiness
+from skoupa.controller.tenancy.writing import TenantWriting
+from skoupa.errors import SkoupaError
+from skoupa.facts.rows import Row, Uid, uid_text
+from skoupa.facts.store import Delta
+from skoupa.judge.tenants import NAME
+from skoupa.kube.backoff import Backoff
+from skoupa.kube.client import Client
+from skoupa.model.reasons import REASONS, render
+from skoupa.model.verdicts import Claim
+from skoupa.runs.overhearing import Overhearing
+from skoupa.runs.showing import Showing
+from skoupa.settings import Settings
+from skoupa.sweep.memory import FAILING, Memory
+from skoupa.tenants.census import Census, take_census
+from skoupa.tenants.ids import Ids
+from skoupa.tenants.sharing import shared_by
+from skoupa.tenants.tenant import Tenant
+from skoupa.tenants.told import Standing
+
+# How often something is looked at of which nobody tells.
+LONGEST_NAP_SECONDS: Final = 10.0
+# What comes at once is gathered.
+_GATHER_SECONDS: Final = 0.2
+_OBSERVED_SECONDS: Final = 600.0
+
+
+class Tenancy:
+    """`look_at` has objects judged anew; `told` hears what is done in a poorer way, `untold` its end."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        settings: Settings,
+        knowledge: Knowledge,
+        overhearing: Overhearing,
+        memory: Callable[[], Memory],
+        standing_by: Callable[[], bool],
+        learn: Callable[[Sequence[Delta]], None],
+        look_at: Callable[[Iterable[Uid]], None],
+        told: Callable[[str], None],
+        untold: Callable[[str], None],
+    ) -> None:
+        assert knowledge.tenants is not None, "features.tenants has its mechanism"
+        self._client = client
+        self._clock: Clock = client.clock
+        self._settings = settings
+        self._knowledge = knowledge
+        self._mechanism = knowledge.tenants
+        self._memory = memory
+        self._standing_by = standing_by
+        self._learn = learn
+        self._look_at = look_at
+        self.book = TenantBook(client, on_change=self._wake)
+        self._showing = Showing(knowledge.store, knowledge.extraction)
+        self._writing = TenantWriting(client, told=told, untold=untold)
+        self._last_look = LastLook(
+            client,
+            self._mechanism,
+            settings=settings,
+            protection=knowledge.protection,
+            kind=lambda: self.book.kind,
+            discovery=lambda: knowledge.discovery,
+            waits=lambda tenant: self._readiness(tenant).why,
+        )
+        knowledge.tenant_look = self._last_look
+        self._others_deleted, overhearing.on_deleted = overhearing.on_deleted, self._deleted
+        self._others_gone, overhearing.on_gone = overhearing.on_gone, self._gone
+        self.deletions: dict[str, Deletion] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self._leads = False
+        self._woken = asyncio.Event()
+        self.error: SkoupaError | None = None
+
+    def open(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+
+    def work(self) -> list[Coroutine[Any, Any, None]]:
+        return [self._follow()]
+
+    def arrange(self) -> None:
+        """After every look at the kinds."""
+        if self._group is not None:
+            self.book.arrange(self._group, self._knowledge.discovery)
+
+    def take_over(self) -> None:
+        """This process acts from now on, and counts anew."""
+        self._leads = True
+        for uid in list(self.deletions):
+            self._end(uid)
+        self._writing.doubt()
+        self._wake()
+
+    def learn(self, deltas: Sequence[Delta]) -> None:
+        """What becomes of objects is heard from who deletes them."""
+
+    def close(self) -> None:
+        self.book.close()
+
+    def _wake(self) -> None:
+        # A Tenant that is not deleted any more must not lose anything in the time that it takes to look at all.
+        for uid, deletion in list(self.deletions.items()):
+            known = self.book.get(uid)
+            if known is None or not known.is_leaving or not known.is_ours or self.book.doubt:
+                self._let_stay(deletion)
+        self._woken.set()
+
+    def _acting(self) -> bool:
+        return self._settings.mode == "enforce" and self._leads and not self._standing_by()
+
+    def _readiness(self, tenant: Tenant) -> Readiness:
+        return readiness(tenant, settings=self._settings, now=self._clock.now())
+
+    async def _follow(self) -> None:
+        backoff = Backoff(self._clock)
+        while True:
+            self._woken.clear()
+            if self._leads and not self._standing_by():
+                self.error = await self._tried()
+                if self.error is not None:
+                    await self._clock.sleep(backoff.next())
+                    continue
+                backoff.reset()
+            await self._nap()
+            await self._clock.sleep(_GATHER_SECONDS)
+
+    async def _tried(self) -> SkoupaError | None:
+        try:
+            return await self._tend()
+        except SkoupaError as error:
+            return error
+
+    async def _tend(self) -> SkoupaError | None:
+        """All that is to be done now; what kept something from being written is tried again."""
+        error: SkoupaError | None = None
+        if self.book.doubt:
+            return None
+        tenants = list(self.book)
+        ids = Ids(tenants)
+        for uid in self.deletions.keys() - {one.uid for one in tenants}:
+            self._end(uid)
+            self._writing.forget(uid)
+        ready: list[Tenant] = []
+        for tenant in tenants:
+            if not tenant.is_leaving:
+                self._end(tenant.uid)
+                error = await self._living(tenant, ids) or error
+            elif tenant.is_ours:
+                stand = not_begun(tenant, ids, settings=self._settings, now=self._clock.now())
+                if stand is None:
+                    ready.append(tenant)
+                else:
+                    self._end(tenant.uid)
+                    error = await self._tell(tenant, stand) or error
+        return await self._go_on(ready, tenants) or error
+
+    async def _living(self, tenant: Tenant, ids: Ids) -> SkoupaError | None:
+        if not self._acting() or self.book.kind is None:
+            return None
+        error = await self._writing.hold(self.book.kind, tenant)
+        stand = not_begun(tenant, ids, settings=self._settings, now=self._clock.now())
+        if tenant.status is None and stand is not None and stand.reason == "Active":
+            # Most Tenants live, and need not be told that.
+            return error
+        return (await self._tell(tenant, stand) if stand is not None else None) or error
+
+    async def _go_on(self, ready: Sequence[Tenant], tenants: Sequence[Tenant]) -> SkoupaError | None:
+        now = self._clock.monotonic()
+        for tenant in ready:
+            known = self.deletions.get(tenant.uid)
+            if known is None:
+                due = self._readiness(tenant).due
+                self.deletions[tenant.uid] = Deletion(self._clock, tenant, due=due, holds=self._holds)
+            else:
+                known.tenant = tenant
+        under_way = [self.deletions[one.uid] for one in ready]
+        if any(one.next_look <= now for one in under_way):
+            # Before each delete that is asked again, with the Tenants themselves.
+            if not await definition_stands(self._client):
+                return await self._stand_still(ready)
+            try:
+                await self._count(under_way, tenants)
+            except SkoupaError as unread:
+                return await self._can_not_count(under_way, unread)
+        error: SkoupaError | None = None
+        for deletion in under_way:
+            # A census takes a while, in which much may have been taken back.
+            known_now = self.book.get(deletion.tenant.uid)
+            if self.book.doubt or known_now is None or not known_now.is_ours:
+                self._let_stay(deletion)
+                continue
+            self._claim(deletion)
+            error = await self._tell(deletion.tenant, in_words(deletion, settings=self._settings)) or error
+            if deletion.is_over and self._acting() and self.book.kind is not None:
+                error = await self._writing.release(self.book.kind, known_now) or error
+        return error
+
+    async def _stand_still(self, ready: Sequence[Tenant]) -> SkoupaError | None:
+        error: SkoupaError | None = None
+        for tenant in ready:
+            self._end(tenant.uid)
+            stand = Standing(phase="Waiting", reason="DefinitionGoing", why=GOING)
+            error = await self._tell(tenant, stand) or error
+        return error
+
+    async def _can_not_count(self, under_way: Sequence[Deletion], why: SkoupaError) -> SkoupaError:
+        """What was found before counts no more."""
+        for deletion in under_way:
+            self._let_stay(deletion)
+            stand = Standing(
+                phase="Deleting", reason="Unread", why=f"which kinds there are can't be read: {why.message}"
+            )
+            await self._tell(deletion.tenant, stand)
+        return why
+
+    async def _count(self, under_way: Sequence[Deletion], tenants: Sequence[Tenant]) -> None:
+        at = self._clock.now()
+        census = await take_census(
+            self._client,
+            tenants,
+            settings=self._settings.tenants,
+            wanted=[one.tenant.name for one in under_way],
+        )
+        self._last_look.learn(census.ownership)
+        for deletion in under_way:
+            deletion.counted(census, at)
+        if self._settings.tenants.keep_used:
+            await self._ask_for_users(census, under_way)
+        for deletion in under_way:
+            deletion.inside = await inside_namespaces(self._client, deletion.left, now=at)
+            if not self._acting():
+                deletion.plan_look(_OBSERVED_SECONDS)
+
+    async def _ask_for_users(self, census: Census, under_way: Sequence[Deletion]) -> None:
+        """Of what may go at all."""
+        going = [one for one in under_way if one.blocked(self._settings.tenants) is None]
+        asked = [one for deletion in going for one in deletion.to_ask()]
+        shared = await shared_by(self._client, census, asked, going=[one.tenant.name for one in going])
+        for deletion in going:
+            deletion.answered((one.uid for one in asked), used=shared.used, unknown=shared.unknown)
+
+    def _claim(self, deletion: Deletion) -> None:
+        if deletion.census is None:
+            return
+        if deletion.blocked(self._settings.tenants) is not None:
+            self._let_stay(deletion)
+            return
+        claimed = deletion.claimed()
+        rows = [self._showing.row(one.resource, one.metadata) for one in claimed]
+        left = self._mechanism.put(deletion.claims())
+        deltas = [*self._showing.show(rows), *self._showing.hide(left)]
+        if deltas:
+            self._learn(deltas)
+        self._look_at([row.uid for row in rows if uid_text(row.uid) not in deletion.sent])
+
+    def _let_stay(self, deletion: Deletion) -> None:
+        left = self._mechanism.drop(deletion.tenant.name)
+        deltas = self._showing.hide(left)
+        if deltas:
+            self._learn(deltas)
+
+    def _end(self, uid: str) -> None:
+        deletion = self.deletions.pop(uid, None)
+        if deletion is not None:
+            self._let_stay(deletion)
+
+    async def _tell(self, tenant: Tenant, stand: Standing) -> SkoupaError | None:
+        if not self._acting() or self.book.kind is None:
+            return None
+        return await self._writing.tell(self.book.kind, tenant, stand, self._clock.now())
+
+    def _holds(self, uid: Uid) -> str:
+        """What keeps it, in words, where that is no matter of moments; also that its deletes fail."""
+        memory = self._memory()
+        known = memory.overdue.get(uid)
+        row = self._knowledge.store.get(uid)
+        if known is None or row is None:
+            return ""
+        if known[1] == FAILING:
+            return "its delete fails and is tried again; the log says why"
+        verdict = self._knowledge.verdict(row, self._clock.now())
+        holds = [hold.reason for hold in verdict.holds] or list(memory.found.get(uid, ()))
+        lasting = [one for one in holds if not REASONS[one.code].passing]
+        return "; ".join(map(render, lasting))
+
+    def _deleted(self, row: Row, claim: Claim, at: float) -> None:
+        self._others_deleted(row, claim, at)
+        self._heard(row, claim)
+
+    def _gone(self, row: Row, claim: Claim) -> None:
+        self._others_gone(row, claim)
+        self._heard(row, claim)
+
+    def _heard(self, row: Row, claim: Claim) -> None:
+        if claim.mechanism != NAME:
+            return
+        for deletion in self.deletions.values():
+            if deletion.tenant.rule == claim.rule:
+                deletion.heard(uid_text(row.uid))
+                self._woken.set()
+
+    async def _nap(self) -> None:
+        now = self._clock.monotonic()
+        soonest = min((one.next_look - now for one in self.deletions.values()), default=math.inf)
+        wait = min(max(0.0, soonest), LONGEST_NAP_SECONDS)
+        try:
+            async with self._clock.timeout(wait if len(self.book) else None):
+                await self._woken.wait()
+        except TimeoutError:
+            return

@@ -1,0 +1,242 @@
+"""Everything in no namespace, read once for all tenants that somebody asks about: what belongs to whom, and what could not be read.
+
+One list of metadata for each kind, in pages, in the version that the server prefers; of volumes the whole object. An object that the
+server has under two kinds counts once. What could not be read, or was not told by discovery, is said: nobody may take it for
+"there is nothing", and a kind that discovery names and that is not found is not read either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from typing import Any, Final
+
+import msgspec
+
+from skoupa import names
+from skoupa.errors import Forbidden, NotFound, SkoupaError
+from skoupa.judge.cascade import waived, waived_group
+from skoupa.kinds.tenant import Volume
+from skoupa.kube.client import Client
+from skoupa.kube.discovery import discover
+from skoupa.kube.kinds import Discovery, Gap
+from skoupa.kube.lists import pages
+from skoupa.kube.objects import METADATA, Metadata, View, detached
+from skoupa.kube.resources import Resource
+from skoupa.settings import TenantSettings
+from skoupa.tenants.ownership import NEVER, Belongs, Candidate, Disputed, Ownership, is_namespace
+from skoupa.tenants.tenant import Tenant
+from skoupa.tenants.volumes import VIEWS, Data, data_that_stays, stands_for
+
+LISTS_AT_A_TIME: Final = 4
+_NOT_FOUND: Final = "the server does not find the kind, although it names it"
+DENIED: Final = "no permission to list them"
+
+
+class Belonging(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """`volume`: data that stays where it is when the object goes."""
+
+    resource: Resource
+    metadata: Metadata
+    tenant: str
+    proof: str
+    lasting: bool
+    volume: Volume | None = None
+
+    @property
+    def uid(self) -> str:
+        return self.metadata.uid
+
+    @property
+    def is_leaving(self) -> bool:
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def is_shared(self) -> bool:
+        return is_shared(self.metadata.labels)
+
+    @property
+    def called(self) -> str:
+        return f"{self.resource.kind} {self.metadata.name}"
+
+
+class Kept(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One that stays although something says that it is of one of `tenants`."""
+
+    called: str
+    tenants: tuple[str, ...]
+    why: str
+
+
+class Census(msgspec.Struct, frozen=True, kw_only=True):
+    """`unread` says by kind why it could not be read; `objects` is how many were looked at."""
+
+    tenants: dict[str, Tenant]
+    ownership: Ownership
+    discovery: Discovery
+    belongings: dict[str, tuple[Belonging, ...]]
+    disputed: tuple[Kept, ...] = ()
+    unread: dict[str, str] = {}
+    gaps: tuple[Gap, ...] = ()
+    objects: int = 0
+
+    def of(self, tenant: str) -> tuple[Belonging, ...]:
+        return self.belongings.get(tenant, ())
+
+    def disputed_with(self, tenant: str) -> list[Kept]:
+        return [one for one in self.disputed if tenant in one.tenants]
+
+    def foreign_gaps(self, tenant: str) -> list[Gap]:
+        """Those that its own APIServices do not explain: what it brought must not keep itself from going."""
+        return [gap for gap in self.gaps if not self.ownership.is_own_group(tenant, gap.group)]
+
+    def missing(self) -> list[str]:
+        """In words: what has to be known before it may be said that nothing is left."""
+        gaps = [f"the group {gap.where} ({gap.why})" for gap in self.gaps]
+        return [*gaps, *(f"{kind} ({why})" for kind, why in sorted(self.unread.items()))]
+
+
+def is_shared(labels: Any) -> bool:
+    """Whatever the label says, but for `false`."""
+    value = (labels or {}).get(names.SHARED_LABEL)
+    return value is not None and value != "false"
+
+
+def countable(discovery: Discovery, ignored: Collection[str]) -> Iterator[Resource]:
+    """Kinds whose objects are in no namespace and can be listed and deleted; Namespaces first, for others refer to them."""
+    kinds = [
+        one
+        for one in discovery.preferred()
+        if not one.namespaced
+        and one.may("list", "delete")
+        and (one.group, one.kind) not in NEVER
+        and not waived(one, ignored)
+    ]
+    yield from sorted(kinds, key=lambda one: not is_namespace(one))
+
+
+async def take_census(
+    client: Client,
+    tenants: Sequence[Tenant],
+    *,
+    settings: TenantSettings,
+    wanted: Collection[str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Census:
+    """Of all `tenants` that there are: without them their objects might be taken for somebody else's.
+
+    `wanted` are those whose objects are remembered; None: all. Raises what keeps kinds from being known at all.
+    """
+    discovery = await discover(client)
+    ids = {one.name for one in tenants} if wanted is None else set(wanted)
+    counting = _Counting(client, Ownership(settings, tenants), wanted=ids, progress=progress)
+    await counting.count(list(countable(discovery, settings.ignore_kinds)))
+    return Census(
+        tenants={one.name: one for one in tenants},
+        ownership=counting.ownership,
+        discovery=discovery,
+        belongings={name: tuple(found.values()) for name, found in counting.found.items()},
+        disputed=tuple(counting.disputed.values()),
+        unread=counting.unread,
+        gaps=tuple(gap for gap in discovery.gaps if not waived_group(gap.group, settings.ignore_kinds)),
+        objects=counting.objects,
+    )
+
+
+class _Counting:
+    def __init__(
+        self,
+        client: Client,
+        ownership: Ownership,
+        *,
+        wanted: Collection[str],
+        progress: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._progress = progress
+        self.ownership = ownership
+        self.found: dict[str, dict[str, Belonging]] = {one: {} for one in wanted}
+        self.disputed: dict[str, Kept] = {}
+        self.unread: dict[str, str] = {}
+        self.objects = 0
+        # Of Namespaces, which some servers have under a second name.
+        self._namespaces: set[str] = set()
+
+    async def count(self, kinds: Sequence[Resource]) -> None:
+        for resource in filter(is_namespace, kinds):
+            await self._kind(resource)
+        others = iter([one for one in kinds if not is_namespace(one)])
+
+        async def work() -> None:
+            for resource in others:
+                await self._kind(resource)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(LISTS_AT_A_TIME):
+                group.create_task(work())
+
+    async def _kind(self, resource: Resource) -> None:
+        self._progress(resource.qualified)
+        view: View[Any] = VIEWS.get((resource.group, resource.kind), METADATA)
+        read: list[tuple[Candidate, Metadata, Volume | None]] = []
+        number, bad = 0, ""
+        try:
+            async with aclosing(pages(self._client, resource, view)) as listing:
+                async for page in listing:
+                    if page.first:
+                        read, number, bad = [], 0, ""
+                    if page.undecodable:
+                        bad = f"{page.undecodable[0].name or 'one of them'} can't be understood: {page.undecodable[0].why}"
+                    number += len(page.items)
+                    read += self._some(resource, page.items)
+        except NotFound:
+            bad = _NOT_FOUND
+        except Forbidden:
+            bad = DENIED
+        except SkoupaError as error:
+            bad = error.brief
+        if bad:
+            self.unread[resource.qualified] = bad
+        self.objects += number
+        for candidate, metadata, volume in read:
+            self._note(candidate, metadata, volume)
+
+    def _some(
+        self, resource: Resource, items: Iterable[Any]
+    ) -> Iterator[tuple[Candidate, Metadata, Volume | None]]:
+        """Those that somebody may have: most of what is read is nobody's, and is not remembered."""
+        for item in items:
+            metadata: Metadata = item.metadata
+            whole = item if isinstance(item, Data) else None
+            candidate = Candidate(
+                resource=resource,
+                name=metadata.name,
+                labels=metadata.labels or {},
+                owners=tuple(one.uid for one in metadata.owner_references or ()),
+                stands_for=stands_for(whole) if whole is not None else None,
+            )
+            if is_namespace(resource):
+                self._namespaces.add(metadata.uid)
+                self.ownership.learn(candidate)
+            elif metadata.uid in self._namespaces:
+                continue
+            if self.ownership.of(candidate) is not None:
+                yield candidate, detached(metadata), data_that_stays(whole) if whole is not None else None
+
+    def _note(self, candidate: Candidate, metadata: Metadata, volume: Volume | None) -> None:
+        whose = self.ownership.of(candidate)
+        called = f"{candidate.resource.kind} {candidate.name}"
+        if isinstance(whose, Disputed):
+            self.disputed[metadata.uid] = Kept(called=called, tenants=whose.tenants, why=whose.why)
+        elif isinstance(whose, Belongs) and whose.tenant in self.found:
+            belonging = Belonging(
+                resource=candidate.resource,
+                metadata=metadata,
+                tenant=whose.tenant,
+                proof=whose.proof,
+                # Of a volume the claim counts as well, which may change.
+                lasting=whose.lasting and candidate.stands_for is None,
+                volume=volume,
+            )
+            self.found[whose.tenant].setdefault(metadata.uid, belonging)

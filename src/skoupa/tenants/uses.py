@@ -1,0 +1,86 @@
+"""Which fields of the server's own kinds name an object in no namespace that a tenant may have: whoever has such a field uses it.
+
+A table and no search: custom kinds are not asked, and what they use has to be labelled `skoupa.dev/shared`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+Kind = tuple[str, str]
+
+_RBAC: Final = "rbac.authorization.k8s.io"
+_STORAGE: Final = "storage.k8s.io"
+_ADMISSION: Final = "admissionregistration.k8s.io"
+_SNAPSHOT: Final = "snapshot.storage.k8s.io"
+
+
+class Field(msgspec.Struct, frozen=True):
+    """Of which kind, and where in it the name stands; `[]` is each of a list."""
+
+    user: Kind
+    path: tuple[str, ...]
+
+
+USES: Final[dict[Kind, tuple[Field, ...]]] = {
+    (_RBAC, "ClusterRole"): (
+        Field((_RBAC, "RoleBinding"), ("roleRef",)),
+        Field((_RBAC, "ClusterRoleBinding"), ("roleRef",)),
+    ),
+    (_STORAGE, "StorageClass"): (
+        Field(("", "PersistentVolumeClaim"), ("spec", "storageClassName")),
+        Field(("", "PersistentVolume"), ("spec", "storageClassName")),
+    ),
+    (_STORAGE, "VolumeAttributesClass"): (
+        Field(("", "PersistentVolumeClaim"), ("spec", "volumeAttributesClassName")),
+    ),
+    (_STORAGE, "CSIDriver"): (Field(("", "PersistentVolume"), ("spec", "csi", "driver")),),
+    ("scheduling.k8s.io", "PriorityClass"): (Field(("", "Pod"), ("spec", "priorityClassName")),),
+    ("node.k8s.io", "RuntimeClass"): (Field(("", "Pod"), ("spec", "runtimeClassName")),),
+    ("networking.k8s.io", "IngressClass"): (
+        Field(("networking.k8s.io", "Ingress"), ("spec", "ingressClassName")),
+    ),
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): (
+        Field(("flowcontrol.apiserver.k8s.io", "FlowSchema"), ("spec", "priorityLevelConfiguration", "name")),
+    ),
+    (_ADMISSION, "ValidatingAdmissionPolicy"): (
+        Field((_ADMISSION, "ValidatingAdmissionPolicyBinding"), ("spec", "policyName")),
+    ),
+    (_ADMISSION, "MutatingAdmissionPolicy"): (
+        Field((_ADMISSION, "MutatingAdmissionPolicyBinding"), ("spec", "policyName")),
+    ),
+    (_SNAPSHOT, "VolumeSnapshotClass"): (
+        Field((_SNAPSHOT, "VolumeSnapshot"), ("spec", "volumeSnapshotClassName")),
+    ),
+    ("resource.k8s.io", "DeviceClass"): (
+        Field(
+            ("resource.k8s.io", "ResourceClaim"),
+            ("spec", "devices", "requests", "[]", "exactly", "deviceClassName"),
+        ),
+    ),
+}
+_ENDED: Final = frozenset({"Succeeded", "Failed"})
+
+
+def names_in(found: Any, field: Field) -> Iterator[str]:
+    """The names that an object of the kind of the field has there; one that has ended uses nothing any more."""
+    if field.user == ("", "Pod") and ((found.get("status") or {}).get("phase")) in _ENDED:
+        return
+    for value in _at(found, field.path):
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict) and value.get("kind") == "ClusterRole":
+            yield str(value.get("name", ""))
+
+
+def _at(value: Any, path: tuple[str, ...]) -> Iterator[Any]:
+    if not path:
+        yield value
+    elif path[0] == "[]":
+        for one in value if isinstance(value, list) else ():
+            yield from _at(one, path[1:])
+    elif isinstance(value, dict) and path[0] in value:
+        yield from _at(value[path[0]], path[1:])

@@ -1,0 +1,164 @@
+"""`skoupa tenant`: what would go and why, deleting with a question, how far it is, and what earlier tenants left."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from skoupa.cli.tenants import delete, leaks, plan, status
+from skoupa.kinds.definition import document
+from skoupa.kinds.tenant import TENANT, TENANTS
+from skoupa.kube.client import Client
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
+from tests.unit.cli.saying import Shell
+from tests.unit.cli.worlds import Town, config_map, installed, obj
+
+pytestmark = pytest.mark.unit
+
+RBAC = "rbac.authorization.k8s.io/v1"
+MINE = (
+    obj("Namespace", "111111-default"),
+    config_map("app", namespace="111111-default"),
+    config_map("kept", namespace="111111-default", labels={"skoupa.dev/keep": "true"}),
+    obj("PriorityClass", "111111-high", api="scheduling.k8s.io/v1", value=1),
+    obj("ClusterRole", "111111-admin", api=RBAC, rules=[]),
+    obj("ClusterRole", "111111-lent", api=RBAC, rules=[], labels={"skoupa.dev/shared": "true"}),
+)
+OTHERS = (
+    obj("Namespace", "222222-default"),
+    obj("PriorityClass", "1111112-high", api="scheduling.k8s.io/v1", value=1),
+)
+
+
+@pytest.fixture
+def town(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> Town:
+    town = Town(skoupa, monkeypatch)
+    for module in (plan, delete, status, leaks):
+        monkeypatch.setattr(module, "in_cluster", town._in_cluster)
+
+    async def bring() -> None:
+        async with town.cluster:
+            await Client(town.cluster, town.clock).create(CUSTOM_RESOURCE_DEFINITIONS, document(TENANT))
+            for _ in range(200):
+                await asyncio.sleep(0)
+
+    asyncio.run(bring())
+    return town.holding(*MINE, *OTHERS)
+
+
+def tenant(name: str = "111111", **metadata: Any) -> dict[str, Any]:
+    found = obj("Tenant", name, api="tenant.kubezoo.io/v1alpha1", uid=f"uid-{name}", spec={})
+    found["metadata"] |= {"finalizers": ["kubezoo.io/tenant", "skoupa.dev/tenant"], **metadata}
+    return found
+
+
+def test_a_plan_has_all_that_goes_in_its_order_and_says_what_stays(town: Town) -> None:
+    said = town.holding(tenant())("tenant", "plan", "111111")
+    assert said.code == 0, said.err
+    lines = said.out.splitlines()
+    assert [line.split()[:3] for line in lines[1:4]] == [
+        ["2", "Namespace", "111111-default"],
+        ["3", "PriorityClass", "111111-high"],
+        ["4", "ClusterRole", "111111-admin"],
+    ]
+    assert "its name begins with 111111-" in lines[1]
+    assert "3 objects in no namespace go, and 2 with them" in said.out
+    assert "1 of all these have a keep label" in said.out
+    assert "ClusterRole 111111-lent: it has the label skoupa.dev/shared" in said.out
+    assert "222222" not in said.out
+    assert "1111112" not in said.out
+
+
+def test_a_plan_without_the_tenant_says_so_and_names_bindings_elsewhere(town: Town) -> None:
+    binding = obj(
+        "RoleBinding",
+        "lent",
+        namespace="222222-default",
+        api=RBAC,
+        roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "x"},
+        subjects=[{"kind": "ServiceAccount", "namespace": "111111-default", "name": "app"}],
+    )
+    found = town.holding(binding).document("tenant", "plan", "111111")
+    assert found["exists"] is False
+    assert [one["name"] for one in found["objects"]] == ["111111-default", "111111-high", "111111-admin"]
+    assert found["grantsElsewhere"] == ["RoleBinding 222222-default/lent names 111111-default/app"]
+    assert found["withKeepLabel"] == 1
+
+
+def test_an_id_that_means_too_much_is_refused(town: Town) -> None:
+    said = town("tenant", "plan", "system")
+    assert said.code == 5
+    assert "belong to the cluster itself" in said.out
+    assert town.document("tenant", "plan", "system", code=5)["objects"] == []
+
+
+def test_settings_of_the_installation_count(town: Town) -> None:
+    town.holding(installed("tenants: {separator: .}\n"))
+    assert "Nothing belongs to the Tenant 111111." in town("tenant", "plan", "111111").out
+
+
+def test_deleting_asks_first_and_confirms(town: Town) -> None:
+    town.holding(tenant())
+    said = town("tenant", "delete", "111111")
+    assert said.code == 5
+    assert "needs --yes" in said.err
+    said = town("tenant", "delete", "111111", "--yes")
+    assert said.code == 0, said.err
+    (found,) = town.cluster.objects(TENANTS)
+    assert found["metadata"]["deletionTimestamp"]
+    assert found["metadata"]["annotations"] == {"skoupa.dev/confirm-deletion": "uid-111111"}
+
+
+def test_nothing_is_deleted_where_nobody_would_look_after_it(town: Town) -> None:
+    town.holding(tenant(finalizers=[]))
+    said = town("tenant", "delete", "111111", "--yes")
+    assert said.code == 5
+    assert "no controller looks after it" in said.err
+    (found,) = town.cluster.objects(TENANTS)
+    assert "deletionTimestamp" not in found["metadata"]
+    assert town("tenant", "delete", "222222", "--yes").code == 1, "there is none"
+
+
+def test_a_refused_one_is_not_deleted(town: Town) -> None:
+    town.holding(tenant("system"))
+    assert town("tenant", "delete", "system", "--yes").code == 5
+    (found,) = town.cluster.objects(TENANTS)
+    assert "deletionTimestamp" not in found["metadata"]
+
+
+def test_the_status_is_told_in_the_words_of_the_controller(town: Town) -> None:
+    found = tenant()
+    found["status"] = {
+        "phase": "Deleting",
+        "remaining": [{"kind": "namespaces", "count": 2}],
+        "blockers": ["Namespace 111111-default waits for kubernetes since 3 min"],
+        "volumes": [{"name": "pv", "handle": "disks vol-1", "claim": "111111-default/data"}],
+        "conditions": [{"type": "Ready", "status": "False", "reason": "Blocked", "message": "2 are left"}],
+    }
+    said = town.holding(found)("tenant", "status", "111111")
+    assert said.out == (
+        "Tenant 111111: Deleting\n  2 are left\nleft:\n  namespaces 2\nin the way:\n"
+        "  Namespace 111111-default waits for kubernetes since 3 min\ndata that stays:\n"
+        "  pv: disks vol-1 (of 111111-default/data)\n"
+    )
+    assert town.document("tenant", "status", "111111")["status"]["phase"] == "Deleting"
+
+
+def test_what_an_earlier_tenant_left_is_found_and_what_lives_is_not(town: Town) -> None:
+    said = town.holding(tenant("222222"))("tenant", "leaks")
+    assert said.code == 4
+    assert "PriorityClass 111111-high" in said.out
+    assert "222222" not in said.out
+    assert "1111112" not in said.out
+    found = town.document("tenant", "leaks", code=4)
+    assert list(found["tenants"]) == ["111111"]
+
+
+def test_without_leaks_all_is_well(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    town = Town(skoupa, monkeypatch)
+    monkeypatch.setattr(leaks, "in_cluster", town._in_cluster)
+    said = town("tenant", "leaks")
+    assert said.code == 0, said.err
+    assert said.out == "Nothing looks like the rest of a tenant.\n"

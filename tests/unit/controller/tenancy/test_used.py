@@ -1,0 +1,96 @@
+"""What others use of what a tenant had stays and is told; what nobody can tell of waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.controller.stage import MINUTE, Stage, story
+from tests.unit.controller.tenancy.town import (
+    BINDINGS,
+    KINDS,
+    ON,
+    RBAC,
+    VOLUMES,
+    city,
+    gone,
+    leave,
+    lives,
+    ready,
+    status,
+    things_of,
+)
+
+pytestmark = pytest.mark.unit
+
+
+async def bind(stage: Stage, name: str, role: str) -> None:
+    reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}
+    await stage.people.create(BINDINGS, {"metadata": {"name": name}, "roleRef": reference})
+
+
+@story(also=KINDS, features=ON)
+async def test_what_somebody_else_uses_stays_and_does_not_keep_the_tenant(stage: Stage) -> None:
+    await city(stage, "111111", "222222")
+    volume = {"metadata": {"name": "elses"}, "spec": {"storageClassName": "111111-fast"}}
+    await stage.people.create(VOLUMES, volume)
+    await bind(stage, "222222-lent", "111111-admin")
+    await gone(stage, "111111")
+    assert things_of(stage, "111111") == {"StorageClass/111111-fast", "ClusterRole/111111-admin"}
+    assert not lives(stage, "111111")
+
+
+@story(also=KINDS, features=ON, tenants={"grace": "1h"})
+async def test_who_goes_along_is_nobody_else(stage: Stage) -> None:
+    await city(stage, "111111", "222222")
+    await bind(stage, "222222-lent", "111111-admin")
+    await stage.play()
+    await stage.later(10)
+    await leave(stage, "111111")
+    await leave(stage, "222222")
+    await stage.later(70 * MINUTE)
+    assert things_of(stage, "111111") == set()
+    assert things_of(stage, "222222") == set()
+
+
+@story(also=KINDS, features=ON)
+async def test_why_it_stays_is_in_the_status(stage: Stage) -> None:
+    await city(stage, "111111")
+    await bind(stage, "elses", "111111-admin")
+    stuck = {"metadata": {"finalizers": ["example.com/never"]}}
+    await stage.people.merge_patch(BINDINGS, "111111-admin", stuck)
+    await gone(stage, "111111")
+    said = status(stage, "111111")
+    assert said["kept"] == [
+        "ClusterRole 111111-admin: ClusterRoleBinding elses uses it, which is not of the Tenant"
+    ]
+    assert said["remaining"] == [{"kind": f"clusterrolebindings.{RBAC}", "count": 1}]
+
+
+@story(also=KINDS, features=ON)
+async def test_what_nobody_can_tell_of_waits_and_goes_once_it_is_known(stage: Stage) -> None:
+    await city(stage, "111111")
+    await stage.play()
+    await stage.later(10)
+    stage.cluster.faults.answer(
+        500,
+        when=lambda asked: asked.verb == "list" and asked.path.endswith("/clusterrolebindings"),
+        times=None,
+    )
+    await leave(stage, "111111")
+    await stage.later(10 * MINUTE)
+    assert things_of(stage, "111111") == {"ClusterRole/111111-admin", "ClusterRoleBinding/111111-admin"}
+    assert lives(stage, "111111")
+    assert "clusterrolebindings" in ready(stage, "111111")["message"]
+    assert "whether somebody else uses it is not known" in status(stage, "111111")["blockers"][0]
+    stage.cluster.faults.clear()
+    await stage.later(10 * MINUTE)
+    assert things_of(stage, "111111") == set()
+    assert not lives(stage, "111111")
+
+
+@story(also=KINDS, features=ON, tenants={"keepUsed": False})
+async def test_where_the_setting_says_so_use_keeps_nothing(stage: Stage) -> None:
+    await city(stage, "111111")
+    await bind(stage, "elses", "111111-admin")
+    await gone(stage, "111111")
+    assert things_of(stage, "111111") == set()

@@ -1,0 +1,62 @@
+"""Which fields of the server's own kinds name what a tenant may have."""
+
+from __future__ import annotations
+
+import pytest
+
+from skoupa.sim.state.kinds import BUILT_IN
+from skoupa.tenants.uses import USES, names_in
+
+pytestmark = pytest.mark.unit
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+def test_every_kind_of_the_table_is_one_of_the_server_or_of_snapshots() -> None:
+    known = {(one.group, one.kind): one for one in BUILT_IN}
+    # Servers of 1.35 do not serve these by default.
+    also = {
+        ("snapshot.storage.k8s.io", "VolumeSnapshotClass"),
+        ("snapshot.storage.k8s.io", "VolumeSnapshot"),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+    }
+    for kind, fields in USES.items():
+        assert kind in known.keys() | also
+        assert kind in also or not known[kind].namespaced, "it is in no namespace"
+        assert {field.user for field in fields} <= known.keys() | also
+
+
+@pytest.mark.parametrize(
+    ("kind", "found", "names"),
+    [
+        ((RBAC, "ClusterRole"), {"roleRef": {"kind": "ClusterRole", "name": "a"}}, ["a"]),
+        ((RBAC, "ClusterRole"), {"roleRef": {"kind": "Role", "name": "a"}}, []),
+        (("storage.k8s.io", "StorageClass"), {"spec": {"storageClassName": "a"}}, ["a"]),
+        (("storage.k8s.io", "StorageClass"), {"spec": {"storageClassName": None}}, []),
+        (("storage.k8s.io", "StorageClass"), {}, []),
+        (("scheduling.k8s.io", "PriorityClass"), {"spec": {"priorityClassName": "a"}}, ["a"]),
+        (
+            ("scheduling.k8s.io", "PriorityClass"),
+            {"spec": {"priorityClassName": "a"}, "status": {"phase": "Succeeded"}},
+            [],
+        ),
+        (
+            ("resource.k8s.io", "DeviceClass"),
+            {
+                "spec": {
+                    "devices": {
+                        "requests": [
+                            {"exactly": {"deviceClassName": "a"}},
+                            {"exactly": {"deviceClassName": "b"}},
+                            {"firstAvailable": []},
+                        ]
+                    }
+                }
+            },
+            ["a", "b"],
+        ),
+    ],
+)
+def test_names_are_read_where_they_stand(kind: tuple[str, str], found: object, names: list[str]) -> None:
+    assert list(names_in(found, USES[kind][0])) == names
