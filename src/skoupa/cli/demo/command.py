@@ -104,6 +104,8 @@ async def _watch(
     if not terminal:
         assert hours is not None
         await clock.sleep(hours * HOUR)
+        # What falls due in that very moment still happens, however the two timers are ordered.
+        await clock.idle()
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
     from rich.live import Live  # noqa: PLC0415
