@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from harness.chart.pieces import Circumstance, pieces
+from skoupa.admission.alive import alive_admission
 from skoupa.admission.tenants import tenant_admission
 from skoupa.cli.installing.install import admission_of, installation_of
 from skoupa.install.kinds import DEFAULT_KINDS
@@ -32,6 +33,7 @@ _SETTINGS: Final[dict[str, tuple[Setting, Setting]]] = {
     "ttl": (("features.ttl", True), ("features.ttl", False)),
     "policies": (("features.policies", True), ("features.policies", False)),
     "retention": (("features.retention", True), ("features.retention", False)),
+    "alive": (("features.alive", True), ("features.alive", False)),
     "tenants": (("features.tenants", True), ("features.tenants", False)),
     "tenantNames": (("tenants.byName", True), ("tenants.byName", False)),
     "enforce": (("mode", "enforce"), ("mode", "observe")),
@@ -53,11 +55,15 @@ _SETTINGS: Final[dict[str, tuple[Setting, Setting]]] = {
 }
 # No setting: the policy of the limits is there where a limit is set, and stays where one was set once.
 _LIMITS: Final = "limits"
-_OF_RIGHTS: Final = ("ttl", "policies", "retention", "tenants", "enforce", "history", "webhook", "namespaced")
+_OF_RIGHTS: Final = (
+    *("ttl", "policies", "retention", "alive", "tenants"),
+    *("enforce", "history", "webhook", "namespaced"),
+)
 _OF_ADMISSION: Final = (
     *("ttl", "policies", "enforce", "kyvernoTtl", "refuse", _LIMITS),
     *("ttlDeleteRight", "policyDeleteRight", "http", "secrets"),
 )
+_OF_ALIVE: Final = ("alive",)
 _OF_TENANTS: Final = ("tenants", "tenantNames", "enforce")
 _KINDS_OF_RIGHTS: Final = {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 SWITCHING: Final = {setting[0] for both in _SETTINGS.values() for setting in both}
@@ -80,8 +86,15 @@ def admission() -> list[Manifest]:
     def made_for_tenants(circumstance: Circumstance) -> tuple[Manifest, ...]:
         return tenant_admission(_settings(circumstance, _OF_TENANTS))
 
+    def made_for_alive(circumstance: Circumstance) -> tuple[Manifest, ...]:
+        return alive_admission(_settings(circumstance, _OF_ALIVE))
+
     # By themselves: every switch doubles the circumstances.
-    return [*pieces(_OF_ADMISSION, made), *pieces(_OF_TENANTS, made_for_tenants)]
+    return [
+        *pieces(_OF_ADMISSION, made),
+        *pieces(_OF_TENANTS, made_for_tenants),
+        *pieces(_OF_ALIVE, made_for_alive),
+    ]
 
 
 @cache

@@ -79,6 +79,17 @@ HONOURED: Final = {
         "Name of the route of the settings (`notices.routes`) that is told of this object; on a Namespace of all in it; "
         "on a policy of what it is going to delete.",
     ),
+    names.PRESERVE_ANNOTATION: Meaning(
+        "annotation",
+        "user",
+        "What stands for this object outside of the cluster outlives it: participants of [Alive](alive.md) leave it as it is. Any value "
+        "but `false` counts.",
+    ),
+    names.PRESERVE_UNTIL_ANNOTATION: Meaning(
+        "annotation",
+        "user",
+        "The same, until a time (`2026-09-30`, or RFC 3339); one that is not understood counts for good, and is told.",
+    ),
     names.JANITOR_TTL_ANNOTATION: Meaning(
         "annotation", "user", "kube-janitor's; honoured only with `compat.janitor`."
     ),
@@ -118,10 +129,18 @@ OF_THE_INSTALLATION: Final = {
     "them.",
     names.BRAKE_FINALIZER: "A finalizer on every Brake while a controller enforces: before a Brake goes, what it holds is counted. See "
     "[brakes](brakes.md).",
+    names.ALIVE_FINALIZER: "A finalizer on Alive while a controller enforces with `features.alive`: that the deletion was asked for is "
+    "written down before it is gone. See [alive](alive.md).",
+    names.PARTICIPANT_LABEL: "`true` on the Lease of a participant of Alive, written by the participant.",
+    names.REMAINING_ANNOTATION: "On that Lease: how many things the participant has left to clean up.",
+    names.STATE_ANNOTATION: "On that Lease: `failed` where the participant can't go on; anything else is no news.",
+    names.MESSAGE_ANNOTATION: "On that Lease: what the participant has to say.",
+    names.PRESERVED_ANNOTATION: "On that Lease: what the participant leaves as it is, one a line.",
     names.KUBEZOO_TENANT_FINALIZER: "A finalizer on every Tenant with `features.tenants`, and KubeZoo's own: see "
     "[tenants](tenants.md).",
     names.TENANT_FINALIZER: "Beside the one before, and taken off by Skoupa alone: when nothing of the tenant is left.",
-    names.CONFIRM_DELETION_ANNOTATION: "On a deleted Tenant, with `tenants.guard`: its uid lets what it had go.",
+    names.CONFIRM_DELETION_ANNOTATION: "On Alive: its uid, before it can be deleted; setting it needs the verb `signal`. On a deleted "
+    "Tenant, with `tenants.guard`: its uid lets what it had go.",
     names.RELEASED_BY_ANNOTATION: "On a Brake, written by `skoupa brakes release`: who releases it.",
     names.STOPPED_RUN_ANNOTATION: "On a Brake that stopped a run of a policy: the uid and the generation of the policy, and how many objects "
     "the run claimed. Its release is for the policy as it was then.",
@@ -166,7 +185,8 @@ def labels_page() -> str:
         "Annotations ([policies](policies.md)).",
         table(("key", "meaning"), of_policies),
         "## Reserved",
-        "These names are settled but do nothing yet. Skoupa sets no finalizer on anything but Brakes and, with `features.tenants`, Tenants.",
+        "These names are settled but do nothing yet. Skoupa sets no finalizer on anything but Brakes, Alive and, with "
+        "`features.tenants`, Tenants.",
         table(("key", "form"), later),
         source="skoupa.names",
     )

@@ -15,6 +15,7 @@ from harness.reference.never import never_page
 from harness.reference.references import references_page
 from skoupa import errors
 from skoupa.cli.installing.install import plan
+from skoupa.install.alive import alive_rights
 from skoupa.install.kinds import DEFAULT_KINDS
 from skoupa.install.policies import policy_rights
 from skoupa.install.retention import retention_rights
@@ -158,6 +159,11 @@ def rights_page() -> str:
         why = f"{right.why} (with {code('features.retention')}{elsewhere})"
         kinds = _resources(right.group, right.resources)
         rows.append((code(right.role), ", ".join(right.verbs), kinds, "", why))
+    for right in alive_rights(Settings(features=Features(alive=True))):
+        named = ", ".join(map(code, right.names))
+        why = f"{right.why} (with {code('features.alive')})"
+        kinds = _resources(right.group, right.resources)
+        rows.append((code(right.role), ", ".join(right.verbs), kinds, named, why))
     of_tenants = Settings(mode="enforce", features=Features(tenants=True))
     for right in tenant_rights(of_tenants):
         why = f"{right.why} (with {code('features.tenants')}; not in a namespaced installation)"

@@ -19,6 +19,7 @@
     ├── BadReply                    6  an answer that no API server would give
     ├── LeaseLost                   7  a write that was not sent because another replica may be leading
     ├── Withdrawn                   5  a write that was not sent because nobody wanted it any more when its turn came
+    ├── TooLate                     5  the deletion of the cluster has begun: nobody can take part in it any more
     ├── LedgerUnavailable           6  the ledger can't be read or written now; safe to repeat
     │   ├── LedgerUnusable             waiting does not help: no database, a newer one, a missing right
     │   ├── NotErased                  out of the trash, and its bytes are still in a file
@@ -149,6 +150,10 @@ class LeaseLost(SkoupaError):
 
 
 class Withdrawn(SkoupaError):
+    exit_code = 5
+
+
+class TooLate(SkoupaError):
     exit_code = 5
 
 

@@ -35,6 +35,13 @@ NEXT_EXECUTION_ANNOTATION: Final = "skoupa.dev/next-execution-time"
 # Written on Alive, and on a Tenant where the guard is on.
 CONFIRM_DELETION_ANNOTATION: Final = "skoupa.dev/confirm-deletion"
 
+# Written on the Lease of a participant of Alive, by the participant.
+PARTICIPANT_LABEL: Final = "skoupa.dev/participant"
+REMAINING_ANNOTATION: Final = "skoupa.dev/remaining"
+STATE_ANNOTATION: Final = "skoupa.dev/state"
+MESSAGE_ANNOTATION: Final = "skoupa.dev/message"
+PRESERVED_ANNOTATION: Final = "skoupa.dev/preserved"
+
 # Written on a Brake by `skoupa brakes release`.
 RELEASED_BY_ANNOTATION: Final = "skoupa.dev/released-by"
 
@@ -53,6 +60,7 @@ TENANT_FINALIZER: Final = "skoupa.dev/tenant"
 AWS_EXTERNAL_GC_FINALIZER: Final = "awsexternalresourcegc.infrastructure.cluster.x-k8s.io"
 EXTERNAL_CLEANUP_FINALIZER: Final = "skoupa.dev/external-cleanup"
 BRAKE_FINALIZER: Final = "skoupa.dev/brake"
+ALIVE_FINALIZER: Final = "skoupa.dev/alive"
 
 # Finalizers that Kubernetes itself sets and that every reader of a deletion has to know.
 FOREGROUND_FINALIZER: Final = "foregroundDeletion"
@@ -62,6 +70,8 @@ CUSTOM_RESOURCE_CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.
 
 # API groups.
 SKOUPA_GROUP: Final = "skoupa.dev"
+# The namespaced form of Alive: one group can't have a kind in both scopes.
+NAMESPACED_ALIVE_GROUP: Final = "namespaced.skoupa.dev"
 KYVERNO_GROUP: Final = "kyverno.io"
 KYVERNO_POLICIES_GROUP: Final = "policies.kyverno.io"
 TENANT_GROUP: Final = "tenant.kubezoo.io"
@@ -78,6 +88,9 @@ CLUSTER_RETENTION_POLICY_KIND: Final = "ClusterRetentionPolicy"
 KIND_PROFILE_KIND: Final = "KindProfile"
 BRAKE_KIND: Final = "Brake"
 ALIVE_KIND: Final = "Alive"
+# The only name that an Alive has, and the verb on it that no role of Kubernetes grants by itself: to ask for its deletion.
+ALIVE_NAME: Final = "cluster"
+SIGNAL_VERB: Final = "signal"
 TENANT_KIND: Final = "Tenant"
 
 # The header in which the command line shows its token to a controller: the API server on the way keeps Authorization.

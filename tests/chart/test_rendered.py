@@ -37,6 +37,8 @@ CASES = {
     "with retention in some namespaces": Asked(
         settings={"namespaces": ["shop", "lab"], "features": {"retention": True, "policies": False}}
     ),
+    "with Alive": Asked(settings={"features": {"alive": True}}, namespace="ops"),
+    "with Alive, while enforcing": Asked(settings={"mode": "enforce", "features": {"alive": True}}),
     "with tenants": Asked(settings={"mode": "enforce", "features": {"tenants": True}}),
     "with tenants and their kind": Asked(
         settings={"features": {"tenants": True, "policies": False}, "tenants": {"separator": "."}},

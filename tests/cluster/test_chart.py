@@ -26,6 +26,7 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 FOREIGN = "policyexceptions.policies.kyverno.io"
 BROUGHT = {
+    "alives.skoupa.dev",
     "brakes.skoupa.dev",
     "cleanuppolicies.kyverno.io",
     "clustercleanuppolicies.kyverno.io",

@@ -15,6 +15,7 @@ is, how many replicas. What an installation can't be is refused here, in the wor
     "ttl" (dig "features" "ttl" $shipped.features.ttl $settings)
     "policies" (dig "features" "policies" $shipped.features.policies $settings)
     "retention" (dig "features" "retention" $shipped.features.retention $settings)
+    "alive" (dig "features" "alive" $shipped.features.alive $settings)
     "tenants" (dig "features" "tenants" $shipped.features.tenants $settings)
     "tenantNames" (dig "tenants" "byName" $shipped.tenants.byName $settings)
     "enforce" (eq $settings.mode "enforce")

@@ -42,6 +42,7 @@ class Writes(msgspec.Struct, frozen=True, kw_only=True):
     resources: tuple[str, ...]
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()
     groups: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ("CREATE", "UPDATE")
 
     def constraints(self) -> Manifest:
         exists = {"matchExpressions": [{"key": self.label, "operator": "Exists"}]}
@@ -49,11 +50,11 @@ class Writes(msgspec.Struct, frozen=True, kw_only=True):
             "matchPolicy": "Equivalent",
             "namespaceSelector": {},
             "objectSelector": exists if self.label else {},
-            "resourceRules": [_rule(self.groups or ("*",), self.resources)],
+            "resourceRules": [_rule(self.groups or ("*",), self.resources, self.operations)],
         }
-        excluded = [_rule((group,), resources) for group, resources in self.left_out]
+        excluded = [_rule((group,), resources, self.operations) for group, resources in self.left_out]
         if not self.groups:
-            excluded.insert(0, _rule(_OWN_GROUPS, self.resources))
+            excluded.insert(0, _rule(_OWN_GROUPS, self.resources, self.operations))
         return {**constraints, "excludeResourceRules": excluded} if excluded else constraints
 
 
@@ -118,11 +119,11 @@ def validation(*, unless: str, message: str, fallback: str) -> Manifest:
     return {"expression": unless, "messageExpression": guarded, "message": fallback, "reason": "Invalid"}
 
 
-def _rule(groups: Sequence[str], resources: Sequence[str]) -> Manifest:
+def _rule(groups: Sequence[str], resources: Sequence[str], operations: Sequence[str]) -> Manifest:
     return {
         "apiGroups": list(groups),
         "apiVersions": ["*"],
-        "operations": ["CREATE", "UPDATE"],
+        "operations": list(operations),
         "resources": list(resources),
         "scope": "*",
     }

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from skoupa.cli.acting.declared import extend, keep, refresh, sweep
+from skoupa.cli.alive.declared import alive_app
 from skoupa.cli.braking.declared import PAUSE_HELP, brakes_app, pause
 from skoupa.cli.checking.declared import CHECK_HELP, check, convert, try_out
 from skoupa.cli.dashboard.declared import DASHBOARD_HELP, dashboard
@@ -59,6 +60,7 @@ app.command()(restore)
 app.command()(trash)
 app.command(help=PAUSE_HELP)(pause)
 app.add_typer(brakes_app, name="brakes")
+app.add_typer(alive_app, name="alive")
 app.add_typer(tenant_app, name="tenant")
 app.command(help=DASHBOARD_HELP)(dashboard)
 app.command(help=CHECK_HELP)(check)

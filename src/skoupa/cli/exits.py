@@ -7,6 +7,7 @@ from typing import Final
 DONE: Final = 0
 # A test of `skoupa test` failed.
 FAILED: Final = 1
+TIMED_OUT: Final = 3
 LEFTOVERS: Final = 4
 REFUSED: Final = 5
 DENIED: Final = 6

@@ -133,6 +133,8 @@ class Engine:
             namespaces_known=self._namespaces_known,
             told=self._tell_poorer,
             untold=self._tell_well_again,
+            record=lambda: self.record,
+            server_now=lambda: client.clock.now() + skew(),
         )
         self.policies, self.retention = self._parts.policies, self._parts.retention
         if self.policies is not None:

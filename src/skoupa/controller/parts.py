@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.living.living import Living
 from skoupa.controller.policies.running import Policies
 from skoupa.controller.retaining.retention import Retention
 from skoupa.controller.state import State
@@ -24,6 +25,7 @@ from skoupa.ledger.store import Store
 from skoupa.runs.overhearing import Overhearing
 from skoupa.settings import Settings
 from skoupa.sweep.memory import Memory
+from skoupa.sweep.record import Record
 
 
 class Parts:
@@ -49,6 +51,8 @@ class Parts:
         namespaces_known: Callable[[], bool],
         told: Callable[[str], None],
         untold: Callable[[str], None],
+        record: Callable[[], Record],
+        server_now: Callable[[], float],
     ) -> None:
         self.policies: Policies | None = None
         self.retention: Retention | None = None
@@ -84,6 +88,20 @@ class Parts:
                 told=told,
                 untold=untold,
             )
+        self.living: Living | None = None
+        if settings.features.alive:
+            self.living = Living(
+                client,
+                settings=settings,
+                knowledge=knowledge,
+                state=state,
+                record=record(),
+                report=overhearing,
+                standing_by=standing_by,
+                server_now=server_now,
+                told=told,
+                untold=untold,
+            )
         self.tenancy: Tenancy | ReleasedTenants = ReleasedTenants(
             client, settings=settings, knowledge=knowledge, standing_by=standing_by, told=told
         )
@@ -100,7 +118,7 @@ class Parts:
                 told=told,
                 untold=untold,
             )
-        parts = (self.policies, self.retention, self.tenancy)
+        parts = (self.policies, self.retention, self.tenancy, self.living)
         self._all = tuple(part for part in parts if part is not None)
 
     @property

@@ -35,6 +35,7 @@ POLICIES: Final = "policies"
 POLICIES_SEEN: Final = "policiesSeen"
 LEDGER: Final = "ledger"
 RECREATIONS: Final = "recreations"
+ALIVE: Final = "alive"
 
 
 class State:

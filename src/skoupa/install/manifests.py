@@ -14,6 +14,7 @@ import yaml
 
 from skoupa import __version__, names
 from skoupa.install import history, policies
+from skoupa.install.alive import alive_rights
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
 from skoupa.install.labelling import Manifest, labelled, of_instance
 from skoupa.install.retention import retention_rights
@@ -70,6 +71,7 @@ def _in_order(installation: Installation) -> Iterator[Manifest]:
         *granted,
         *policies.policy_rights(settings),
         *retention_rights(settings),
+        *alive_rights(settings),
         *tenant_rights(settings),
     )
     yield from roles(granted, home=home, namespaces=settings.namespaces)

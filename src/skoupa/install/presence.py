@@ -18,6 +18,7 @@ from skoupa import names
 from skoupa.errors import ApiError, BadReply, NotFound, SkoupaError, TimedOut
 from skoupa.install.labelling import INSTANCE_LABEL
 from skoupa.install.roles import AGGREGATE_LABEL, CLUSTER_ROLES
+from skoupa.kinds.alive import ALIVES
 from skoupa.kinds.brake import BRAKES
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
@@ -60,6 +61,11 @@ _BRAKE_MEANING: Final = (
     f"what it holds is not held any more; its finalizer {names.BRAKE_FINALIZER} is removed by the controller, "
     "so without one by hand"
 )
+_ALIVE_MEANING: Final = (
+    "deleting it tells everybody who takes part that this cluster is about to die, and they clean up what people still need: let "
+    "them leave first (docs/alive.md)"
+)
+_OWN_FINALIZERS: Final = frozenset({names.BRAKE_FINALIZER, names.ALIVE_FINALIZER})
 _OTHER_MEANING: Final = "carries Skoupa's label; look at it first"
 _AT_A_TIME: Final = 16
 
@@ -89,15 +95,25 @@ def removal_order(found: Iterable[Found]) -> list[Found]:
     return sorted(found, key=_rank)
 
 
-def removal(found: Sequence[Found]) -> list[str]:
-    """Commands for all of it, in order. What lies in a Namespace of ours goes with that, but what acts is stopped first."""
+def removal(found: Sequence[Found], gaps: Iterable[tuple[str, str]] = ()) -> list[str]:
+    """Commands for all of it, in order. What lies in a Namespace of ours goes with that, but what acts is stopped first.
+
+    Alive is not deleted by the way, nor the definition that would take it along, where there is one or `gaps` hide it.
+    """
+    alive = any(one.resource == ALIVES.qualified for one in found) or any(
+        what.startswith(ALIVES.qualified) for what, _ in gaps
+    )
     going = {one.name for one in found if one.resource == NAMESPACES.qualified}
     together: dict[tuple[str, str], list[str]] = {}
     for one in found:
-        if one.terminating or (one.namespace in going and one.resource != _ACTING):
+        if (
+            one.terminating
+            or (one.namespace in going and one.resource != _ACTING)
+            or (alive and _is_alive(one))
+        ):
             continue
         together.setdefault((one.resource, one.namespace), []).append(one.name)
-    freeing = [_freeing(one) for one in found if names.BRAKE_FINALIZER in one.finalizers]
+    freeing = [_freeing(one) for one in found if _OWN_FINALIZERS & {*one.finalizers}]
     commands = []
     for (resource, namespace), called in together.items():
         # With a controller that still runs, deleting a Brake would let go what it holds.
@@ -110,8 +126,16 @@ def removal(found: Sequence[Found]) -> list[str]:
     return [*commands, *freeing]
 
 
+def _is_alive(found: Found) -> bool:
+    """Alive itself, or its definition, which takes it along."""
+    return found.resource == ALIVES.qualified or (
+        found.resource == CUSTOM_RESOURCE_DEFINITIONS.qualified and found.name == ALIVES.qualified
+    )
+
+
 def _freeing(found: Found) -> str:
-    patch = '{"metadata":{"finalizers":null}}'
+    left = [one for one in found.finalizers if one not in _OWN_FINALIZERS]
+    patch = msgspec.json.encode({"metadata": {"finalizers": left or None}}).decode()
     return f"kubectl patch {found.resource} {found.name} --type=merge -p '{patch}'"
 
 
@@ -149,7 +173,7 @@ async def look(
     ]
     jobs += [read(kind, "", _ADDED) for kind in kinds if kind.qualified == CLUSTER_ROLES]
     # People make these too, and none of them goes by itself once no controller is left to let it go.
-    jobs += [read(kind, "", "") for kind in kinds if kind.qualified == BRAKES.qualified]
+    jobs += [read(kind, "", "") for kind in kinds if kind.qualified in {BRAKES.qualified, ALIVES.qualified}]
     found = [one for many in await asyncio.gather(*jobs) for one in many]
     found += await _leases(client, found, home=home, gaps=gaps)
     once = {(one.resource, one.namespace, one.name): one for one in found}
@@ -197,6 +221,8 @@ def _found(resource: Resource, metadata: Metadata) -> Found:
     meaning = _MEANING.get(resource.qualified, _OTHER_MEANING)
     if is_state:
         meaning = _STATE_MEANING
+    elif ALIVES.qualified in {resource.qualified, metadata.name}:
+        meaning = _ALIVE_MEANING
     elif resource.qualified == CUSTOM_RESOURCE_DEFINITIONS.qualified and metadata.name == BRAKES.qualified:
         meaning = _BRAKES_MEANING
     elif names.BRAKE_FINALIZER in (metadata.finalizers or ()):
@@ -207,7 +233,7 @@ def _found(resource: Resource, metadata: Metadata) -> Found:
         and resource.qualified != BRAKES.qualified
     ):
         meaning = _ADDED_MEANING
-    return Found(
+    found = Found(
         api_version=resource.api_version,
         kind=resource.kind,
         resource=resource.qualified,
@@ -219,6 +245,11 @@ def _found(resource: Resource, metadata: Metadata) -> Found:
         finalizers=tuple(metadata.finalizers or ()),
         command=f"kubectl delete {resource.qualified}/{metadata.name}{where}",
     )
+    if not _is_alive(found):
+        return found
+    ours = names.ALIVE_FINALIZER in found.finalizers
+    safe = _freeing(found) if ours else f"kubectl get {ALIVES.qualified} {names.ALIVE_NAME} -o yaml"
+    return msgspec.structs.replace(found, command=safe)
 
 
 def _rank(found: Found) -> tuple[int, str, str]:

@@ -1,7 +1,7 @@
 """kinds/: the kinds that Skoupa brings along, each declared once as Structs.
 
 `schema` and `definition` make CustomResourceDefinitions of them, `reading` turns an API object back into values with errors
-that say what to write. `brake` and `retention/` are our own, `policies/` are Kyverno's. What a kind does is decided elsewhere; here is
+that say what to write. `alive`, `brake` and `retention/` are our own, `policies/` are Kyverno's. What a kind does is decided elsewhere; here is
 what it says.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from skoupa.kinds.alive import ALIVE
 from skoupa.kinds.brake import BRAKE
 from skoupa.kinds.definition import document
 from skoupa.kinds.retention import DEFINITIONS
@@ -21,5 +22,6 @@ def definitions() -> list[dict[str, Any]]:
     off and on again finds what people wrote.
     """
     return sorted(
-        (document(each) for each in (BRAKE, *DEFINITIONS)), key=lambda found: str(found["metadata"]["name"])
+        (document(each) for each in (ALIVE, BRAKE, *DEFINITIONS)),
+        key=lambda found: str(found["metadata"]["name"]),
     )

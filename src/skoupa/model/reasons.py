@@ -48,6 +48,11 @@ REASONS: Final[dict[str, Meaning]] = {
     "over-capacity": Meaning(
         "claim", "{rule} has room for {limit} {place}, and this is one of the oldest that nobody needs"
     ),
+    "finalizer-forced": Meaning(
+        "claim",
+        "{why}, and spec.onTimeout of Alive is ForceFinalizers: the finalizer {finalizer} of {identity} is taken off "
+        "(it was {state}, with {remaining} left)",
+    ),
     "tenant-gone": Meaning("claim", "its Tenant {tenant} was deleted, and {proof}"),
     # Holds: something needs it.
     "in-use": Meaning("hold", "{user} uses it ({at})"),

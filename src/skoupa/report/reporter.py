@@ -20,6 +20,7 @@ from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason, render
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.report.alive_reporting import ALIVE_EVENT_REASONS, AliveReporting
 from skoupa.report.bundles import Bundles, regarding
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
@@ -54,6 +55,7 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "or a webhook that has to be asked does not answer.",
     "SkoupaPolicyUnclear": "On a policy: whether the objects named in the note meet its conditions is not known, so they "
     "stay; the note says why. Told once for as long as that is so.",
+    **ALIVE_EVENT_REASONS,
     "SkoupaHeld": "The object is due, or a policy matches it, but it stays for a reason that its people can mend; the "
     "note says which.",
 }
@@ -81,6 +83,7 @@ class Reporter:
         self._events = events
         self._notices = notices
         self.bundles = Bundles(events, clock) if events is not None else None
+        self.of_alive = AliveReporting(log=log, events=events).tell
         self._of_policies = PolicyReporting(log=log, metrics=metrics, events=events, bundles=self.bundles)
 
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:

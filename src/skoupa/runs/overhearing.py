@@ -82,6 +82,9 @@ class Overhearing:
     def brake_ended(self, name: str, uid: str, *, held: int, at: float) -> None:
         self._report.brake_ended(name, uid, held=held, at=at)
 
+    def of_alive(self, what: str, note: str, *, uid: str, at: float) -> None:
+        self._report.of_alive(what, note, uid=uid, at=at)
+
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
         self._report.policy_ran(ran, at=at)
 

@@ -190,3 +190,12 @@ def check_brakes(brakes: BrakeSettings, *, source: str) -> None:
                 f"{source}: brakes.parents: {text!r} can't be the name of a kind",
                 advice=_instead_of_kind(text),
             )
+
+
+def check_alive(settings: Settings, *, source: str) -> None:
+    """It is about the whole cluster, and so is its guard."""
+    if settings.features.alive and settings.namespaces:
+        raise UsageError(
+            f"{source}: features.alive is about the whole cluster, and namespaces are named",
+            advice="leave namespaces out, or features.alive",
+        )

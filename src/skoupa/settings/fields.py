@@ -30,6 +30,12 @@ class Features(Section, frozen=True, kw_only=True):
             "Objects with the label `skoupa.dev/ttl-after` go a while after they finished, or after nothing uses them (alpha)."
         ),
     ] = False
+    alive: Annotated[
+        bool,
+        about(
+            "There is an Alive, guarded, whose deletion gives everybody time to clean up before the cluster goes (alpha)."
+        ),
+    ] = False
     tenants: Annotated[
         bool,
         about(

@@ -19,6 +19,7 @@ import msgspec
 from skoupa.errors import UsageError
 from skoupa.expr.durations import parse_duration
 from skoupa.settings.checks import (
+    check_alive,
     check_brakes,
     check_ledger,
     check_namespaces,
@@ -114,6 +115,7 @@ def check_together(settings: Settings, *, source: str) -> None:
     check_ledger(settings, source=source)
     check_spans(settings, source=source)
     check_notices(settings.notices, source=source)
+    check_alive(settings, source=source)
     check_feature(settings, source=source)
 
 

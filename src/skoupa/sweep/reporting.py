@@ -93,6 +93,9 @@ class Report(Protocol):
     def brake_ended(self, name: str, uid: str, *, held: int, at: float) -> None:
         """The time of a Brake is over, or that of its window; it held so many objects."""
 
+    def of_alive(self, what: str, note: str, *, uid: str, at: float) -> None:
+        """Something about the life of the cluster; `what` is the reason of the Event."""
+
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
         """All that a run of a policy chose went, is held, or fails for now; or it could not be run."""
 

@@ -73,6 +73,23 @@ def test_it_shows_retention_that_waits_for_the_history_of_a_rollout() -> None:
         assert sum("nobody can roll back" in line for line in told[:went]) > configs.index(name)
 
 
+def test_it_shows_a_cluster_that_is_given_up_and_who_cleans_up_what_it_owns_elsewhere() -> None:
+    told = a_day().out
+    order = [
+        "the cluster has an Alive now",
+        "the operator of buckets takes part",
+        "confirms it, and deletes Alive",
+        "dns.example.com/cleanup: 3 things removed",
+        "buckets.example.com/cleanup is Failed, 1 left: backups may not be emptied",
+        "gave the operator the right",
+        "buckets.example.com/cleanup: 3 things removed",
+        "leaves nothing behind",
+    ]
+    places = [told.find(words) for words in order]
+    assert -1 not in places, order[places.index(-1)]
+    assert places == sorted(places)
+
+
 def test_the_same_seed_tells_the_same_story() -> None:
     first = played("--seed", "3")
     assert first == played("--seed", "3")

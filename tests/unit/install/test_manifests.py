@@ -52,6 +52,7 @@ def pod_of(documents: list[Manifest]) -> Any:
 
 def test_the_whole_installation_in_the_order_in_which_it_is_applied() -> None:
     assert called(built()) == [
+        "CustomResourceDefinition/alives.skoupa.dev",
         "CustomResourceDefinition/brakes.skoupa.dev",
         "CustomResourceDefinition/clusterretentionpolicies.skoupa.dev",
         "CustomResourceDefinition/kindprofiles.skoupa.dev",

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from skoupa.install.labelling import labelled
 from skoupa.install.presence import Found, look, removal, removal_order
 from skoupa.kinds import definitions
+from skoupa.kinds.alive import ALIVES
 from skoupa.kinds.brake import BRAKES, BrakeSpec, Scope, manifest
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
@@ -64,3 +66,44 @@ def test_brakes_are_found_whoever_made_them_and_say_what_their_finalizer_means()
         assert "its finalizer skoupa.dev/brake is removed by the controller" in told["stop"]
 
     on_cluster(work)
+
+
+def test_alive_is_freed_and_never_deleted_by_the_way() -> None:
+    """Everybody who takes part would clean up what people still need."""
+    left = '{"metadata":{"finalizers":["dns.example.com/cleanup"]}}'
+    pieces = removal_order(
+        [
+            found("customresourcedefinitions.apiextensions.k8s.io", "alives.skoupa.dev"),
+            found("customresourcedefinitions.apiextensions.k8s.io", "kindprofiles.skoupa.dev"),
+            found("alives.skoupa.dev", "cluster", finalizers=("skoupa.dev/alive", "dns.example.com/cleanup")),
+        ]
+    )
+    assert removal(pieces) == [
+        f"kubectl patch alives.skoupa.dev cluster --type=merge -p '{left}'",
+        "kubectl delete customresourcedefinitions.apiextensions.k8s.io kindprofiles.skoupa.dev",
+    ]
+
+
+def test_alive_is_found_whoever_made_it_and_says_what_deleting_it_means() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = Client(cluster, cluster.clock)
+        for definition in definitions():
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, labelled(definition))
+        await cluster.clock.sleep(2)
+        by_hand = {"apiVersion": "skoupa.dev/v1alpha1", "kind": "Alive", "metadata": {"name": "cluster"}}
+        await client.create(ALIVES, by_hand)
+        presence = await look(client, discovery=await discover(client), home="skoupa")
+        told = {one.name: one for one in presence.found}
+        for name in ("cluster", "alives.skoupa.dev"):
+            assert "this cluster is about to die" in told[name].meaning
+            assert told[name].command == "kubectl get alives.skoupa.dev cluster -o yaml"
+        assert not any("alives" in command for command in removal(presence.found) if "delete" in command)
+
+    on_cluster(work)
+
+
+def test_the_definition_of_alive_goes_like_others_where_there_is_none_for_certain() -> None:
+    kind = found("customresourcedefinitions.apiextensions.k8s.io", "alives.skoupa.dev")
+    delete = "kubectl delete customresourcedefinitions.apiextensions.k8s.io alives.skoupa.dev"
+    assert removal([kind]) == [delete]
+    assert removal([kind], [("alives.skoupa.dev", "forbidden")]) == []

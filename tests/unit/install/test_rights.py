@@ -8,6 +8,7 @@ import pytest
 from skoupa import names
 from skoupa.admission.built_in import CLUSTER_WIDE
 from skoupa.controller.knowledge import KEPT, mechanisms_of
+from skoupa.install.alive import alive_rights
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
 from skoupa.install.retention import retention_rights
 from skoupa.install.rights import ASK, DELETE, DELETE_TENANTS, HOME, READ, REPORT, Right, rights
@@ -130,6 +131,19 @@ def test_a_role_in_a_namespace_grants_what_is_in_namespaces() -> None:
     found = retention_rights(Settings(features=Features(retention=True)))
     inside = {right.resources[0] for right in found if right.namespaced}
     assert inside == {"retentionpolicies", "retentionpolicies/status", "resourcequotas"}
+
+
+def test_alive_is_never_deleted_by_skoupa_and_nothing_is_granted_where_it_is_off() -> None:
+    found = list(alive_rights(Settings(features=Features(alive=True))))
+    assert not {verb for right in found for verb in right.verbs} & {
+        "delete",
+        "deletecollection",
+        "signal",
+        "*",
+    }
+    changed = {right.resources[0] for right in found if right.role == REPORT}
+    assert changed == {"alives", "alives/status"}
+    assert not list(alive_rights(Settings()))
 
 
 def test_with_tenants_the_servers_own_kinds_in_no_namespace_may_go_but_for_machines() -> None:

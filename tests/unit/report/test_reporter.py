@@ -23,6 +23,7 @@ from skoupa.kube.events import Event, Regarding, event_name
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.report.alive_reporting import ALIVE_EVENT_REASONS
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
 from skoupa.report.notices import Notifier
@@ -159,6 +160,8 @@ def test_every_event_reason_is_in_the_table_and_none_is_left_over() -> None:
     told.about_brakes()
     told.about_policies()
     told.about_objects_of_policies()
+    for what in ALIVE_EVENT_REASONS:
+        told.reporter.of_alive(what, "a note", uid="u", at=CREATED)
     assert {event.reason for event in told.desk.told} == set(EVENT_REASONS)
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from skoupa.cli.demo.farewell import Farewell
 from skoupa.cli.demo.journal import Journal, Line
 from skoupa.cli.demo.rollouts import Rollouts
 from skoupa.cli.demo.rules import HOUR, hurry
@@ -66,7 +67,9 @@ async def _play(
                 f"A cluster in memory with {objects} objects; its time starts at {whole_seconds(started)}.\n"
             )
         client = Client(Flow(cluster, clock), clock)
-        settings = Settings(mode="enforce", address="", features=Features(retention=True))
+        settings = Settings(
+            mode="enforce", address="", features=Features(retention=True, alive=given is None)
+        )
         engine = Engine(client, settings=settings, report=journal)
         async with asyncio.TaskGroup() as group:
             work = [group.create_task(engine.run())]
@@ -77,6 +80,8 @@ async def _play(
                 work.append(group.create_task(hurry(client, clock, journal.tell)))
                 rollouts = Rollouts(client, seed=seed, tell=journal.tell)
                 work.append(group.create_task(rollouts.live()))
+                farewell = Farewell(client, tell=journal.tell)
+                work.append(group.create_task(farewell.play()))
             try:
                 await _watch(engine, journal, clock, hours=hours, speed=speed, terminal=terminal)
             finally:
@@ -99,6 +104,8 @@ async def _watch(
     if not terminal:
         assert hours is not None
         await clock.sleep(hours * HOUR)
+        # What falls due in that very moment still happens, however the two timers are ordered.
+        await clock.idle()
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
     from rich.live import Live  # noqa: PLC0415

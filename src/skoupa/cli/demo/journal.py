@@ -111,6 +111,11 @@ class Journal:
     def brake_ended(self, name: str, uid: str, *, held: int, at: float) -> None:  # noqa: ARG002
         self._say("ended", f"the Brake {name}, which held {held}")
 
+    def of_alive(self, what: str, note: str, *, uid: str, at: float) -> None:  # noqa: ARG002
+        # The cluster in memory evaluates no admission policies, so there is no guard to be missed.
+        if what != "SkoupaUnprotected":
+            self._say("alive", note)
+
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:  # noqa: ARG002
         if ran.matched or ran.trouble:
             self._say("ran", f"{ran.called}: deleted {ran.deleted} of {ran.matched} {ran.trouble}".rstrip())

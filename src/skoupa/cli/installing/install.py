@@ -10,6 +10,7 @@ import msgspec
 
 from skoupa import names
 from skoupa import settings as configuration
+from skoupa.admission.alive import alive_admission
 from skoupa.admission.confinement import policy_admission
 from skoupa.admission.tenants import tenant_admission
 from skoupa.admission.ttl_policies import LIMITS_POLICY, limits_admission, ttl_admission
@@ -118,7 +119,7 @@ def installation_of(
 def admission_of(settings: Settings, *, had_limits: bool = False) -> tuple[Manifest, ...]:
     """`had_limits` says that the policy of the limits is in the cluster already, where it then has to stay."""
     home, kyverno_readings = settings.lease.namespace, settings.compat.kyverno_ttl
-    of_policies = (*policy_admission(settings), *tenant_admission(settings))
+    of_policies = (*policy_admission(settings), *tenant_admission(settings), *alive_admission(settings))
     if settings.features.ttl:
         of_labels = ttl_admission(
             settings.ttl, namespace=home, kyverno_readings=kyverno_readings, had_limits=had_limits

@@ -73,6 +73,6 @@ def text(presence: Presence, *, screen: Screen) -> str:
         for found in presence.found
     ]
     table = render(("OBJECT", "NAMESPACE", "WITHOUT IT"), lines, screen=screen, texts=1)
-    commands = "".join(f"    {command}\n" for command in removal(presence.found))
+    commands = "".join(f"    {command}\n" for command in removal(presence.found, presence.gaps))
     how = f"\nTo remove all of it, in this order:\n\n{commands}\n" if commands else "\n"
     return f"{table}{how}{_YOURS}"

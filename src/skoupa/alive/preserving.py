@@ -1,0 +1,116 @@
+"""What is to outlive the cluster (seed 001, story 3), and what has to stay along with it.
+
+A thing outside of the cluster is preserved by its own tags, by the annotations of the object that it was made for, or by
+`spec.preserve`: any of them is enough, and preserving wins over deleting. What can't be understood preserves too, and is told. What a
+preserved thing needs (a load balancer its target groups and security groups) stays as well, and says because of which. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from skoupa import names
+from skoupa.expr.instants import parse_rfc3339
+from skoupa.expr.readings import At
+from skoupa.expr.ttl import parse_ttl
+from skoupa.expr.wildcards import matches
+from skoupa.kinds.alive import Preserved
+
+_FALSE: Final = "false"
+
+
+class Thing(msgspec.Struct, frozen=True, kw_only=True):
+    """Something outside of the cluster: its id and tags, the object that it was made for, and the ids of what it needs."""
+
+    id: str
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    tags: Mapping[str, str] = {}
+    needs: tuple[str, ...] = ()
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """`why` in words; `because_of` is the thing that needs it, `doubt` what could not be understood."""
+
+    why: str
+    because_of: str = ""
+    doubt: str = ""
+
+
+def preserved(things: Iterable[Thing], wanted: Sequence[Preserved], *, now: float) -> dict[str, Kept]:
+    """By id: everything that stays, and why. Each with what it needs, however far away that is."""
+    known = {thing.id: thing for thing in things}
+    kept = {one.id: why for one in known.values() if (why := _itself(one, wanted, now)) is not None}
+    ahead = list(kept)
+    while ahead:
+        needed_by = ahead.pop(0)
+        thing = known.get(needed_by)
+        for needed in thing.needs if thing is not None else ():
+            if needed not in kept:
+                kept[needed] = Kept(why=f"{needed_by} needs it, which is preserved", because_of=needed_by)
+                ahead.append(needed)
+    return kept
+
+
+def marked(marks: Mapping[str, str], *, now: float, where: str) -> Kept | None:
+    """By the annotations of an object, or by tags of the same names; `where` says which in words."""
+    value = marks.get(names.PRESERVE_ANNOTATION)
+    if value is not None and value.strip().lower() != _FALSE:
+        doubt = "" if value == "true" else f'{names.PRESERVE_ANNOTATION}="{value}" is taken for true'
+        return Kept(why=f"{where} has {names.PRESERVE_ANNOTATION}", doubt=doubt)
+    until = marks.get(names.PRESERVE_UNTIL_ANNOTATION)
+    if until is None:
+        return None
+    end = _time(until)
+    if end is None:
+        return Kept(
+            why=f"{where} has {names.PRESERVE_UNTIL_ANNOTATION}",
+            doubt=f'"{until}" is no time, so it counts for good: write 2026-09-30 or 2026-09-30T12:00:00Z',
+        )
+    return Kept(why=f"{where} has {names.PRESERVE_UNTIL_ANNOTATION}={until}") if now < end else None
+
+
+def _itself(thing: Thing, wanted: Sequence[Preserved], now: float) -> Kept | None:
+    found = marked(thing.tags, now=now, where="it")
+    if found is None:
+        found = marked(thing.annotations, now=now, where=f"{thing.kind} {thing.namespace}/{thing.name}")
+    if found is not None:
+        return found
+    for number, one in enumerate(wanted):
+        if (one.until is None or now < one.until.timestamp()) and _means(one, thing):
+            return Kept(why=one.reason or f"spec.preserve[{number}] of Alive")
+    return None
+
+
+def _means(one: Preserved, thing: Thing) -> bool:
+    """Whether it fits all that is written."""
+    return (
+        (one.kind is None or _fits(one.kind, thing.kind))
+        and (one.namespace is None or _fits(one.namespace, thing.namespace))
+        and (not one.names or any(_fits(name, thing.name) for name in one.names))
+        and (not one.ids or thing.id in one.ids)
+        and one.match_labels.items() <= dict(thing.labels).items()
+        and one.tags.items() <= dict(thing.tags).items()
+    )
+
+
+def _time(text: str) -> float | None:
+    found = parse_ttl(text)
+    if isinstance(found, At):
+        return float(found.epoch_seconds)
+    moment = parse_rfc3339(text)
+    return float(moment) if isinstance(moment, int) else None
+
+
+def _fits(pattern: str, text: str) -> bool:
+    try:
+        return matches(pattern, text)
+    except ValueError:
+        # Too much work to tell: it stays.
+        return True

@@ -1,0 +1,162 @@
+"""Waiting for the end of Alive, as who destroys the cluster does: with the caller's rights, and with no controller needed.
+
+It reads and removes nothing. Several may wait for the same: all of them count from the deletion, by the server's clock. What a time-out
+and a server that is gone mean is said by the spec that was read while it could be, unless the caller says something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+import msgspec
+
+from skoupa import names
+from skoupa.alive.course import Course, course
+from skoupa.alive.reading import Alive, read_alive
+from skoupa.alive.signs import Place, Sign, signs_of
+from skoupa.errors import PASSING, Forbidden, NotFound, SkoupaError
+from skoupa.kinds.alive import ALIVES, OnTimeout, OnUnreachable
+from skoupa.kube.client import Client
+from skoupa.kube.lists import Scope, everything
+from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import LEASES
+
+POLL_SECONDS: Final = 2.0
+# Skoupa writes down the end, which it does within seconds where it runs.
+NOTED_SECONDS: Final = 30.0
+# It forces what is left within seconds too, one after the other.
+FORCED_SECONDS: Final = 120.0
+_PARTICIPANTS: Final = Scope(labels=f"{names.PARTICIPANT_LABEL}=true")
+
+Outcome = Literal[
+    "drained", "replaced", "forced", "proceeded", "timed-out", "unreachable", "proceeded-unreachable"
+]
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """What the caller wants; None: as the spec says. `timeout` is the caller's own limit in seconds, beside that of the spec."""
+
+    on_timeout: OnTimeout | None = None
+    on_unreachable: OnUnreachable | None = None
+    timeout: float | None = None
+    unreachable_after: float = 60.0
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How it ended; `alive` and `at` are what was seen last."""
+
+    outcome: Outcome
+    alive: Alive
+    at: Course
+    why: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+async def read(client: Client) -> Alive | None:
+    """None: there is none, or no such kind."""
+    try:
+        found = await client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
+    except NotFound:
+        return None
+    return read_alive(found)
+
+
+async def signs(client: Client) -> dict[Place, Sign] | None:
+    """None where they may not be read."""
+    try:
+        page = await everything(client, LEASES, WHOLE, scope=_PARTICIPANTS)
+    except Forbidden:
+        return None
+    return signs_of(page.items)
+
+
+async def wait(
+    client: Client,
+    first: Alive,
+    *,
+    terms: Terms,
+    now: Callable[[], float],
+    look: Callable[[Course], None] = lambda _: None,
+) -> Ended:
+    """`first` is Alive as it was read, with its deletion asked for; `now` is the server's time; `look` hears how far it is."""
+    assert first.since is not None, "nobody has asked for the deletion"
+    clock = client.clock
+    began = heard = clock.monotonic()
+    drained: float | None = None
+    seen, at = first, course(first, {}, now=now())
+    while True:
+        try:
+            alive = await read(client)
+            known = await signs(client) if alive is not None else None
+        except PASSING as error:
+            silent = clock.monotonic() - heard
+            if silent >= terms.unreachable_after:
+                return _unreachable(seen, at, terms, error, silent)
+            await clock.sleep(POLL_SECONDS)
+            continue
+        heard = clock.monotonic()
+        if alive is None:
+            return _gone(seen, at, now=now())
+        if alive.uid != first.uid:
+            warning = (
+                f"Alive {first.uid} is gone, and there is another already ({alive.uid}): it was made anew"
+            )
+            return Ended(outcome="replaced", alive=seen, at=at, warnings=(warning,))
+        seen = _remembering(alive, seen, at)
+        at = course(seen, known, now=now())
+        look(at)
+        if at.drained:
+            drained = heard if drained is None else drained
+            if heard - drained >= NOTED_SECONDS:
+                return _gone(seen, at, now=now(), unnoted=True)
+        elif (ended := _out_of_time(seen, at, terms, now=now(), waited=heard - began)) is not None:
+            return ended
+        await clock.sleep(POLL_SECONDS)
+
+
+def _remembering(alive: Alive, before: Alive, at: Course) -> Alive:
+    """Progress is told by the status; where no controller writes one it is what was seen here."""
+    if alive.status.phase not in {None, "Active"}:
+        return alive
+    status = msgspec.structs.replace(alive.status, participants=at.participants if before.since else ())
+    return msgspec.structs.replace(alive, status=status)
+
+
+def _gone(seen: Alive, at: Course, *, now: float, unnoted: bool = False) -> Ended:
+    """Who was not seen to be done, when Skoupa was about to force, may have been forced: that is no clean end."""
+    warnings = []
+    if unnoted:
+        warnings.append(
+            f"nobody has anything left, but Skoupa has not taken off its own note ({names.ALIVE_FINALIZER}): is it running?"
+        )
+    forced = [one.finalizer for one in seen.status.forced]
+    if not forced and at.force_at is not None and now >= at.force_at and not at.drained:
+        forced = [one.finalizer for one in at.participants if one.state != "Done"]
+    if not forced:
+        return Ended(outcome="drained", alive=seen, at=at, warnings=tuple(warnings))
+    why = f"finalizers were forced, and what their participants had left may still be there: {', '.join(forced)}"
+    return Ended(outcome="forced", alive=seen, at=at, why=why, warnings=tuple(warnings))
+
+
+def _out_of_time(seen: Alive, at: Course, terms: Terms, *, now: float, waited: float) -> Ended | None:
+    policy = terms.on_timeout or seen.spec.on_timeout
+    own = terms.timeout is not None and waited >= terms.timeout
+    if at.timed_out is None and not own:
+        return None
+    why = at.why or f"waited for {terms.timeout:.0f} s"
+    if policy == "Proceed":
+        return Ended(outcome="proceeded", alive=seen, at=at, why=why)
+    if policy == "ForceFinalizers" and not own:
+        # Skoupa does that, where the spec says so too.
+        if at.force_at is not None and now < at.force_at + FORCED_SECONDS:
+            return None
+        why = f"{why}, and Skoupa did not force what is left: does spec.onTimeout say so, does a Brake hold, is it running?"
+    return Ended(outcome="timed-out", alive=seen, at=at, why=why)
+
+
+def _unreachable(seen: Alive, at: Course, terms: Terms, error: SkoupaError, silent: float) -> Ended:
+    policy = terms.on_unreachable or seen.spec.on_unreachable
+    why = f"the API server did not answer for {silent:.0f} s: {error.message}"
+    outcome: Outcome = "proceeded-unreachable" if policy == "Proceed" else "unreachable"
+    return Ended(outcome=outcome, alive=seen, at=at, why=why)

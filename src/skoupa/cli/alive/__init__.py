@@ -1,0 +1,1 @@
+"""cli/alive/: `skoupa alive status|confirm|delete|wait`."""

@@ -1,0 +1,68 @@
+"""`skoupa alive status`: how far it is, from Alive and the signs of life alone: no controller is asked."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+import typer
+
+from skoupa.alive import waiting
+from skoupa.alive.course import course
+from skoupa.cli.alive.preserved import with_preserved
+from skoupa.cli.alive.report import AliveReport, lines, report, write_file
+from skoupa.cli.options import Connecting, TextForm
+from skoupa.cli.terminal import output
+from skoupa.cli.terminal.saying import say
+from skoupa.cli.terminal.tables import printable
+from skoupa.cli.worlds import Work, World, in_cluster
+from skoupa.clock import SystemClock
+from skoupa.errors import PASSING, Forbidden, Unauthorized
+
+
+async def looked(world: World) -> AliveReport:
+    alive = await waiting.read(world.client)
+    if alive is None:
+        return report("absent", now=world.now())
+    known = await waiting.signs(world.client)
+    unread = (
+        ()
+        if known is not None
+        else ("the Leases of participants may not be read: nobody knows who is alive",)
+    )
+    at = course(alive, known, now=world.now())
+    outcome = "alive" if alive.since is None else "terminating"
+    told = report(outcome, now=world.now(), alive=alive, at=at, warnings=unread)
+    return await with_preserved(world, alive, told)
+
+
+def show(told: AliveReport, *, form: TextForm, file: str | None) -> None:
+    """Ends the command with the code of the outcome, where that is not 0."""
+    if file is not None:
+        write_file(file, told)
+    if form == "text":
+        for line in lines(told):
+            sys.stdout.write(f"{printable(line)}\n")
+    else:
+        output.write(msgspec.to_builtins(told), form)
+    for warning in told.warnings:
+        say(warning)
+    sys.stdout.flush()
+    if told.exit_code:
+        raise typer.Exit(told.exit_code)
+
+
+def asked(work: Work[AliveReport], *, connecting: Connecting, proceed: bool = False) -> AliveReport:
+    """There is a report however it ends: also of a server that does not answer, or refuses. `proceed`: that is no failure."""
+    try:
+        return in_cluster(work, connecting=connecting)
+    except PASSING as error:
+        return report(
+            "proceeded-unreachable" if proceed else "unreachable", now=SystemClock().now(), why=str(error)
+        )
+    except (Forbidden, Unauthorized) as error:
+        return report("denied", now=SystemClock().now(), why=str(error))
+
+
+def run(*, connecting: Connecting, form: TextForm, file: str | None) -> None:
+    show(asked(looked, connecting=connecting), form=form, file=file)

@@ -1,0 +1,172 @@
+"""What `skoupa alive` says: the same facts as lines for people, and as one document for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from skoupa.alive.course import Course
+from skoupa.alive.reading import Alive
+from skoupa.cli import exits
+from skoupa.cli.terminal.shape import Shape
+from skoupa.cli.terminal.times import distance
+from skoupa.errors import UsageError
+from skoupa.kinds.alive import Forced, Participant, Preserved
+from skoupa.kube.timestamps import whole_seconds
+
+EXITS: Final = {
+    "alive": exits.DONE,
+    "absent": exits.DONE,
+    "confirmed": exits.DONE,
+    "signalled": exits.DONE,
+    "drained": exits.DONE,
+    "replaced": exits.DONE,
+    "terminating": exits.DONE,
+    "forced": exits.LEFTOVERS,
+    "proceeded": exits.LEFTOVERS,
+    "proceeded-unreachable": exits.LEFTOVERS,
+    "timed-out": exits.TIMED_OUT,
+    "refused": exits.REFUSED,
+    "unreachable": exits.DENIED,
+    "denied": exits.DENIED,
+}
+
+
+class PreservedObject(Shape, frozen=True, kw_only=True):
+    """An object of the cluster whose thing elsewhere is to stay, as far as the cluster alone can tell; `doubt`: what was not understood."""
+
+    object: str
+    why: str
+    doubt: str = ""
+
+
+class AliveReport(Shape, frozen=True, kw_only=True):
+    """`outcome` is one of the words in docs/alive.md, and decides the exit code."""
+
+    api_version: str = "skoupa.dev/v1alpha1"
+    kind: str = "AliveReport"
+    outcome: str
+    exit_code: int
+    now: str
+    why: str = ""
+    uid: str | None = None
+    phase: str | None = None
+    since: str | None = None
+    deadline: str | None = None
+    confirmed: bool = False
+    waiting: int | None = None
+    remaining: int | None = None
+    on_timeout: str | None = None
+    participants: tuple[Participant, ...] = ()
+    forced: tuple[Forced, ...] = ()
+    preserve: tuple[Preserved, ...] = ()
+    preserved: tuple[PreservedObject, ...] = ()
+    protected: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def report(
+    outcome: str,
+    *,
+    now: float,
+    alive: Alive | None = None,
+    at: Course | None = None,
+    why: str = "",
+    warnings: tuple[str, ...] = (),
+) -> AliveReport:
+    found = AliveReport(
+        outcome=outcome, exit_code=EXITS[outcome], now=whole_seconds(now), why=why, warnings=warnings
+    )
+    if alive is None:
+        return found
+    guard = next((one for one in alive.status.conditions if one.type == "Protected"), None)
+    found = msgspec.structs.replace(
+        found,
+        uid=alive.uid,
+        since=_time(alive.since),
+        confirmed=alive.confirmed,
+        on_timeout=alive.spec.on_timeout,
+        forced=alive.status.forced,
+        preserve=alive.spec.preserve,
+        protected=f"{guard.status}: {guard.message}" if guard is not None else None,
+        warnings=(*warnings, *alive.problems),
+    )
+    if at is None:
+        return found
+    return msgspec.structs.replace(
+        found,
+        phase=at.phase,
+        deadline=_time(at.deadline),
+        waiting=at.waiting,
+        remaining=at.remaining,
+        participants=at.participants,
+    )
+
+
+def lines(told: AliveReport) -> Iterator[str]:
+    now = datetime.fromisoformat(told.now).timestamp()
+    yield _headline(told)
+    if told.protected and not told.protected.startswith("True"):
+        yield f"not guarded ({told.protected})"
+    for one in told.participants:
+        left = "" if one.remaining is None else f", {one.remaining} left"
+        seen = ", no sign of life"
+        if one.last_heartbeat is not None:
+            seen = f", last sign of life {distance(one.last_heartbeat.timestamp(), now)}"
+        said = f": {one.message}" if one.message else ""
+        yield f"  {one.finalizer} {one.state}{left}{seen}{said}"
+        for left_alone in one.preserved:
+            yield f"    preserves {left_alone}"
+    for forced in told.forced:
+        left = "an unknown number" if forced.remaining is None else str(forced.remaining)
+        yield f"  {forced.finalizer} was forced at {_time_of(forced.at)} ({forced.state}, {left} left)"
+    for number, kept_by in enumerate(told.preserve):
+        yield f"  spec.preserve[{number}]: {_words(kept_by)}"
+    for kept in told.preserved:
+        doubt = f" ({kept.doubt})" if kept.doubt else ""
+        yield f"  what {kept.object} stands for stays: {kept.why}{doubt}"
+
+
+def _headline(told: AliveReport) -> str:
+    words = {
+        "alive": "Alive: nobody asked for the deletion of this cluster",
+        "absent": "there is no Alive in this cluster: nobody is told, and nobody is waited for",
+        "confirmed": f"the deletion is confirmed for {told.uid}; nothing is told yet: skoupa alive delete",
+        "signalled": f"the deletion was asked for; {told.waiting} are waited for",
+        "terminating": f"the deletion was asked for at {told.since}; {told.waiting} have something left",
+        "drained": "done: nobody has anything left",
+        "replaced": "done: that Alive is gone",
+        "forced": "finished with leftovers",
+        "proceeded": "timed out, and goes on with what is left (Proceed)",
+        "proceeded-unreachable": "unreachable, and goes on (Proceed)",
+        "timed-out": "timed out; everything is left as it is, and it is safe to wait again",
+        "refused": "refused",
+        "unreachable": "unreachable",
+        "denied": "denied",
+    }
+    why = f": {told.why}" if told.why else ""
+    return f"{words[told.outcome]}{why}"
+
+
+def write_file(path: str, told: AliveReport) -> None:
+    try:
+        Path(path).write_bytes(msgspec.json.format(msgspec.json.encode(told)) + b"\n")
+    except OSError as error:
+        raise UsageError(f"--report {path} can't be written: {error.strerror}") from error
+
+
+def _words(one: Preserved) -> str:
+    parts: dict[str, Any] = msgspec.to_builtins(one)
+    return ", ".join(f"{key}={value}" for key, value in parts.items())
+
+
+def _time(at: float | None) -> str | None:
+    return whole_seconds(at) if at is not None else None
+
+
+def _time_of(at: Any) -> str:
+    return whole_seconds(at.timestamp())

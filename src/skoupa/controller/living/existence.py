@@ -1,0 +1,107 @@
+"""That there is an Alive, once and for the whole life of a cluster: made where there is none, and ended for good.
+
+Which one there is, and that its deletion was asked for, is written down as soon as it is seen, and its end before Skoupa's own finalizer
+is taken off. So one that vanishes is known for what it was: nobody's wish, and made anew; or somebody's, and over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from skoupa import names
+from skoupa.alive.reading import Alive, read_alive
+from skoupa.controller.living.memory import Tombstone, remember, remembered
+from skoupa.controller.state import State
+from skoupa.errors import AlreadyExists, NotFound
+from skoupa.kinds.alive import ALIVES, manifest
+from skoupa.kube.client import Client
+from skoupa.kube.objects import WHOLE
+from skoupa.sweep.reporting import Report
+
+
+class Existence:
+    """`no_kind` hears that the server knows no Alive at all."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        state: State,
+        report: Report,
+        server_now: Callable[[], float],
+        no_kind: Callable[[], None],
+    ) -> None:
+        self._client = client
+        self._state = state
+        self._report = report
+        self._now = server_now
+        self._no_kind = no_kind
+
+    async def note(self, alive: Alive) -> None:
+        """It is there."""
+        seen = msgspec.structs.replace(remembered(self._state), uid=alive.uid, began=alive.since)
+        await remember(self._state, seen)
+
+    async def bring_to_life(self) -> None:
+        life = remembered(self._state)
+        if life.over:
+            # It ended as somebody wished: this cluster is about to go, or somebody makes an Alive by hand.
+            return
+        if life.began is not None:
+            # Somebody had asked for it, and somebody took off what it was waiting for.
+            taken = Tombstone(uid=life.uid, began=life.began, ended=self._now(), outcome="TakenAway")
+            await remember(self._state, msgspec.structs.replace(life, tombstone=taken))
+            return
+        try:
+            made = await self._client.create(ALIVES, manifest())
+        except AlreadyExists:
+            return
+        except NotFound:
+            self._no_kind()
+            return
+        uid, now = str(made["metadata"]["uid"]), self._now()
+        await remember(self._state, msgspec.structs.replace(life, uid=uid))
+        if life.uid:
+            note = (
+                f"Alive {life.uid} vanished, and nobody had asked for its deletion: it was made anew. Participants join again; who "
+                "took it away can be seen in the audit log of the API server"
+            )
+            self._report.of_alive("SkoupaAliveVanished", note, uid=uid, at=now)
+        else:
+            self._report.of_alive("SkoupaAliveMade", "the cluster has an Alive now", uid=uid, at=now)
+
+    async def put_finalizer(self, alive: Alive) -> dict[str, Any]:
+        finalizers = [*alive.finalizers, names.ALIVE_FINALIZER]
+        metadata = {"uid": alive.uid, "resourceVersion": alive.resource_version, "finalizers": finalizers}
+        return await self._client.merge_patch(ALIVES, names.ALIVE_NAME, {"metadata": metadata})
+
+    async def end(self, alive: Alive) -> None:
+        """Its end is written down before it is over."""
+        assert alive.since is not None, "its deletion was asked for"
+        if names.ALIVE_FINALIZER not in alive.finalizers:
+            return
+        forced = tuple(one.finalizer for one in alive.status.forced)
+        tombstone = Tombstone(
+            uid=alive.uid,
+            began=alive.since,
+            ended=self._now(),
+            outcome="Forced" if forced else "Drained",
+            forced=forced,
+        )
+        await remember(
+            self._state,
+            msgspec.structs.replace(remembered(self._state), uid=alive.uid, tombstone=tombstone),
+        )
+        found = await self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
+        present = read_alive(found)
+        if present.uid != alive.uid or present.waited_for:
+            return
+        left = [one for one in present.finalizers if one != names.ALIVE_FINALIZER]
+        metadata = {"uid": alive.uid, "resourceVersion": present.resource_version, "finalizers": left}
+        try:
+            await self._client.merge_patch(ALIVES, names.ALIVE_NAME, {"metadata": metadata})
+        except NotFound:
+            return

@@ -1,0 +1,116 @@
+"""Takes off the finalizers of participants whose time is over, where `spec.onTimeout` is ForceFinalizers.
+
+Each is on Alive's status before (its caller has written that), in the ledger, and told as an Event. A Brake on everything, or on Alive,
+holds; so does a ledger that takes no intent. Whoever made the spec more careful meanwhile is heard: it is read again before each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from skoupa import names
+from skoupa.alive.course import Course
+from skoupa.alive.reading import Alive, read_alive
+from skoupa.controller.knowledge import Knowledge
+from skoupa.errors import NotFound
+from skoupa.facts.rows import Row
+from skoupa.judge.brakes import BrakeGuard
+from skoupa.kinds.alive import ALIVES, Forced
+from skoupa.kube.client import Client
+from skoupa.kube.objects import WHOLE, Partial
+from skoupa.model.reasons import reason, render
+from skoupa.model.verdicts import Claim, Hold
+from skoupa.sweep.finalizers import FinalizerRemoval
+from skoupa.sweep.record import Record
+from skoupa.sweep.reporting import Report
+
+MECHANISM: Final = "alive"
+
+
+class Forcing:
+    """`worse` hears what holds it, `better` its end."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        knowledge: Knowledge,
+        record: Record,
+        report: Report,
+        server_now: Callable[[], float],
+        worse: Callable[[str], None],
+        better: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._clock = client.clock
+        self._knowledge = knowledge
+        self._record = record
+        self._report = report
+        self._now = server_now
+        self._worse = worse
+        self._better = better
+        self._held = ""
+        self._told: set[tuple[str, str]] = set()
+        self._brakes = BrakeGuard(lambda: knowledge.brakes)
+        self._removal = FinalizerRemoval(client, record=record, holds=self._holds)
+
+    def _hold(self, said: str) -> None:
+        if self._held and self._held != said:
+            self._better(self._held)
+        self._held = said
+        if said:
+            self._worse(said)
+
+    async def force(self, alive: Alive, at: Course, decided: Sequence[Forced]) -> None:
+        """One by one, each from the state that the one before it left."""
+        for one in decided:
+            try:
+                found = await self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
+            except NotFound:
+                return
+            present = read_alive(found)
+            if present.uid != alive.uid or present.spec.on_timeout != "ForceFinalizers":
+                return
+            if one.finalizer not in present.finalizers:
+                continue
+            claim = self._claim(present, at, one)
+            if (alive.uid, one.finalizer) not in self._told:
+                self._told.add((alive.uid, one.finalizer))
+                self._report.of_alive("SkoupaForced", render(claim.reason), uid=alive.uid, at=self._now())
+            outcome = await self._removal.take_off(self._row(found), present.finalizers, one.finalizer, claim)
+            if isinstance(outcome, Hold):
+                self._hold(f"finalizers of Alive are not forced: {render(outcome.reason)}")
+                return
+            self._hold("")
+            if outcome is None:
+                return
+
+    def _claim(self, alive: Alive, at: Course, one: Forced) -> Claim:
+        entry = alive.entries.get(one.finalizer)
+        why = reason(
+            "finalizer-forced",
+            why=at.why,
+            finalizer=one.finalizer,
+            identity=entry.identity if entry is not None else "nobody known",
+            state=one.state or "Unknown",
+            remaining="an unknown number" if one.remaining is None else str(one.remaining),
+        )
+        return Claim(
+            mechanism=MECHANISM,
+            rule=f"{ALIVES.kind}/{names.ALIVE_NAME}: ForceFinalizers {one.finalizer}",
+            due=at.force_at or self._now(),
+            reason=why,
+        )
+
+    def _row(self, found: dict[str, Any]) -> Row:
+        return self._knowledge.extraction.row(
+            ALIVES, msgspec.json.decode(msgspec.json.encode(found), type=Partial)
+        )
+
+    def _holds(self, row: Row, claim: Claim) -> list[Hold]:
+        now = self._clock.now()
+        away = self._record.hold(row, now)
+        return [*self._brakes.holds(row, claim, now), *([away] if away is not None else ())]

@@ -1,0 +1,381 @@
+"""Alive is guarded by the API server alone: no Skoupa runs here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness.controlplane import ControlPlane, Options
+from skoupa.admission.alive import guarding, namespaced_admission
+from skoupa.kinds.alive import ALIVE, NAMESPACED_ALIVE
+from skoupa.kinds.definition import document
+from tests.cluster.admission_probe import DEFINITIONS, Said, Writer, collection_of, wait_until
+
+pytestmark = pytest.mark.cluster
+
+ALIVES = "/apis/skoupa.dev/v1alpha1/alives"
+CLUSTER = f"{ALIVES}/cluster"
+SEED = "/apis/namespaced.skoupa.dev/v1alpha1/namespaces/openshift-config/alives"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+CONFIRM = "skoupa.dev/confirm-deletion"
+
+ROBOT = "gitops-robot"
+READER = "ordinary-user"
+DNS = "system:serviceaccount:dns:operator"
+DISKS = "system:serviceaccount:disks:operator"
+SKOUPA = "system:serviceaccount:skoupa:skoupa"
+DNS_FINALIZER = "dns.example.com/cleanup"
+DISK_FINALIZER = "disks.example.com/cleanup"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Writer]:
+    options = Options(controller_manager=False, service_account_admission=False, audit=False)
+    with ControlPlane(options) as plane:
+        writer = Writer(plane.access)
+        wait_until(
+            lambda: writer.ask("GET", "/api/v1/namespaces/default").status == 200, "the default Namespace"
+        )
+        for kind in (ALIVE, NAMESPACED_ALIVE):
+            assert writer.ask("POST", DEFINITIONS, document(kind)).status == 201
+        assert writer.create("/api/v1/namespaces", "openshift-config").status == 201
+        for path in (ALIVES, SEED):
+            wait_until(lambda path=path: writer.ask("GET", path).status == 200, path)  # type: ignore[misc]
+        writing = ["get", "list", "create", "update", "patch", "delete", "deletecollection"]
+        grant(writer, ROBOT, verbs=writing, groups=["*"], resources=["*"])
+        grant(writer, READER, verbs=["get", "list"], groups=["*"], resources=["*"])
+        for user in (DNS, DISKS, SKOUPA):
+            grant(
+                writer, user, verbs=["get", "create", "patch", "update"], groups=["*"], resources=["alives"]
+            )
+        for manifest in (*guarding(ALIVE, home="skoupa"), *namespaced_admission(home="skoupa")):
+            assert writer.ask("POST", collection_of(manifest), manifest).status == 201, manifest
+        alive(writer)
+        seeds(writer)
+        for path, method in ((CLUSTER, "DELETE"), (f"{SEED}/cluster", "DELETE")):
+            wait_until(lambda: writer.ask(method, f"{path}?dryRun=All").status == 403, f"{path} is guarded")  # noqa: B023
+        wait_until(lambda: confirm(writer, "wrong", dry_run=True).status == 422, "what is written is guarded")
+        for name in ("alives.skoupa.dev", "alives.namespaced.skoupa.dev"):
+            wait_until(
+                lambda: writer.ask("DELETE", f"{DEFINITIONS}/{name}?dryRun=All").status == 403,  # noqa: B023
+                f"the definition {name} is guarded",
+            )
+        wait_until(
+            lambda: writer.ask("DELETE", "/api/v1/namespaces/openshift-config?dryRun=All").status == 403,
+            "the Namespace is guarded",
+        )
+        yield writer
+
+
+@pytest.fixture(autouse=True)
+def _anew(server: Writer) -> Iterator[None]:
+    """Each test begins with an Alive that nobody has touched, and leaves one to be deleted by who may."""
+    alive(server)
+    yield
+    if server.ask("GET", CLUSTER).status == 404:
+        return
+    assert confirm(server, uid(server)).status == 200
+    assert server.ask("DELETE", CLUSTER).status == 200
+    if server.ask("GET", CLUSTER).status == 404:
+        return
+    force = server.as_user(SKOUPA)
+    assert force.ask("PATCH", CLUSTER, {"metadata": {"finalizers": None}}, media_type=MERGE).status == 200
+
+
+def grant(writer: Writer, user: str, *, verbs: list[str], groups: list[str], resources: list[str]) -> None:
+    name = user.replace(":", "-")
+    rules = [{"apiGroups": groups, "resources": resources, "verbs": verbs}]
+    assert writer.create(f"{RBAC}/clusterroles", name, rules=rules).status == 201
+    subject = {"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}
+    role = {"kind": "ClusterRole", "name": name, "apiGroup": "rbac.authorization.k8s.io"}
+    assert writer.create(f"{RBAC}/clusterrolebindings", name, subjects=[subject], roleRef=role).status == 201
+    probe = ALIVES
+    wait_until(
+        lambda: writer.as_user(user).ask("GET", f"{probe}/nobody").status == 404, f"the rights of {user}"
+    )
+
+
+def alive(writer: Writer, *, name: str = "cluster", **spec: Any) -> Said:
+    return writer.ask("POST", ALIVES, body(name=name, **spec))
+
+
+def body(*, name: str = "cluster", **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "skoupa.dev/v1alpha1",
+        "kind": "Alive",
+        "metadata": {"name": name},
+        **({"spec": spec} if spec else {}),
+    }
+
+
+def seeds(writer: Writer) -> None:
+    made = {**body(), "apiVersion": "namespaced.skoupa.dev/v1alpha1"}
+    assert writer.ask("POST", SEED, made).status == 201
+
+
+def uid(writer: Writer, path: str = CLUSTER) -> str:
+    return str(writer.ask("GET", path).body["metadata"]["uid"])
+
+
+def confirm(writer: Writer, value: str, *, path: str = CLUSTER, dry_run: bool = False) -> Said:
+    query = "?dryRun=All" if dry_run else ""
+    return writer.ask(
+        "PATCH", path + query, {"metadata": {"annotations": {CONFIRM: value}}}, media_type=MERGE
+    )
+
+
+def entry(finalizer: str, identity: str) -> dict[str, Any]:
+    return {"finalizer": finalizer, "identity": identity}
+
+
+def join(writer: Writer, finalizer: str, identity: str) -> Said:
+    """As the contract has it: finalizer and entry in one server-side apply."""
+    applied = body(participants=[entry(finalizer, identity)])
+    applied["metadata"]["finalizers"] = [finalizer]
+    manager = finalizer.replace("/", "-")
+    return writer.ask("PATCH", f"{CLUSTER}?fieldManager={manager}", applied, media_type=APPLY)
+
+
+def without(writer: Writer, finalizer: str) -> Said:
+    found = writer.ask("GET", CLUSTER).body["metadata"]
+    left = [one for one in found.get("finalizers", []) if one != finalizer]
+    patch = {"metadata": {"resourceVersion": found["resourceVersion"], "finalizers": left}}
+    return writer.ask("PATCH", CLUSTER, patch, media_type=MERGE)
+
+
+def change(writer: Writer, **spec: Any) -> Said:
+    return writer.ask("PATCH", CLUSTER, {"spec": spec}, media_type=MERGE)
+
+
+def signal(writer: Writer) -> None:
+    assert confirm(writer, uid(writer)).status == 200
+    assert writer.ask("DELETE", CLUSTER).status == 200
+
+
+def test_nobody_deletes_it_without_a_confirmation_not_even_a_cluster_admin(server: Writer) -> None:
+    said = server.ask("DELETE", CLUSTER)
+    assert said.status == 403
+    assert f"skoupa.dev/confirm-deletion={uid(server)}" in said.message
+    assert "skoupa alive delete" in said.message
+
+
+def test_a_collection_is_as_good_as_one(server: Writer) -> None:
+    assert server.ask("DELETE", ALIVES).status == 403
+    assert server.as_user(ROBOT).ask("DELETE", ALIVES).status == 403
+    assert server.ask("GET", CLUSTER).status == 200
+
+
+def test_who_confirms_its_uid_and_may_signal_deletes_it(server: Writer) -> None:
+    before = uid(server)
+    assert confirm(server, before).status == 200
+    assert server.ask("DELETE", CLUSTER).status == 200
+    assert server.ask("GET", CLUSTER).status == 404
+
+
+def test_a_robot_that_may_delete_everything_neither_confirms_nor_deletes(server: Writer) -> None:
+    robot = server.as_user(ROBOT)
+    said = confirm(robot, uid(server))
+    assert said.status == 403
+    assert "ask for the verb signal on alives.skoupa.dev" in said.message
+    assert confirm(server, uid(server)).status == 200
+    said = robot.ask("DELETE", CLUSTER)
+    assert said.status == 403
+    assert "gitops-robot may not" in said.message
+    assert robot.ask("DELETE", ALIVES).status == 403
+
+
+def test_an_ordinary_user_is_refused_by_their_rights(server: Writer) -> None:
+    user = server.as_user(READER)
+    assert user.ask("DELETE", CLUSTER).status == 403
+    assert confirm(user, uid(server)).status == 403
+    assert user.ask("GET", CLUSTER).status == 200
+
+
+def test_a_manifest_that_was_copied_confirms_nothing(server: Writer) -> None:
+    assert confirm(server, uid(server)).status == 200
+    copied = server.ask("GET", CLUSTER).body
+    assert server.ask("DELETE", CLUSTER).status == 200
+    for key in ("uid", "resourceVersion", "creationTimestamp", "managedFields"):
+        del copied["metadata"][key]
+    said = server.ask("POST", ALIVES, copied)
+    assert said.status == 422
+    assert "confirms another Alive" in said.message
+    assert alive(server).status == 201
+    said = confirm(server, "the-uid-of-another")
+    assert said.status == 422
+    assert uid(server) in said.message
+    assert server.ask("DELETE", CLUSTER).status == 403
+
+
+@pytest.mark.parametrize("path", [f"{DEFINITIONS}/alives.skoupa.dev", "/api/v1/namespaces/openshift-config"])
+def test_what_would_take_it_along_needs_the_same(server: Writer, path: str) -> None:
+    said = server.ask("DELETE", f"{path}?dryRun=All")
+    assert said.status == 403
+    assert "has to be confirmed before" in said.message
+    assert server.as_user(ROBOT).ask("DELETE", f"{path}?dryRun=All").status == 403
+    assert confirm(server, uid(server, path), path=path).status == 200
+    assert server.ask("DELETE", f"{path}?dryRun=All").status == 200
+    assert server.as_user(ROBOT).ask("DELETE", f"{path}?dryRun=All").status == 403
+    gone = server.ask("PATCH", path, {"metadata": {"annotations": {CONFIRM: None}}}, media_type=MERGE)
+    assert gone.status == 200
+
+
+def test_its_definition_does_not_go_with_a_collection_either(server: Writer) -> None:
+    chosen = f"{DEFINITIONS}?fieldSelector=metadata.name%3Dalives.skoupa.dev"
+    assert server.ask("DELETE", chosen).status == 403
+    assert server.ask("GET", f"{DEFINITIONS}/alives.skoupa.dev").status == 200
+
+
+def test_other_definitions_and_namespaces_are_nobodys_business(server: Writer) -> None:
+    assert server.create("/api/v1/namespaces", "passing").status == 201
+    assert server.ask("DELETE", "/api/v1/namespaces/passing?dryRun=All").status == 200
+
+
+def test_the_form_of_the_seed_is_guarded_alike(server: Writer) -> None:
+    path = f"{SEED}/cluster"
+    assert server.ask("DELETE", path).status == 403
+    assert server.ask("DELETE", SEED).status == 403
+    assert confirm(server.as_user(ROBOT), uid(server, path), path=path).status == 403
+    assert confirm(server, uid(server, path), path=path).status == 200
+    assert server.as_user(ROBOT).ask("DELETE", path).status == 403
+    assert server.ask("DELETE", f"{path}?dryRun=All").status == 200
+
+
+def test_there_is_one_and_it_is_called_cluster(server: Writer) -> None:
+    said = alive(server, name="another")
+    assert said.status == 422
+    assert "it is called cluster" in said.message
+
+
+def test_a_participant_joins_by_one_apply_and_leaves_by_its_own_hand_alone(server: Writer) -> None:
+    assert join(server.as_user(DNS), DNS_FINALIZER, DNS).status == 200
+    assert join(server.as_user(DISKS), DISK_FINALIZER, DISKS).status == 200
+    found = server.ask("GET", CLUSTER).body
+    assert set(found["metadata"]["finalizers"]) == {DNS_FINALIZER, DISK_FINALIZER}
+    assert {one["finalizer"] for one in found["spec"]["participants"]} == {DNS_FINALIZER, DISK_FINALIZER}
+    for other in (server, server.as_user(ROBOT), server.as_user(DISKS)):
+        said = without(other, DNS_FINALIZER)
+        assert said.status == 403
+        assert f"may not remove the finalizer {DNS_FINALIZER}" in said.message
+    signal(server)
+    assert without(server, DNS_FINALIZER).status == 403
+    assert without(server.as_user(DNS), DNS_FINALIZER).status == 200
+    assert without(server.as_user(DISKS), DISK_FINALIZER).status == 200
+    assert server.ask("GET", CLUSTER).status == 404
+
+
+def test_skoupa_may_take_off_what_is_left(server: Writer) -> None:
+    assert join(server.as_user(DNS), DNS_FINALIZER, DNS).status == 200
+    signal(server)
+    assert without(server.as_user(SKOUPA), DNS_FINALIZER).status == 200
+
+
+def test_a_finalizer_that_nobody_could_remove_is_not_taken(server: Writer) -> None:
+    patch = {"metadata": {"finalizers": ["lost.example.com/cleanup"]}}
+    said = server.ask("PATCH", CLUSTER, patch, media_type=MERGE)
+    assert said.status == 403
+    assert "has no entry in spec.participants" in said.message
+
+
+def test_joining_for_another_needs_the_right_to_signal(server: Writer) -> None:
+    said = join(server.as_user(DNS), DISK_FINALIZER, DISKS)
+    assert said.status == 403
+    assert join(server, DISK_FINALIZER, DISKS).status == 200
+
+
+def test_the_entry_of_another_can_neither_be_taken_over_nor_removed(server: Writer) -> None:
+    assert join(server.as_user(DNS), DNS_FINALIZER, DNS).status == 200
+    disks = server.as_user(DISKS)
+    said = change(disks, participants=[entry(DNS_FINALIZER, DISKS)])
+    assert said.status == 403
+    assert f"may not write the entry of {DNS_FINALIZER}" in said.message
+    assert change(disks, participants=[]).status == 403
+    assert change(server.as_user(DNS), participants=[]).status == 403, "its finalizer is still there"
+    left = {"metadata": {"finalizers": None}, "spec": {"participants": []}}
+    assert server.as_user(DNS).ask("PATCH", CLUSTER, left, media_type=MERGE).status == 200
+
+
+def test_joining_late_is_refused(server: Writer) -> None:
+    assert join(server.as_user(DNS), DNS_FINALIZER, DNS).status == 200
+    signal(server)
+    said = join(server.as_user(DISKS), DISK_FINALIZER, DISKS)
+    assert said.status in {403, 422}
+
+
+def test_once_it_goes_it_only_gets_more_careful(server: Writer) -> None:
+    assert join(server.as_user(DNS), DNS_FINALIZER, DNS).status == 200
+    kept = {"kind": "Service", "names": ["web"]}
+    assert (
+        change(
+            server,
+            timeout="1h",
+            onTimeout="Proceed",
+            onUnreachable="Proceed",
+            blockCreation=True,
+            preserve=[kept],
+        ).status
+        == 200
+    )
+    signal(server)
+    careless: tuple[dict[str, Any], ...] = (
+        {"timeout": "59m"},
+        {"progressTimeout": "5m"},
+        {"onTimeout": "ForceFinalizers"},
+        {"blockCreation": False},
+        {"preserve": []},
+        {"participants": [entry(DNS_FINALIZER, SKOUPA)]},
+    )
+    for worse in careless:
+        said = change(server, **worse)
+        assert said.status == 403, worse
+        assert "only be made more careful" in said.message, worse
+    careful: tuple[dict[str, Any], ...] = (
+        {"timeout": "2h"},
+        {"onTimeout": "Fail"},
+        {"onUnreachable": "Fail"},
+        {"preserve": [kept, {"kind": "Service", "names": ["db"]}]},
+    )
+    for better in careful:
+        assert change(server, **better).status == 200, better
+    assert change(server, onUnreachable="Proceed").status == 403
+
+
+def test_a_thousand_join_one_by_one_and_one_of_them_leaves(server: Writer) -> None:
+    many = [entry(f"p{index}.example.com/cleanup", DNS) for index in range(999)]
+    for end in (*range(50, 999, 50), 999):
+        made = body(participants=many[:end])
+        made["metadata"]["finalizers"] = [one["finalizer"] for one in many[:end]]
+        found = server.ask("GET", CLUSTER).body["metadata"]
+        made["metadata"]["resourceVersion"] = found["resourceVersion"]
+        said = server.ask("PUT", CLUSTER, made)
+        assert said.status == 200, said.message
+    said = join(server.as_user(DISKS), DISK_FINALIZER, DISKS)
+    assert said.status == 200, said.message
+    said = without(server.as_user(DISKS), "p500.example.com/cleanup")
+    assert said.status == 403
+    said = without(server.as_user(DNS), "p500.example.com/cleanup")
+    assert said.status == 200, said.message
+
+
+def test_nothing_new_is_made_that_costs_something_elsewhere_where_that_is_wished(server: Writer) -> None:
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    services = "/api/v1/namespaces/default/services"
+    balanced = {"ports": [{"port": 80}], "type": "LoadBalancer"}
+    claim = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+    }
+    assert join(server.as_user(DNS), DNS_FINALIZER, DNS).status == 200
+    assert change(server, blockCreation=True).status == 200
+    assert server.create(services, "web", dry_run=True, spec=balanced).status == 201
+    signal(server)
+    wait_until(
+        lambda: server.create(services, "web", dry_run=True, spec=balanced).status == 403, "it stands still"
+    )
+    assert "about to die" in server.create(services, "web", dry_run=True, spec=balanced).message
+    assert server.create(claims, "data", dry_run=True, spec=claim).status == 403
+    assert server.create(services, "inner", dry_run=True, spec={"ports": [{"port": 80}]}).status == 201

@@ -1,0 +1,389 @@
+"""An installed Skoupa, participants as processes of their own, and installers who wait: what happens and with which code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from harness.controlplane import Access, ControlPlane
+from tests.cluster.admission_probe import Writer
+from tests.cluster.installing import asked, controller, eventually, outcomes, requests_of, skoupa
+
+pytestmark = pytest.mark.cluster
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ALIVES = "/apis/skoupa.dev/v1alpha1/alives"
+CLUSTER = f"{ALIVES}/cluster"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+MERGE = "application/merge-patch+json"
+SLOW, DEAD, FAILING = "slow.example.com/cleanup", "dead.example.com/cleanup", "failing.example.com/cleanup"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Access]:
+    """With the settings as an operator writes them, and the rights that come of them."""
+    directory = tmp_path_factory.mktemp("installed")
+    config = directory / "config.yaml"
+    config.write_text("mode: enforce\nfeatures: {alive: true}\nlease: {retrySeconds: 0.5, seconds: 5}\n")
+    with ControlPlane() as plane:
+        access = plane.access
+        outcomes(skoupa(access, "install", "--apply", "--config", str(config)))
+        with controller(access, directory, home="skoupa"):
+            eventually(lambda: protected(access) == "True", "Alive is there and guarded", seconds=120)
+            for name in ("slow", "dead", "failing"):
+                grant(access, name)
+            yield access
+
+
+def grant(access: Access, name: str) -> None:
+    """A namespace and an account as an operator has them."""
+    probe = access.probe()
+    asked(probe, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    asked(probe, "POST", f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "operator"}})
+    rules = [
+        {"apiGroups": ["skoupa.dev"], "resources": ["alives"], "verbs": ["get", "list", "watch", "patch"]},
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "patch"]},
+    ]
+    asked(probe, "POST", f"{RBAC}/clusterroles", {"metadata": {"name": name}, "rules": rules})
+    subject = {"kind": "ServiceAccount", "name": "operator", "namespace": name}
+    role = {"kind": "ClusterRole", "name": name, "apiGroup": "rbac.authorization.k8s.io"}
+    binding = {"metadata": {"name": name}, "subjects": [subject], "roleRef": role}
+    asked(probe, "POST", f"{RBAC}/clusterrolebindings", binding)
+
+
+def found(access: Access) -> dict[str, Any] | None:
+    answer = access.probe().ask("GET", CLUSTER)
+    return answer.json() if answer.status == 200 else None
+
+
+def protected(access: Access) -> str:
+    status = (found(access) or {}).get("status", {})
+    return next((one["status"] for one in status.get("conditions", ()) if one["type"] == "Protected"), "")
+
+
+def anew(access: Access) -> None:
+    """An Alive to begin with: by hand where the last one has ended."""
+    if found(access) is None:
+        body = {"apiVersion": "skoupa.dev/v1alpha1", "kind": "Alive", "metadata": {"name": "cluster"}}
+        asked(access.probe(), "POST", ALIVES, body)
+    eventually(
+        lambda: "skoupa.dev/alive" in (found(access) or {"metadata": {}})["metadata"].get("finalizers", ()),
+        "Skoupa looks after it",
+    )
+
+
+def token(access: Access, name: str) -> str:
+    path = f"/api/v1/namespaces/{name}/serviceaccounts/operator/token"
+    return str(asked(access.probe(), "POST", path, {"spec": {}})["status"]["token"])
+
+
+@contextmanager
+def process(
+    name: str, directory: Path, command: list[str], env: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """It has joined when this begins, and is gone when it ends."""
+    log = directory / f"{name}.log"
+    with log.open("w") as stream, subprocess.Popen(command, stdout=stream, stderr=stream, env=env) as running:
+        try:
+            eventually(lambda: "joined" in log.read_text() or running.poll() is not None, f"{name} joins")
+            assert running.poll() is None, log.read_text()
+            yield running
+        finally:
+            running.kill()
+
+
+@contextmanager
+def operator(
+    access: Access, directory: Path, name: str, *, things: int, pause: float = 0.2
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The example, with the account of its namespace."""
+    folder = directory / name
+    folder.mkdir()
+    for number in range(things):
+        (folder / f"record-{number}").touch()
+    (folder / "keep-me").touch()
+    config = yaml.safe_load(access.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token(access, name)}
+    written = directory / f"{name}.kubeconfig"
+    written.write_text(yaml.safe_dump(config))
+    command = [sys.executable, str(EXAMPLES / "alive" / "records.py"), "--kubeconfig", str(written)]
+    command += ["--things", str(folder), "--finalizer", f"{name}.example.com/cleanup"]
+    command += ["--lease", f"{name}/alive", "--pause", str(pause)]
+    with process(name, directory, command, os.environ) as running:
+        yield running
+
+
+@contextmanager
+def by_curl(access: Access, directory: Path, name: str, *, cleanup: str) -> Iterator[subprocess.Popen[bytes]]:
+    env = {
+        "PATH": os.environ["PATH"],
+        "SERVER": access.url,
+        "CA": str(access.ca_file),
+        "TOKEN": token(access, name),
+        "FINALIZER": f"{name}.example.com/cleanup",
+        "IDENTITY": f"system:serviceaccount:{name}:operator",
+        "NAMESPACE": name,
+        "LEASE": "alive",
+        "CLEANUP": cleanup,
+        "PAUSE": "1",
+    }
+    with process(name, directory, [str(EXAMPLES / "alive" / "participant.sh")], env) as running:
+        yield running
+
+
+def deleted(access: Access, *args: str) -> tuple[int, dict[str, Any]]:
+    said = skoupa(access, "alive", "delete", "--yes", "--wait", "-o", "json", *args)
+    assert "Traceback" not in said.stderr, said.stderr
+    return said.returncode, json.loads(said.stdout)
+
+
+def states(told: dict[str, Any]) -> dict[str, str]:
+    return {one["finalizer"]: one["state"] for one in told["participants"]}
+
+
+def force(access: Access) -> None:
+    """For the end of a test: what is left goes, as Skoupa would do it."""
+    skoupas = Writer(access).as_user("system:serviceaccount:skoupa:skoupa")
+    if found(access) is not None:
+        said = skoupas.ask(
+            "PATCH", CLUSTER, {"metadata": {"finalizers": ["skoupa.dev/alive"]}}, media_type=MERGE
+        )
+        assert said.status in {200, 404}, said
+
+
+def test_an_upgraded_cluster_has_one_that_lives(installed: Access) -> None:
+    alive = found(installed)
+    assert alive is not None
+    assert "deletionTimestamp" not in alive["metadata"]
+    assert alive["status"]["phase"] == "Active"
+    said = skoupa(installed, "alive", "status")
+    assert said.returncode == 0, said.stderr
+    assert "nobody asked for the deletion" in said.stdout
+
+
+def test_what_will_outlive_the_cluster_is_shown_before_anything_happens(installed: Access) -> None:
+    anew(installed)
+    services = "/api/v1/namespaces/default/services"
+    for name, metadata in {
+        "kept": {"annotations": {"skoupa.dev/preserve": "true"}},
+        "doubtful": {"annotations": {"skoupa.dev/preserve-until": "soon"}},
+        "chosen": {"labels": {"tier": "gold"}},
+        "free": {},
+    }.items():
+        body = {"metadata": {"name": name, **metadata}, "spec": {"ports": [{"port": 80}]}}
+        asked(installed.probe(), "POST", services, body)
+    wanted = {"spec": {"preserve": [{"kind": "Service", "matchLabels": {"tier": "gold"}, "reason": "sold"}]}}
+    assert Writer(installed).ask("PATCH", CLUSTER, wanted, media_type=MERGE).status == 200
+    said = skoupa(installed, "alive", "status", "-o", "json")
+    told = {one["object"]: one for one in json.loads(said.stdout)["preserved"]}
+    assert told.keys() == {"Service default/kept", "Service default/doubtful", "Service default/chosen"}
+    assert told["Service default/chosen"]["why"] == "sold"
+    assert "write 2026-09-30" in told["Service default/doubtful"]["doubt"]
+
+
+def test_everybody_cleans_up_and_it_ends_with_0(installed: Access, tmp_path: Path) -> None:
+    anew(installed)
+    marker = tmp_path / "cleaned"
+    with (
+        operator(installed, tmp_path, "slow", things=3),
+        by_curl(installed, tmp_path, "failing", cleanup=f"touch {marker}"),
+    ):
+        code, told = deleted(installed, "--timeout", "2m", "--report", str(tmp_path / "report.json"))
+    assert (code, told["outcome"]) == (0, "drained"), told
+    assert json.loads((tmp_path / "report.json").read_text()) == told
+    assert marker.exists()
+    assert [one.name for one in (tmp_path / "slow").iterdir()] == ["keep-me"]
+    assert found(installed) is None
+    code, told = deleted(installed)
+    assert (code, told["outcome"]) == (0, "absent"), "a second installer finds nothing to wait for"
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "outcome"),
+    [("Fail", 3, "timed-out"), ("Proceed", 4, "proceeded"), ("ForceFinalizers", 4, "forced")],
+)
+def test_one_slow_one_dead_one_failing(
+    installed: Access, tmp_path: Path, policy: str, code: int, outcome: str
+) -> None:
+    anew(installed)
+    try:
+        with (
+            operator(installed, tmp_path, "slow", things=2),
+            operator(installed, tmp_path, "dead", things=2) as dead,
+            by_curl(installed, tmp_path, "failing", cleanup="false"),
+        ):
+            dead.kill()
+            dead.wait()
+            # As long as the slow one gets on there is time, however busy this machine is.
+            patience = {"spec": {"progressTimeout": "15s"}}
+            assert Writer(installed).ask("PATCH", CLUSTER, patience, media_type=MERGE).status == 200
+            said, told = deleted(installed, "--timeout", "30m", "--on-timeout", policy)
+            assert "no progress for 15s" in told["why"] or policy == "ForceFinalizers"
+            assert (said, told["outcome"]) == (code, outcome), told
+            assert [one.name for one in (tmp_path / "slow").iterdir()] == ["keep-me"], (
+                "the slow one was in time"
+            )
+            assert len(list((tmp_path / "dead").iterdir())) == 3
+            if policy == "ForceFinalizers":
+                assert {one["finalizer"] for one in told["forced"]} == {DEAD, FAILING}
+                assert found(installed) is None
+            else:
+                alive = found(installed)
+                assert alive is not None
+                assert {DEAD, FAILING} <= set(alive["metadata"]["finalizers"])
+                assert states(told)[SLOW] == "Done"
+                assert states(told)[FAILING] == "Failed"
+    finally:
+        force(installed)
+        eventually(lambda: found(installed) is None, "it is gone")
+
+
+@pytest.mark.parametrize("propagation", ["Foreground", "Orphan"])
+def test_finalizers_of_kubernetes_itself_are_taken_off_by_its_collector(
+    installed: Access, propagation: str
+) -> None:
+    anew(installed)
+    assert skoupa(installed, "alive", "confirm", "--yes").returncode == 0
+    options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+    asked(installed.probe(), "DELETE", CLUSTER, options)
+    eventually(lambda: found(installed) is None, "it is gone", seconds=60)
+
+
+def test_two_wait_for_the_same(installed: Access, tmp_path: Path) -> None:
+    anew(installed)
+    grant_all(installed, "watcher", verbs=["get", "list"])
+    marker = tmp_path / "may-go"
+    waiting = [sys.executable, "-m", "skoupa", "alive", "wait", "--kubeconfig", str(installed.kubeconfig)]
+    with by_curl(installed, tmp_path, "failing", cleanup=f"test -f {marker}"):
+        assert skoupa(installed, "alive", "delete", "--yes").returncode == 0
+        with subprocess.Popen([*waiting, "--as", "watcher"]) as one, subprocess.Popen(waiting) as other:
+            eventually(lambda: looks(installed, "watcher") and looks(installed, ""), "both wait", seconds=60)
+            assert one.poll() is None
+            assert other.poll() is None
+            marker.touch()
+            assert one.wait(timeout=60) == 0
+            assert other.wait(timeout=60) == 0
+    assert found(installed) is None
+
+
+def looks(access: Access, whom: str) -> bool:
+    """Whether the command line looked for signs of life as this user; empty: as an administrator, since the last deletion."""
+    last: list[bool] = []
+    for line in access.audit_log.read_text().splitlines():
+        entry = json.loads(line)
+        if entry["verb"] == "delete" and "/alives/" in entry["requestURI"]:
+            last = []
+        listed = entry["verb"] == "list" and "/leases" in entry["requestURI"]
+        acting = (entry.get("impersonatedUser") or {}).get("username", "")
+        if listed and acting == whom and not entry["user"]["username"].startswith("system:serviceaccount:"):
+            last.append(True)
+    return bool(last)
+
+
+def test_who_may_not_signal_is_refused_with_5_and_nothing_happens(installed: Access) -> None:
+    anew(installed)
+    verbs = ["get", "list", "create", "update", "patch", "delete", "deletecollection"]
+    grant_all(installed, "robot", verbs=verbs)
+    said = skoupa(installed, "alive", "delete", "--yes", "-o", "json", "--as", "robot")
+    assert said.returncode == 5, said.stderr
+    assert "ask for the verb signal" in json.loads(said.stdout)["why"]
+    alive = found(installed)
+    assert alive is not None
+    assert "deletionTimestamp" not in alive["metadata"]
+
+
+def grant_all(access: Access, user: str, *, verbs: list[str]) -> None:
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": verbs}]
+    asked(access.probe(), "POST", f"{RBAC}/clusterroles", {"metadata": {"name": user}, "rules": rules})
+    subject = {"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}
+    role = {"kind": "ClusterRole", "name": user, "apiGroup": "rbac.authorization.k8s.io"}
+    binding = {"metadata": {"name": user}, "subjects": [subject], "roleRef": role}
+    asked(access.probe(), "POST", f"{RBAC}/clusterrolebindings", binding)
+
+
+def test_a_policy_that_is_gone_is_told(installed: Access) -> None:
+    anew(installed)
+    eventually(lambda: protected(installed) == "True", "it is guarded", seconds=120)
+    binding = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/skoupa-alive-deletion"
+    before = asked(installed.probe(), "GET", binding)
+    asked(installed.probe(), "DELETE", binding)
+    eventually(lambda: protected(installed) == "False", "it is not guarded", seconds=120)
+    del before["metadata"]["resourceVersion"], before["metadata"]["uid"]
+    asked(installed.probe(), "POST", binding.rpartition("/")[0], before)
+    eventually(lambda: protected(installed) == "True", "it is guarded again", seconds=120)
+
+
+def test_skoupa_was_never_refused_anything_that_it_asked_of_the_server(installed: Access) -> None:
+    """Its rights are those of the installation, and enough for all that it did in these tests."""
+    about = ("/alives", "/leases?", "/validatingadmissionpolic")
+    refused = [
+        (one["verb"], one["requestURI"])
+        for one in requests_of(installed, "system:serviceaccount:skoupa:skoupa")
+        if one.get("responseStatus", {}).get("code") == 403
+        and any(part in one["requestURI"] for part in about)
+    ]
+    assert not refused
+
+
+CI = [str(EXAMPLES / "ci-destroy.sh")]
+
+
+@pytest.mark.parametrize(("joins", "code"), [(False, 0), (True, 3)])
+def test_in_ci_the_infrastructure_goes_however_it_ended(
+    installed: Access, tmp_path: Path, *, joins: bool, code: int
+) -> None:
+    anew(installed)
+    env = ci(tmp_path, installed.kubeconfig)
+    try:
+        if joins:
+            with by_curl(installed, tmp_path, "failing", cleanup="false"):
+                said = subprocess.run(CI, env=env, capture_output=True, text=True, check=False, cwd=tmp_path)
+        else:
+            said = subprocess.run(CI, env=env, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert said.returncode == code, said.stderr
+        assert (tmp_path / "destroyed").exists()
+        report = json.loads((tmp_path / "alive-report.json").read_text())
+        assert report["exitCode"] == code
+    finally:
+        force(installed)
+        eventually(lambda: found(installed) is None, "it is gone")
+
+
+def test_in_ci_a_cluster_that_does_not_answer_is_destroyed_too(installed: Access, tmp_path: Path) -> None:
+    config = yaml.safe_load(installed.kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:9"
+    written = tmp_path / "nowhere"
+    written.write_text(yaml.safe_dump(config))
+    said = subprocess.run(
+        CI, env=ci(tmp_path, written), capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert said.returncode == 6, said.stderr
+    assert (tmp_path / "destroyed").exists()
+    assert json.loads((tmp_path / "alive-report.json").read_text())["outcome"] == "unreachable"
+
+
+def test_in_ci_a_destroyer_that_fails_is_told(installed: Access, tmp_path: Path) -> None:
+    anew(installed)
+    env = {**ci(tmp_path, installed.kubeconfig), "DESTROY": "exit 9"}
+    said = subprocess.run(CI, env=env, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert said.returncode == 9, said.stderr
+
+
+def ci(directory: Path, kubeconfig: Path) -> dict[str, str]:
+    """With a destroyer that leaves a mark."""
+    programs = Path(sys.executable).parent
+    return {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "KUBECONFIG": str(kubeconfig),
+        "DESTROY": f"touch {directory}/destroyed",
+        "TIMEOUT": "6s",
+    }

@@ -1,0 +1,186 @@
+"""Waiting for the end of a deletion, in virtual time: what it ends with, whoever runs and whatever fails."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from skoupa.alive.sdk import register
+from skoupa.alive.waiting import Ended, Terms, read, wait
+from skoupa.kinds.alive import ALIVES, manifest
+from skoupa.kube.client import Client
+from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.faults import asking
+from tests.unit.alive.test_sdk import DNS, joined, prepared
+from tests.unit.sim.asking import on_cluster
+
+pytestmark = pytest.mark.unit
+
+MINUTE = 60.0
+
+
+async def signalled(client: Client, *, participants: tuple[str, ...] = (DNS,), **spec: Any) -> None:
+    body = manifest()
+    body["spec"] |= spec
+    uid = str((await client.create(ALIVES, body))["metadata"]["uid"])
+    for finalizer in participants:
+        await joined(client, finalizer)
+    await client.delete(ALIVES, "cluster", uid=uid, propagation="Background")
+
+
+async def waited(client: Client, **terms: Any) -> tuple[Ended, float]:
+    first = await read(client)
+    assert first is not None
+    began = client.clock.now()
+    ended = await wait(client, first, terms=Terms(**terms), now=client.clock.now)
+    return ended, client.clock.now() - began
+
+
+async def freed(client: Client, *finalizers: str) -> None:
+    await client.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": list(finalizers) or None}})
+
+
+def test_it_ends_when_alive_is_gone() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client)
+        waiting = asyncio.ensure_future(waited(client))
+        await cluster.clock.sleep(MINUTE)
+        assert not waiting.done()
+        await freed(client)
+        ended, _ = await waiting
+        assert (ended.outcome, ended.warnings) == ("drained", ())
+
+    on_cluster(work)
+
+
+def test_where_skoupa_is_down_it_ends_all_the_same_and_says_so() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client)
+        await freed(client, "skoupa.dev/alive")
+        ended, seconds = await waited(client)
+        assert ended.outcome == "drained"
+        assert seconds < MINUTE
+        assert "is it running?" in ended.warnings[0]
+
+    on_cluster(work)
+
+
+def test_one_that_was_made_anew_ends_it_with_a_warning() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client)
+        waiting = asyncio.ensure_future(waited(client))
+        await cluster.clock.sleep(5)
+        await freed(client)
+        await client.create(ALIVES, manifest())
+        ended, _ = await waiting
+        assert ended.outcome == "replaced"
+        assert "made anew" in ended.warnings[0]
+
+    on_cluster(work)
+
+
+@pytest.mark.parametrize(("policy", "outcome"), [("Fail", "timed-out"), ("Proceed", "proceeded")])
+def test_a_time_out_means_what_the_spec_says_and_counts_from_the_deletion(policy: str, outcome: str) -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10m", onTimeout=policy)
+        await cluster.clock.sleep(8 * MINUTE)
+        ended, seconds = await waited(client)
+        assert ended.outcome == outcome
+        assert seconds < 3 * MINUTE
+        assert ended.at.waiting == 1
+
+    on_cluster(work)
+
+
+def test_a_limit_of_ones_own_ends_ones_own_waiting() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10h")
+        ended, seconds = await waited(client, timeout=5 * MINUTE)
+        assert (ended.outcome, round(seconds / MINUTE)) == ("timed-out", 5)
+
+    on_cluster(work)
+
+
+def test_who_shall_be_forced_and_is_not_times_out_in_the_end() -> None:
+    """No Skoupa runs here."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10m", onTimeout="ForceFinalizers", forceAfter="5m")
+        ended, seconds = await waited(client)
+        assert ended.outcome == "timed-out"
+        assert 16 * MINUTE < seconds < 19 * MINUTE
+        assert "Skoupa did not force" in ended.why
+
+    on_cluster(work)
+
+
+def test_who_was_about_to_be_forced_when_it_was_gone_is_no_clean_end() -> None:
+    """Skoupa forced, and wrote its end down, between two looks."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10m", onTimeout="ForceFinalizers")
+        waiting = asyncio.ensure_future(waited(client))
+        await cluster.clock.sleep(10 * MINUTE + 30)
+        await freed(client)
+        ended, _ = await waiting
+        assert ended.outcome == "forced"
+        assert DNS in ended.why
+
+    on_cluster(work)
+
+
+def test_progress_that_is_seen_here_counts_where_nobody_writes_a_status() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, participants=(), timeout="2h", progressTimeout="5m")
+        ended, _ = await waited(client)
+        assert ended.outcome == "drained"
+        await freed(client)
+        await signalled(client, timeout="2h", progressTimeout="5m")
+        dns = await register(client, DNS, lease=("work", "dns"), identity="dns-operator")
+        waiting = asyncio.ensure_future(waited(client))
+        for left in range(9, 0, -1):
+            await dns.report(remaining=left)
+            await cluster.clock.sleep(3 * MINUTE)
+            assert not waiting.done()
+        ended, _ = await waiting
+        assert "no progress for 5m" in ended.why
+
+    on_cluster(work)
+
+
+@pytest.mark.parametrize(
+    ("spec", "terms", "outcome"),
+    [
+        ({}, {}, "unreachable"),
+        ({"onUnreachable": "Proceed"}, {}, "proceeded-unreachable"),
+        ({}, {"on_unreachable": "Proceed"}, "proceeded-unreachable"),
+        ({"onUnreachable": "Proceed"}, {"on_unreachable": "Fail"}, "unreachable"),
+    ],
+)
+def test_a_server_that_is_silent_for_long_ends_it_and_a_short_silence_does_not(
+    spec: dict[str, Any], terms: dict[str, Any], outcome: str
+) -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10h", **spec)
+        waiting = asyncio.ensure_future(waited(client, unreachable_after=MINUTE, **terms))
+        await cluster.clock.sleep(5)
+        cluster.faults.disconnect(when=asking(path="/apis/skoupa.dev"), times=None, seconds=30)
+        await cluster.clock.sleep(10 * MINUTE)
+        assert not waiting.done()
+        cluster.faults.disconnect(when=asking(path="/apis/skoupa.dev"), times=None, seconds=1800)
+        ended, _ = await waiting
+        assert ended.outcome == outcome
+        assert ended.at.waiting == 1, "what was seen last"
+
+    on_cluster(work)

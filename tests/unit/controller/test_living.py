@@ -1,0 +1,362 @@
+"""Alive and the controller: made, made anew, told about, forced, and let go for good."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skoupa.alive.sdk import Participant, register
+from skoupa.errors import NotFound
+from skoupa.kinds.alive import ALIVE, ALIVES
+from skoupa.kinds.definition import document
+from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from skoupa.sim.faults import asking
+from tests.unit.controller.braking import bring_kind, pull, release, state
+from tests.unit.controller.stage import HOUR, MINUTE, Play, Stage, story
+from tests.unit.controller.test_trash import ledger
+
+pytestmark = pytest.mark.unit
+
+DNS, DISKS = "dns.example.com/cleanup", "disks.example.com/cleanup"
+
+
+async def bring(stage: Stage) -> None:
+    await bring_kind(stage)
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, document(ALIVE))
+    await stage.people.create(NAMESPACES, {"metadata": {"name": "work"}})
+    await stage.later(2)
+
+
+async def alive(stage: Stage) -> dict[str, Any] | None:
+    try:
+        return await stage.people.get(ALIVES, "cluster", view=WHOLE)
+    except NotFound:
+        return None
+
+
+async def there(stage: Stage) -> dict[str, Any]:
+    found = await alive(stage)
+    assert found is not None
+    return found
+
+
+async def joined(stage: Stage, finalizer: str) -> Participant:
+    name = finalizer.split(".", maxsplit=1)[0]
+    return await register(stage.people, finalizer, lease=("work", name), identity=name)
+
+
+async def signal(stage: Stage, **spec: Any) -> str:
+    if spec:
+        await stage.people.merge_patch(ALIVES, "cluster", {"spec": spec})
+    uid = str((await there(stage))["metadata"]["uid"])
+    patch = {"metadata": {"annotations": {"skoupa.dev/confirm-deletion": uid}}}
+    await stage.people.merge_patch(ALIVES, "cluster", patch)
+    await stage.people.delete(ALIVES, "cluster", uid=uid, propagation="Background")
+    return uid
+
+
+def said(play: Play, what: str) -> list[str]:
+    return [line["note"] for line in play.told("alive") if line["what"] == what]
+
+
+def condition(found: dict[str, Any], kind: str) -> tuple[str, str]:
+    return next(
+        (one["status"], one["reason"]) for one in found["status"]["conditions"] if one["type"] == kind
+    )
+
+
+@story(features={"alive": True})
+async def test_a_cluster_without_one_gets_one_and_nothing_is_signalled(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    found = await there(stage)
+    assert found["metadata"]["finalizers"] == ["skoupa.dev/alive"]
+    assert "deletionTimestamp" not in found["metadata"]
+    assert found["status"]["phase"] == "Active"
+    assert condition(found, "Alive") == ("True", "Living")
+    assert len(said(play, "SkoupaAliveMade")) == 1
+    assert not said(play, "SkoupaSignalled")
+    assert not play.sent("DELETE", path="alives")
+
+
+@story(features={"alive": True})
+async def test_where_it_is_off_or_only_observed_there_is_none(stage: Stage) -> None:
+    await bring(stage)
+    await stage.play(mode="observe")
+    await stage.later(MINUTE)
+    assert await alive(stage) is None
+    await stage.play(features={"alive": False})
+    await stage.later(MINUTE)
+    assert await alive(stage) is None
+
+
+@story(features={"alive": True})
+async def test_without_its_kind_that_is_told_and_it_is_made_once_that_is_there(stage: Stage) -> None:
+    await bring_kind(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    assert any("no kind Alive" in said for said in play.engine.outlook.degraded)
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, document(ALIVE))
+    await stage.later(MINUTE)
+    assert await alive(stage) is not None
+    assert not any("no kind Alive" in said for said in play.engine.outlook.degraded)
+
+
+@story(features={"alive": True})
+async def test_one_that_vanished_without_having_been_deleted_is_made_anew_and_loudly(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    before = (await there(stage))["metadata"]["uid"]
+    # Everything taken off, and gone within a moment: nobody could see a deletion.
+    await stage.people.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": None}})
+    await stage.people.delete(ALIVES, "cluster", uid=before, propagation="Background")
+    await stage.later(MINUTE)
+    found = await there(stage)
+    assert found["metadata"]["uid"] != before
+    assert "deletionTimestamp" not in found["metadata"]
+    assert len(said(play, "SkoupaAliveVanished")) == 1
+    [event] = stage.events("SkoupaAliveVanished")
+    assert event["type"] == "Warning"
+
+
+@story(features={"alive": True})
+async def test_a_deletion_waits_for_everybody_and_is_over_for_good(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    dns, disks = await joined(stage, DNS), await joined(stage, DISKS)
+    uid = await signal(stage)
+    await dns.report(remaining=2, message="removing records")
+    await disks.report(remaining=5, message="quota", failed=True)
+    await stage.later(10)
+    found = await there(stage)
+    assert found["status"]["phase"] == "Terminating"
+    assert (found["status"]["waiting"], found["status"]["remaining"]) == (2, 7)
+    states = {one["finalizer"]: one["state"] for one in found["status"]["participants"]}
+    assert states == {DNS: "Working", DISKS: "Failed"}
+    assert condition(found, "ExternalResourcesDestroyed") == ("False", "Error")
+    await dns.done()
+    await stage.later(10)
+    assert (await there(stage))["status"]["waiting"] == 1
+    await disks.done()
+    await stage.later(10)
+    assert await alive(stage) is None
+    assert state(stage)["alive"]["tombstone"]["uid"] == uid
+    assert state(stage)["alive"]["tombstone"]["outcome"] == "Drained"
+    assert len(said(play, "SkoupaSignalled")) == 1
+    await play.kill()
+    again = await stage.play()
+    await stage.later(HOUR)
+    assert await alive(stage) is None, "a restart brings nothing back"
+    assert not again.told("alive")
+
+
+@story(features={"alive": True})
+async def test_a_controller_that_ends_half_way_is_followed_by_one_that_goes_on(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    dns = await joined(stage, DNS)
+    await signal(stage, timeout="10m", onTimeout="ForceFinalizers", forceAfter="5m")
+    await stage.later(12 * MINUTE)
+    await play.kill()
+    again = await stage.play()
+    await stage.later(2 * MINUTE)
+    assert (await there(stage))["status"]["phase"] == "TimedOut"
+    assert not said(again, "SkoupaTimedOut"), "that was told before"
+    assert not said(again, "SkoupaSignalled")
+    await dns.beat()
+    await stage.later(2 * MINUTE)
+    assert await alive(stage) is None, "time counts from the deletion"
+    assert state(stage)["alive"]["tombstone"]["outcome"] == "Forced"
+
+
+@story(features={"alive": True})
+async def test_a_deletion_that_nobody_saw_begin_is_seen_to_its_end(stage: Stage) -> None:
+    """Skoupa was down all the while."""
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    dns = await joined(stage, DNS)
+    await play.kill()
+    uid = await signal(stage)
+    await dns.done()
+    await stage.later(HOUR)
+    assert (await there(stage))["metadata"]["finalizers"] == ["skoupa.dev/alive"]
+    await stage.play()
+    await stage.later(MINUTE)
+    assert await alive(stage) is None
+    assert state(stage)["alive"]["tombstone"]["uid"] == uid
+
+
+@story(features={"alive": True})
+async def test_one_that_was_going_and_is_taken_away_does_not_come_back(stage: Stage) -> None:
+    await bring(stage)
+    await stage.play()
+    await stage.later(MINUTE)
+    await joined(stage, DNS)
+    uid = await signal(stage)
+    await stage.later(MINUTE)
+    await stage.people.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": None}})
+    await stage.later(HOUR)
+    assert await alive(stage) is None
+    assert state(stage)["alive"]["tombstone"] | {"began": 0, "ended": 0} == {
+        "uid": uid,
+        "began": 0,
+        "ended": 0,
+        "outcome": "TakenAway",
+        "forced": [],
+    }
+
+
+@story(features={"alive": True})
+async def test_one_that_is_made_by_hand_after_the_end_of_another_is_looked_after(stage: Stage) -> None:
+    await bring(stage)
+    await stage.play()
+    await stage.later(MINUTE)
+    await signal(stage)
+    await stage.later(MINUTE)
+    assert await alive(stage) is None
+    await stage.people.create(
+        ALIVES, {"apiVersion": ALIVES.api_version, "kind": "Alive", "metadata": {"name": "cluster"}}
+    )
+    await stage.later(MINUTE)
+    found = await there(stage)
+    assert found["metadata"]["finalizers"] == ["skoupa.dev/alive"]
+    await stage.people.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": None}})
+    await stage.people.delete(ALIVES, "cluster", uid=found["metadata"]["uid"], propagation="Background")
+    await stage.later(MINUTE)
+    assert await alive(stage) is not None, "that one had not ended"
+
+
+@story(features={"alive": True})
+async def test_a_time_out_is_told_once_and_takes_nothing_off_unless_that_was_wished(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await joined(stage, DNS)
+    await signal(stage, timeout="10m", onTimeout="Proceed")
+    await stage.later(2 * HOUR)
+    found = await there(stage)
+    assert found["status"]["phase"] == "TimedOut"
+    assert set(found["metadata"]["finalizers"]) == {"skoupa.dev/alive", DNS}
+    assert condition(found, "CleanupProgressing") == ("False", "TimedOut")
+    [note] = said(play, "SkoupaTimedOut")
+    assert DNS in note
+    assert not said(play, "SkoupaForced")
+
+
+@story(features={"alive": True})
+async def test_where_the_status_may_not_be_written_it_is_told_once_and_nothing_is_forced(
+    stage: Stage,
+) -> None:
+    await bring(stage)
+    refusing = asking(method="PATCH", path="/apis/skoupa.dev/v1alpha1/alives/cluster/status")
+    stage.cluster.faults.answer(403, when=refusing, times=None)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await joined(stage, DNS)
+    await signal(stage, timeout="10m", onTimeout="ForceFinalizers")
+    await stage.later(HOUR)
+    assert DNS in (await there(stage))["metadata"]["finalizers"], "it could not be written before"
+    assert (len(said(play, "SkoupaSignalled")), len(said(play, "SkoupaTimedOut"))) == (1, 1)
+    assert any("no permission to patch alives" in told for told in play.engine.outlook.degraded)
+
+
+@story(features={"alive": True})
+async def test_finalizers_are_forced_one_by_one_and_each_is_on_record_before(
+    stage: Stage, tmp_path: Path
+) -> None:
+    await bring(stage)
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        await stage.later(MINUTE)
+        dns, _ = await joined(stage, DNS), await joined(stage, DISKS)
+        await signal(stage, timeout="10m", onTimeout="ForceFinalizers", forceAfter="5m")
+        await dns.report(remaining=3, message="stuck")
+        await stage.later(14 * MINUTE)
+        found = await there(stage)
+        assert found["status"]["phase"] == "TimedOut"
+        assert set(found["metadata"]["finalizers"]) == {"skoupa.dev/alive", DNS, DISKS}
+        await stage.later(2 * MINUTE)
+        assert await alive(stage) is None
+        rows = {row.rule.rpartition(" ")[2]: row for row in await book.record.store.find()}
+        assert rows.keys() == {DNS, DISKS}
+        assert {row.outcome for row in rows.values()} == {"deleted"}
+        assert dict(rows[DNS].claims[0].reason.facts)["remaining"] == "3"
+        tombstone = state(stage)["alive"]["tombstone"]
+        assert (tombstone["outcome"], set(tombstone["forced"])) == ("Forced", {DNS, DISKS})
+        assert len(said(play, "SkoupaForced")) == 2
+        order = [
+            (path, request.body)
+            for _, request in play.wire.seen
+            if request.method == "PATCH" and "alives/cluster" in (path := request.path)
+        ]
+        status = next(
+            i
+            for i, (path, text) in enumerate(order)
+            if path.endswith("/status") and b'forced":[' in (text or b"")
+        )
+        removal = next(
+            i for i, (_, text) in enumerate(order) if b'"finalizers"' in (text or b"") and i > status
+        )
+        assert status < removal
+
+
+@story(features={"alive": True})
+async def test_a_brake_keeps_finalizers_from_being_forced(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await joined(stage, DNS)
+    await pull(stage, "stop", all=True)
+    await signal(stage, timeout="10m", onTimeout="ForceFinalizers")
+    await stage.later(HOUR)
+    assert DNS in (await there(stage))["metadata"]["finalizers"]
+    assert any("are not forced" in said for said in play.engine.outlook.degraded)
+    await release(stage, "stop")
+    await stage.later(MINUTE)
+    assert await alive(stage) is None
+
+
+@story(features={"alive": True})
+async def test_who_becomes_more_careful_before_the_end_is_heard(stage: Stage) -> None:
+    await bring(stage)
+    await stage.play()
+    await stage.later(MINUTE)
+    await joined(stage, DNS)
+    await signal(stage, timeout="10m", onTimeout="ForceFinalizers", forceAfter="10m")
+    await stage.later(15 * MINUTE)
+    await stage.people.merge_patch(ALIVES, "cluster", {"spec": {"onTimeout": "Fail", "forceAfter": None}})
+    await stage.later(HOUR)
+    assert DNS in (await there(stage))["metadata"]["finalizers"]
+
+
+@story(features={"alive": True})
+async def test_only_who_leads_does_anything(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    play.standing_by = True
+    await stage.later(MINUTE)
+    before = len(play.sent("PATCH", path="alives"))
+    await stage.later(HOUR)
+    assert len(play.sent("PATCH", path="alives")) == before
+
+
+@story(features={"alive": True})
+async def test_heartbeats_alone_hardly_change_it(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    dns = await joined(stage, DNS)
+    await stage.later(MINUTE)
+    before = len(play.sent("PATCH", path="alives/cluster/status"))
+    for _ in range(60):
+        await dns.beat()
+        await stage.later(10)
+    assert len(play.sent("PATCH", path="alives/cluster/status")) - before <= 11
