@@ -121,6 +121,7 @@ class Engine:
             settings=settings,
             knowledge=self.knowledge,
             state=holding.state,
+            way_out=holding.braking.way_out,
             overhearing=overhearing,
             memory=lambda: self.sweeper.memory,
             ledger=lambda: self.record.store,

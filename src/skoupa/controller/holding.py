@@ -87,6 +87,7 @@ class Holding:
             state=self.state,
             report=report,
             acting=self.acting,
+            epoch=lambda: record.epoch,
             look_again=look_again,
             told=told,
         )

@@ -128,6 +128,8 @@ class Knowledge:
         written_times = tuple(self._written_times())
         # What holds an object for good, or until a time, whoever asks and however others stand.
         self._lasting: tuple[Guard, ...] = (self.protection, cascades, *written_times)
+        # For who judges what is in no feed: without what is counted object by object.
+        self.circumstances = Circumstances(skew=skew, extra=(self._others, self._unseen))
         self.judge = Judge(
             self.mechanisms,
             [

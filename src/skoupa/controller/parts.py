@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
+from skoupa.controller.braking.swept import WayOut
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.living.living import Living
 from skoupa.controller.policies.running import Policies
@@ -39,6 +40,7 @@ class Parts:
         settings: Settings,
         knowledge: Knowledge,
         state: State,
+        way_out: WayOut,
         overhearing: Overhearing,
         memory: Callable[[], Memory],
         ledger: Callable[[], Store],
@@ -79,6 +81,7 @@ class Parts:
                 client,
                 settings=settings,
                 knowledge=knowledge,
+                way_out=way_out,
                 overhearing=overhearing,
                 ledger=ledger,
                 standing_by=standing_by,

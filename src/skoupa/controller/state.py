@@ -34,6 +34,7 @@ LARGEST_RUNS: Final = "largestRuns"
 POLICIES: Final = "policies"
 POLICIES_SEEN: Final = "policiesSeen"
 LEDGER: Final = "ledger"
+EVENTS_SWEPT: Final = "eventsSwept"
 RECREATIONS: Final = "recreations"
 ALIVE: Final = "alive"
 

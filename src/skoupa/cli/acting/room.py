@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from skoupa.cli.looking.planning import Plan
-from skoupa.controller.braking.braking import ceilings_of, counted
+from skoupa.controller.braking.limits import ceilings_of, counted
 from skoupa.controller.survey import Finding
 from skoupa.controller.weighing.counting import Counting
 from skoupa.controller.weighing.weight import count_inside, weigh_whole

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skoupa.cli.looking.foreseen import Foreseen
-from skoupa.controller.braking.braking import ceilings_of
+from skoupa.controller.braking.limits import ceilings_of
 from skoupa.controller.survey import Survey
 from skoupa.controller.weighing.counting import Counting
 from skoupa.controller.weighing.largest_runs import LargestRuns

@@ -17,8 +17,10 @@ import msgspec
 from skoupa.controller.backlogs.backlog import Backlog
 from skoupa.controller.backlogs.brakes import BacklogBrakes
 from skoupa.controller.braking.brakes import Brakes
+from skoupa.controller.braking.limits import ceilings_of, counted
 from skoupa.controller.braking.memory import BrakeMemory
 from skoupa.controller.braking.release import Releases
+from skoupa.controller.braking.swept import Swept, WayOut
 from skoupa.controller.braking.upkeep import BrakeUpkeep
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.kyverno.beside import BesideKyverno
@@ -33,12 +35,13 @@ from skoupa.kinds.brake import Scope
 from skoupa.kinds.brake_effect import active, missing_kind
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
+from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.rows import Tally
 from skoupa.ledger.store import Store as Ledger
 from skoupa.model.reasons import REASONS
-from skoupa.settings import BrakeSettings, Settings
-from skoupa.sweep.ceilings import HOUR, MINUTE, By, Ceiling, Ceilings, Going, Trip
-from skoupa.sweep.gate import Gate, rule_of
+from skoupa.settings import Settings
+from skoupa.sweep.ceilings import HOUR, Ceilings, Trip
+from skoupa.sweep.gate import Gate
 from skoupa.sweep.memory import Memory
 from skoupa.sweep.reporting import Report
 from skoupa.sweep.tripping import Tripped, of_ceiling
@@ -64,6 +67,7 @@ class Braking:
         state: State,
         report: Report,
         acting: Callable[[], bool],
+        epoch: Callable[[], int],
         look_again: Callable[[], None],
         told: Callable[[str], None],
     ) -> None:
@@ -80,6 +84,8 @@ class Braking:
         self.gate = Gate(self.ceilings, weigh=self._weigh, tripped=self._tripped, make_room=self.note_ends)
         self.brakes = Brakes(client, knowledge=knowledge, rights=rights, on_change=look_again, told=told)
         self.ceilings.on_used_up = self.brakes.changed.set
+        self._swept = Swept(state, clock=client.clock, epoch=epoch)
+        self.way_out = WayOut(self.gate, self._swept)
         self._known = BrakeMemory(self.brakes, state, clock=client.clock)
         self._told = told
         handles = BacklogBrakes(backlog, client.clock, put=state.put)
@@ -112,6 +118,8 @@ class Braking:
         # Who does not know what was granted before must not grant anything.
         self._remembered = False
         self._remembered_at = -math.inf
+        # Whether nothing was counted here yet.
+        self._first = True
         # Whether runs that were interrupted are not done again yet.
         self.runs_coming: Callable[[], bool] = lambda: False
         self._ledger_error: SkoupaError | None = None
@@ -149,6 +157,7 @@ class Braking:
         self._remembered = True
         self._remembered_at = self._client.clock.monotonic()
         self._known.remember()
+        self._swept.remember()
         self.releases.remember()
         self.beside_kyverno.remember()
         accepted = self._state.get(MASSES_ACCEPTED, list[tuple[int, int]]) or []
@@ -184,9 +193,13 @@ class Braking:
                     return None
             else:
                 self._ledger_error = None
-            if tallies:
-                # Without a ledger, what was counted here is all that is known.
-                self.releases.replay((tally.at, counted(tally)) for tally in tallies)
+            went = [(tally.at, counted(tally)) for tally in tallies]
+            swept = self._swept.goings()
+            if went or (swept and (self._first or not isinstance(ledger, NoStore))):
+                # Without a ledger, what was counted here is all that is known of the rest.
+                self.releases.replay([*went, *swept])
+            self._first = False
+            self._swept.counted()
             return [tally for tally in tallies if tally.at >= hour]
 
     async def overdue(self) -> int:
@@ -274,26 +287,3 @@ class Braking:
         if row is None:
             return "gone"
         return "/".join(part for part in (row.resource.kind, row.namespace, row.name) if part)
-
-
-def counted(tally: Tally) -> Going:
-    """One row of the ledger, as the ceilings count it."""
-    return Going(
-        namespace=tally.namespace,
-        rule=rule_of(tally.mechanism, tally.rule),
-        weight=max(1, tally.weight),
-        kind=tally.resource,
-        mechanism=tally.mechanism,
-        also=tuple(By(*one) for one in tally.beside),
-    )
-
-
-def ceilings_of(brakes: BrakeSettings) -> tuple[Ceiling, ...]:
-    return (
-        Ceiling(span="rule", seconds=MINUTE, most=brakes.rule_per_minute),
-        Ceiling(span="rule", seconds=HOUR, most=brakes.rule_per_hour),
-        Ceiling(span="namespace", seconds=MINUTE, most=brakes.namespace_per_minute),
-        Ceiling(span="namespace", seconds=HOUR, most=brakes.namespace_per_hour),
-        Ceiling(span="all", seconds=MINUTE, most=brakes.per_minute),
-        Ceiling(span="all", seconds=HOUR, most=brakes.per_hour),
-    )

@@ -1,14 +1,15 @@
 """Events go after the time that a retention policy gives them, where that is shorter than the server's own (`--event-ttl`).
 
 They are many and live for an hour anyway: they are listed in pages now and then and never watched, what goes of them is counted and not
-written down one by one, and no Event tells of it. Everything else holds as it does for others: who is protected stays, Brakes
-stop it, a delete names the very state that was read, and only who leads and enforces deletes. The age counts from when an
-Event was last seen to happen.
+written down one by one, and no Event tells of it. Everything else holds as it does for others: who is protected stays, Brakes and a clock
+that differs from the server's stop it, each takes its place under the ceilings, a delete names the very state that was read, and only
+who leads and enforces deletes. The age counts from when an Event was last seen to happen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from typing import Final
@@ -16,10 +17,11 @@ from typing import Final
 import msgspec
 
 from skoupa.clock import Clock
+from skoupa.controller.braking.swept import Part, WayOut
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.policy_book import Entry, RetentionBook
 from skoupa.errors import Conflict, NotFound, SkoupaError, Withdrawn
-from skoupa.facts.rows import Row
+from skoupa.facts.rows import Row, Uid
 from skoupa.judge.retention import NAME
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, pages
@@ -48,6 +50,17 @@ class _Event(msgspec.Struct, frozen=True, gc=False, rename="camel"):
         return max(created, *(one.timestamp() for one in seen if one is not None), created)
 
 
+class _Due(msgspec.Struct, frozen=True, kw_only=True):
+    entry: Entry
+    uid: str
+    row: Row
+    claim: Claim
+
+    @property
+    def part(self) -> Part:
+        return self.entry.called, self.row.namespace
+
+
 _VIEW: Final = View[_Event](type=_Event)
 
 
@@ -62,6 +75,7 @@ class EventSweeps:
         knowledge: Knowledge,
         labels_of: Callable[[str], Mapping[str, str] | None],
         acting: Callable[[], bool],
+        way_out: WayOut,
         observing: bool,
         told: Callable[[Entry, int], None],
     ) -> None:
@@ -70,13 +84,16 @@ class EventSweeps:
         self._book = book
         self._knowledge = knowledge
         self._labels_of = labels_of
-        self._acting = acting
+        self._leads = acting
+        self._gate, self._swept = way_out
         self._observing = observing
         self._told = told
         self._pause = 2.0 / knowledge.settings.rate.deletions_per_second
         # Of the last look, by policy: how many Events it is about.
         self.matched: dict[str, int] = {}
         self.error: SkoupaError | None = None
+        # Whose delete had no answer: its place is taken until it is known what became of it.
+        self._unanswered: set[Uid] = set()
 
     async def follow(self) -> None:
         while True:
@@ -104,16 +121,26 @@ class EventSweeps:
                     self._told(entry, went[entry.uid])
 
     async def _look(self, entries: list[Entry], matched: dict[str, int], went: dict[str, int]) -> None:
+        left = set(self._unanswered)
         for place in self._places(entries):
             listing = pages(self._client, EVENTS, _VIEW, scope=Scope(namespace=place))
             async with aclosing(listing):
                 async for page in listing:
+                    due: list[_Due] = []
                     for event in page.items:
                         entry = self._taker(entries, event)
                         if entry is None:
                             continue
                         matched[entry.uid] += 1
-                        went[entry.uid] += await self._try(entry, event)
+                        one = self._due(entry, event)
+                        if one is not None:
+                            due.append(one)
+                            left.discard(one.row.uid)
+                    await self._send(due, went)
+        for uid in left:
+            # It is gone, or not due any more: its place stays counted.
+            self._unanswered.discard(uid)
+            self._gate.forget(uid)
 
     def _places(self, entries: Iterable[Entry]) -> Iterable[str]:
         named = {entry.namespace for entry in entries}
@@ -144,41 +171,92 @@ class EventSweeps:
         labels = self._labels_of(event.metadata.namespace)
         return policy.is_about(EVENTS, event.metadata, has_rules=True, namespace_labels=labels).matches
 
-    async def _try(self, entry: Entry, event: _Event) -> int:
+    def _due(self, entry: Entry, event: _Event) -> _Due | None:
         row = self._knowledge.extraction.row(EVENTS, Partial(metadata=event.metadata))
         due = event.last(float(row.created)) + _seconds(entry)
-        if due > self._clock.now() or row.deleted_at or self._is_held(row, entry, due):
-            return 0
+        if due > self._clock.now():
+            return None
+        told = reason("policy-matched", rule=entry.called, tick=whole_seconds(due))
+        claim = Claim(mechanism=NAME, rule=entry.called, due=due, reason=told)
+        one = _Due(entry=entry, uid=event.metadata.uid, row=row, claim=claim)
+        return None if self._is_held(one) else one
+
+    async def _send(self, due: Sequence[_Due], went: dict[str, int]) -> None:
+        """What went counts also where this breaks off."""
         if self._observing:
-            return 1
+            for one in due:
+                went[one.entry.uid] += 1
+            return
+        if not due or not self._acting():
+            return
+        planned = Counter(one.part for one in due)
+        at, gone = await self._swept.intend(planned), Counter[Part]()
+        for one in due:
+            if await self._try(one):
+                went[one.entry.uid] += 1
+                gone[one.part] += 1
+        # Where it broke off, more than went is on record: that is on the side of holding.
+        await self._swept.done(planned, gone, at=at)
+
+    async def _try(self, one: _Due) -> bool:
+        """Whether it went."""
+        row = one.row
+        freshen = self._knowledge.freshen_namespace
+        if freshen is not None and await freshen(row.namespace) is not None:
+            return False
+        if not self._still_goes(one) or not await self._gate.enter(
+            row, one.claim, still_wanted=lambda: self._still_goes(one)
+        ):
+            return False
+        unsure = row.uid in self._unanswered
         try:
             await self._client.delete(
                 EVENTS,
                 row.name,
                 namespace=row.namespace,
-                uid=event.metadata.uid,
-                resource_version=event.metadata.resource_version,
+                uid=one.uid,
+                resource_version=row.resource_version,
                 propagation="Background",
-                rule=entry.called,
-                still_wanted=lambda: self._acting() and not self._is_held(row, entry, due),
+                rule=one.entry.called,
+                still_wanted=lambda: self._still_goes(one),
             )
-        except (NotFound, Conflict, Withdrawn):
-            # It is gone, happened again, or somebody stopped this.
-            return 0
+        except NotFound:
+            self._left(row, "gone")
+            return unsure
+        except (Conflict, Withdrawn) as error:
+            # It happened again, or somebody stopped this.
+            self._gate.failed(row, error)
+            return False
+        except SkoupaError as error:
+            self._gate.failed(row, error)
+            self._unanswered.add(row.uid)
+            raise
         finally:
             await self._clock.sleep(self._pause)
-        return 1
+        self._left(row, "deleted")
+        return True
 
-    def _is_held(self, row: Row, entry: Entry, due: float) -> bool:
+    def _left(self, row: Row, outcome: str) -> None:
+        self._gate.left(row, outcome)
+        self._gate.forget(row.uid)
+        self._unanswered.discard(row.uid)
+
+    def _acting(self) -> bool:
+        """Only once it is counted what went before this lead."""
+        return self._leads() and self._swept.is_counted
+
+    def _still_goes(self, one: _Due) -> bool:
+        return self._acting() and not self._is_held(one)
+
+    def _is_held(self, one: _Due) -> bool:
         now, knowledge = self._clock.now(), self._knowledge
-        known = self._book.get(entry.uid)
-        if known is None or known.policy != entry.policy or self._book.doubt():
+        known = self._book.get(one.entry.uid)
+        if known is None or known.policy != one.entry.policy or self._book.doubt():
             return True
-        told = reason("policy-matched", rule=entry.called, tick=whole_seconds(due))
-        claim = Claim(mechanism=NAME, rule=entry.called, due=due, reason=told)
-        return bool(
-            list(knowledge.protection.reasons(row, now)) or knowledge.brake_guard.holds(row, claim, now)
-        )
+        if any(True for _ in knowledge.protection.reasons(one.row, now)):
+            return True
+        guards = (knowledge.brake_guard, knowledge.circumstances)
+        return any(True for guard in guards for _ in guard.holds(one.row, one.claim, now))
 
 
 def takes_events(entry: Entry) -> bool:

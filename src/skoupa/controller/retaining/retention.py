@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from skoupa import names
 from skoupa.clock import Clock
+from skoupa.controller.braking.swept import WayOut
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.evidence import FollowedEvidence
 from skoupa.controller.retaining.labelled import Labelled
@@ -58,6 +59,7 @@ class Retention:
         *,
         settings: Settings,
         knowledge: Knowledge,
+        way_out: WayOut,
         overhearing: Overhearing,
         ledger: Callable[[], Store],
         standing_by: Callable[[], bool],
@@ -165,6 +167,7 @@ class Retention:
             look_at=look_at,
             look_again=look_again,
             acting=self._acting,
+            way_out=way_out,
             report=overhearing,
             told=told,
             untold=untold,

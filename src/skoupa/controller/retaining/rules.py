@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator,
 from typing import Any, Final
 
 from skoupa.clock import Clock
+from skoupa.controller.braking.swept import WayOut
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.counting import Counting
 from skoupa.controller.retaining.deciding import Deciding
@@ -56,6 +57,7 @@ class FollowedRules:
         look_at: Callable[[Iterable[Uid]], None],
         look_again: Callable[[], None],
         acting: Callable[[], bool],
+        way_out: WayOut,
         report: Report,
         told: Callable[[str], None],
         untold: Callable[[str], None],
@@ -110,6 +112,7 @@ class FollowedRules:
             knowledge=knowledge,
             labels_of=self.matched.labels_of,
             acting=acting,
+            way_out=way_out,
             observing=settings.mode != "enforce",
             told=self._swept,
         )
