@@ -35,7 +35,7 @@ BRAKE_FACTS: Final = {
     "retroactive-label": frozenset({"brake"}),
     "perhaps-retroactive": frozenset({"brake"}),
 }
-TEXTS: Final = frozenset({"why", "what", "last"})
+TEXTS: Final = frozenset({"why", "what", "last", "proof"})
 PLAIN: Final = frozenset(
     [
         "at",
@@ -61,6 +61,7 @@ PLAIN: Final = frozenset(
         "seconds",
         "setting",
         "since",
+        "tenant",
         "tick",
         "time",
         "until",
