@@ -66,6 +66,10 @@ All have to agree: it has finished (where its kind finishes), nothing uses it, n
 these moments, never from creation. Where the kind has a time of its own for what has finished (the column below), the **later** of the two
 counts. A controller of that kind, or of Kubernetes, that is earlier is not held back by Skoupa.
 
+Whatever else would let the object go waits for this label too: the TTL label, a policy with a schedule (unless
+`policies.respectTtl` is off), the limit of a retention policy. A label that says nothing of how it ended, `failed-7d` on
+what succeeded, holds nothing back; one that is not understood keeps it from limits alone.
+
 Of an object that has finished and does not say how, `succeeded-…` and `failed-…` count only together, and then the longer of them; alone
 they keep it. `finished-…` counts for every end.
 

@@ -21,6 +21,7 @@ from skoupa.usage.rules import (
     Selection,
     Shape,
 )
+from skoupa.usage.silent import REPORTS
 
 _INTRODUCTION: Final = """
 By which fields objects point at others, as Skoupa reads it to know what is in use. For the kinds of Kubernetes itself the table is
@@ -44,7 +45,8 @@ _MEANINGS: Final = {
 _MARKED: Final = "Annotations and labels by which controllers are told a name."
 _WALKED: Final = """
 Custom kinds. Where a field is walked, whatever below it is shaped like a reference counts too, since definitions are newer than
-tables. Kinds that are not in the table are walked as a whole.
+tables. Kinds that are not in the table are walked as a whole, but for reports: they name all that they are about and use nothing
+({reports}).
 """
 
 # Path, target and what it means.
@@ -68,7 +70,7 @@ def references_page() -> str:
         _MARKED,
         table(("on", "key", "points at", "means"), _marked((*builtin.ANNOTATED, *custom.ANNOTATED))),
         "## Custom kinds",
-        _WALKED,
+        _WALKED.format(reports=", ".join(map(code, sorted(REPORTS)))),
         _kinds(custom.RULES, shapes),
         source="skoupa.usage.builtin and skoupa.usage.custom",
     )

@@ -90,10 +90,10 @@ def words_of_peer(course: Course, kubeconfig: str) -> list[str]:
 
 
 async def growth(course: Course) -> tuple[Figure, ...]:
-    """A process for each size: CPU, allocations, and for the smaller ones calls of functions."""
+    """A process for each size: CPU and allocations, and another that counts the calls of functions."""
     sizes = [max(1, round(course.scaled(size) / templates.OBJECTS_EACH)) for size in _GROWTH]
     found = [await _grown(str(size)) for size in sizes]
-    called = [await _grown(str(size), "--calls") for size in sizes[:-1]]
+    called = [await _grown(str(size), "--calls") for size in sizes]
     first, last = found[0], found[-1]
     sized = ", ".join(str(one.objects) for one in found)
     return (

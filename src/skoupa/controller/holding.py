@@ -65,8 +65,8 @@ class Holding:
         self.rights = Rights(
             Access(client, clock=client.clock), namespaces=settings.namespaces, clock=client.clock
         )
-        ttl = TtlMechanism(settings)
-        self.recreations = Recreations(lambda row: given_time(ttl, row))
+        self._ttl = TtlMechanism(settings)
+        self.recreations = Recreations(self._given)
         self._makers = RecreationMakers(self.recreations, client, look_at=look_at)
         self.recreation_memory = RecreationMemory(
             self.recreations, self.state, clock=client.clock, acting=self.acting
@@ -127,6 +127,11 @@ class Holding:
 
     def _due(self, row: Row, now: float) -> float | None:
         return self.knowledge.labelled_due(row, now)
+
+    def _given(self, row: Row) -> float:
+        """How long it may stay by what is written on it and by retention policies."""
+        policies = self.knowledge.retention_rules
+        return max(given_time(self._ttl, row), policies.rules.given(row) if policies is not None else 0.0)
 
     def _may_go(self, row: Row, now: float) -> bool:
         """Neither kept nor protected; a right or a clock that is missing now may be there tomorrow."""

@@ -18,13 +18,15 @@ from skoupa.judge.cascade import Blind, CascadeGuard, is_namespace, waived
 from skoupa.judge.circumstances import Circumstances
 from skoupa.judge.judge import Judge
 from skoupa.judge.mechanism import Guard, Interest, Mechanism, Ruling
+from skoupa.judge.other_times import LabelTimeGuard, OtherTimeGuard
+from skoupa.judge.policies import NAME as POLICIES
 from skoupa.judge.protection import Protection, kept_until
-from skoupa.judge.retention import NeedGuard, OtherTimeGuard, RetentionMechanism
+from skoupa.judge.retention import NeedGuard, RetentionMechanism
 from skoupa.judge.retention_rules import RetentionRules
 from skoupa.judge.tenants import TenantMechanism
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.resources import Resource
+from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim, Hold, Question, Verdict
 from skoupa.settings import Settings
@@ -122,21 +124,31 @@ class Knowledge:
         self.protection = Protection(
             settings.protect, namespace_label=self._namespace_keep, home=settings.lease.namespace
         )
+        cascades = CascadeGuard(kept=self.kept.around, blind=self._blind_kinds)
+        written_times = tuple(self._written_times())
+        # What holds an object for good, or until a time, whoever asks and however others stand.
+        self._lasting: tuple[Guard, ...] = (self.protection, cascades, *written_times)
         self.judge = Judge(
             self.mechanisms,
             [
                 self.protection,
                 self.brake_guard,
-                CascadeGuard(kept=self.kept.around, blind=self._blind_kinds),
+                cascades,
                 Circumstances(skew=skew, extra=(self._others, self._unseen, *extra)),
-                *self._retention_guards(),
+                *((NeedGuard(self.retention),) if self.retention is not None else ()),
+                *written_times,
             ],
         )
 
-    def _retention_guards(self) -> Iterator[Guard]:
+    def _written_times(self) -> Iterator[Guard]:
         if self.retention is not None:
-            yield NeedGuard(self.retention)
+            heedless = () if self.settings.policies.respect_ttl else (POLICIES,)
+            yield LabelTimeGuard(self.retention, heedless=heedless)
             yield from (OtherTimeGuard(one) for one in self.labelled if isinstance(one, TtlMechanism))
+
+    def is_kept_from(self, claim: Claim, row: Row, now: float) -> bool:
+        """Whether it would stay whoever else stood aside: somebody wants it, or what it would take along, or its own time is to come."""
+        return any(True for guard in self._lasting for _ in guard.holds(row, claim, now))
 
     def verdict(self, row: Row, now: float) -> Verdict:
         return self.judge.verdict(row, now)
@@ -189,6 +201,12 @@ class Knowledge:
         return {
             name for name, (_, value) in self._namespace_keeps.items() if kept_until(value, now) is not None
         }
+
+    def is_ending(self, namespace: str) -> bool:
+        """Whether a Namespace is being deleted with all that is in it, or is gone, as far as Namespaces are seen."""
+        known = {row.name: row for row in self.store.of_kind(NAMESPACES)}
+        found = known.get(namespace)
+        return bool(found.deleted_at) if found is not None else bool(known)
 
     def _namespace_keep(self, name: str) -> str | None:
         known = self._namespace_keeps.get(name)

@@ -94,7 +94,7 @@ class Troubles:
                 # Without it nobody ever leads, and nothing is deleted.
                 home = self._settings.lease.namespace
                 said += f"; nothing is deleted before the namespace {home} exists: create it, run "
-                said += "`skoupa install`, or set lease.namespace"
+                said += "`skoupa install | kubectl apply -f -`, or set lease.namespace"
             if said and self._told.get(what) != said:
                 self._log("trouble", level="warning", what=what, error=said)
             self._told[what] = said

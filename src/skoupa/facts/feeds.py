@@ -7,7 +7,7 @@ interruption what is kept is listed anew: that a watch stands again does not pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -123,7 +123,8 @@ class Feed:
                 self._note(undecodable)
                 self._heard("")
                 self.health.changes += len(changes)
-                return [delta for change in changes if (delta := self._apply(change, view))]
+                deltas = [delta for change in changes if (delta := self._apply(change, view))]
+                return [*deltas, *self._gone(undecodable, view)]
             case watched.Progressed(version):
                 self._heard(version)
             case watched.Reread(objects, undecodable):
@@ -166,10 +167,18 @@ class Feed:
         if version:
             self.health.resource_version = version
 
+    def _gone(self, undecodable: Sequence[Undecodable], view: FeedView) -> Iterator[Delta]:
+        """What can't be read may be read well enough to tell that it was deleted."""
+        for bad in undecodable:
+            if bad.gone and bad.uid and (delta := self._store.deleted(view, pack_uid(bad.uid))):
+                yield delta
+
     def _note(self, undecodable: Sequence[Undecodable]) -> None:
         if undecodable:
-            room = UNREADABLE_KEPT - len(self.health.unreadable)
-            self.health.unreadable.extend(undecodable[:room])
+            known = {bad.uid for bad in undecodable if bad.uid}
+            left = [bad for bad in self.health.unreadable if bad.uid not in known]
+            came = [bad for bad in undecodable if not bad.gone]
+            self.health.unreadable = [*left, *came][:UNREADABLE_KEPT]
             self._on_health()
 
 

@@ -21,10 +21,11 @@ _LOOK_SECONDS: Final = 60.0
 
 
 class Member(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """`since` is when it was needed last, in seconds; `free`: nothing needs or holds it. `owner` is empty where it has none.
+    """`since` is when it was needed last, in seconds; `free`: nothing needs or protects it. `owner` is empty where it has none.
 
     Where `since` is not `exact` it may only be when somebody first looked, and those of one look are told apart by their age.
-    `never`: it is never garbage, so it takes the place of none; `at_work`: it is of a kind that finishes, and has not.
+    `never`: it is never garbage, so it takes the place of none; `at_work`: it is of a kind that finishes, and has not. `held`: something
+    else would hold it, so that another has to go in its stead; that makes it no newer than it is.
     """
 
     uid: Uid
@@ -37,6 +38,7 @@ class Member(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     exact: bool = True
     never: bool = False
     at_work: bool = False
+    held: bool = False
 
 
 def newest(members: Iterable[Member], wish: Newest) -> set[Uid]:
@@ -105,7 +107,8 @@ def _chosen(members: Iterable[Member], by: Callable[[Member], Uid], most: Mappin
     going: list[Member] = []
     for who, found in groups.items():
         over = len(found) - most.get(who, len(found))
-        going += _by_age(member for member in found if member.free)[: max(over, 0)]
+        if over > 0:
+            going += _by_age(one for one in found if one.free and not one.held)[:over]
     return [member.uid for member in _by_age(going)]
 
 

@@ -19,7 +19,6 @@ from skoupa.expr.ttl_after import TtlAfter, parse_ttl_after
 from skoupa.facts.rows import Row
 from skoupa.judge.mechanism import NO_ANSWER, Answer, Interest
 from skoupa.judge.protection import own
-from skoupa.judge.ttl import TtlMechanism
 from skoupa.judge.ttl_after import Cause, Goes, Standing, Wait, Waits, going
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import Reason, reason
@@ -189,21 +188,6 @@ class NeedGuard:
         if found is None or isinstance(found, Unneeded):
             return [Hold(reason=reason("needs-unread"))]
         return [Hold(reason=one) for one in needed_for(found)]
-
-
-class OtherTimeGuard:
-    """With two times written on an object both have to be over: the TTL label holds it while its own is still to come."""
-
-    def __init__(self, ttl: TtlMechanism) -> None:
-        self._ttl = ttl
-
-    def holds(self, row: Row, claim: Claim, now: float) -> list[Hold]:
-        due = self._ttl.due(row, now) if claim.mechanism == NAME else None
-        if due is None or due <= now:
-            return []
-        (written,) = self._ttl.answer(row, now).claims
-        told = reason("other-ttl-ahead", written=written.rule, until=whole_seconds(due))
-        return [Hold(reason=told, until=due)]
 
 
 def needed_for(found: Needed | Unknown) -> Iterator[Reason]:

@@ -26,6 +26,8 @@ from skoupa.model.verdicts import Claim, Hold, Propagation
 from skoupa.usage.finishing import Ends
 
 RUN_SECONDS: Final = 3600.0
+# What is made before its first user: whoever wants it is on the way. Only a time that somebody wrote is shorter.
+FRESH_SECONDS: Final = 600
 _FINISHED: Final = "finished"
 _UNUSED: Final = "unused"
 
@@ -33,7 +35,7 @@ _UNUSED: Final = "unused"
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """What the policies that count for an object say of it; `rule` speaks for all, `by` names them.
 
-    `after` None: no time lets it go, only that there are too many. `suspended` names those that rest: nothing goes by any.
+    `after` None: no time lets it go, only that there are too many. `rests` says why nothing goes by any of them, where that is so.
     `floor` is when the youngest of them was made: no time counts from before, whatever somebody marked then.
     """
 
@@ -44,7 +46,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     after: TtlAfter | None = None
     owners_hold: bool = True
     propagation: Propagation = "Background"
-    suspended: tuple[str, ...] = ()
+    rests: tuple[Reason, ...] = ()
     author: str = ""
     floor: float = 0.0
 
@@ -77,6 +79,9 @@ class Rules(Protocol):
     def wishes(self) -> Iterable[Wish]:
         """One for each policy that speaks for some object."""
 
+    def given(self, row: Row) -> float:
+        """The longest time that policies give an object; of one that has just gone, too."""
+
 
 class NoRules:
     """Where nobody follows policies."""
@@ -98,6 +103,9 @@ class NoRules:
 
     def wishes(self) -> Iterable[Wish]:
         return ()
+
+    def given(self, row: Row) -> float:  # noqa: ARG002 - the same
+        return 0.0
 
 
 class RetentionRules:
@@ -121,7 +129,7 @@ class RetentionRules:
 
     def due(self, row: Row, now: float) -> float | None:
         wish = self.rules.wish(row)
-        if wish is None or wish.suspended or own(row):
+        if wish is None or wish.rests or own(row):
             return None
         surplus = self.rules.surplus(row)
         if surplus is not None:
@@ -133,8 +141,8 @@ class RetentionRules:
         wish = self.rules.wish(row)
         if wish is None or own(row):
             return NO_ANSWER
-        if wish.suspended:
-            return Answer(notes=(reason("retention-suspended", rule=", ".join(wish.suspended)),))
+        if wish.rests:
+            return Answer(notes=wish.rests)
         surplus = self.rules.surplus(row)
         found = self._going(row, wish, now)
         if surplus is not None:

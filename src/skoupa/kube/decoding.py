@@ -2,7 +2,7 @@
 
 A page is decoded in one go. Only when that fails is it taken apart item by item, so that one malformed object costs
 itself and not the other 499; it is handed on as `Undecodable`, because an object that can't be read is a gap in
-knowledge and not an object that does not exist.
+knowledge and not an object that does not exist. So is one that is nested too deep to be decoded (`nesting`).
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from skoupa.errors import BadReply, Status
+from skoupa.kube.nesting import MARK, TOO_DEEP, shallow
 from skoupa.kube.objects import ListMeta, Metadata, Partial, View
 
 T = TypeVar("T")
 
 
 class Undecodable(msgspec.Struct, frozen=True, kw_only=True):
-    """An object that arrived but could not be read, with as much of its identity as there was."""
+    """An object that arrived but could not be read, with as much of its identity as there was. `gone`: it was deleted."""
 
     namespace: str = ""
     name: str = ""
     uid: str = ""
     why: str
+    gone: bool = False
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
@@ -65,6 +67,8 @@ def decode(body: bytes, kind: Any, *, doing: str) -> Any:
     """Decodes a whole body; what is no such thing raises `BadReply`."""
     try:
         return _decoder(kind).decode(body)
+    except RecursionError as error:
+        raise BadReply(f"{doing}: {TOO_DEEP}", advice="delete the object, or write it anew") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadReply(
             f"{doing}: the answer is not what an API server sends ({error}): it begins with {excerpt(body)}",
@@ -77,6 +81,8 @@ def decode_list(
 ) -> tuple[ListMeta, list[T], tuple[Undecodable, ...]]:
     try:
         page = _decoder(_List[view.type]).decode(body)  # type: ignore[name-defined]
+    except RecursionError:
+        return _decode_item_by_item(shallow(body), view, doing=doing)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _decode_item_by_item(body, view, doing=doing)
     return page.metadata, page.items or [], ()
@@ -85,15 +91,27 @@ def decode_list(
 def _decode_item_by_item(
     body: bytes, view: View[T], *, doing: str
 ) -> tuple[ListMeta, list[T], tuple[Undecodable, ...]]:
-    page = decode(body, _List[msgspec.Raw], doing=doing)
+    page = _by_items(body, doing=doing)
     items: list[T] = []
     bad: list[Undecodable] = []
     for raw in page.items or ():
+        if MARK in bytes(raw):
+            bad.append(undecodable(bytes(raw), TOO_DEEP))
+            continue
         try:
             items.append(_decoder(view.type).decode(raw))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             bad.append(undecodable(bytes(raw), str(error)))
     return page.metadata, items, tuple(bad)
+
+
+def _by_items(body: bytes, *, doing: str) -> _List[msgspec.Raw]:
+    try:
+        page = _decoder(_List[msgspec.Raw]).decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # One may be malformed and another too deep.
+        page = decode(shallow(body), _List[msgspec.Raw], doing=doing)
+    return page  # type: ignore[no-any-return]
 
 
 def decode_line(line: bytes, view: View[T]) -> Line[T] | Line[Status] | Line[Partial] | Undecodable:
@@ -107,11 +125,14 @@ def decode_line(line: bytes, view: View[T]) -> Line[T] | Line[Status] | Line[Par
         return decode(line, Line[Partial], doing="watch")  # type: ignore[no-any-return]
     try:
         return _line_decoder(view.type).decode(line)  # type: ignore[no-any-return]
+    except RecursionError:
+        line, why = shallow(line), TOO_DEEP
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raw = decode(line, Line[msgspec.Raw], doing="watch")
-        if raw.type == "ERROR":
-            return decode(line, Line[Status], doing="watch")  # type: ignore[no-any-return]
-        return undecodable(bytes(raw.object), str(error))
+        why = str(error)
+    raw = decode(line, Line[msgspec.Raw], doing="watch")
+    if raw.type == "ERROR":
+        return decode(line, Line[Status], doing="watch")  # type: ignore[no-any-return]
+    return msgspec.structs.replace(undecodable(bytes(raw.object), why), gone=raw.type == "DELETED")
 
 
 class _LooseMetadata(msgspec.Struct):

@@ -62,8 +62,9 @@ def outcome_of(entry: Entry, sight: Sight) -> Result | None:
         case "present":
             return "still-there"
         case "terminating":
-            # A deletion from before our intent is somebody else's.
-            somebody_else = 0 < sight.since < entry.at - _SLACK_SECONDS and not sight.ours
+            # A deletion from before our only intent is somebody else's.
+            before = 0 < sight.since < entry.at - _SLACK_SECONDS
+            somebody_else = before and entry.attempts <= 1 and not sight.ours
             return "gone" if somebody_else else "terminating"
         case "absent":
             return "deleted" if sight.ours else "gone-by-unknown"

@@ -1,6 +1,7 @@
 """The rules of a row, as SQL that both databases run: what a change may do to what is there.
 
-A deletion is never taken back: `deleted` stays, and `terminating` can only become `deleted`. Whoever intended last owns
+A deletion is never taken back: `deleted` stays, `terminating` can only become `deleted`, and what went by us as far as is known
+is not somebody else's because it is found gone once more. Whoever intended last owns
 the row, so a leader that was replaced can't close what its successor has opened, unless it did delete the object.
 What is in the trash is of the last try that may have deleted the object: a later one that has nothing to put there, or
 comes when the object is gone, leaves it. A statement reads its rows from `n`, which each database fills in its own way.
@@ -71,10 +72,14 @@ _DELETIONS: Final = "'deleted', 'terminating'"
 _GONE: Final = "'gone', 'gone-by-unknown'"
 
 
+# What is looked for once more because a watch is late stays what it was.
+_WENT: Final = f"{_DELETIONS}, 'gone-by-unknown'"
+
+
 def _intend(*, unless: str) -> Statement:
     """What was kept stays where the row's outcome is one of these; else 0 says that there is room for something new."""
     return _upsert(
-        _DELETIONS,
+        _WENT,
         also=f" kept = CASE WHEN skoupa_entries.outcome IN ({unless}) THEN skoupa_entries.kept ELSE 0 END,",
     )
 
@@ -82,9 +87,9 @@ def _intend(*, unless: str) -> Statement:
 _INTEND_KEEPING: Final = _intend(unless=_GONE)
 # The one that is still open may have deleted it, and then what it kept is all that is left.
 _INTEND_BARE: Final = _intend(unless=f"'intended', {_GONE}")
-_INTEND_GONE: Final = _upsert(_DELETIONS)
+_INTEND_GONE: Final = _upsert(_WENT)
 # An open intent is news that must not be written over before it has its outcome.
-_NOTE: Final = _upsert(f"{_DELETIONS}, 'intended'")
+_NOTE: Final = _upsert(f"{_DELETIONS}, 'intended', {_GONE}")
 _FINISH: Final = Statement(
     columns=(
         ("cluster", "int"),
@@ -99,8 +104,8 @@ _FINISH: Final = Statement(
     " finished_at = CASE n.outcome WHEN 'intended' THEN NULL ELSE n.at END, error = n.error"
     " FROM n WHERE e.cluster = n.cluster AND e.uid = n.uid AND ("
     "(e.outcome = 'terminating' AND n.outcome IN ('deleted', 'gone'))"
-    " OR (e.outcome NOT IN ('deleted', 'terminating')"
-    " AND (e.epoch = n.epoch OR n.outcome IN ('deleted', 'terminating'))))",
+    " OR (e.outcome NOT IN ('deleted', 'terminating') AND n.outcome IN ('deleted', 'terminating'))"
+    " OR (e.outcome NOT IN ('deleted', 'terminating', 'gone-by-unknown') AND e.epoch = n.epoch))",
 )
 _RESOLVE: Final = Statement(
     columns=(

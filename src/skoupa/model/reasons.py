@@ -107,6 +107,7 @@ REASONS: Final[dict[str, Meaning]] = {
     "other-ttl-ahead": Meaning(
         "hold", "its other time is still to come: {written} lets it stay until {until}"
     ),
+    "label-waits": Meaning("hold", "its own time has not come: {written} lets it stay ({what})"),
     "protected-namespace": Meaning("hold", "the namespace {namespace} is protected"),
     "protected-setting": Meaning("hold", "protected by the setting protect.{setting} ({value})"),
     "protected-own": Meaning("hold", "{what} belongs to Skoupa itself and goes by no label and no policy"),
@@ -252,6 +253,12 @@ REASONS: Final[dict[str, Meaning]] = {
     "data-unknown": Meaning("note", "whether data goes for good is not known: {why}"),
     "waits": Meaning("note", "{written}: {what}"),
     "retention-suspended": Meaning("note", "{rule} is suspended, so nothing that it is about goes by it"),
+    "retention-broken": Meaning(
+        "note",
+        "{rule} is not understood and may be about it, so nothing goes by policies like it: mend it as its condition Ready says, or "
+        "delete it",
+    ),
+    "retention-reading": Meaning("note", "its annotations, which {rule} asks for, are being read"),
     "goes-sooner": Meaning(
         "note", "{path} of the object itself is earlier: its own controller deletes it at {at}"
     ),

@@ -94,6 +94,21 @@ class Template:
             raise TooCostly("a value is nested too deeply to be written out", expression=shown) from error
 
 
+class Inserted:
+    """The variables in a text that is an expression itself: each must have a value, whatever comes of the expression."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        parts, _ = _Scanner(text, []).parts(0, nesting=0)
+        self._fills = [part for part in parts if not isinstance(part, str)]
+
+    def check(self, roots: Mapping[str, Any], context: jmespath.Context) -> None:
+        """Raises an ExpressionError where one has none."""
+        run = Run(self._text, context)
+        for fill in self._fills:
+            fill(roots, run)
+
+
 def substitute(value: Any, roots: Mapping[str, Any], context: jmespath.Context) -> Any:
     """A value that is filled in only once."""
     return Template(value).fill(roots, context)

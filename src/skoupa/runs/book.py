@@ -123,10 +123,14 @@ class Book:
         """It is going to be followed."""
         self.doubts.setdefault((kind.kind, namespace), _NOT_READ)
 
-    def abandon(self, kind: Resource, namespace: str = "") -> None:
-        """The server has no such kind any more, and so none of its objects."""
+    def leave(self, kind: Resource, namespace: str) -> None:
+        """It is followed otherwise from now on; what is known of it stays until that tells more."""
         self.doubts.pop((kind.kind, namespace), None)
         self._places_read.discard((kind.kind, namespace))
+
+    def abandon(self, kind: Resource, namespace: str = "") -> None:
+        """The server has no such kind any more, and so none of its objects."""
+        self.leave(kind, namespace)
         self._lose(kind, namespace, but=frozenset())
 
     def doubt(self, kind: str = "") -> str:

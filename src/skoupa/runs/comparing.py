@@ -17,7 +17,7 @@ from skoupa.clock import Clock
 from skoupa.errors import ExpressionError, Unanswered, UsageUnknown
 from skoupa.expr import jmespath
 from skoupa.expr.jmespath.paths import parts_of
-from skoupa.expr.usage_functions import AskUsage
+from skoupa.expr.usage_functions import FINISHED, AskUsage
 from skoupa.kube.resources import Resource
 from skoupa.policy.operators import canonical, holds
 from skoupa.policy.policies import Policy
@@ -29,6 +29,7 @@ from skoupa.runs.entries import Filled, Looking, Paths
 from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, shown, unclear
 from skoupa.runs.turns import Turns
 from skoupa.runs.untold import texts, trouble
+from skoupa.runs.using.asking import UsageCalls
 
 # Objects whose context is asked for side by side.
 _WIDTH: Final = 8
@@ -130,35 +131,34 @@ class Comparing:
             return [CLAIMED] * len(items)
         found: list[Opinion] = [LEFT] * len(items)
         waiting = iter(enumerate(items))
+        page = _Page(resource, items, self._calls.usage)
         if not self._asks or len(items) == 1:
-            await self._work(resource, waiting, found)
+            await self._work(page, waiting, found)
             return found
         async with asyncio.TaskGroup() as group:
             for _ in range(min(_WIDTH, len(items))):
-                group.create_task(self._work(resource, waiting, found))
+                group.create_task(self._work(page, waiting, found))
         return found
 
-    async def _work(
-        self, resource: Resource, waiting: Iterator[tuple[int, Item]], found: list[Opinion]
-    ) -> None:
+    async def _work(self, page: _Page, waiting: Iterator[tuple[int, Item]], found: list[Opinion]) -> None:
         turns = Turns(self._clock)
         for index, item in waiting:
-            found[index] = await self._opinion(resource, item)
+            found[index] = await self._opinion(page, item)
             await turns.pause()
 
-    async def _opinion(self, resource: Resource, item: Item) -> Opinion:
-        place = "images"
+    async def _opinion(self, page: _Page, item: Item) -> Opinion:
+        place, resource = "images", page.resource
         try:
             scene = self._scene(resource, item)
             for one in self._all:
                 place = one.place
-                if failure := await self._brought(one, scene, resource, item):
+                if failure := await self._brought(one, scene, page, item):
                     return self._failed(failure, resource)
                 if not one.holds(scene):
                     return LEFT
             for one in self._any:
                 place = one.place
-                if failure := await self._brought(one, scene, resource, item):
+                if failure := await self._brought(one, scene, page, item):
                     return self._failed(failure, resource)
                 if one.holds(scene):
                     return CLAIMED
@@ -171,9 +171,9 @@ class Comparing:
 
     async def unmet(self, resource: Resource, item: Item) -> str:
         try:
-            scene = self._scene(resource, item)
+            scene, page = self._scene(resource, item), _Page(resource, (item,), self._calls.usage)
             for one in (*self._all, *self._any):
-                if await self._brought(one, scene, resource, item):
+                if await self._brought(one, scene, page, item):
                     return ""
                 if not one.holds(scene):
                     gist = f"{one.place} does not hold"
@@ -185,10 +185,12 @@ class Comparing:
             pass
         return ""
 
-    async def _brought(self, one: Comparison, scene: Scene, resource: Resource, item: Item) -> Failure | None:
+    async def _brought(self, one: Comparison, scene: Scene, page: _Page, item: Item) -> Failure | None:
         """All that a comparison looks at beside the object."""
         if one.usage:
-            await self._calls.usage.prepare(one.usage, resource, (item.metadata.namespace,))
+            await self._calls.usage.prepare(one.usage, page.resource, (item.metadata.namespace,))
+        if FINISHED in one.usage:
+            await page.read_ends()
         return await self._context.bring(one.wanted, scene) if one.wanted else None
 
     def _failed(self, failure: Failure, resource: Resource) -> Opinion:
@@ -230,6 +232,23 @@ class Comparing:
             return self._calls.usage.answer(function, resource, item.metadata, item.raw)
 
         return ask
+
+
+class _Page:
+    """Objects that are judged side by side: whether they have ended is asked of all at once, when the first of them wants to know."""
+
+    def __init__(self, resource: Resource, items: Sequence[Item], usage: UsageCalls) -> None:
+        self.resource = resource
+        self._items = items
+        self._usage = usage
+        self._turn = asyncio.Lock()
+        self._asked = False
+
+    async def read_ends(self) -> None:
+        async with self._turn:
+            if not self._asked:
+                await self._usage.read_ends(self.resource, self._items)
+                self._asked = True
 
 
 def _brief(value: Any) -> str:

@@ -1,8 +1,9 @@
 """One entry of a policy's context: what it looks at, and how its value is had.
 
-A default is for what is not there (an object that does not exist, a path that leads nowhere), never for what could not be asked:
-in Kyverno a server that does not answer turns a default like [] into "nothing uses it", and the object goes. What is taken
-of an answer by `jmesPath` is worked out on that answer; variables within it see what the entry sees.
+The default of a call is for what does not exist, never for what could not be asked: in Kyverno a server that does not answer turns a
+default like [] into "nothing uses it", and the object goes. That of a variable is for a path that leads nowhere. What is taken
+of an answer by `jmesPath` is worked out on that answer; variables within it see what the entry sees, and one without a value is an
+error beside any default.
 """
 
 from __future__ import annotations
@@ -96,12 +97,14 @@ class Path:
         self._answer = answer
         self._plain: jmespath.Expression | None = None
         self._filled: Filled | None = None
+        self._inserted: variables.Inserted | None = None
         if "{{" not in self._text:
             self._plain = jmespath.compile(self._text)
         else:
             # So variables in it fill places and never become syntax.
             before = f'"{_ANSWER}" | ' if answer else ""
             self._filled = Filled(f"{{{{ {before}{self._text} }}}}")
+            self._inserted = variables.Inserted(self._text)
 
     @property
     def paths(self) -> Paths:
@@ -120,6 +123,11 @@ class Path:
         if self._filled is not None:
             return self._filled.usage
         return self._plain.functions & _USAGE if self._plain is not None else frozenset()
+
+    def check(self, roots: Roots, context: jmespath.Context) -> None:
+        """Raises where a variable in it has no value: that is not the same as a path that leads nowhere."""
+        if self._inserted is not None:
+            self._inserted.check(roots, context)
 
     def of(self, value: Any, roots: Roots, context: jmespath.Context) -> Any:
         """`value` is the answer; where none is looked at, nothing."""
@@ -147,8 +155,10 @@ class _Valued:
         return tuple(part for part in (self._value, self._path, self._default) if part is not None)
 
     async def value(self, roots: Roots, context: jmespath.Context, calls: Calls) -> Any:  # noqa: ARG002 - asks nobody
-        # A value that can't be filled in is an error even beside a default, as in Kyverno.
+        # A value or a path that can't be filled in is an error even beside a default, as in Kyverno.
         value = None if self._value is None else self._value.fill(roots, context)
+        if self._path is not None:
+            self._path.check(roots, context)
         try:
             value = None if self._path is None else self._path.of(value, roots, context)
         except (TooCostly, Unanswered):
@@ -190,6 +200,7 @@ class _Asked:
         where = self._where.fill(roots, context)
         data = self._data.fill(roots, context)
         headers = self._headers.fill(roots, context)
+        self._path.check(roots, context)
         body = _body(data) if self._method == "POST" else None
         try:
             if self._outside:
@@ -198,12 +209,12 @@ class _Asked:
                 answer = await calls.service(call, method=self._method, body=body, headers=sent)
             else:
                 answer = await calls.api(self._method, _text(where, "urlPath"), body)
-            value = self._path.of(answer, roots, context)
-        except (NotFound, Unresolved):
+        except NotFound:
             if not self._has_default:
                 raise
-            value = None
-        return self._default.fill(roots, context) if value is None else value
+            return self._default.fill(roots, context)
+        # An answer of another shape than was thought of is not an absence, as in Kyverno.
+        return self._path.of(answer, roots, context)
 
 
 class _Shared:

@@ -16,6 +16,7 @@ from skoupa.errors import BadExpression, SkoupaError
 from skoupa.expr.cel.accounts import Account
 from skoupa.expr.cel.messages import Circumstances, Report, Result, Source
 from skoupa.expr.cel.pool import Pool
+from skoupa.expr.usage_functions import FINISHED
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import NAMESPACES, Resource
@@ -212,6 +213,8 @@ class Expressions:
                 # A look takes longer than a question may.
                 places = dict.fromkeys(item.metadata.namespace for item in batch)
                 await self._calls.usage.prepare(asked, resource, places)
+                if FINISHED in asked:
+                    await self._calls.usage.read_ends(resource, batch)
                 broker = UsageBroker(broker, self._calls.usage, resource=resource, items=batch)
             try:
                 results = await self._pool.judge(

@@ -69,7 +69,7 @@ class KyvernoConfig:
             homes = {NAME, *await self._with_lease()}
         except Forbidden:
             # One of the others may be Kyverno's, so each of them holds.
-            return _parsed(own if own or not _has_kyverno(discovery) else found)
+            return _parsed(own if own or not has_kyverno(discovery) else found)
         return _parsed(one for one in found if _place(one) in homes)
 
     async def _one_by_one(self, discovery: Discovery) -> KyvernoFilters:
@@ -86,7 +86,7 @@ class KyvernoConfig:
         lost = refused & (homes or set())
         # Nobody knows where it lies, or it lies where it does mostly.
         unsure = not found and not homes and (homes is None or bool(refused))
-        if lost or (unsure and _has_kyverno(discovery)):
+        if lost or (unsure and has_kyverno(discovery)):
             return KyvernoFilters(missing=_missing(lost))
         return _parsed(found)
 
@@ -132,7 +132,7 @@ def _missing(homes: Iterable[str]) -> str:
     )
 
 
-def _has_kyverno(discovery: Discovery) -> bool:
+def has_kyverno(discovery: Discovery) -> bool:
     """By the kinds that come with it and that policies here have no use for."""
     return any(one.group in _GROUPS and (one.group, one.kind) not in _OURS for one in discovery.resources)
 

@@ -124,8 +124,8 @@ class Usage(Section, frozen=True, kw_only=True):
     ignore_kinds: Annotated[
         tuple[str, ...],
         about(
-            "Kinds that need not be readable before something is called unused, as kubectl shows them; `*.GROUP` is a whole "
-            "group. What they point at may then be taken for unused."
+            "Kinds that need not be readable, nor each object of them understood, before something is called unused, as kubectl "
+            "shows them; `*.GROUP` is a whole group. What they point at may then be taken for unused."
         ),
     ] = (
         "events",

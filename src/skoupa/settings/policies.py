@@ -15,7 +15,10 @@ class PolicySettings(Section, frozen=True, kw_only=True):
         about("The shortest time between two runs of one policy; a schedule that comes sooner is spaced."),
     ] = "1m"
     respect_ttl: Annotated[
-        bool, about("What has a TTL label whose time is still to come goes by no policy before.")
+        bool,
+        about(
+            "What has a TTL label (or `skoupa.dev/ttl-after`) whose time is still to come goes by no policy before."
+        ),
     ] = True
     require_service_account: Annotated[
         bool,

@@ -59,6 +59,11 @@ class _Timekeeper(selectors.BaseSelector):
         self._settle()
         self._held += count
 
+    def reach(self, moment: float) -> None:
+        """A timer that was for then has run, as early as the loop lets it: it is that time now."""
+        if self._speed is None:
+            self._elapsed = max(self._elapsed, moment)
+
     def await_idle(self, waiter: asyncio.Future[None]) -> None:
         self._idle.append(waiter)
 
@@ -157,7 +162,10 @@ class VirtualClock:
         return self._loop.time()
 
     async def sleep(self, seconds: float) -> None:
+        end = self._loop.time() + seconds
         await asyncio.sleep(seconds)
+        # Else several who sleep until a moment that is nearly there would keep time from passing for each other.
+        self._timekeeper.reach(end)
 
     def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
         return asyncio.timeout(seconds)

@@ -35,6 +35,7 @@ from skoupa.kube.objects import METADATA, Partial
 from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.sweep.attempts import Attempt, Outcome
 from skoupa.sweep.carried import carries
+from skoupa.sweep.gate import by
 from skoupa.sweep.hanging import Hanging
 from skoupa.sweep.slowness import Slowness, withheld
 
@@ -146,7 +147,13 @@ class Deleter:
         return self._judged_again(attempt, fresh, equal=attempt.equal + 1)
 
     def _judged_again(self, attempt: Attempt, row: Row, *, equal: int) -> Outcome | None:
-        """`equal` is how many verdicts in a row on fresh states are the same, if this one is."""
+        """`equal` is how many verdicts in a row on fresh states are the same, if this one is.
+
+        Its place under the ceilings is that of the rule by which it came: by another's it has to come again.
+        """
+        if row.deleted_at and attempt.unanswered:
+            # A try before this one was carried out, most likely.
+            return Outcome(what="terminating", row=row, claim=attempt.claim)
         now = self._clock.now()
         epoch = attempt.judged[2]
         attempt.judged, attempt.too_old = self._judged(), False
@@ -154,6 +161,8 @@ class Deleter:
         again = verdict.claim(now) or self._counted(verdict, attempt.claim, epoch, now)
         if again is None:
             return Outcome(what="stays", row=row, claim=attempt.claim, verdict=verdict)
+        if by(again) != by(attempt.claim):
+            raise Withdrawn(f"it is {again.rule} by now that lets it go, and not {attempt.claim.rule}")
         attempt.equal = equal if again == attempt.claim else 1
         attempt.by_uid_alone = attempt.by_uid_alone and again == attempt.claim
         attempt.row, attempt.claim = row, again

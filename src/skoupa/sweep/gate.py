@@ -2,7 +2,7 @@
 
 A place is taken after the last judgement and right before the delete is sent, so nothing overshoots. Where nobody knows
 whether a delete went (no answer came), its place stays taken, and the next try for the same object uses it again: a
-server that is away must not fill the ceilings with tries. A Namespace or definition counts as what is in it. What others
+server that is away must not fill the ceilings with tries. Where it goes by another rule then, that rule's place takes over. A Namespace or definition counts as what is in it. What others
 claim too takes from what was released of theirs as well, and gives that back in the same way.
 """
 
@@ -59,7 +59,8 @@ class Gate:
 
         `others` are the Claims that are due as well, also those that only report: a release may have counted it for each.
         """
-        if row.uid in self._open:
+        before = self._places[row.uid] if row.uid in self._open else None
+        if before is not None and _whose(before) == by(claim):
             return True
         weight = 1
         if claim.mechanism != TENANTS and (is_namespace(row) or is_definition(row)):
@@ -76,6 +77,9 @@ class Gate:
         if isinstance(place, Trip):
             self._tripped(place)
             return False
+        if before is not None:
+            # Until now it had the place of another rule.
+            self._ceilings.give_back(before)
         self._places[row.uid] = place
         return True
 
@@ -84,13 +88,10 @@ class Gate:
         place = self._places.get(uid)
         return place.going.weight if place is not None else 1
 
-    def beside(self, uid: Uid, claim: Claim) -> tuple[By, ...]:
-        """Who else than this Claim had an allowance that it used; it may go by another than it came with."""
+    def beside(self, uid: Uid) -> tuple[By, ...]:
+        """Who else than the rule by which it goes had an allowance that it used."""
         place = self._places.get(uid)
-        if place is None:
-            return ()
-        first = [By(place.going.mechanism, place.going.rule)] if place.allowed_by is not None else []
-        return tuple(by for by in (*first, *(one.by for one in place.beside)) if by != _by(claim))
+        return tuple(one.by for one in place.beside) if place is not None else ()
 
     def has_used(self, uid: Uid, rule: str) -> bool:
         """Whether it is on its way and took from what was released of this rule."""
@@ -132,18 +133,23 @@ class Gate:
 
 
 def going(row: Row, claim: Claim, *, weight: int = 1, others: Collection[Claim] = ()) -> Going:
-    by = _by(claim)
+    goes = by(claim)
     return Going(
         namespace=row.name if is_namespace(row) else row.namespace,
-        rule=by.rule,
+        rule=goes.rule,
         weight=weight,
         kind=row.resource.qualified,
-        mechanism=by.mechanism,
-        also=tuple(other for other in dict.fromkeys(map(_by, others)) if other != by) if others else (),
+        mechanism=goes.mechanism,
+        also=tuple(other for other in dict.fromkeys(map(by, others)) if other != goes) if others else (),
     )
 
 
-def _by(claim: Claim) -> By:
+def _whose(place: Reservation) -> By:
+    return By(place.going.mechanism, place.going.rule)
+
+
+def by(claim: Claim) -> By:
+    """Whose ceiling counts what goes by it."""
     return By(claim.mechanism, rule_of(claim.mechanism, claim.rule))
 
 

@@ -55,7 +55,7 @@ class Record:
         # How many objects it counts for, as the ceilings do.
         self.weight: Callable[[Uid], int] = lambda _: 1
         # Who else claims it and had an allowance that it used, each with mechanism and rule.
-        self.beside: Callable[[Uid, Claim], tuple[tuple[str, str], ...]] = lambda _uid, _claim: ()
+        self.beside: Callable[[Uid], tuple[tuple[str, str], ...]] = lambda _: ()
         # Whether nobody knows what became of an earlier delete of it.
         self.is_open: Callable[[Uid], bool] = lambda _: False
         self._ids = Ids(clock)
@@ -77,7 +77,7 @@ class Record:
         bodies = await self.bodies(row, claim)
         if isinstance(bodies, Hold):
             return bodies
-        entry = msgspec.structs.replace(self._entry(row, (claim,), ()), beside=self.beside(row.uid, claim))
+        entry = msgspec.structs.replace(self._entry(row, (claim,), ()), beside=self.beside(row.uid))
         if isinstance(bodies, Unkept):
             entry, bodies = msgspec.structs.replace(entry, unkept=error_text(bodies.why)), ()
         await self.journal.intend([Intent(entry=entry, bodies=bodies, open_before=self.is_open(row.uid))])

@@ -106,7 +106,7 @@ class Sending:
         others = [one for one in claims if one.due <= now] if len(claims) > 1 else ()
         try:
             if not await self._gate.enter(
-                row, claim, still_wanted=lambda: self._is_due(row.uid), others=others
+                row, claim, still_wanted=lambda: self._still_goes(row.uid, claim), others=others
             ):
                 self._staying.look_once_more(row.uid)
                 return
@@ -161,9 +161,10 @@ class Sending:
         self._on_deleted(row, now)
         self._report.deleted(row, claim, at=now, terminating=outcome.what == "terminating")
 
-    def _is_due(self, uid: Uid) -> bool:
+    def _still_goes(self, uid: Uid, claim: Claim) -> bool:
+        """By this very Claim: with another one it comes again, and is counted and recorded for that."""
         now, row = self._clock.now(), self._store.get(uid)
-        return row is not None and self._judge.verdict(row, now).claim(now) is not None
+        return row is not None and self._judge.verdict(row, now).claim(now) == claim
 
     async def finish(self) -> None:
         """Waits for requests that are out; what a server never answers is not waited for."""

@@ -43,6 +43,11 @@ class Tripped(msgspec.Struct, frozen=True, kw_only=True):
     objects: int = 0
     supposed: bool = False
 
+    @property
+    def of_ceiling(self) -> bool:
+        """Whether one more was too many, and not a whole run, or something else than a number."""
+        return self.span in CEILING_SPANS and not self.edition
+
 
 def of_ceiling(trip: Trip) -> Tripped:
     ceiling = trip.ceiling

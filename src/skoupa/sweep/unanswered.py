@@ -83,6 +83,8 @@ class Unanswered:
         self._leaving: set[Uid] = set()
         self._lingering: dict[Uid, _Lingering] = {}
         self._news = asyncio.Event()
+        # When the follower looks by itself.
+        self._look_at = math.inf
 
     def __contains__(self, uid: Uid) -> bool:
         """Whether a delete of it had no answer."""
@@ -97,8 +99,9 @@ class Unanswered:
         self._record.unanswered(row, error.message)
         self._forget(row.uid)
         if known:
-            self._sent[row.uid] = _Sent(row, claim, self._clock.monotonic())
-            if len(self._sent) == 1:
+            now = self._clock.monotonic()
+            self._sent[row.uid] = _Sent(row, claim, now)
+            if now + SETTLED_SECONDS < self._look_at:
                 # Whoever follows has to know when to look.
                 self._news.set()
         else:
@@ -197,7 +200,8 @@ class Unanswered:
         now = self._clock.monotonic()
         times = [one.at for one in self._lingering.values()]
         times += (sent.at + SETTLED_SECONDS for sent in self._sent.values() if sent.claim is not None)
-        wait = max(0.0, min(times) - now) if times else None
+        self._look_at = min(times, default=math.inf)
+        wait = max(0.0, self._look_at - now) if times else None
         try:
             async with self._clock.timeout(wait):
                 await self._news.wait()

@@ -80,13 +80,6 @@ def blockers(standing: Standing, now: float) -> Iterable[str]:
         )[:_LONGEST]
 
 
-def gist(said: Any) -> Any:
-    """What of a status is worth writing once more."""
-    if isinstance(said, dict):
-        return {key: gist(value) for key, value in said.items() if key not in _FRESH_FIELDS}
-    return [gist(one) for one in said] if isinstance(said, list) else said
-
-
 def _conditions(
     tenant: Tenant, standing: Standing, before: TenantStatus, now: float
 ) -> tuple[Condition, ...]:

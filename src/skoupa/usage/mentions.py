@@ -23,6 +23,7 @@ from skoupa.usage import tracking
 from skoupa.usage.found import Target, Use
 from skoupa.usage.graph import Graph, kind_name, target_of
 from skoupa.usage.rules import Means
+from skoupa.usage.silent import REPORTS
 
 # Eight bytes each. A cluster in which more is said is one whose objects are not read to the end.
 MOST_WORDS: Final = 16_000_000
@@ -96,6 +97,7 @@ class _Spec(_PodSpec, frozen=True, gc=False, rename="camel"):
     job_template: _JobTemplate | None = None
 
 
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _SPEC: Final = msgspec.json.Decoder(_Spec | None)
 
 
@@ -178,7 +180,7 @@ def _texts_of(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Texts
     kind = kind_name(row.resource)
     if metadata.annotations:
         yield "metadata.annotations", _in_annotations(metadata.annotations)
-    if row.resource.group == names.SKOUPA_GROUP:
+    if row.resource.group == names.SKOUPA_GROUP or kind in REPORTS:
         return
     fields = item if isinstance(item, Mapping) else _listed(item)
     if row.resource.group in _POLICY_GROUPS:
@@ -266,7 +268,7 @@ def _decoded(value: Any) -> Any:
         return value
     try:
         return msgspec.json.decode(value) if bytes(value) else None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _UNREADABLE:
         # Whoever reads the object by its table says so.
         return None
 
@@ -278,14 +280,14 @@ def _in_pods(value: Any) -> Texts:
         if not _MADE_PODS.search(raw):
             return
     elif isinstance(value, Mapping):
-        raw = msgspec.json.encode(value)
+        raw = b""
     else:
         return
     try:
-        spec = _SPEC.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        spec = _SPEC.decode(raw or msgspec.json.encode(value))
+    except _UNREADABLE:
         # Not as a server would have it, or no Pods at all: then whatever it says counts.
-        yield "spec", _in_everything(_decoded(msgspec.Raw(raw)))
+        yield "spec", _in_everything(_decoded(value))
         return
     if spec is None:
         return

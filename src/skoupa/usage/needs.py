@@ -169,7 +169,7 @@ class Needs:
         return (
             f"{told(target_of(row))}: {'; '.join(doubts)}"
             for row, doubts in self._graph.doubtful()
-            if self._sight.may_point(kind_name(row.resource), kind)
+            if self._sight.heeds(row.resource) and self._sight.may_point(kind_name(row.resource), kind)
         )
 
 

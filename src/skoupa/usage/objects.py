@@ -126,7 +126,11 @@ def untold(discovery: Discovery) -> Iterator[Unread]:
             yield Unread(kind=kind_name(resource), what=resource.qualified, why=why)
 
 
+def may_be_inside(unread: Unread) -> bool:
+    """Whether objects may be there that nobody has seen; measurements are none, and records of Helm are Secrets."""
+    return unread.group not in _NEVER_READ_GROUPS and unread.kind != tracking.helm.ANY_RELEASES
+
+
 def is_waived(unread: Unread, ignored: Collection[str]) -> bool:
     """Whether the settings (`usage.ignoreKinds`) say that this need not be read."""
-    named = unread.what if not unread.kind.endswith(f"/{ANYTHING}") else ""
-    return named in ignored or f"*.{unread.group}" in ignored
+    return unread.what in ignored or f"*.{unread.group}" in ignored

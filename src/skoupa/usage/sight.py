@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from skoupa.kube.resources import Resource
 from skoupa.usage import tracking
 from skoupa.usage.edges.patterns import ANYTHING
 from skoupa.usage.reading import Readings
@@ -43,6 +44,9 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     waived: tuple[Unread, ...] = ()
     place: str = ""
     narrow: frozenset[str] = frozenset()
+    # As the settings name the kinds that they waive, and what was read of these and could not be understood.
+    ignored: frozenset[str] = frozenset()
+    overlooked: tuple[Unread, ...] = ()
 
     def gap(self, kind: str, *, namespace: str = "") -> Unread | None:
         """Why objects of this kind, in that namespace where one is said, may exist that nobody has seen."""
@@ -56,6 +60,10 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     def blind_for(self, kind: str) -> tuple[Unread, ...]:
         """What was not read and could point at objects of this kind."""
         return tuple(one for one in self.unread if self.may_point(one.kind, kind))
+
+    def heeds(self, resource: Resource) -> bool:
+        """Whether it matters that an object of this kind can't be understood."""
+        return resource.qualified not in self.ignored and f"*.{resource.group}" not in self.ignored
 
     def may_point(self, user: str, kind: str) -> bool:
         """Whether objects of the kind `user` can point at objects of `kind`."""

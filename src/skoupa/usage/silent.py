@@ -1,4 +1,4 @@
-"""Kinds of Kubernetes itself, and of Skoupa, that are known to use no other object, so that they need neither a table nor a search.
+"""Kinds of Kubernetes itself, of Skoupa, and reports, that are known to use no other object, so that they need neither a table nor a search.
 
 Complete by test (`tests/cluster/test_references.py`): what a running server has beside these has a table. What a newer one has is in
 neither, and is searched like a custom kind. It is apart from the tables, which only who reads objects has in memory.
@@ -20,7 +20,30 @@ _OUR_OWN: Final = frozenset(
         names.RETENTION_POLICY_KIND,
     )
 )
-SILENT: Final = _OUR_OWN | frozenset(
+# What somebody found out about others: all of it is named there, and nothing needs what a report names.
+REPORTS: Final = frozenset(
+    f"{group}/{cluster}{kind}"
+    for group, kinds in (
+        ("wgpolicyk8s.io", ("PolicyReport",)),
+        ("openreports.io", ("Report",)),
+        ("reports.kyverno.io", ("AdmissionReport", "BackgroundScanReport", "EphemeralReport")),
+        ("kyverno.io", ("AdmissionReport", "BackgroundScanReport")),
+        (
+            "aquasecurity.github.io",
+            (
+                "ConfigAuditReport",
+                "ExposedSecretReport",
+                "InfraAssessmentReport",
+                "RbacAssessmentReport",
+                "SbomReport",
+                "VulnerabilityReport",
+            ),
+        ),
+    )
+    for kind in kinds
+    for cluster in ("", "Cluster")
+)
+_OF_KUBERNETES: Final = frozenset(
     {
         "ComponentStatus",
         "Event",
@@ -40,3 +63,4 @@ SILENT: Final = _OUR_OWN | frozenset(
         "storagemigration.k8s.io/StorageVersionMigration",
     }
 )
+SILENT: Final = _OF_KUBERNETES | _OUR_OWN | REPORTS

@@ -15,7 +15,8 @@ _LONGEST: Final = 253
 # Longer than any name, and still short: templates have room in it.
 _LONGEST_TEXT: Final = 2048
 _TEMPLATE: Final = re.compile(
-    r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^)]*\)|\{[^{}]*\}|<[^<>]*>|\$[A-Za-z_][A-Za-z0-9_.]*", re.DOTALL
+    r"\{\{(?:(?!\{\{|\}\}).)*\}\}|\$\{[^{}]*\}|\$\([^()]*\)|\{[^{}]*\}|<[^<>]*>|\$[A-Za-z_][A-Za-z0-9_.]*",
+    re.DOTALL,
 )
 _NAME: Final = re.compile(r"[A-Za-z0-9*]([-A-Za-z0-9_.:*]*[A-Za-z0-9*])?")
 _SEVERAL_STARS: Final = re.compile(r"\*[*]+")

@@ -21,7 +21,7 @@ from skoupa.usage.applying.naming import names_meant
 from skoupa.usage.applying.selecting import Selector, selector_text
 from skoupa.usage.claims import claims_of
 from skoupa.usage.found import Choice, Found, Target, Use
-from skoupa.usage.inner_text import TooLong, values_in
+from skoupa.usage.inner_text import Unread, values_in
 from skoupa.usage.known import Known
 from skoupa.usage.rules import Form, Means
 from skoupa.usage.shaped import (
@@ -135,7 +135,7 @@ class _Walk:
                 )
             elif isinstance(value, Mapping):
                 left.extend(reversed(list(self._object(value, place))))
-            elif isinstance(value, TooLong):
+            elif isinstance(value, Unread):
                 self._doubt(f"{value.told}, at {text_of(place.way)[:200]}")
         return Found(
             uses=tuple(self._uses.values()), choices=tuple(self._choices), doubts=tuple(self._doubts)

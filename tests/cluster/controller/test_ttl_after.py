@@ -9,6 +9,7 @@ import pytest
 from skoupa import names
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS, Resource
+from skoupa.kube.transport import Request
 from tests.cluster.controller.objects import AuditLog, People
 from tests.cluster.controller.running import Yard
 from tests.cluster.reaching import eventually
@@ -17,6 +18,9 @@ from tests.cluster.test_finishing import CONTAINER, JOBS, end_pod
 pytestmark = pytest.mark.cluster
 
 DEPLOYMENTS = Resource(group="apps", version="v1", plural="deployments", kind="Deployment", namespaced=True)
+REVISIONS = Resource(
+    group="apps", version="v1", plural="controllerrevisions", kind="ControllerRevision", namespaced=True
+)
 ON: dict[str, Any] = {"features__retention": "true"}
 
 
@@ -100,3 +104,31 @@ async def test_observing_writes_no_mark_and_deletes_nothing(yard: Yard, people: 
     await skoupa.says("would delete", name="config", namespace=people.namespace)
     assert await people.there("config")
     assert not await mark(people, "config")
+
+
+async def test_an_object_that_is_nested_without_end_holds_what_it_may_use_and_stops_nobody(
+    yard: Yard, people: People
+) -> None:
+    """Whoever may write a ControllerRevision may write one of which nobody can read the inside."""
+    deep = "[" * 9000 + "]" * 9000
+    written = (
+        f'{{"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {{"name": "deep"}}, '
+        f'"revision": 1, "data": {{"more": {deep}}}}}'
+    )
+    path = REVISIONS.path(namespace=people.namespace)
+    headers = people.client.headers(("Content-Type", "application/json"))
+    await people.client.ask(
+        Request(method="POST", path=path, headers=headers, body=written.encode()), doing="make it"
+    )
+    skoupa = await yard.started(**ON)
+    await people.make("config", labels=after("unused-1s"))
+    await people.make("other", ttl="1s")
+    await people.gone("other")
+    await skoupa.says("ready")
+    assert await people.there("config")
+    assert not await mark(people, "config")
+    found = await people.client.get(REVISIONS, "deep", view=METADATA, namespace=people.namespace)
+    await people.client.delete(
+        REVISIONS, "deep", namespace=people.namespace, uid=found.metadata.uid, propagation="Background"
+    )
+    await people.gone("config", seconds=60)

@@ -222,9 +222,9 @@ async def test_expressions_are_answered_by_the_server_and_confined(
     calls = await run_of(admin, namespace)
     expressions = {
         'resource.Get("v1", "configmaps", "prices").data.pear == "3"': True,
-        'resource.Get("v1", "configmaps", "other") == null': True,
+        'resource.List("v1", "configmaps").items.all(c, c.metadata.name != "other")': True,
         'resource.List("v1", "configmaps", {"app": "prices"}).items.all(c, c.kind == "ConfigMap")': True,
-        'resource.Get("v1", "configmaps", "vault") != null': False,
+        'resource.List("v1", "configmaps").items.exists(c, c.metadata.name == "vault")': False,
     }
     async with Pool(clock=admin.clock) as pool:
         for expression, expected in expressions.items():
@@ -232,6 +232,14 @@ async def test_expressions_are_answered_by_the_server_and_confined(
             circumstances = Circumstances(now=admin.clock.now(), api_version="v1", kind="Pod")
             (result,) = await pool.judge(source, page, circumstances=circumstances, broker=calls.broker)
             assert (result.matched, result.error) == (expected, ""), expression
+        for name in ("other", "vault"):
+            source = Source(
+                conditions=(Named("c", f'resource.Get("v1", "configmaps", "{name}") == null'),),
+                namespace=namespace,
+            )
+            (result,) = await pool.judge(source, page, circumstances=circumstances, broker=calls.broker)
+            assert not result.matched
+            assert "not found" in result.error
     for question in (
         GetResource(api_version="v1", resource="configmaps", namespace=bank, name="vault"),
         GetResource(

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from skoupa.expr.cel.pool import Pool
+from skoupa.kinds.retention.profile import KIND_PROFILES
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS, PODS, Resource
 from skoupa.runs.evaluation import Found
 from tests.cluster.reaching import eventually
 from tests.cluster.runs.test_evaluation import CLAIMS, Judge, condition, make, names
+from tests.cluster.teaching import TRAININGS, kinds_brought
 
 pytestmark = pytest.mark.cluster
 
@@ -88,3 +90,31 @@ async def test_one_line_finds_pods_behind_no_service(judge: Judge, admin: Client
     # Nobody runs them here, so that none has ended.
     assert await both(judge, PODS, "skoupa_finished(object)") == []
     assert judge.bodies is True
+
+
+async def test_what_has_finished_by_a_profile_goes_and_what_it_says_still_runs_does_not(
+    judge: Judge, admin: Client, namespace: str
+) -> None:
+    finished = "skoupa_finished(object)"
+    async with kinds_brought(admin):
+        ended = {
+            "conditions": [{"type": "Succeeded", "status": "True"}],
+            "finishedAt": "2026-01-02T00:00:00Z",
+        }
+        for name, phase in (("night", "Done"), ("day", "Uploading")):
+            # Both look as if they had ended.
+            await make(admin, TRAININGS, namespace, name, status={**ended, "phase": phase})
+        profile = {
+            "apiVersion": KIND_PROFILES.api_version,
+            "kind": KIND_PROFILES.kind,
+            "metadata": {"name": "training"},
+            "spec": {"kind": "example.com/Training", "finished": "object.status.phase == 'Done'"},
+        }
+        await admin.create(KIND_PROFILES, profile)
+        for inside in (False, True):
+            assert await both(judge, TRAININGS, finished, inside=inside) == ["night"]
+        other = {**profile, "metadata": {"name": "another"}}
+        await admin.create(KIND_PROFILES, other)
+        found = await judge("DeletingPolicy", TRAININGS, conditions=[{"name": "a", "expression": finished}])
+        assert names(found) == []
+        assert "are both about it" in str(found["night"].why)

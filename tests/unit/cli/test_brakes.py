@@ -199,6 +199,29 @@ def test_a_policy_that_is_there_is_paused_by_the_end_of_its_name(town: Town, nam
     assert said.out.startswith(f"Nothing of policy/{named} goes any more")
 
 
+@pytest.mark.parametrize("named", ["rollouts", "shop/rollouts", "RetentionPolicy/shop/rollouts", "tidy"])
+def test_a_retention_policy_is_paused_by_its_name_like_any_other(town: Town, named: str) -> None:
+    town.holding(*policy_definitions())
+    spec = {"match": {"any": [{"resources": {"kinds": ["Job"]}}]}, "after": {"finished": "1h"}}
+    town.holding(
+        cleaning("old-pods"),
+        obj("RetentionPolicy", "rollouts", namespace="shop", api="skoupa.dev/v1alpha1", spec=spec),
+        obj("ClusterRetentionPolicy", "tidy", api="skoupa.dev/v1alpha1", spec=spec),
+    )
+    said = town("pause", f"policy/{named}")
+    assert said.code == 0, said.err
+    assert said.out.startswith(f"Nothing of policy/{named} goes any more")
+    assert "did you mean rollouts?" in town("pause", "policy/rollout").sentence
+    assert "there are 3 (" in town("pause", "policy/zzz").sentence
+
+
+@pytest.mark.parametrize("mechanism", ["ttl", "policies", "retention"])
+def test_the_help_of_pause_names_each_mechanism_by_which_something_goes(town: Town, mechanism: str) -> None:
+    assert town("pause", f"mechanism/{mechanism}").code == 0
+    assert f"mechanism/{mechanism}" in town("pause", "--help").out
+    assert f"mechanism/{mechanism}" in town("pause", "shop").sentence
+
+
 def test_who_may_not_list_policies_can_pause_one(town: Town) -> None:
     town.holding(*policy_definitions())
     town.cluster.allow_only("ann", [Rule(verbs=("create", "get"), resources=(BRAKES.qualified,))])
@@ -232,7 +255,10 @@ def test_without_the_kind_every_command_says_how_to_get_it(bare: Town) -> None:
     for args in (("pause",), ("brakes",), ("brakes", "release", "x", "--yes")):
         said = bare(*args)
         assert said.code == 2
-        assert said.sentence == "this cluster has no kind brakes.skoupa.dev: `skoupa install` brings it"
+        assert said.sentence == (
+            "this cluster has no kind brakes.skoupa.dev: `skoupa install | kubectl apply -f -` "
+            "(with the options of your installation) brings it"
+        )
 
 
 def test_who_may_not_create_brakes_is_told_which_right_is_missing(town: Town) -> None:

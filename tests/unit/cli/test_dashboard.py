@@ -285,7 +285,10 @@ def brakes_of(*objects: dict[str, Any]) -> Brakes:
 def test_without_the_kind_of_brakes_nobody_is_told_that_nothing_stands_still() -> None:
     page = brakes_of()
     assert (page.items, page.all_held) == ((), False)
-    assert "this cluster has no kind brakes.skoupa.dev: `skoupa install` brings it" in page.unknown
+    assert (
+        "this cluster has no kind brakes.skoupa.dev: `skoupa install | kubectl apply -f -` (with the options of your installation) brings it"
+        in page.unknown
+    )
     assert "what a controller stopped by itself meanwhile it tells in its log" in page.unknown
 
 
@@ -293,7 +296,7 @@ def test_brakes_that_vanished_with_their_definition_hold_everything_from_outside
     state = obj("ConfigMap", "skoupa-state", namespace="skoupa", data={"brakesSeen": "1777630000"})
     page = brakes_of(state)
     assert page.all_held
-    assert "was here and is gone; bring it back with `skoupa install`" in page.unknown
+    assert "was here and is gone; bring it back with `skoupa install | kubectl apply -f -`" in page.unknown
 
 
 def test_with_the_kind_and_without_a_brake_nothing_stands_still() -> None:

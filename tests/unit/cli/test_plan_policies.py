@@ -207,7 +207,10 @@ def test_policies_of_files_can_be_planned_where_their_kinds_are_not_known_yet(
     policy.write_text(json.dumps(cleaning(where={"namespaces": ["shop"]})), encoding="utf-8")
     said = town("plan", "-f", str(policy), "-o", "name")
     assert (said.code, said.out) == (0, "configmap/shop/a\n")
-    assert "this cluster does not know ClusterCleanupPolicy yet: `skoupa install` brings" in said.err
+    assert (
+        "this cluster does not know ClusterCleanupPolicy yet: `skoupa install --policy-kinds | kubectl apply -f -` brings"
+        in said.err
+    )
 
 
 def test_what_a_policy_of_files_may_not_list_is_a_gap(town: Town, tmp_path: Path) -> None:

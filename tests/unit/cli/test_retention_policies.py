@@ -408,3 +408,61 @@ def test_explain_says_which_policies_count_and_who_needs_it_up_to_a_root(
         ("all", "beaten"),
     ]
     assert item["neededBy"]["answer"] == "unneeded"
+
+
+def profile(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "skoupa.dev/v1alpha1",
+        "kind": "KindProfile",
+        "metadata": {"name": "training"},
+        "spec": {"kind": "example.com/Training", **spec},
+    }
+
+
+def training(name: str, **status: Any) -> dict[str, Any]:
+    return obj("Training", name, api="example.com/v1", namespace="shop", status=status)
+
+
+def test_a_profile_beside_a_policy_counts_as_if_it_were_applied(folder: Folder) -> None:
+    taught = profile(
+        finished="object.status.phase == 'Done'", uses=[{"path": "spec.config", "kind": "ConfigMap"}]
+    )
+    done = training("done", phase="Done")
+    done["spec"] = {"config": "wanted"}
+    policies = [
+        policy("trainings", "Training", after={"finished": "1h"}),
+        policy("configs", "ConfigMap", after={"unused": "1h"}),
+    ]
+    objects = [done, training("runs", phase="Training"), config("wanted"), config("left")]
+    said = folder("-o", "json", policies=[*policies, taught], objects=objects)
+    assert said.code == 0, said.err
+    found = items(said)
+    assert {name for name, one in found.items() if not one["holds"]} == {"done", "left"}
+    assert set(codes(found["wanted"])) == {"in-use"}
+    assert standing(said, "trainings")["matched"] == 2
+    assert "not counted in" not in said.err
+
+
+def test_a_profile_of_a_file_takes_the_place_of_the_one_of_its_name(folder: Folder) -> None:
+    there = profile(finished="object.status.phase == 'Other'")
+    taught = profile(finished="object.status.phase == 'Done'")
+    said = folder(
+        "-o",
+        "json",
+        policies=[policy("trainings", "Training", after={"finished": "1h"}), taught],
+        objects=[there, training("done", phase="Done")],
+    )
+    assert set(items(said)) == {"done"}
+
+
+def test_a_profile_that_would_not_count_is_refused_with_what_to_write(folder: Folder) -> None:
+    said = folder(
+        policies=[
+            policy("trainings", "Training", after={"finished": "1h"}),
+            profile(finished="object.status.phase == 'Done'", finishedAt="metadata.creationTimestamp"),
+        ],
+        objects=[training("done", phase="Done")],
+    )
+    assert said.code == 2
+    assert "KindProfile training" in said.err
+    assert "spec.finishedAt" in said.err

@@ -88,6 +88,33 @@ def test_explain_says_what_it_waits_for_and_who_uses_it(town: Town) -> None:
     assert "Due since" in town("explain", "-n", "shop", "job/nightly").out
 
 
+def test_explain_says_that_a_later_time_of_the_kind_itself_counts_and_that_an_earlier_one_may(
+    town: Town,
+) -> None:
+    for name, seconds in (("later", 7200), ("sooner", 60)):
+        own = job(name, "finished-1h", done="2026-05-01T11:30:00Z", since="2026-05-01T11:30:00Z")
+        town.cluster.load([{**own, "spec": {"ttlSecondsAfterFinished": seconds}}])
+    later = town("explain", "-n", "shop", "job/later").out
+    assert "Goes Fri 2026-05-01 13:30 UTC" in later
+    assert "spec.ttlSecondsAfterFinished" in later
+    sooner = town("explain", "-n", "shop", "job/sooner").out
+    assert "Goes Fri 2026-05-01 12:30 UTC" in sooner
+    assert "spec.ttlSecondsAfterFinished of the object itself is earlier" in sooner
+
+
+def test_plan_and_explain_say_that_the_ttl_label_waits_for_the_other_one(town: Town) -> None:
+    both = labelled("both", "unused-30m", since="2026-05-01T11:50:00Z")
+    both["metadata"]["labels"]["cleanup.kyverno.io/ttl"] = "1h"
+    town.cluster.load([both])
+    (item,) = [
+        one
+        for one in json.loads(town("plan", "-n", "shop", "-o", "json").out)["items"]
+        if one["name"] == "both"
+    ]
+    assert [hold["reason"]["code"] for hold in item["holds"]] == ["other-ttl-ahead"]
+    assert "lets it stay until 2026-05-01T12:20:00Z" in town("explain", "-n", "shop", "cm/both").out
+
+
 def test_explain_says_what_could_not_be_read(town: Town) -> None:
     town.user = "bob"
     town.cluster.deny(user="bob", verbs=("list",), resources=("deployments.apps",))

@@ -553,10 +553,18 @@ def test_selectors_ages_groups_and_exit_codes(files: Files) -> None:
     files.holding(
         SHOP,
         config_map("old", created="2026-01-01T00:00:00Z", labels={"team": "a"}),
-        config_map("young", created="2026-04-30T00:00:00Z"),
+        # A mark that was copied from another object.
+        config_map(
+            "young",
+            created="2026-04-30T00:00:00Z",
+            annotations={"skoupa.dev/unneeded-since": "2026-04-28T12:00:00Z"},
+        ),
         secret("old", created="2026-01-01T00:00:00Z"),
         config_map(
-            "elsewhere", namespace="blog", annotations={"skoupa.dev/unneeded-since": "2026-04-28T12:00:00Z"}
+            "elsewhere",
+            namespace="blog",
+            created="2026-04-01T00:00:00Z",
+            annotations={"skoupa.dev/unneeded-since": "2026-04-28T12:00:00Z"},
         ),
     )
     assert files.names("-n", "shop", "--older-than", "30d") == ["ConfigMap/old", "Secret/old"]
@@ -645,6 +653,41 @@ def test_kinds_that_the_settings_waive_need_not_be_readable(town: Town, tmp_path
     assert [item["name"] for item in document["items"]] == ["left"]
     assert {gap["what"] for gap in document["waived"]} == set(waived)
     assert "usage.ignoreKinds" in town("unused", "configmaps", "-A", "--config", str(config)).err
+
+
+def test_a_kind_that_the_settings_waive_need_not_be_understood(town: Town, tmp_path: Path) -> None:
+    town.cluster.install(WIDGETS)
+    spec = {"values": "secret: |\n" + "x" * 300_000}
+    town.holding(
+        SHOP, config_map("left"), obj("Widget", "w", api=WIDGETS.api_version, namespace="shop", spec=spec)
+    )
+    document = town.document("unused", "configmaps", "-A", code=4)
+    assert document["items"] == []
+    assert "Widget shop/w" in document["notJudged"][0]["doubts"][0]
+    config = tmp_path / "settings.yaml"
+    config.write_text(yaml.safe_dump({"usage": {"ignoreKinds": ["widgets.shop.example"]}}), encoding="utf-8")
+    document = town.document("unused", "configmaps", "-A", "--config", str(config))
+    assert [item["name"] for item in document["items"]] == ["left"]
+    assert [gap["what"] for gap in document["waived"]] == ["widgets.shop.example"]
+    said = town("unused", "configmaps", "-A", "--config", str(config)).err
+    assert "not understood, and need not be (usage.ignoreKinds): widgets.shop.example" in said
+
+
+def test_a_namespace_is_not_empty_where_the_settings_waive_what_may_be_in_it(
+    town: Town, tmp_path: Path
+) -> None:
+    town.cluster.install(WIDGETS)
+    town.holding(SHOP, obj("Widget", "w", api=WIDGETS.api_version, namespace="shop"))
+    granting(*everything_but("widgets.shop.example"))(town.cluster)
+    town.user = "bob"
+    unread = [gap["what"] for gap in town.document("unused", "namespaces", code=4)["gaps"]]
+    assert "widgets.shop.example" in unread
+    config = tmp_path / "settings.yaml"
+    config.write_text(yaml.safe_dump({"usage": {"ignoreKinds": unread}}), encoding="utf-8")
+    document = town.document("unused", "namespaces", "--config", str(config), code=4)
+    assert [item["name"] for item in document["items"]] == []
+    told = {one["name"]: one["unread"] for one in document["notJudged"]}
+    assert "widgets.shop.example" in {gap["what"] for gap in told["shop"]}
 
 
 def test_a_group_whose_kinds_the_server_can_t_tell_may_use_anything(town: Town) -> None:
@@ -812,6 +855,52 @@ def test_explain_says_who_needs_an_object_where_it_is_asked_for(town: Town) -> N
     assert "used by: Deployment shop/web (spec.template.spec.volumes[].configMap.name)" in words
     assert "needed by nobody (proved)" in words
     assert "neededBy" not in town.document("explain", "cm/used", "-n", "shop")["items"][0]
+
+
+def test_explain_shows_the_way_up_to_what_stands_for_itself_the_shortest_first(town: Town) -> None:
+    def owned(by: Mapping[str, Any], **more: Any) -> list[dict[str, Any]]:
+        known = {field: by[field] for field in ("apiVersion", "kind")}
+        return [{**known, "name": by["metadata"]["name"], "uid": by["metadata"]["uid"], **more}]
+
+    deployment = workload("Deployment", "web", template())
+    deployment["metadata"]["uid"] = "aaaaaaaa-0000-0000-0000-000000000001"
+    replicas = workload("ReplicaSet", "web-1", template(**mounting("used")))
+    replicas["metadata"] |= {
+        "uid": "aaaaaaaa-0000-0000-0000-000000000002",
+        "ownerReferences": owned(deployment),
+    }
+    running = pod("web-1-x", labels={"tier": "front"}, **mounting("used"))
+    running["metadata"]["ownerReferences"] = owned(replicas)
+    town.holding(SHOP, config_map("used"), deployment, replicas, running)
+    item = town.document("explain", "cm/used", "-n", "shop", "--users")["items"][0]
+    ways = [
+        [(one["how"], one["name"]) for one in (need, *need["chain"])]
+        for need in item["neededBy"]["needs"]
+        if need["how"] == "user"
+    ]
+    assert ways == [
+        [("user", "web-1"), ("owner", "web")],
+        [("user", "web-1-x"), ("owner", "web-1"), ("owner", "web")],
+    ]
+    words = town("explain", "cm/used", "-n", "shop", "--users").out
+    assert "used by: ReplicaSet shop/web-1 (spec.template.spec.volumes[].configMap.name)" in words
+    assert "owned by: Deployment shop/web, lives" in words
+
+
+def test_explain_says_what_an_object_is_good_for_that_nobody_points_at(town: Town) -> None:
+    town.holding(
+        SHOP,
+        workload("Deployment", "web", template(labels={"app": "web"})),
+        obj("Service", "web", namespace="shop", spec={"selector": {"app": "web"}}),
+        obj("Service", "left", namespace="shop", spec={"selector": {"app": "gone"}}),
+    )
+    asked = ("service/web", "service/left", "deployment/web")
+    document = town.document("explain", *asked, "-n", "shop", "--users")
+    web, left, deployment = (item["neededBy"] for item in document["items"])
+    assert (web["answer"], web["needs"][0]["how"]) == ("needed", "work")
+    assert left["answer"] == "unneeded"
+    assert deployment["answer"] == "needed"
+    assert "needed: something is behind it" in town("explain", "service/web", "-n", "shop", "--users").out
 
 
 def test_explain_says_what_it_could_not_read(town: Town) -> None:

@@ -97,6 +97,25 @@ async def test_a_kyverno_that_comes_later_makes_a_brake_within_a_minute(stage: S
 
 
 @story()
+async def test_what_waits_for_a_busy_webhook_when_a_kyverno_comes_is_not_sent_any_more(stage: Stage) -> None:
+    await bring_kind(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    looked = looks(play)[-1]
+    await living(stage)
+    deletes = asking(method="DELETE", path="/api/v1/namespaces/shop/configmaps")
+    busy = "admission webhook busy.example denied the request: too many"
+    stage.cluster.faults.answer(429, when=deletes, times=1, retry_after=5, message=busy)
+    await stage.make("web", f"{int(looked + MINUTE - 2 - stage.clock.now())}s")
+    await stage.later(MINUTE + 1)
+    assert await brakes(stage) == {BRAKE_NAME}
+    assert len(play.sent("DELETE")) == 1, "and was told to come back later"
+    await stage.later(HOUR)
+    assert stage.there("web")
+    assert len(play.sent("DELETE")) == 1
+
+
+@story()
 async def test_the_brake_stays_when_kyverno_is_gone_until_somebody_releases_it(stage: Stage) -> None:
     await bring_kind(stage)
     kyverno = await living(stage)

@@ -60,6 +60,8 @@ async def test_a_ceiling_lets_exactly_its_number_go_and_pulls_a_brake_with_the_n
     assert len(status["sample"]) == 20
     assert status["sample"][0].startswith("ConfigMap/shop/web-")
     assert status["observedGeneration"] == made["metadata"]["generation"]
+    (ready,) = status["conditions"]
+    assert (ready["type"], ready["status"], ready["reason"]) == ("Ready", "True", "Holding")
     assert play.value("skoupa_trips_total", span="namespace-minute") == 1
     (told,) = play.told("brake pulled")
     assert told["release"] == f"skoupa brakes release {name}"

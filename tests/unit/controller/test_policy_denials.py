@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from skoupa.controller.policies.context import ContextStatuses
-from skoupa.controller.policies.denials import Denials
+from skoupa.controller.writing.denials import Denials
 from skoupa.kinds.policies.cleanup import CLEANUP_POLICIES, CLUSTER_CLEANUP_POLICIES
 from skoupa.kinds.policies.global_context import GLOBAL_CONTEXT_ENTRIES
 from skoupa.kube.objects import WHOLE

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
+import sqlite3
 from collections import Counter
 from pathlib import Path
 
@@ -12,8 +14,11 @@ import pytest
 from skoupa.cli.restoring.selecting import WENT
 from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from skoupa.ledger.journal import OnFailure
+from skoupa.ledger.sqlite import SqliteStore
 from skoupa.ledger.store import Wish
 from skoupa.sim.faults import asking
+from skoupa.sweep.record import Record
 from tests.unit.controller.braking import bring_kind, many, pull, release
 from tests.unit.controller.policies import bring_policies, cleanup, matching
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, WIDGETS, Stage, definition, story
@@ -256,7 +261,6 @@ async def test_a_delete_without_an_answer_whose_object_lost_its_label_on_the_way
         play = await stage.play(record=book.record)
         await stage.make("web", "60s", finalizers=["example.com/slow"])
         await stage.until(55)
-        stage.cluster.faults.silence_watch(when=asking(path="configmaps"), times=None, after=0)
         stage.cluster.faults.disconnect(when=OUR_DELETES, times=None, seconds=20, done=True)
         await stage.until(70)
         await stage.label("web", ttl=None)
@@ -267,6 +271,48 @@ async def test_a_delete_without_an_answer_whose_object_lost_its_label_on_the_way
         await stage.later(HOUR)
         assert (await book.entry("web")).outcome == "deleted"
         assert len(play.told("deleted", "web")) == 1
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told by a watch", "found by a look"])
+@story()
+async def test_one_whose_delete_was_done_without_an_answer_and_that_waits_for_its_finalizer_went_by_us(
+    stage: Stage, tmp_path: Path, *, told: bool
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        if not told:
+            # It tells that the object was made, and nothing more.
+            stage.cluster.faults.silence_watch(when=asking(kind="configmaps"), times=None, after=2)
+        play = await stage.play(record=book.record)
+        await stage.make("web", "60s", finalizers=["example.com/slow"])
+        stage.cluster.faults.disconnect(when=OUR_DELETES, times=1, done=True)
+        await stage.until(3 * MINUTE)
+        assert (await book.entry("web")).outcome == "terminating"
+        assert len(play.told("deleted", "web")) == 1
+        assert len(await book.record.store.tally(0)) == 1, "the ceilings count it"
+        await _let_go(stage, "web")
+        await stage.later(HOUR)
+        assert (await book.entry("web")).outcome == "deleted"
+        assert len(play.told("deleted", "web")) == 1
+
+
+@story()
+async def test_what_is_still_there_after_a_lost_answer_is_closed_although_another_waits_for_its_finalizer(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await stage.play(record=book.record)
+        await stage.make("slow", "30s", finalizers=["example.com/slow"])
+        await stage.make("web", "1m")
+        await stage.until(55)
+        assert (await book.entry("slow")).outcome == "terminating"
+        lost = stage.cluster.faults.disconnect(when=OUR_DELETES, times=None)
+        await stage.until(90)
+        assert (await book.entry("web")).outcome == "intended", "nobody knows"
+        await stage.label("web", keep="true")
+        stage.cluster.faults.remove(lost)
+        await stage.later(3 * MINUTE)
+        row = await book.entry("web")
+        assert (row.outcome, row.error) == ("failed", "no answer came to its delete, and it is still there")
 
 
 @pytest.mark.parametrize("rows", [4, 160, 1000])
@@ -373,3 +419,37 @@ async def test_a_row_says_who_wrote_the_policy(stage: Stage, tmp_path: Path) -> 
             await stage.people.merge_patch(CLUSTER_CLEANUP_POLICIES, "tidy", patch, manager=author)
             await stage.later(2 * MINUTE)
             assert (await book.entry(name)).author == author
+
+
+@pytest.mark.parametrize("on_failure", ["stop", "continue"])
+@story()
+async def test_while_nothing_can_be_written_down_nothing_goes_unless_told_to_go_on_and_then_it_is_written_later(
+    stage: Stage, tmp_path: Path, on_failure: OnFailure
+) -> None:
+    path = tmp_path / "l.db"
+    store = SqliteStore(path, cluster="east", busy_seconds=0.02)
+    await store.open()
+    record = Record(store, stage.clock, on_failure=on_failure)
+    writing = asyncio.create_task(record.journal.run())
+    play = await stage.play(record=record, ledger={"onFailure": on_failure})
+    await stage.make("web", "1m")
+    await stage.until(50)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    await stage.until(5 * MINUTE)
+    assert stage.there("web") is (on_failure == "stop")
+    if on_failure == "stop":
+        assert play.why_held("web").startswith("what goes can't be written down: ")
+        assert play.overdue == {"ledger-away": 1}
+        assert not play.sent("DELETE")
+    other.execute("ROLLBACK")
+    other.close()
+    await stage.later(MINUTE)
+    assert not stage.there("web")
+    (row,) = await store.find()
+    assert (row.name, row.outcome) == ("web", "deleted")
+    assert record.journal.statistics()["missing"] == 0
+    await play.kill()
+    writing.cancel()
+    await asyncio.gather(writing, return_exceptions=True)
+    await store.close()

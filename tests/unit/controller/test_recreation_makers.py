@@ -13,7 +13,9 @@ from skoupa.controller.recreation.loops import FREE_ROUNDS, BackedOff, Recreatio
 from skoupa.controller.recreation.makers import Entry, maker_of
 from skoupa.controller.recreation.memory import MOST
 from skoupa.expr.durations import render_duration
-from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.kinds.definition import document
+from skoupa.kinds.retention.policy import RETENTION_POLICIES, RETENTION_POLICY
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.sim.faults import asking
 from tests.unit.controller.retaining.scene import KINDS, ON, after
 from tests.unit.controller.stage import DAY, HOUR, MINUTE, SHOP, Play, Stage, described, story
@@ -70,6 +72,38 @@ async def test_pitfall_11_what_a_deployer_puts_back_is_backed_off_and_says_who_p
     await put_back(stage, time)
     await stage.later(time + 60)
     assert stage.there("web"), "the second one is two"
+    await stage.later(MINUTE)
+    assert not stage.there("web")
+
+
+@story(also=KINDS, features=ON)
+async def test_what_a_deployer_puts_back_after_a_retention_policy_took_it_is_backed_off_too(
+    stage: Stage,
+) -> None:
+    """However long the time of the policy is: nothing of it is written on the object."""
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, document(RETENTION_POLICY))
+    await stage.later(5)
+    play, time = await stage.play(), 150 * MINUTE
+    match = {"any": [{"resources": {"kinds": ["ConfigMap"]}}]}
+    body = {
+        "apiVersion": RETENTION_POLICIES.api_version,
+        "kind": RETENTION_POLICIES.kind,
+        "metadata": {"name": "left"},
+        "spec": {"match": match, "after": {"unused": "150m"}},
+    }
+    await stage.people.create(RETENTION_POLICIES, body, namespace=SHOP)
+    await stage.later(5)
+
+    async def put_back(stage: Stage, _: float) -> None:
+        await _put_back(stage, described("web", labels={"app": "web"}))
+
+    await rounds(stage, put_back, time)
+    await stage.later(time + 30)
+    assert stage.there("web"), "the first wait is a minute"
+    assert (
+        f"it came back {FREE_ROUNDS} times after it was deleted, made by argocd-controller"
+        in play.why_held("web")
+    )
     await stage.later(MINUTE)
     assert not stage.there("web")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
+import msgspec
 import pytest
 
 from skoupa.clock import SystemClock
@@ -72,3 +73,18 @@ async def test_what_could_not_be_read_before_is_no_news_when_it_can_be(
     bad = Undecodable(name="odd", uid="odd", why="not an object")
     events: Events = [watched.Begun(), watched.Listed([], (bad,)), watched.Synced("1"), changed("odd", 2)]
     assert await told([*events, changed("new", 3)], monkeypatch) == ["new"]
+
+
+async def test_one_that_can_not_be_read_and_is_deleted_is_in_nobodys_way_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bad = Undecodable(name="odd", uid="odd", why="too deep")
+    events: Events = [
+        watched.Begun(),
+        watched.Listed([found("odd", 1)]),
+        watched.Synced("1"),
+        watched.Changed([], (bad,)),
+        watched.Changed([], (msgspec.structs.replace(bad, gone=True),)),
+        changed("new", 3),
+    ]
+    assert await told(events, monkeypatch) == ["new"]

@@ -176,6 +176,23 @@ class StoreRules:
         (row,) = await store.open_entries()
         assert (row.outcome, row.error, row.finished_at) == ("intended", "no answer", None)
 
+    async def test_what_went_by_us_as_far_as_is_known_is_not_somebody_elses_later(self, store: Store) -> None:
+        """Who still sees it, in a watch that is late, finds it gone once more."""
+        body = (Body(form="json", data=b"first"),)
+        went = (intent("a", bodies=body), finish("a", "gone-by-unknown"))
+        assert await outcome_after(store, *went) == "gone-by-unknown"
+        outcomes: tuple[Result, ...] = ("gone", "failed", "intended")
+        for outcome in outcomes:
+            again = (intent("a", unkept=FOUND_GONE), finish("a", outcome))
+            assert await outcome_after(store, *again) == "gone-by-unknown", outcome
+        assert await outcome_after(store, note("a")) == "gone-by-unknown", (
+            "a Brake holds nothing that is gone"
+        )
+        (row,) = await store.find()
+        assert (row.kept, await store.body(row.id)) == (5, body)
+        # That was a guess; who knows more says so.
+        assert await outcome_after(store, intent("a"), finish("a")) == "deleted"
+
     async def test_an_intent_that_keeps_nothing_forgets_what_an_earlier_one_kept(self, store: Store) -> None:
         body = Body(form="json", data=b"first")
         await store.write([intent("a", bodies=(body,)), finish("a", "failed"), intent("a")])

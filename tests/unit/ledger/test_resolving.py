@@ -43,6 +43,12 @@ def test_the_cluster_tells_what_became_of_an_intent(sight: Sight, outcome: str |
     assert outcome_of(entry(at=1000.0), sight) == outcome
 
 
+def test_what_was_on_its_way_before_the_last_of_several_tries_may_have_gone_by_an_earlier_one() -> None:
+    sight = Sight(state="terminating", since=500.0)
+    assert outcome_of(entry(at=1000.0, attempts=1), sight) == "gone"
+    assert outcome_of(entry(at=1000.0, attempts=2), sight) == "terminating"
+
+
 async def test_every_open_row_is_closed_and_adopted(store: SqliteStore) -> None:
     await store.write([intent(f"u{number}", epoch=4) for number in range(1200)])
     await store.write([finish("u0", epoch=4)])

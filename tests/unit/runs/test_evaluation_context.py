@@ -122,10 +122,9 @@ async def test_a_failure_of_one_object_s_context_keeps_that_one() -> None:
         ({"a": {"b": 1}}, {"jmesPath": "{{ first }}.b", "default": "d"}, 1),
         ({"a": {"b": 1}}, {"jmesPath": '"{{ first }}".b'}, 1),
         ({"a": {"b": 1}}, {"jmesPath": "length(@)"}, 1),
-        ({"a": {"b": 1}}, {"jmesPath": "a.c", "default": "d"}, "d"),
-        ({"a": {"b": 1}}, {"jmesPath": "a.c", "default": {"x": "{{ first }}"}}, {"x": "a"}),
-        ({"a": None}, {"jmesPath": "a", "default": "d"}, "d"),
+        ({"a": {"b": 1}}, {"jmesPath": "a.c || 'd'"}, "d"),
         (GONE, {"default": "d"}, "d"),
+        (GONE, {"jmesPath": "a.c", "default": {"x": "{{ first }}"}}, {"x": "a"}),
         (GONE, {"default": []}, []),
     ],
 )
@@ -143,6 +142,9 @@ async def test_an_answer_is_taken_by_its_path_and_a_default_is_for_what_is_not_t
     ("answer", "fields"),
     [
         ({}, {"jmesPath": "a"}),
+        # Somebody renamed what the policy looks for: the default is for what does not exist.
+        ({"a": {"b": 1}}, {"jmesPath": "a.c", "default": "none"}),
+        ({"a": {"b": 1}}, {"jmesPath": '"{{ first }}".c', "default": "none"}),
         ({}, {"jmesPath": "{{ first }}"}),
         ({}, {"jmesPath": '"{{ first }}"'}),
         (GONE, {}),
@@ -194,6 +196,31 @@ async def test_a_variable_without_a_value_is_unclear(fields: dict[str, Any]) -> 
     outcome, why, _ = await judged(equal("{{ x || '' }}", ""), context=[variable("x", **fields)])
     assert outcome == ["unclear"]
     assert "context entry x:" in why[0]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "length(items[?spec.node == '{{ target.spec.node }}'])",
+        "items[?spec.node == '{{ target.spec.node }}'] | length(@)",
+        "length(items[?spec.node == '{{ to_upper(target.spec.node) }}'])",
+        "length(items[?spec.node == '{{ target.spec.{{ request.name }} }}'])",
+        "{{ target.spec.node }}",
+        "length(items[?spec.{{ target.spec.node }} == 'n'])",
+    ],
+)
+async def test_no_default_stands_in_for_a_variable_that_a_path_names_and_the_object_has_not(
+    path: str,
+) -> None:
+    pods = {"items": [{"spec": {"node": "n"}}]}
+    for entry in (
+        call("using", "/api/v1/namespaces/shop/pods", jmesPath=path, default=0),
+        variable("using", value=pods, jmesPath=path, default=0),
+        variable("using", jmesPath=path.replace("items", "target.metadata"), default=0),
+    ):
+        outcome, why, _ = await judged(equal("{{ using }}", 0), context=[entry], answers={PODS_OF_SHOP: pods})
+        assert outcome == ["unclear"], entry
+        assert "context entry using:" in why[0]
 
 
 async def test_a_name_that_is_written_twice_is_the_later_one_which_sees_the_earlier() -> None:

@@ -231,6 +231,26 @@ def test_ten_tenths_are_a_whole_second() -> None:
     assert run(main) == START + 1
 
 
+def test_several_who_sleep_until_a_moment_that_is_nearly_there_get_there() -> None:
+    """Less than a timer can tell is left, and each keeps the loop busy for the others: time has to pass all the same."""
+
+    async def main(clock: VirtualClock) -> list[int]:
+        end = clock.monotonic() + 5e-7
+
+        async def wait(turns: int) -> int:
+            for _ in range(turns):
+                await clock.sleep(0)
+            looks = 0
+            while (left := end - clock.monotonic()) > 0 and looks < 100:
+                looks += 1
+                await clock.sleep(left)
+            return looks
+
+        return [*await asyncio.gather(wait(0), wait(1), wait(2))]
+
+    assert max(run(main)) <= 2
+
+
 @pytest.mark.parametrize("speed", [0, -1, float("nan")])
 def test_a_speed_that_goes_nowhere_is_refused(speed: float) -> None:
     async def main(clock: VirtualClock) -> None: ...

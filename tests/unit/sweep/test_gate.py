@@ -138,7 +138,7 @@ async def test_an_object_is_known_to_have_used_what_was_released_until_it_is_gon
     went, stays = row("went"), row("stays")
     for one in (went, stays):
         assert await gate.enter(one, CLAIM, still_wanted=lambda: True, others=(CLAIM, other))
-        assert gate.beside(one.uid, CLAIM) == (By("policies", "P"),)
+        assert gate.beside(one.uid) == (By("policies", "P"),)
     gate.left(went, "deleted")
     gate.left(stays, "stays")
     assert [gate.has_used(one.uid, "P") for one in (went, stays)] == [True, False]
@@ -148,13 +148,29 @@ async def test_an_object_is_known_to_have_used_what_was_released_until_it_is_gon
     assert [ceilings.allowed(whose) for whose in ceilings.allowances] == [2]
 
 
-async def test_what_goes_by_another_claim_than_it_came_with_is_known_to_have_used_both() -> None:
-    way = Way(0, more=1)
-    other = Claim(mechanism="policies", rule="P", due=1.0, reason=CLAIM.reason)
-    assert await way.passes(row("a"))
-    assert way.gate.beside(row("a").uid, CLAIM) == ()
-    assert way.gate.beside(row("a").uid, other) == (By("ttl", ""),)
-    assert way.gate.beside(row("b").uid, CLAIM) == ()
+async def test_a_try_without_an_answer_gives_its_place_to_the_rule_by_which_it_goes_then() -> None:
+    hands = Hands()
+    most_of_a_rule = Ceiling(span="rule", seconds=MINUTE, most=1)
+    ceilings = Ceilings(hands, (most_of_a_rule, Ceiling(span="all", seconds=MINUTE, most=3)))  # type: ignore[arg-type]  # all that it needs of a clock
+    trips: list[Trip] = []
+    gate = Gate(ceilings, weigh=Way(0)._weigh, tripped=trips.append)
+
+    async def passes(name: str, rule: str) -> bool:
+        claim = Claim(mechanism="policies", rule=rule, due=1.0, reason=CLAIM.reason)
+        return await gate.enter(row(name), claim, still_wanted=lambda: True)
+
+    assert await passes("a", "P")
+    gate.failed(row("a"), FAILED)
+    assert not await passes("b", "P"), "the first may have gone"
+    assert await passes("a", "Q")
+    gate.failed(row("a"), FAILED)
+    assert await passes("b", "P")
+    assert not await passes("c", "Q")
+    assert await passes("a", "Q")
+    assert not await passes("a", "P"), "there is no room for that"
+    assert await passes("a", "Q"), "its own place it has still"
+    assert await passes("d", "R")
+    assert [trip.name for trip in trips] == ["P", "Q", "P"]
 
 
 def test_a_label_is_nobodys_rule_and_a_namespace_lies_in_itself() -> None:

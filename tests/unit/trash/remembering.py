@@ -67,9 +67,11 @@ class Memory(Town):
     def __call__(self, *args: str) -> Said:
         return super().__call__(*args, "--ledger", str(self.path))
 
-    def delete(self, kind: str, name: str, *, namespace: str = "shop", mechanism: str = "ttl") -> str:
+    def delete(
+        self, kind: str, name: str, *, namespace: str = "shop", mechanism: str = "ttl", run: str = ""
+    ) -> str:
         """As the controller does it; the id of the row."""
-        return asyncio.run(self._delete(kind, name, namespace, mechanism))
+        return asyncio.run(self._delete(kind, name, namespace, mechanism, run))
 
     def remove(self, resource: Resource, name: str, *, namespace: str = "shop") -> None:
         """What the server's collector does, which stands still here."""
@@ -111,7 +113,7 @@ class Memory(Town):
 
         return asyncio.run(find())
 
-    async def _delete(self, kind: str, name: str, namespace: str, mechanism: str) -> str:
+    async def _delete(self, kind: str, name: str, namespace: str, mechanism: str, run: str) -> str:
         client = Client(self.cluster, self.clock)
         discovery = await discover(client)
         resource = discovery.resolve(kind)
@@ -123,6 +125,7 @@ class Memory(Town):
             rule=f"{TTL}=1h" if mechanism == "ttl" else "nightly",
             due=self.clock.now(),
             reason=reason("ttl-date", key=TTL, value="1h"),
+            run=run,
         )
         keeper = Keeper(
             client,
@@ -147,6 +150,7 @@ class Memory(Town):
             labels=row.labels,
             mechanism=mechanism,
             rule=claim.rule,
+            run=run,
             due=claim.due,
             claims=(claim,),
             unkept=unkept,

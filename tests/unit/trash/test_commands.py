@@ -62,6 +62,16 @@ def test_history_shows_the_newest_first_and_filters(memory: Memory) -> None:
     assert items(memory, "history", "-A", "--run", "r1") == []
 
 
+def test_what_one_run_of_a_policy_took_is_found_and_comes_back_by_that_run(memory: Memory) -> None:
+    for name, run in (("a", "r1"), ("b", "r1"), ("c", "r2")):
+        memory.holding(config_map(name))
+        memory.delete("configmaps", name, mechanism="policies", run=run)
+    assert {item["name"] for item in items(memory, "history", "-A", "--run", "r1")} == {"a", "b"}
+    found = restored(memory, "-A", "--run", "r1", "--keep-for", "7d")
+    assert outcomes(found) == {"a": "restored", "b": "restored"}
+    assert memory.find(CONFIG_MAPS, "c") is None
+
+
 def test_history_tells_what_happened_in_the_words_of_plan(memory: Memory) -> None:
     memory.holding(config_map("a", "1h"))
     entry_id = memory.delete("configmaps", "a")

@@ -42,6 +42,14 @@ def test_the_label_that_let_it_go_is_taken_off_and_the_others_stay() -> None:
     assert "labels" not in alone.manifest["metadata"]
 
 
+def test_a_label_that_counted_from_its_end_is_taken_off_too() -> None:
+    key, value = "skoupa.dev/ttl-after", "succeeded-1h.failed-7d"
+    why = reason("after-moment", key=key, value=value, time="1h", since="x", last="it succeeded")
+    claim = Claim(mechanism="retention", rule=f"{key}={value}", due=1.0, reason=why)
+    ready = made_ready(kept(metadata={"labels": {key: value, "app": "web"}}), claims=(claim,))
+    assert ready.manifest["metadata"]["labels"] == {"app": "web"}
+
+
 @pytest.mark.parametrize("keep", ["", "2026-05-08T120000Z"])
 def test_since_when_nobody_needed_it_does_not_count_any_more(keep: str) -> None:
     mark = {"skoupa.dev/unneeded-since": "2026-05-01T10:00:00Z"}

@@ -68,6 +68,20 @@ def test_an_owner_in_another_namespace_that_is_gone_keeps_nothing(told: Asked) -
     assert told(namesake, config("left", namespace=ELSEWHERE, owners=owners)) == {"left"}
 
 
+@pytest.mark.parametrize("version", ["apps/v1beta1", "extensions/v1beta1"])
+def test_an_owner_is_found_though_nobody_serves_the_version_that_the_reference_says(
+    told: Asked, version: str
+) -> None:
+    owners = owned_by(version, "Deployment", "web", UID)
+    owner = workload("Deployment", uid=UID, pod={})
+    assert told(owner, config("kept", owners=owners), config("left")) == {"left"}
+
+
+def test_an_owner_of_a_kind_that_nobody_serves_may_live(told: Asked) -> None:
+    owners = owned_by("extensions/v1beta1", "Deployment", "web", UID)
+    assert told(config("kept", owners=owners), config("left"), code=4) == {"left"}
+
+
 def test_a_frozen_config_map_is_judged_like_any_other(told: Asked) -> None:
     frozen = [{**config(name), "immutable": True, "data": {"a": "b"}} for name in ("used", "left")]
     user = workload("Deployment", pod=mounting(configMap={"name": "used"}))
@@ -87,6 +101,28 @@ def test_an_object_of_a_megabyte_and_a_half_is_read_to_its_end(told: Asked, larg
         # What is named stands behind it.
         user = custom("shop.example/v1", "Widget", filling=filling, then={"configMapRef": {"name": "used"}})
     assert told(used, left, user) == {"left"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "kept"),
+    [
+        ("networking.k8s.io/Ingress", "alb.ingress.kubernetes.io/auth-idp-oidc", "Secret"),
+        ("Pod", "sidecar.istio.io/userVolume", "Secret"),
+        ("Pod", "k8s.v1.cni.cncf.io/networks", "k8s.cni.cncf.io/NetworkAttachmentDefinition"),
+    ],
+)
+@pytest.mark.parametrize("depth", [900, 20_000])
+def test_an_annotation_that_is_nested_too_deep_may_name_anything_of_what_it_names(
+    kind: str, key: str, kept: str, depth: int
+) -> None:
+    name = "wanted" if depth < 1000 else "*"
+    text = f'[{{"name": "wanted", "secretName": "wanted", "more": {"[" * depth}{"]" * depth}}}]'
+    manifest = {"metadata": {"name": "web", "namespace": "shop", "uid": "1", "annotations": {key: text}}}
+    body = json.dumps({"metadata": {}, "items": [{"kind": kind, **manifest}]}).encode()
+    readings = shipped()
+    _, (item,), _ = decode_list(body, readings.view(kind), doing="test")
+    for found in (readings.found(kind, item), readings.from_manifest(kind, manifest)):
+        assert (kept, name) in {(use.target.kind, use.target.name) for use in found.uses}
 
 
 def test_one_object_that_names_ten_thousand_others_keeps_each_of_them() -> None:

@@ -110,9 +110,20 @@ def test_an_application_that_was_read_whole_and_does_not_name_it_holds_it_no_mor
     assert known.reason("ConfigMap", other) is not None
 
 
-def test_an_annotation_that_was_copied_from_another_object_says_nothing() -> None:
-    copied = meta(annotations={"argocd.argoproj.io/tracking-id": "shop:/Service:shop/web"})
+@pytest.mark.parametrize(
+    "told", ["/Service:shop/settings", "/ConfigMap:shop/web", "/ConfigMap:prod/settings"]
+)
+def test_an_annotation_that_was_copied_from_another_object_says_nothing(told: str) -> None:
+    copied = meta(annotations={"argocd.argoproj.io/tracking-id": f"shop:{told}"})
     assert Trackers().reason("ConfigMap", copied) is None
+
+
+@pytest.mark.parametrize("namespace", ["shop", ""])
+def test_what_lives_in_no_namespace_has_that_of_its_application_in_the_annotation(namespace: str) -> None:
+    role = "rbac.authorization.k8s.io/ClusterRole"
+    told = f"shop:{role}:{namespace}/team:reader"
+    tracked = meta("team:reader", "", annotations={"argocd.argoproj.io/tracking-id": told})
+    assert "Application shop" in str(Trackers().reason(role, tracked))
 
 
 def test_a_label_that_every_chart_writes_says_nothing_without_an_application_of_that_name() -> None:

@@ -17,6 +17,7 @@ from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Document, Outcome
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
+from skoupa.controller.braking.listing import INSTALL_AGAIN
 from skoupa.controller.braking.look import NO_RIGHT
 from skoupa.controller.survey import Finding
 from skoupa.errors import Forbidden, SkoupaError, Withdrawn
@@ -28,7 +29,8 @@ from skoupa.model.verdicts import Verdict
 # Brakes are in no namespace, so no Role can grant them.
 GRANT: Final = (
     f"let somebody grant you that: kubectl create clusterrolebinding {SWEEP_ROLE}-YOU --clusterrole={SWEEP_ROLE} "
-    f"--user=YOU (`skoupa install` brings that ClusterRole: {', '.join(SWEEP_VERBS)} of brakes.skoupa.dev, and get and list of the settings)"
+    f"--user=YOU ({INSTALL_AGAIN} brings that ClusterRole: {', '.join(SWEEP_VERBS)} of brakes.skoupa.dev, "
+    "and get and list of the settings)"
 )
 _WENT: Final = frozenset({"deleted", "terminating", "gone"})
 

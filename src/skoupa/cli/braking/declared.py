@@ -15,9 +15,19 @@ brakes_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 # The marker \b keeps the lines below it as they are.
 PAUSE_HELP: Final = """Stops deletions at once, all of them or some.
 
-Creates a Brake with your own rights; a running controller obeys it within a second, and so do plan and sweep. Several parts
+Creates a Brake with your own rights; a running controller obeys it within a second, and so do plan and sweep. Several scopes
 narrow it down: ns/shop kind/pods are the Pods in shop. Without any it is everything. Pausing the same again makes it
 hold longer, never shorter: who wants less releases it first.
+
+\b
+Scopes:
+  all                  everything
+  ns/NAME              what is in this namespace, and the Namespace itself
+  kind/KIND            of this kind, as for kubectl: pods, deployments.apps
+  policy/NAME          by the policy of this name; also policy/NAMESPACE/NAME
+  mechanism/ttl        by a ttl label
+  mechanism/policies   by a cleanup or deleting policy
+  mechanism/retention  by skoupa.dev/ttl-after or a retention policy
 
 \b
 Examples:
@@ -33,7 +43,7 @@ Examples:
 def pause(
     scope: Annotated[
         list[str] | None,
-        typer.Argument(metavar="all|ns/X|policy/X|kind/X|mechanism/X ...", help="What stands still [all]."),
+        typer.Argument(metavar="SCOPE...", help="What stands still [all]."),
     ] = None,
     *,
     reason: Annotated[str | None, typer.Option(help="Why, for who wonders that nothing goes.")] = None,

@@ -33,11 +33,12 @@ async def _missing_policy(client: Client, wanted: str | None, discovery: Discove
     if wanted is None or discovery.gaps:
         return ""
     # What policies are is known to few commands.
+    from skoupa.kinds.retention.policy import CLUSTER_RETENTION_POLICY, RETENTION_POLICY  # noqa: PLC0415
     from skoupa.policy.headings import POLICY_KINDS  # noqa: PLC0415
     from skoupa.runs.book import served  # noqa: PLC0415
 
     rules: list[str] = []
-    for definition in POLICY_KINDS.values():
+    for definition in (*POLICY_KINDS.values(), RETENTION_POLICY, CLUSTER_RETENTION_POLICY):
         kind = served(definition, discovery)
         if kind is not None:
             found = [one.metadata for one in (await everything(client, kind, METADATA)).items]

@@ -128,7 +128,7 @@ class _Proof:
         return found
 
     async def _found(self, policy: Policy, discovery: Discovery, exemptions: list[Exemption]) -> list[Found]:
-        looks = UsageLooks(self._client, still=True)
+        looks = UsageLooks(self._client, pool=self._pool, still=True)
         outside = Outside(self._client, settings=self._settings, services=self._allow_calls, looks=looks)
         evaluation = Evaluation(
             policy,

@@ -24,7 +24,6 @@ from skoupa.sim.content.manifests import Manifest, files_in, load, parse
 
 STANDARD_INPUT: Final = "-"
 RETENTION_KINDS: Final = frozenset(one.kind for one in DEFINITIONS)
-PROFILE: Final = names.KIND_PROFILE_KIND
 _TESTS: Final = frozenset({KYVERNO_FILE, OWN_FILE})
 
 
@@ -45,14 +44,9 @@ class Sources(msgspec.Struct, frozen=True):
         return f"passed over, for they are no policies that delete: {counted}" if counted else ""
 
     @property
-    def untaught(self) -> str:
-        """What profiles among `retention` mean for a plan."""
-        called = [
-            str(one.body["metadata"].get("name") or "") for one in self.retention if one.kind == PROFILE
-        ]
-        return (
-            f"not counted in, since it is not in the cluster: {PROFILE} {', '.join(called)}" if called else ""
-        )
+    def profiles(self) -> tuple[Manifest, ...]:
+        """Those among `retention`: they teach, and take nothing."""
+        return tuple(one for one in self.retention if one.kind == names.KIND_PROFILE_KIND)
 
 
 def read_sources(paths: tuple[str, ...]) -> Sources:

@@ -46,7 +46,7 @@ def new_pool() -> Pool:
 class DryRuns:
     """For all policies of one look. `only` are the namespaces that are looked into; empty: all.
 
-    `shared` are GlobalContextEntries that count before those of the cluster. `labels` are those of namespaces, by name; None: they are not known, so what hangs on them is unclear.
+    `shared` are GlobalContextEntries that count before those of the cluster, `profiles` KindProfiles. `labels` are those of namespaces, by name; None: they are not known, so what hangs on them is unclear.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class DryRuns:
         only: Sequence[str] = (),
         allow_calls: bool = False,
         shared: Sequence[Mapping[str, Any]] = (),
+        profiles: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         client = world.client
         self._world = world
@@ -71,7 +72,12 @@ class DryRuns:
         asked = Client(EntriesAhead(asked.transport, shared), client.clock) if shared else asked
         self._shared = bool(shared)
         looks = UsageLooks(
-            asked, ignored=settings.usage.ignore_kinds, only=only, still=world.given is not None
+            asked,
+            pool=pool,
+            ignored=settings.usage.ignore_kinds,
+            only=only,
+            still=world.given is not None,
+            profiles=profiles,
         )
         self._outside = Outside(asked, settings=settings.policies, services=allow_calls, looks=looks)
         self._lists = Lists(client)

@@ -7,12 +7,13 @@ it written now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from skoupa import names
 from skoupa.cli.looking.profiles import taught_finishes
+from skoupa.cli.looking.waived import told_waived
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import Finding, Survey
 from skoupa.errors import ApiError, BadReply, TimedOut
@@ -106,15 +107,16 @@ async def read_needs(
     namespace: str,
     progress: Callable[[str], None],
     rules: RulesOnce | None = None,
+    profiles: Sequence[Mapping[str, Any]] = (),
 ) -> Looked | None:
     """Hands evidence to the judge of a survey, about those of the rows that are labelled or that policies (`rules`) are about.
 
-    `namespace` empty: they are in several. None: there was nothing to ask.
+    `namespace` empty: they are in several. `profiles` are those of files, which count as well. None: there was nothing to ask.
     """
     mechanism, by_rules = survey.knowledge.retention, survey.knowledge.retention_rules
     if mechanism is None or by_rules is None:
         return None
-    taught, doubts = await profiles_of(world.client, survey.knowledge.discovery)
+    taught, doubts = await profiles_of(world.client, survey.knowledge.discovery, supposed=profiles)
     survey.knowledge.takes = taught.takes
     ruled = dict.fromkeys(row.resource for row in (rules.rows() if rules is not None else ()))
     labelled = dict.fromkeys(row.resource for row in rows if row.label(names.TTL_AFTER_LABEL) is not None)
@@ -156,9 +158,7 @@ async def read_needs(
         now=world.now(),
     )
     mechanism.evidence = by_rules.evidence = ReadEvidence(looked, finishes, taught=taught, rules=rules)
-    waived = sorted({one.what for one in sight.waived})
-    if waived:
-        survey.doubts.append(f"not read, and need not be (usage.ignoreKinds): {', '.join(waived)}")
+    survey.doubts += told_waived(sight)
     return looked
 
 

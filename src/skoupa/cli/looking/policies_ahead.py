@@ -62,6 +62,7 @@ class RunsAhead:
         allow_calls: bool,
         progress: Callable[[str], None],
         shared: Sequence[Mapping[str, Any]] = (),
+        profiles: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self._world = world
         self._survey = survey
@@ -78,6 +79,7 @@ class RunsAhead:
             only=only,
             allow_calls=allow_calls,
             shared=shared,
+            profiles=profiles,
         )
         self._kyverno = KyvernoConfig(world.client)
         self._showing = Showing(survey.knowledge.store, survey.knowledge.extraction)

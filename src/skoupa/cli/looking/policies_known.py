@@ -15,9 +15,9 @@ from skoupa.cli.checking.findings import Finding
 from skoupa.cli.checking.reading import Read, judged, read_all
 from skoupa.cli.checking.sources import read_sources
 from skoupa.cli.looking.policies_told import InvalidPolicies
-from skoupa.cli.looking.retention_known import KINDS as RETENTION_POLICIES
 from skoupa.cli.looking.retention_known import WrittenRetention, short
 from skoupa.cli.terminal.items import LastRun
+from skoupa.controller.policies.following import places_of
 from skoupa.controller.state import POLICIES, POLICIES_SEEN, State
 from skoupa.controller.survey import Survey
 from skoupa.errors import ApiError, BadReply, TimedOut, UsageError
@@ -154,16 +154,16 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 def written(files: tuple[str, ...], settings: Settings) -> Written:
     """Compiles, so outside of an event loop."""
     found = read_sources(files)
-    retention = tuple(one for one in found.retention if one.kind in RETENTION_POLICIES)
-    if not found.manifests and not retention:
+    policies = tuple(one for one in found.retention if one not in found.profiles)
+    if not found.manifests and not policies:
         raise UsageError(f"there are no policies in {', '.join(files)}", advice="check -f")
     return Written(
         reads=tuple(read_all(found, settings.policies)),
-        remark="; ".join(filter(None, (found.remark, found.untaught))),
+        remark=found.remark,
         needs_account=settings.policies.require_service_account,
         namespaces=settings.namespaces,
         company=tuple(read_company(found.company)),
-        retention=WrittenRetention(manifests=retention),
+        retention=WrittenRetention(manifests=policies, teaching=found.profiles),
     )
 
 
@@ -212,12 +212,10 @@ class Applied:
 
     def _places(self, kind: Resource, namespace: str) -> Collection[str]:
         """As the controller reads them; of a namespace only its own matter, besides those of the whole cluster."""
-        namespaces = self._settings.namespaces
-        if namespaces and not kind.namespaced:
-            return ()
-        if namespace and kind.namespaced and (kind.kind != POLICY_EXCEPTION.kind or namespaces):
-            return (namespace,)
-        return namespaces or ("",)
+        places = places_of(kind, self._settings.namespaces, self._survey.knowledge.discovery)
+        if kind.kind == POLICY_EXCEPTION.kind and tuple(places) == ("",):
+            return places
+        return (namespace,) if namespace and kind.namespaced else places
 
     def planned(self, now: float, *, until: float | None) -> list[Planned]:
         """Each with its next run, which is looked at where it is not later than `until`."""

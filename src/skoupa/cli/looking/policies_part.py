@@ -101,7 +101,8 @@ class PolicyPart:
                 )
             if world.given is None and (unknown := self.written.unserved(discovery)):
                 self.doubts.append(
-                    f"this cluster does not know {', '.join(unknown)} yet: `skoupa install` brings the kinds of policies"
+                    f"this cluster does not know {', '.join(unknown)} yet: "
+                    "`skoupa install --policy-kinds | kubectl apply -f -` brings the kinds of policies"
                 )
         else:
             planned = applied.planned(now, until=until)
@@ -119,6 +120,7 @@ class PolicyPart:
             chosen=ChosenAhead(world, survey, self._settings, mechanism=self.mechanism),
             exemptions=self._exemptions(applied),
             shared=self.written.shared if self.written is not None else (),
+            profiles=self.written.retention.profiles if self.written is not None else (),
             only=only,
             allow_calls=self._allow_calls,
             progress=progress,

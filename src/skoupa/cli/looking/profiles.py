@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import aclosing
 
-from skoupa.controller.retaining.taught_ends import evaluated
 from skoupa.errors import ApiError, BadReply, TimedOut
 from skoupa.expr.cel.pool import Pool
 from skoupa.facts.rows import Uid, pack_uid
@@ -13,6 +12,7 @@ from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
 from skoupa.policy.retention.ends import Ending
+from skoupa.runs.using.ends import evaluated
 from skoupa.usage.finishing import Doubt, Finish
 
 Finishes = dict[Uid, tuple[str, Finish | Doubt | None]]

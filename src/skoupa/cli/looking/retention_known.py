@@ -6,7 +6,7 @@ Read once. Nothing is asked about objects here. One of a file stands in the plac
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -22,6 +22,7 @@ from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
 from skoupa.policy.problems import Problem
+from skoupa.policy.retention.profiles import read_profile
 from skoupa.policy.retention.reading import RetentionReading, read_retention
 from skoupa.runs.book import served
 from skoupa.sim.content.manifests import Manifest
@@ -40,9 +41,10 @@ class FromFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WrittenRetention(msgspec.Struct, frozen=True, kw_only=True):
-    """Retention policies in files. `namespace` is where those that name none would go."""
+    """Retention policies in files, and what profiles there teach. `namespace` is where those that name none would go."""
 
     manifests: tuple[Manifest, ...] = ()
+    teaching: tuple[Manifest, ...] = ()
     namespace: str = "default"
 
     def __bool__(self) -> bool:
@@ -56,9 +58,20 @@ class WrittenRetention(msgspec.Struct, frozen=True, kw_only=True):
         for manifest, reading in self._read(discovery):
             if reading.problems:
                 yield Finding(manifest=manifest, problems=reading.problems, cautions=reading.warnings)
+        for manifest in self.teaching:
+            problems = read_profile(manifest.body, discovery=discovery).problems
+            if problems:
+                yield Finding(manifest=manifest, problems=problems)
+
+    @property
+    def profiles(self) -> tuple[dict[str, Any], ...]:
+        """As if they had been applied."""
+        return tuple(manifest.body for manifest in self.teaching)
 
     def check_names(self) -> None:
         called = [one.policy.called for _, one in self._read() if one.policy is not None]
+        read = (read_profile(manifest.body).profile for manifest in self.teaching)
+        called += [profile.called for profile in read if profile is not None]
         for one in called:
             if called.count(one) > 1:
                 raise UsageError(

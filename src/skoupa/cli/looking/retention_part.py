@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -68,6 +68,10 @@ class RetentionPart:
         self.rules: RulesOnce | None = None
 
     @property
+    def _profiles(self) -> tuple[dict[str, Any], ...]:
+        return self._written.profiles if self._written is not None else ()
+
+    @property
     def _mechanism_off(self) -> bool:
         return self._survey.knowledge.retention_rules is None
 
@@ -97,7 +101,8 @@ class RetentionPart:
             self._entries = tuple(one.entry for one in self._files.values())
             if self._world.given is None and (unknown := self._written.unserved(discovery)):
                 self._survey.doubts.append(
-                    f"this cluster does not know {', '.join(unknown)} yet: `skoupa install` brings the kinds of policies"
+                    f"this cluster does not know {', '.join(unknown)} yet: "
+                    "`skoupa install | kubectl apply -f -` brings the kinds of policies"
                 )
         else:
             self._entries = found.entries
@@ -115,7 +120,9 @@ class RetentionPart:
             )
         if not any(one.policy is not None for one in self._entries):
             return
-        taught, _ = await profiles_of(self._world.client, self._survey.knowledge.discovery)
+        taught, _ = await profiles_of(
+            self._world.client, self._survey.knowledge.discovery, supposed=self._profiles
+        )
         rules = retention_rules.RulesOnce(
             self._world.client,
             self._survey,
@@ -170,6 +177,7 @@ class RetentionPart:
             namespace="" if self._wide else namespace,
             progress=self._progress,
             rules=self.rules,
+            profiles=self._profiles,
         )
         mechanism = self._survey.knowledge.retention_rules
         if self.rules is not None and mechanism is not None:

@@ -131,8 +131,7 @@ class RulesOnce:
     def member(self, row: Row, now: float) -> Member | None:
         knowledge = self._survey.knowledge
         assert knowledge.retention is not None, "policies are read where the feature is on"
-        protected = bool(knowledge.protection.reasons(row, now))
-        return member_of(row, knowledge.retention.evidence, protected=protected, now=now)
+        return member_of(row, knowledge.retention.evidence, knowledge=knowledge, wish=self.wish(row), now=now)
 
     # What the judge asks.
 
@@ -153,6 +152,9 @@ class RulesOnce:
 
     def wishes(self) -> Iterable[Wish]:
         return self.matched.wishes()
+
+    def given(self, row: Row) -> float:
+        return self.matched.given(row)
 
     def _others(self, row: Row, place: str) -> Iterator[Row]:
         store = self._survey.knowledge.store

@@ -22,6 +22,7 @@ _WORDS: Final = {
     "needed-anyway": "needed for what they are or who tracks them",
     "among-newest": "among the newest",
     "retention-suspended": "resting while it is suspended",
+    "retention-broken": "resting while another is not understood",
     "users-unread": "of which nobody knows who uses them",
     "users-unclear": "of which nobody knows who uses them",
     "group-undecided": "not decided upon",
@@ -29,6 +30,8 @@ _WORDS: Final = {
     "run-would-brake": "stopped by a Brake",
     "kept": "kept",
     "namespace-kept": "kept",
+    "other-ttl-ahead": "with a time of their own that is to come",
+    "label-waits": "with a time of their own that is to come",
     "labelled": "going by a label of their own",
 }
 _MOST_WAITING: Final = 20

@@ -18,6 +18,7 @@ import typer
 from skoupa.cli import exits
 from skoupa.cli.installed import settings_for
 from skoupa.cli.looking.unused_report import Report, Wanted, make_report, since
+from skoupa.cli.looking.waived import told_waived
 from skoupa.cli.options import Connecting, TableForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import progress, say
@@ -223,9 +224,8 @@ def tell_limits(report: Report) -> None:
         say(f"not understood: {doubt}")
     if len(doubts) > _MOST_DOUBTS:
         say(f"and {len(doubts) - _MOST_DOUBTS} more objects that were not understood; -o json names them all")
-    waived = sorted({one.what for one in report.sight.waived})
-    if waived:
-        say(f"not read, and need not be (usage.ignoreKinds): {', '.join(waived)}")
+    for sentence in told_waived(report.sight):
+        say(sentence)
     for warning in report.warnings:
         say(warning)
 

@@ -13,9 +13,9 @@ from skoupa.cli.terminal.shape import ToldGap
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import kind_of
 from skoupa.errors import UsageError
-from skoupa.expr.instants import parse_rfc3339
 from skoupa.facts.rows import Row, uid_text
 from skoupa.judge.protection import Protection
+from skoupa.judge.retention import unneeded_since
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
@@ -78,7 +78,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             keys=msgspec.UNSET if self.keys is None else tuple(self.keys),
             not_judged=tuple(_not_judged(one) for one in self.not_judged),
             gaps=_gaps(self.gaps()),
-            waived=_gaps(self.sight.waived),
+            waived=_gaps((*self.sight.waived, *self.sight.overlooked)),
             warnings=tuple(self.warnings),
         )
 
@@ -196,9 +196,8 @@ def _answerable(resource: Resource, readings: Readings) -> Resource:
 
 def since(row: Row, now: float) -> float | None:
     """When it was first seen unneeded, as written on it; what can't be so is not told."""
-    text = row.annotation(names.UNNEEDED_SINCE_ANNOTATION)
-    found = parse_rfc3339(text) if text is not None else None
-    return float(found) if isinstance(found, int) and found <= now else None
+    found = unneeded_since(row, now)
+    return found if found is not None and found <= now else None
 
 
 def _candidates(

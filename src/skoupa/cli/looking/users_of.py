@@ -22,7 +22,10 @@ from skoupa.kube.discovery import discover
 from skoupa.runs.using.profiles import profiles_of
 from skoupa.runs.using.reading import UsageReading
 from skoupa.settings import Settings
+from skoupa.usage.finishing import Ends
+from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.looked import Looked
+from skoupa.usage.leftovers.worth import for_itself, good_for, is_asked
 from skoupa.usage.needs import Answer, Need, Needed, Needs, Unknown
 
 MOST_TOLD: Final = 20
@@ -66,9 +69,22 @@ async def needs_of(
             now=world.now(),
         )
         for row in group:
-            found[row.uid] = told(needs.of(row, most=MOST_TOLD), looked, row)
+            found[row.uid] = told(
+                _answer(looked, row, ends=taught.ends(kind_name(row.resource))), looked, row
+            )
     progress("")
     return found
+
+
+def _answer(looked: Looked, row: Row, *, ends: Ends) -> Answer:
+    """Who needs it, or what it is good for although nobody does, as `skoupa unused` would ask."""
+    answer = looked.needs.of(row, most=MOST_TOLD)
+    if isinstance(answer, Needed):
+        return answer
+    alone = for_itself(row, ends=ends, finish=None, readings=looked.sight.readings)
+    if alone is not None or not is_asked(kind_name(row.resource)):
+        return alone or answer
+    return good_for(looked, row) or answer
 
 
 def _place(row: Row) -> tuple[str, str]:

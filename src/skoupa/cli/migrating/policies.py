@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +12,7 @@ from skoupa.cli.migrating.calls import call_differences
 from skoupa.cli.migrating.choosing import Choosing, Matches
 from skoupa.cli.migrating.kyverno import Kyverno
 from skoupa.controller.survey import Gap
-from skoupa.errors import ApiError, BadReply, TimedOut
+from skoupa.errors import ApiError, BadReply, Forbidden, TimedOut
 from skoupa.expr.cel.messages import Report
 from skoupa.expr.cel.pool import Pool
 from skoupa.expr.instants import parse_rfc3339
@@ -21,6 +22,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import Resource
 from skoupa.model.differences import Difference, difference
 from skoupa.policy.cel_checks import cel_problems, source_of
 from skoupa.policy.compared.clauses import clause_differences
@@ -76,9 +78,9 @@ async def read_written(client: Client, discovery: Discovery, *, namespace: str) 
         kind = served(definition, discovery)
         if kind is None:
             continue
-        scope = Scope(namespace=namespace if kind.namespaced else "")
+        place = namespace if kind.namespaced else ""
         try:
-            found = (await everything(client, kind, WHOLE, scope=scope)).items
+            found = await _read(client, kind, place, everywhere=definition is POLICY_EXCEPTION)
         except (ApiError, BadReply, TimedOut) as error:
             gaps.append(Gap(what=kind.qualified, why=error.message))
             continue
@@ -87,6 +89,14 @@ async def read_written(client: Client, discovery: Discovery, *, namespace: str) 
         else:
             policies += ({**one, "apiVersion": kind.api_version, "kind": kind.kind} for one in found)
     return Written(policies=tuple(policies), exemptions=tuple(exemptions), gaps=tuple(gaps))
+
+
+async def _read(client: Client, kind: Resource, namespace: str, *, everywhere: bool) -> Sequence[Object]:
+    """The namespace of an exception does not matter; who may not see those of others sees their own."""
+    if namespace and everywhere:
+        with suppress(Forbidden):
+            return (await everything(client, kind, WHOLE)).items
+    return (await everything(client, kind, WHOLE, scope=Scope(namespace=namespace))).items
 
 
 class Comparing:

@@ -17,6 +17,7 @@ import msgspec
 from skoupa import names
 from skoupa.clock import Clock
 from skoupa.controller.braking.feed import BrakeFeed, Found, kind_in
+from skoupa.controller.braking.listing import INSTALL_AGAIN
 from skoupa.controller.braking.of_runs import RunBrakes, lasts
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.sight.rights import Rights
@@ -31,13 +32,13 @@ from skoupa.sweep.tripping import Tripped, is_numbered, numbered
 _Kind = Literal["not asked", "absent", "denied", "there"]
 _NOT_READ: Final = "they are not read yet"
 LOST: Final = (
-    "the kind brakes.skoupa.dev was here and is gone; bring it back with `skoupa install`, or take brakesSeen out of "
+    f"the kind brakes.skoupa.dev was here and is gone; bring it back with {INSTALL_AGAIN}, or take brakesSeen out of "
     "the ConfigMap skoupa-state and start again"
 )
-_DENIED: Final = "no permission: list and watch brakes.skoupa.dev; `skoupa install` grants it"
+_DENIED: Final = f"no permission: list and watch brakes.skoupa.dev; {INSTALL_AGAIN} grants it"
 NO_KIND: Final = (
-    "there is no kind brakes.skoupa.dev (`skoupa install` brings it): `skoupa pause` can't stop this controller, and a "
-    "ceiling that trips holds only until this process ends"
+    "there is no kind brakes.skoupa.dev: `skoupa pause` can't stop this controller, and a ceiling that trips holds only "
+    f"until this process ends; {INSTALL_AGAIN} brings it"
 )
 NO_RIGHT: Final = "no permission to list and watch brakes.skoupa.dev: Brakes are not obeyed"
 
@@ -146,7 +147,7 @@ class Brakes:
             return known, False
         self._trips[tripped.name] = tripped
         # What a ceiling had room for goes; only what comes after it is held.
-        self._compose(stops_what_waits=False)
+        self._compose(stops_what_waits=not tripped.of_ceiling)
         return self._trips.get(tripped.name, tripped), True
 
     def lift(self, scope: Scope, but: Tripped | None = None) -> None:

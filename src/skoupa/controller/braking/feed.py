@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from skoupa import names
 from skoupa.clock import Clock
+from skoupa.controller.braking.listing import INSTALL_AGAIN
 from skoupa.errors import ApiError, Forbidden, NotFound, SkoupaError
 from skoupa.kinds.brake import BRAKES
 from skoupa.kube import watch, watched
@@ -29,7 +30,7 @@ from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 LONGEST_CHECK_SECONDS: Final = 5.0
 Found = dict[str, Any]
 _NOT_READ: Final = "they are not read yet"
-GOING: Final = "their definition brakes.skoupa.dev is being deleted; bring it back with `skoupa install`"
+GOING: Final = f"their definition brakes.skoupa.dev is being deleted; bring it back with {INSTALL_AGAIN}"
 
 
 class BrakeFeed:

@@ -15,6 +15,8 @@ from skoupa.kube.lists import everything
 from skoupa.kube.objects import WHOLE
 
 _NO_KIND: Final = "this cluster has no kind brakes.skoupa.dev"
+# Without its options it would change an installation that has others.
+INSTALL_AGAIN: Final = "`skoupa install | kubectl apply -f -` (with the options of your installation)"
 
 
 async def every_brake(client: Client) -> list[dict[str, Any]]:
@@ -42,7 +44,7 @@ def explained(error: SkoupaError, verb: str, *, name: str = "") -> SkoupaError:
     if isinstance(error, NotFound) and name and error.status.details and error.status.details.get("name"):
         return UsageError(f"there is no Brake {name}", advice="`skoupa brakes` lists them")
     if isinstance(error, NotFound):
-        return UsageError(_NO_KIND, advice="`skoupa install` brings it")
+        return UsageError(_NO_KIND, advice=f"{INSTALL_AGAIN} brings it")
     if isinstance(error, Forbidden):
         advice = f"ask for the right to {verb} brakes.skoupa.dev"
         return Forbidden(error.message, status=error.status, advice=advice)

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.controller.policies.denials import DENIED_SECONDS, Denials
+from skoupa.controller.writing.denials import DENIED_SECONDS, Denials
 from skoupa.errors import Forbidden, NotFound, SkoupaError
 from skoupa.kinds.conditions import READY, Condition, updated
 from skoupa.kinds.policies.global_context import GlobalContextStatus

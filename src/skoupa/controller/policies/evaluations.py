@@ -48,7 +48,9 @@ class PolicyEvaluations:
         self._book = book
         self._namespaces_known = namespaces_known
         self.pool = Pool(clock=client.clock)
-        looks = UsageLooks(client, ignored=settings.usage.ignore_kinds, only=settings.namespaces)
+        looks = UsageLooks(
+            client, pool=self.pool, ignored=settings.usage.ignore_kinds, only=settings.namespaces
+        )
         self.outside = Outside(client, settings=settings.policies, looks=looks)
         self.kyverno = KyvernoConfig(client)
         # An installation for some namespaces may read those one by one.

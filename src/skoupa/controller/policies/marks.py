@@ -15,7 +15,7 @@ from typing import Final
 
 from skoupa import names
 from skoupa.clock import Clock
-from skoupa.controller.policies.denials import DENIED_SECONDS, Denials, Place, place_of
+from skoupa.controller.writing.denials import DENIED_SECONDS, Denials, Place, place_of
 from skoupa.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, SkoupaError
 from skoupa.kube.access import Access
 from skoupa.kube.backoff import Backoff

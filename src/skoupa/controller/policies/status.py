@@ -1,9 +1,8 @@
 """Writes the status of policies, where it changed: whether each is understood, when it runs, and how its last run went.
 
-What is to be said is worked out anew each time and written only where it differs from what was written last; so a server that drops
-what its schema does not know is not written to again and again. Where it dropped when a policy runs next, that is left to
-`policy_marks`. While observing, and while another leads, nothing is written. Where a status may not be written one is tried again a
-minute later: rights come back.
+What is to be said is worked out anew each time. Where the server dropped when a policy runs next, that is left to `marks`. While
+observing, and while another leads, nothing is written. Where a status may not be written one is tried again a minute later: rights
+come back.
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ from typing import Any, Final
 
 from skoupa import names
 from skoupa.clock import Clock
-from skoupa.controller.policies.denials import Denials, place_of
 from skoupa.controller.policies.marks import NextRunMarks
 from skoupa.controller.policies.runs import PolicyRuns
-from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
+from skoupa.controller.writing.denials import place_of
+from skoupa.controller.writing.statuses import StatusWriter
+from skoupa.errors import SkoupaError
 from skoupa.expr.durations import render_duration
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
@@ -29,7 +29,6 @@ from skoupa.runs.ticks import Ticks
 GATHER_SECONDS: Final = 1.0
 LONG_RUN_SECONDS: Final = 20.0
 _NEXT: Final = "nextExecutionTime"
-_FRESH_FIELDS: Final = frozenset({"lastTransitionTime"})
 
 
 class PolicyStatuses:
@@ -45,7 +44,6 @@ class PolicyStatuses:
         told: Callable[[str], None],
         untold: Callable[[str], None],
     ) -> None:
-        self._client = client
         self._clock: Clock = client.clock
         self._book = book
         self._ticks = ticks
@@ -53,8 +51,7 @@ class PolicyStatuses:
         self._minimum = minimum
         self._acting = acting
         self._wanted: dict[str, None] = {}
-        self._written: dict[str, Any] = {}
-        self._denials = Denials(client.clock, words=_poorer, told=told, untold=untold)
+        self._writer = StatusWriter(client, words=_poorer, told=told, untold=untold)
         # Until when policies only report, as was written of them.
         self._observed: dict[str, float] = {}
         self._news = asyncio.Event()
@@ -71,8 +68,7 @@ class PolicyStatuses:
 
     def doubt(self) -> None:
         """Another may have written meanwhile."""
-        self._written.clear()
-        self._denials.clear()
+        self._writer.doubt()
         self._marks.doubt()
         for entry in self._book:
             self.want(entry.uid)
@@ -88,9 +84,9 @@ class PolicyStatuses:
         for uid in [uid for uid, until in self._observed.items() if until <= now]:
             del self._observed[uid]
             self.want(uid)
-        places = self._denials.due()
+        places = self._writer.denials.due()
         again = [entry for entry in self._book if place_of(entry) in places] if places else []
-        for entry in sorted(again, key=lambda one: self._denials.was_refused(one.uid)):
+        for entry in sorted(again, key=lambda one: self._writer.denials.was_refused(one.uid)):
             self.want(entry.uid)
 
     def give_way(self, runs: int) -> None:
@@ -110,12 +106,11 @@ class PolicyStatuses:
             self._news.clear()
             wanted, self._wanted = self._wanted, {}
             error: SkoupaError | None = None
-            for uid in sorted(wanted, key=self._denials.was_refused):
+            for uid in sorted(wanted, key=self._writer.denials.was_refused):
                 entry = self._book.get(uid)
                 if entry is None:
-                    self._written.pop(uid, None)
+                    self._writer.forget(uid)
                     self._observed.pop(uid, None)
-                    self._denials.forget(uid)
                     self._marks.forget(uid)
                 elif self._acting():
                     error = await self._write(entry) or error
@@ -126,34 +121,16 @@ class PolicyStatuses:
                 await self._clock.sleep(backoff.next())
 
     async def _write(self, entry: Entry) -> SkoupaError | None:
-        place = place_of(entry)
-        if self._denials.stands(place):
-            return None
         status = self._status(entry)
-        if self._written.get(entry.uid) == _gist(status):
-            return None
         try:
-            found = await self._client.merge_patch(
-                entry.kind,
-                entry.name,
-                {"metadata": {"uid": entry.uid}, "status": status},
-                namespace=entry.namespace,
-                subresource="status",
+            found = await self._writer.write(
+                entry.kind, entry.uid, status, name=entry.name, namespace=entry.namespace
             )
-        except (NotFound, Conflict):
-            # It is gone, or another of its name came.
-            return None
-        except Forbidden:
-            self._denials.refuse(place, entry.uid)
-            # So that it is tried again, whatever is to be said then.
-            self._written.pop(entry.uid, None)
-            return None
         except SkoupaError as error:
             self.want(entry.uid)
             return error
-        self._denials.allow(place, entry.uid)
-        self._mark(entry, status, found)
-        self._written[entry.uid] = _gist(status)
+        if found is not None:
+            self._mark(entry, status, found)
         return None
 
     def _mark(self, entry: Entry, status: dict[str, Any], found: dict[str, Any]) -> None:
@@ -187,10 +164,3 @@ class PolicyStatuses:
 
 def _poorer(kind: str, where: str) -> str:
     return f"no permission to patch {kind}/status{where}: how policies run stands in the log alone"
-
-
-def _gist(said: Any) -> Any:
-    """What was said, but for since when: that is worked out from what was read."""
-    if isinstance(said, dict):
-        return {key: _gist(value) for key, value in said.items() if key not in _FRESH_FIELDS}
-    return [_gist(one) for one in said] if isinstance(said, list) else said

@@ -94,6 +94,16 @@ class EventSweeps:
     async def _sweep(self, entries: list[Entry]) -> None:
         matched: dict[str, int] = dict.fromkeys((one.uid for one in entries), 0)
         went: dict[str, int] = dict.fromkeys(matched, 0)
+        try:
+            await self._look(entries, matched, went)
+            self.matched = matched
+        finally:
+            # Also where the list broke off: what went has gone.
+            for entry in entries:
+                if went[entry.uid]:
+                    self._told(entry, went[entry.uid])
+
+    async def _look(self, entries: list[Entry], matched: dict[str, int], went: dict[str, int]) -> None:
         for place in self._places(entries):
             listing = pages(self._client, EVENTS, _VIEW, scope=Scope(namespace=place))
             async with aclosing(listing):
@@ -104,10 +114,6 @@ class EventSweeps:
                             continue
                         matched[entry.uid] += 1
                         went[entry.uid] += await self._try(entry, event)
-        self.matched = matched
-        for entry in entries:
-            if went[entry.uid]:
-                self._told(entry, went[entry.uid])
 
     def _places(self, entries: Iterable[Entry]) -> Iterable[str]:
         named = {entry.namespace for entry in entries}
@@ -117,10 +123,17 @@ class EventSweeps:
         return ("",) if "" in named else sorted(named)
 
     def _taker(self, entries: Iterable[Entry], event: _Event) -> Entry | None:
-        """The policy that counts for it: more specific wins, and of equals the one that gives it the longest."""
+        """The policy that counts for it: more specific wins, and of equals the one that gives it the longest.
+
+        None where one that is not understood may be the one that counts.
+        """
         found = [one for one in entries if self._is_about(one, event)]
         own = [one for one in found if one.namespace] or found
         if any(one.policy is not None and one.policy.suspended for one in own):
+            return None
+        broken = {one.namespace for one in self._book if one.policy is None}
+        of_the_cluster = all(not one.namespace for one in own)
+        if event.metadata.namespace in broken or (of_the_cluster and "" in broken):
             return None
         return max(own, key=_seconds, default=None)
 

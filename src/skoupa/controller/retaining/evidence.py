@@ -19,6 +19,7 @@ from skoupa.usage.finishing import Doubt, Ends, Finish
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.worth import for_itself
 from skoupa.usage.needs import Answer, Need, Needed, Needs
+from skoupa.usage.sight import Sight
 
 _MOST_PROOFS: Final = 3
 
@@ -45,6 +46,7 @@ class FollowedEvidence:
         self._since_of = since_of
         self._owners_hold = owners_hold
         self._needs: Needs | None = None
+        self._sight: Sight | None = None
 
     def doubt(self) -> None:
         """What can be seen, or understood, is another now."""
@@ -68,8 +70,10 @@ class FollowedEvidence:
         nature = self._nature(row, noted)
         if nature:
             return Needed((Need(how="never", why=nature),))
-        if self._needs is None:
-            self._needs = Needs(self._graph.graph, self._feeds.sight(), mentioning=self._graph.mentioning)
+        sight = self._feeds.sight()
+        if self._needs is None or sight is not self._sight:
+            self._needs = Needs(self._graph.graph, sight, mentioning=self._graph.mentioning)
+            self._sight = sight
         found = self._needs.of(row, most=_MOST_PROOFS, owners=self._owners_hold(row))
         if isinstance(found, Needed):
             return found
@@ -84,11 +88,11 @@ class FollowedEvidence:
             told = self._graph.deployers.reason(kind_name(row.resource), noted.metadata)
         if told is not None:
             return Needed((Need(how="tracker", why=told),))
-        return self._worth.of(row, self._needs, self._feeds.sight(), unneeded=found)
+        return self._worth.of(row, self._needs, sight, unneeded=found)
 
     def _nature(self, row: Row, noted: Noted) -> str | None:
         """Why it is never garbage, or that it may be (empty); None: that is not known yet."""
         if noted.nature or kind_name(row.resource) != SECRET or noted.metadata is None:
             return noted.nature
-        type_ = self._types.of(row.uid)
+        type_ = self._types.of(row)
         return None if type_ is None else never.reason(noted.metadata, SECRET, type_) or ""

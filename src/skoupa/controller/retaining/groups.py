@@ -13,6 +13,7 @@ from typing import Final, Protocol
 import msgspec
 
 from skoupa.clock import Clock
+from skoupa.controller.retaining.gathered import Gathered
 from skoupa.controller.retaining.matched import Matched
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.grouping import Member, newest, too_many
@@ -41,6 +42,17 @@ class _Decision:
         self.undecided = ""
 
 
+class _New:
+    """One that is being decided: the objects of one kind that a policy is about, and what is known of each."""
+
+    __slots__ = ("members", "policy", "rows")
+
+    def __init__(self, policy: Retention, rows: list[Row]) -> None:
+        self.policy = policy
+        self.rows = rows
+        self.members: list[Member] = []
+
+
 class Groups:
     """`others` are the objects of a kind in a namespace that count for its quota; `quotas` says how many a namespace may have.
 
@@ -60,7 +72,7 @@ class Groups:
     ) -> None:
         self._clock = clock
         self._matched = matched
-        self._standing = standing
+        self._gathered = Gathered(clock, standing.member)
         self._complete = complete
         self._quotas = quotas
         self._others = others
@@ -97,55 +109,92 @@ class Groups:
         ]
         return said[0] if said and all(one is not None for one in said) else None
 
+    def doubt(self, uid: Uid) -> None:
+        """What is known of it may be another now."""
+        self._gathered.doubt(uid)
+
+    def doubt_all(self) -> None:
+        self._gathered.doubt_all()
+
+    async def gather(self, touched: Collection[str]) -> None:
+        """What the decisions on these policies need, without keeping others waiting."""
+        deciding = {policy.uid for policy in self.deciding()}
+        for _, rows in tuple(self._rows_of(deciding.intersection(touched))):
+            await self._gathered.gather(rows)
+
+    def open_policies(self) -> set[str]:
+        """Those of which something is not decided, since not all is known of their objects."""
+        return {uid for (uid, _), decision in self._decisions.items() if decision.undecided}
+
     def decide(self, touched: Collection[str] | None = None) -> None:
         """Anew, for these policies by their uids (None: all); who is chosen or kept now and was not is judged again."""
         now = self._clock.now()
         deciding = {one.uid: one for one in self.deciding()}
-        decisions: dict[Key, _Decision] = {
-            key: one
-            for key, one in self._decisions.items()
-            if touched is not None and key[0] in deciding and key[0] not in touched
-        }
-        for policy in deciding.values():
-            if touched is not None and policy.uid not in touched:
-                continue
-            by_kind: dict[str, list[Row]] = {}
-            for row in self._matched.of_policy(policy.uid).values():
-                if not row.deleted_at:
-                    by_kind.setdefault(row.resource.qualified, []).append(row)
-            for kind, rows in by_kind.items():
-                decisions[policy.uid, kind] = self._decided(policy, rows, now)
-        before, self._decisions = self._decisions, decisions
+        chosen = deciding.keys() if touched is None else deciding.keys() & set(touched)
+        before = self._decisions
+        known = {key: one for key, one in before.items() if key[0] in deciding and key[0] not in chosen}
+        fresh = {key: _New(deciding[key[0]], rows) for key, rows in self._rows_of(chosen)}
+        for key, one in fresh.items():
+            known[key] = self._kept(one, now)
+        # Whom another policy keeps, a limit has to pass over: who keeps others than before concerns all limits that are about those.
+        concerned = self._concerned(before, known) - chosen
+        for key, rows in self._rows_of(concerned):
+            fresh[key] = _New(deciding[key[0]], rows)
+            known[key] = self._kept(fresh[key], now)
+        self._decisions = known
+        for key, one in fresh.items():
+            limit = one.policy.limit
+            if limit is not None and not known[key].undecided and _limits(limit.quota, one.rows[0]):
+                known[key].surplus = self._too_many(one, known[key], before.get(key), now)
         news: set[Uid] = set()
-        for key in before.keys() | decisions.keys():
-            news |= _differing(before.get(key), decisions.get(key))
+        for key in before.keys() | known.keys():
+            news |= _differing(before.get(key), known.get(key))
         if news:
             self._on_news(news)
 
-    def _decided(self, policy: Retention, rows: list[Row], now: float) -> _Decision:
+    def _rows_of(self, uids: Iterable[str]) -> Iterator[tuple[Key, list[Row]]]:
+        for uid in uids:
+            by_kind: dict[str, list[Row]] = {}
+            for row in self._matched.of_policy(uid).values():
+                if not row.deleted_at:
+                    by_kind.setdefault(row.resource.qualified, []).append(row)
+            yield from (((uid, kind), rows) for kind, rows in by_kind.items())
+
+    def _kept(self, new: _New, now: float) -> _Decision:
+        """Who is in it and which of them stay as the newest."""
         decision = _Decision()
-        decision.members = frozenset(row.uid for row in rows)
-        decision.undecided = self._complete(rows[0])
-        members: list[Member] = []
-        for row in rows:
+        decision.members = frozenset(row.uid for row in new.rows)
+        decision.undecided = self._complete(new.rows[0])
+        for row in new.rows:
             if decision.undecided:
                 return decision
-            member = self._standing.member(row, now)
+            member = self._gathered.of(row, now)
             if member is None:
                 decision.undecided = f"it is not known yet whether somebody needs {row.name}"
             else:
-                members.append(member)
-        if decision.undecided:
-            return decision
-        if policy.newest is not None:
-            decision.kept = frozenset(newest(members, policy.newest))
-        if policy.limit is not None and _limits(policy.limit.quota, rows[0]):
-            decision.surplus = self._too_many(policy, rows[0], members, decision, now)
+                new.members.append(member)
+        if new.policy.newest is not None and not decision.undecided:
+            decision.kept = frozenset(newest(new.members, new.policy.newest))
         return decision
 
+    def _concerned(self, before: Mapping[Key, _Decision], after: Mapping[Key, _Decision]) -> set[str]:
+        """Policies with a limit that are about objects which others keep now and did not, or did and do not."""
+        changed: set[Uid] = set()
+        for key in before.keys() | after.keys():
+            was, now = before.get(key, _UNDECIDED), after.get(key, _UNDECIDED)
+            changed |= was.kept ^ now.kept
+        return {
+            one.uid
+            for uid in changed
+            if (found := self._matched.terms(uid)) is not None
+            for one in found.by
+            if one.limit is not None
+        }
+
     def _too_many(
-        self, policy: Retention, row: Row, members: list[Member], decision: _Decision, now: float
+        self, new: _New, decision: _Decision, before: _Decision | None, now: float
     ) -> dict[Uid, Surplus]:
+        policy, row, members = new.policy, new.rows[0], new.members
         limit = policy.limit
         assert limit is not None, "it was asked for"
         quotas: Mapping[str, int] = {}
@@ -163,11 +212,9 @@ class Groups:
                 for one in self._others(row, place)
                 if one.uid not in known and not one.deleted_at
             ]
-        before = self._decisions.get((policy.uid, row.resource.qualified))
         old = before.surplus if before is not None else {}
-        free = [one for one in members if one.uid not in decision.kept]
-        kept = [one for one in members if one.uid in decision.kept]
-        taken = too_many([*free, *(_held(one) for one in kept)], limit, quotas)
+        kept = self._kept_with(new.rows)
+        taken = too_many([_held(one) if one.uid in kept else one for one in members], limit, quotas)
         by_uid = {one.uid: one for one in members}
         return {
             uid: Surplus(
@@ -178,6 +225,22 @@ class Groups:
             )
             for uid in taken
         }
+
+    def _kept_with(self, rows: Iterable[Row]) -> frozenset[Uid]:
+        """What any policy keeps that counts for some of these."""
+        # Very many objects have the same terms.
+        shared = {
+            (id(found), row.resource.qualified): found
+            for row in rows
+            if (found := self._matched.terms(row.uid)) is not None
+        }
+        keeping = {
+            (one.uid, kind)
+            for (_, kind), found in shared.items()
+            for one in found.by
+            if one.newest is not None
+        }
+        return frozenset().union(*(known.kept for key in keeping if (known := self._decisions.get(key))))
 
     def _of(self, row: Row) -> Iterator[tuple[str, _Decision]]:
         found = self._matched.terms(row.uid)
@@ -200,7 +263,7 @@ _NOT_YET: Final = "it has come since that was decided"
 
 
 def _held(member: Member) -> Member:
-    return msgspec.structs.replace(member, free=False)
+    return msgspec.structs.replace(member, held=True)
 
 
 def _limits(quota: str, row: Row) -> bool:

@@ -2,13 +2,14 @@
 
 Watches tell late at times, and some never again. So all objects of the kinds that could point at it, own or deploy it are listed as
 they are at this moment: their metadata alone, one list per kind and namespace for all that wait together. Only what differs from the
-graph is read. What was found so is good for a few seconds; what could not be read keeps the object, and is asked about again.
+graph is read. What was found so is good for a few seconds; what could not be read keeps the objects that it could matter for, and those
+alone, and is asked about again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
@@ -44,6 +45,13 @@ _FEW: Final = 50
 _FEW_NAMESPACES: Final = 8
 
 
+class _Trouble(msgspec.Struct, frozen=True):
+    """`rest` is for how long nothing is asked again."""
+
+    why: str
+    rest: float
+
+
 class LastLooks:
     """`look_at` has objects judged; `on_asked` hears before it that the graph is up to date. `observing`: what would go is told as it is known."""
 
@@ -55,7 +63,7 @@ class LastLooks:
         feeds: UsageFeeds,
         store: Store,
         look_at: Callable[[Iterable[Uid]], None],
-        on_asked: Callable[[], None],
+        on_asked: Callable[[], Awaitable[None]],
         observing: bool,
     ) -> None:
         self._client = client
@@ -71,7 +79,10 @@ class LastLooks:
         self._good_until: dict[Uid, float] = {}
         # How often it was asked about since it is due.
         self._asked: dict[Uid, int] = {}
+        # Those that could not be asked about: why, and when that is tried again.
         self._troubles: dict[Uid, str] = {}
+        self._resting: dict[Uid, float] = {}
+        self._backoffs: dict[Key, Backoff] = {}
         self._news = asyncio.Event()
         self.error: SkoupaError | None = None
 
@@ -85,57 +96,100 @@ class LastLooks:
         return LastWord((Hold(reason=told),), (Question(rule=claim.rule, now=True),))
 
     def want(self, uid: Uid) -> None:
-        if uid not in self._wanted:
+        if uid not in self._wanted and uid not in self._resting:
             self._wanted[uid] = None
             self._news.set()
 
     def forget(self, uid: Uid) -> None:
-        for known in (self._wanted, self._good_until, self._asked, self._troubles):
+        for known in (self._wanted, self._good_until, self._asked, self._troubles, self._resting):
             known.pop(uid, None)
 
     async def follow(self) -> None:
-        backoff = Backoff(self._clock)
         while True:
-            await self._news.wait()
+            await self._nap()
             await self._clock.sleep(GATHER_SECONDS)
             self._news.clear()
             wanted, self._wanted = self._wanted, {}
             rows = [row for uid in wanted if (row := self._store.get(uid)) is not None]
-            if not rows:
-                continue
-            self.error = await self._ask(rows)
-            if self.error is None:
-                self._on_asked()
-                backoff.reset()
-                now = self._clock.monotonic()
-                for row in rows:
-                    asked = self._asked[row.uid] = self._asked.get(row.uid, -1) + 1
-                    self._troubles.pop(row.uid, None)
-                    self._good_until[row.uid] = now + GOOD_SECONDS * 2.0 ** min(asked, _MOST_DOUBLED)
-            else:
-                for row in rows:
-                    self._troubles[row.uid] = self.error.brief
-                await self._clock.sleep(backoff.next())
-            self._look_at(row.uid for row in rows)
+            if rows:
+                troubles = await self._ask(rows)
+                await self._on_asked()
+                self._answer(rows, troubles)
+            rested = self._rested()
+            self._look_at(dict.fromkeys([*(row.uid for row in rows), *rested]))
 
-    async def _ask(self, rows: Sequence[Row]) -> SkoupaError | None:
-        """Brings the graph up to date; what stood in the way."""
+    async def _nap(self) -> None:
+        now = self._clock.monotonic()
+        first = min(self._resting.values(), default=None)
+        try:
+            async with self._clock.timeout(None if first is None else max(0.0, first - now)):
+                await self._news.wait()
+        except TimeoutError:
+            return
+
+    def _rested(self) -> list[Uid]:
+        """Those whose rest is over: whether they are to be asked about again is for who judges them."""
+        now = self._clock.monotonic()
+        over = [uid for uid, until in self._resting.items() if until <= now]
+        for uid in over:
+            del self._resting[uid]
+        return over
+
+    def _answer(self, rows: Iterable[Row], troubles: Mapping[Uid, _Trouble]) -> None:
+        now = self._clock.monotonic()
+        for row in rows:
+            if self._store.get(row.uid) is None:
+                # It went meanwhile, and was forgotten.
+                continue
+            trouble = troubles.get(row.uid)
+            if trouble is not None:
+                self._troubles[row.uid] = trouble.why
+                self._resting[row.uid] = now + trouble.rest
+                continue
+            asked = self._asked[row.uid] = self._asked.get(row.uid, -1) + 1
+            self._troubles.pop(row.uid, None)
+            self._good_until[row.uid] = now + GOOD_SECONDS * 2.0 ** min(asked, _MOST_DOUBLED)
+
+    async def _ask(self, rows: Sequence[Row]) -> dict[Uid, _Trouble]:
+        """Brings the graph up to date; what stood in the way, for those that it could matter for."""
         ahead = iter(tuple(self._lists(rows)))
-        failed: list[SkoupaError] = []
+        found: dict[Uid, _Trouble] = {}
+        self.error = None
 
         async def work() -> None:
             for key, feed, scope in ahead:
                 try:
                     await self._compare(key, feed, scope)
                 except SkoupaError as error:
-                    failed.append(error)
-                if failed:
+                    self.error = error
+                    rest = self._backoffs.setdefault(key, Backoff(self._clock)).next()
+                    trouble = _Trouble(f"{key.resource.qualified}: {error.brief}", rest)
+                    for row in self._concerned(rows, key, scope):
+                        found.setdefault(row.uid, trouble)
+                else:
+                    self._backoffs.pop(key, None)
+                if len(found) == len(rows):
+                    # None of them goes by what else there is to know.
                     return
 
         async with asyncio.TaskGroup() as group:
             for _ in range(_LISTS_AT_ONCE):
                 group.create_task(work())
-        return failed[0] if failed else None
+        return found
+
+    def _concerned(self, rows: Iterable[Row], key: Key, scope: Scope) -> Iterator[Row]:
+        """Those that something of this kind there could use, own or deploy."""
+        known: dict[tuple[str, frozenset[str]], bool] = {}
+        for row in rows:
+            if scope.namespace not in ("", row.namespace) and not key.namespace:
+                # Asked for one namespace alone, since nothing of the kind reaches out of it.
+                continue
+            asked = (kind_name(row.resource), frozenset(owner_kind(owner) for owner in row.owners))
+            if asked not in known:
+                referrers = self._feeds.referrers(frozenset((asked[0],)), asked[1])
+                known[asked] = any(one == key for one, _ in referrers)
+            if known[asked]:
+                yield row
 
     def _lists(self, rows: Sequence[Row]) -> Iterator[tuple[Key, UsageFeed, Scope]]:
         feeds = self._feeds

@@ -14,7 +14,7 @@ from typing import Final
 
 from skoupa import names
 from skoupa.clock import Clock
-from skoupa.controller.policies.denials import Denials, Place
+from skoupa.controller.writing.denials import Denials, Place
 from skoupa.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, SkoupaError
 from skoupa.facts.rows import Row, Uid, uid_text
 from skoupa.facts.store import Store

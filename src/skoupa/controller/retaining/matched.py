@@ -17,9 +17,10 @@ from skoupa.expr.ttl_after import TtlAfter
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.cascade import is_namespace
 from skoupa.judge.protection import own
-from skoupa.judge.retention_rules import Wish
+from skoupa.judge.retention_rules import FRESH_SECONDS, Wish
 from skoupa.kube.objects import Metadata
 from skoupa.kube.resources import Resource
+from skoupa.model.reasons import Reason, reason
 from skoupa.policy.filters import Filters
 from skoupa.policy.reach import out_of_reach
 from skoupa.policy.retention.policies import NEVER_UNNAMED, Retention
@@ -30,6 +31,8 @@ from skoupa.usage.leftovers.questions import QUESTIONS
 
 Version = int | str
 _ON_FINISH: Final = ("finished", "succeeded", "failed")
+# That an object is gone a watch may tell before the delete of it is answered.
+_GONE_KEPT: Final = 1000
 
 
 class Matched:
@@ -54,6 +57,8 @@ class Matched:
         self._by_rule: dict[str, set[Uid]] = {}
         # Rows that are matched, by policy that counts.
         self._by_policy: dict[str, dict[Uid, Row]] = {}
+        # The times of the last ones that are gone.
+        self._given: dict[Uid, float] = {}
         self.asks_annotations = False
 
     def put_policies(self, entries: Iterable[Entry]) -> None:
@@ -144,7 +149,16 @@ class Matched:
 
     def forget(self, uid: Uid) -> None:
         self._annotations.pop(uid, None)
+        if (found := self._terms.get(uid)) is not None:
+            self._given[uid] = _longest(found)
+            if len(self._given) > _GONE_KEPT:
+                del self._given[next(iter(self._given))]
         self._drop(uid)
+
+    def given(self, row: Row) -> float:
+        """The longest time that policies give it, also when it has just gone."""
+        found = self._terms.get(row.uid)
+        return self._given.get(row.uid, 0.0) if found is None else _longest(found)
 
     def terms(self, uid: Uid) -> Terms | None:
         return self._terms.get(uid)
@@ -188,6 +202,8 @@ class Matched:
             if ends is not Ends.NEVER or moment not in _ON_FINISH
         }
         at_once = not found.after and any(one.newest is not None for one in found.by)
+        if at_once and ends is not Ends.BY_RULE:
+            said["created"] = FRESH_SECONDS
         limited = any(one.limit is not None for one in found.by)
         if not (said or at_once or limited):
             return None
@@ -203,7 +219,7 @@ class Matched:
             after=TtlAfter(**said) if said or at_once else None,
             owners_hold=found.owners_hold,
             propagation=found.propagation,
-            suspended=found.suspended,
+            rests=tuple(self._rests(found)),
             author=author,
             floor=created,
         )
@@ -213,11 +229,28 @@ class Matched:
         key = (*(f"{one.uid} {one.suspended}" for one in policies), "", namespace if self._unknown else "")
         if key not in self._shared:
             found = terms(policies)
-            unknown = [self._unknown[place] for place in {"", namespace} if place in self._unknown]
+            # A policy of the cluster never counts where one of the namespace does.
+            places = {namespace, ""} if found is not None and found.by[0].of_the_cluster else {namespace}
+            unknown = [self._unknown[place] for place in sorted(places) if place in self._unknown]
             if found is not None and unknown:
                 found = msgspec.structs.replace(found, suspended=(*found.suspended, *unknown))
             self._shared[key] = found
         return self._shared[key]
+
+    def _rests(self, found: Terms) -> Iterator[Reason]:
+        """Why nothing goes by these, in words that say what to do."""
+        suspended = [one.called for one in self.policies() if one.suspended and one.called in found.suspended]
+        broken = {*self._unknown.values(), *(one.called for one in self._resting)}
+        for code, names in (
+            ("retention-broken", [one for one in found.suspended if one in broken]),
+            ("retention-suspended", suspended),
+            (
+                "retention-reading",
+                [one for one in found.suspended if one not in broken and one not in suspended],
+            ),
+        ):
+            if names:
+                yield reason(code, rule=", ".join(dict.fromkeys(names)))
 
     def _about(self, row: Row) -> Iterator[Retention]:
         metadata: Metadata | None = None
@@ -256,6 +289,10 @@ class Matched:
         chosen.discard(uid)
         if not chosen:
             del self._by_rule[found.rule]
+
+
+def _longest(found: Terms) -> float:
+    return float(max((seconds or 0 for seconds in found.after.values()), default=0))
 
 
 def _asks_annotations(policy: Retention) -> bool:

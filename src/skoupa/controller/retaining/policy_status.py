@@ -1,23 +1,22 @@
 """The status of retention policies: whether each is understood, what it is about, what it waits for, and what came of it.
 
-Worked out anew after something happened, not for every change, and written only where it differs from what was written last. While
-observing, and while another leads, nothing is written.
+Worked out anew after something happened, not for every change. While observing, and while another leads, nothing is written.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.controller.policies.denials import Denials
 from skoupa.controller.retaining.policy_book import Entry, RetentionBook
-from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
+from skoupa.controller.writing.statuses import StatusWriter
+from skoupa.errors import SkoupaError
 from skoupa.kinds.conditions import READY, Condition, updated
 from skoupa.kinds.retention.policy import RetentionStatus
 from skoupa.kube.backoff import Backoff
@@ -26,12 +25,11 @@ from skoupa.policy.problems import Problem
 
 # What changes within such a time is written once.
 GATHER_SECONDS: Final = 5.0
-_FRESH_FIELDS: Final = frozenset({"lastTransitionTime"})
 _LONGEST: Final = 4000
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a policy is about at a moment. `sooner` go earlier by a limit of their own kind, by what that is.
+    """What a policy is about at a moment. `sooner` go earlier by a time of their own, by what that is, `limited` may by a limit of their owner.
 
     `ties` are others that count as much for some of it, `unread` what is in the way of seeing all.
     """
@@ -43,6 +41,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     overridden: int = 0
     next_time: float | None = None
     sooner: tuple[tuple[str, int], ...] = ()
+    limited: tuple[tuple[str, int], ...] = ()
     ties: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
@@ -55,22 +54,20 @@ class RetentionStatuses:
         client: Client,
         book: RetentionBook,
         *,
-        counts: Callable[[Entry], Counts],
+        counts: Callable[[Entry], Awaitable[Counts]],
         acting: Callable[[], bool],
         told: Callable[[str], None],
         untold: Callable[[str], None],
     ) -> None:
-        self._client = client
         self._clock: Clock = client.clock
         self._book = book
         self._counts = counts
         self._acting = acting
         self._wanted: set[str] = set()
-        self._written: dict[str, Any] = {}
         # By uid and generation: what went, beside what was written when this process began.
         self._deleted: Counter[tuple[str, int]] = Counter()
         self._began: dict[tuple[str, int], int] = {}
-        self._denials = Denials(client.clock, words=_poorer, told=told, untold=untold)
+        self._writer = StatusWriter(client, words=_poorer, told=told, untold=untold)
         self._news = asyncio.Event()
         self.error: SkoupaError | None = None
 
@@ -85,8 +82,7 @@ class RetentionStatuses:
 
     def doubt(self) -> None:
         """Another may have written meanwhile."""
-        self._written.clear()
-        self._denials.clear()
+        self._writer.doubt()
         self._began.clear()
         self._deleted.clear()
         self.want()
@@ -97,54 +93,36 @@ class RetentionStatuses:
             await self._news.wait()
             await self._clock.sleep(GATHER_SECONDS)
             self._news.clear()
-            self._denials.due()
+            self._writer.denials.due()
             wanted, self._wanted = self._wanted, set()
             self.error = None
-            for uid in sorted(wanted, key=lambda one: (self._denials.was_refused(one), one)):
+            for uid in sorted(wanted, key=lambda one: (self._writer.denials.was_refused(one), one)):
                 entry = self._book.get(uid)
                 if entry is None:
-                    self._written.pop(uid, None)
-                    self._denials.forget(uid)
+                    self._writer.forget(uid)
                 elif self._acting():
                     self.error = await self._write(entry) or self.error
-                    # Counting takes a while where there is much.
-                    await self._clock.sleep(0.0)
             if self.error is None:
                 backoff.reset()
             else:
                 await self._clock.sleep(backoff.next())
 
     async def _write(self, entry: Entry) -> SkoupaError | None:
-        place = (entry.kind.qualified, entry.namespace)
-        if self._denials.stands(place):
-            return None
-        status = self._status(entry)
-        if self._written.get(entry.uid) == _gist(status):
+        status = self._status(entry, await self._counts(entry))
+        if not self._acting():
+            # That took a while, where there is much: another may lead by now.
             return None
         try:
-            await self._client.merge_patch(
-                entry.kind,
-                entry.name,
-                {"metadata": {"uid": entry.uid}, "status": status},
-                namespace=entry.namespace,
-                subresource="status",
+            await self._writer.write(
+                entry.kind, entry.uid, status, name=entry.name, namespace=entry.namespace
             )
-        except (NotFound, Conflict):
-            return None
-        except Forbidden:
-            self._denials.refuse(place, entry.uid)
-            self._written.pop(entry.uid, None)
-            return None
         except SkoupaError as error:
             self.want((entry.uid,))
             return error
-        self._denials.allow(place, entry.uid)
-        self._written[entry.uid] = _gist(status)
         return None
 
-    def _status(self, entry: Entry) -> dict[str, Any]:
+    def _status(self, entry: Entry, counts: Counts) -> dict[str, Any]:
         now = self._clock.now()
-        counts = self._counts(entry)
         before = _read(entry.status)
         status = RetentionStatus(
             conditions=updated(before.conditions, _ready(entry, counts, self._book.doubt(), now)),
@@ -204,6 +182,8 @@ def _remarks(entry: Entry, counts: Counts) -> Iterable[str]:
         yield f"{counts.held_by_owners} stay while an owner lives (owners: Ignore lets them go)."
     for path, number in counts.sooner:
         yield f"{number} may go sooner by their own {path}."
+    for limit, number in counts.limited:
+        yield f"{number} may go sooner by {limit}."
 
 
 def in_words(problems: Iterable[Problem]) -> str:
@@ -219,9 +199,3 @@ def _read(status: Any) -> RetentionStatus:
 
 def _poorer(kind: str, where: str) -> str:
     return f"no permission to patch {kind}/status{where}: what retention policies do stands in the log alone"
-
-
-def _gist(said: Any) -> Any:
-    if isinstance(said, dict):
-        return {key: _gist(value) for key, value in said.items() if key not in _FRESH_FIELDS}
-    return [_gist(one) for one in said] if isinstance(said, list) else said

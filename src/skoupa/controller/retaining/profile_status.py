@@ -13,9 +13,10 @@ from typing import Any, Final
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.controller.policies.denials import DENIED_SECONDS, Denials
 from skoupa.controller.retaining.profiles import Entry, Profiles
-from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
+from skoupa.controller.writing.denials import DENIED_SECONDS
+from skoupa.controller.writing.statuses import StatusWriter
+from skoupa.errors import SkoupaError
 from skoupa.kinds.conditions import READY, Condition, updated
 from skoupa.kinds.retention.profile import ProfileStatus
 from skoupa.kube.backoff import Backoff
@@ -38,11 +39,10 @@ class ProfileStatuses:
         told: Callable[[str], None],
         untold: Callable[[str], None],
     ) -> None:
-        self._client = client
         self._clock: Clock = client.clock
         self._profiles = profiles
         self._acting = acting
-        self._denials = Denials(client.clock, words=_poorer, told=told, untold=untold)
+        self._writer = StatusWriter(client, words=_poorer, told=told, untold=untold)
         self._news = asyncio.Event()
         self.error: SkoupaError | None = None
 
@@ -51,7 +51,7 @@ class ProfileStatuses:
 
     def doubt(self) -> None:
         """Rights may be others, and another may have written meanwhile."""
-        self._denials.clear()
+        self._writer.doubt()
         self.want()
 
     async def follow(self) -> None:
@@ -62,7 +62,7 @@ class ProfileStatuses:
             await self._clock.sleep(GATHER_SECONDS)
             self._news.clear()
             error: SkoupaError | None = None
-            self._denials.due()
+            self._writer.denials.due()
             for entry in self._profiles if self._acting() else ():
                 error = await self._write(entry) or error
             self.error = error
@@ -74,28 +74,22 @@ class ProfileStatuses:
 
     async def _nap(self) -> None:
         try:
-            async with self._clock.timeout(DENIED_SECONDS if self._denials.standing else None):
+            async with self._clock.timeout(DENIED_SECONDS if self._writer.denials.standing else None):
                 await self._news.wait()
         except TimeoutError:
             return
 
     async def _write(self, entry: Entry) -> SkoupaError | None:
-        place = (entry.kind.qualified, "")
         status = status_of(entry, self._profiles.taught, now=self._clock.now())
-        if status == (entry.found.get("status") or {}) or self._denials.stands(place):
+        if status == (entry.found.get("status") or {}):
             return None
-        body = {"metadata": {"uid": entry.uid}, "status": {"replaces": None, **status}}
+        self._writer.distrust(entry.uid)
         try:
-            await self._client.merge_patch(entry.kind, entry.read.name, body, subresource="status")
-        except (NotFound, Conflict):
-            # It is gone, or another of its name came.
-            return None
-        except Forbidden:
-            self._denials.refuse(place, entry.uid)
-            return None
+            await self._writer.write(
+                entry.kind, entry.uid, {"replaces": None, **status}, name=entry.read.name
+            )
         except SkoupaError as error:
             return error
-        self._denials.allow(place, entry.uid)
         return None
 
 

@@ -16,8 +16,10 @@ from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.evidence import FollowedEvidence
 from skoupa.controller.retaining.labelled import Labelled
 from skoupa.controller.retaining.last_looks import LastLooks
+from skoupa.controller.retaining.left_marks import LeftMarks
 from skoupa.controller.retaining.marks import Marks
 from skoupa.controller.retaining.observed import ObservedMoments
+from skoupa.controller.retaining.reviewing import Reviewing
 from skoupa.controller.retaining.rules import FollowedRules
 from skoupa.controller.retaining.secret_types import SecretTypes
 from skoupa.controller.retaining.standings import Standings
@@ -37,16 +39,8 @@ from skoupa.model.verdicts import Claim, Question
 from skoupa.runs.overhearing import Overhearing
 from skoupa.settings import Settings
 from skoupa.usage import finishing, reading
-from skoupa.usage.leftovers.worth import is_asked
 from skoupa.usage.objects import Objects
 
-# How often what could not be written is tried again.
-REVIEW_SECONDS: Final = 60.0
-# How often it is asked what objects are good for that nothing points at: no single change says that.
-WORTH_SECONDS: Final = 10.0
-# However often what can be seen changes, all are looked at no more often: many watches break at once.
-_ALL_SECONDS: Final = 1.0
-_AT_A_TIME: Final = 500
 # How rules begin that are asked about here; others are those of policies on a schedule.
 _OURS: Final = (
     f"{names.TTL_AFTER_LABEL}=",
@@ -103,7 +97,7 @@ class Retention:
             knowledge=knowledge,
             acting=self._acting,
             on_known=self._look,
-            on_reread=self._rearrange,
+            on_reread=lambda: self._reviewing.rearrange(),  # noqa: PLW0108 - it comes later
             on_taught=lambda: self.rules.match_anew(),  # noqa: PLW0108 - they come later
             told=told,
             untold=untold,
@@ -132,6 +126,21 @@ class Retention:
             wished=self._wishes.of,
             timeless=self._wishes.is_timeless,
             on_news=self._news,
+        )
+        self._reviewing = Reviewing(
+            client.clock,
+            self.labelled,
+            self.feeds,
+            look=self._look,
+            unsettled=lambda: self.standings.unsettled,
+            again=self.marks.heed_time,
+        )
+        self._left_marks = LeftMarks(
+            client,
+            knowledge.extraction,
+            free=self._unmark,
+            ends=knowledge.is_ending,
+            acting=self._acting,
         )
         self._last_looks = LastLooks(
             client,
@@ -166,12 +175,10 @@ class Retention:
         knowledge.judge.join_last(self._last_looks)
         self._others_heed, knowledge.on_questions = knowledge.on_questions, self._heed
         self._group: asyncio.TaskGroup | None = None
-        self._doubtful = self._misplaced = False
-        self._woken = asyncio.Event()
 
     @property
     def error(self) -> SkoupaError | None:
-        parts = (self.marks, self._types, self._last_looks, self.rules, self.teaching)
+        parts = (self.marks, self._left_marks, self._types, self._last_looks, self.rules, self.teaching)
         return next((part.error for part in parts if part.error is not None), None)
 
     def open(self, group: asyncio.TaskGroup) -> None:
@@ -180,18 +187,17 @@ class Retention:
         self.teaching.open(group)
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
-        own = [self._follow(), self.marks.follow(), self._types.follow(), self._last_looks.follow()]
-        return [*own, *self.rules.work(), self.teaching.follow()]
+        assert self._group is not None, "it was opened"
+        own = [self._reviewing.follow(self._group), self.marks.follow(), self._left_marks.follow()]
+        looks = [self._types.follow(), self._last_looks.follow()]
+        return [*own, *looks, *self.rules.work(), self.teaching.follow()]
 
     def arrange(self) -> None:
         """After every look at the kinds."""
         self.rules.arrange()
         self.teaching.arrange()
-        self._rearrange()
-
-    def _rearrange(self) -> None:
-        self._misplaced = True
-        self._woken.set()
+        self.feeds.review()
+        self._reviewing.rearrange()
 
     def close(self) -> None:
         self.feeds.close()
@@ -222,20 +228,25 @@ class Retention:
         here, left = self.labelled.learn(deltas)
         self.graph.mentions.follow(here)
         for row in here:
+            self._left_marks.back(row.uid)
             if row.uid in watched and row.uid not in known:
                 # Whoever marked it before did so for another wish.
                 self.standings.begin(row.uid)
         still = {row.uid for row in after}
+        unfollowed = {delta.before.uid for delta in deltas if delta.unfollowed and delta.before is not None}
         for row in left:
+            marked = self.marks.is_marked(row) or row.uid in self.standings.unsettled
             self.graph.mentions.leave(row.uid)
             self.standings.forget(row.uid)
             self._last_looks.forget(row.uid)
             self._types.forget(row.uid)
+            self.teaching.ends.forget(row.uid)
             if row.uid in still:
                 self.marks.leave(row)
-            self.teaching.ends.forget(row.uid)
+            elif marked and row.uid not in unfollowed:
+                self._left_marks.left(row)
         if self.feeds.outdated:
-            self._rearrange()
+            self._reviewing.rearrange()
         if here:
             self._look(row.uid for row in here)
 
@@ -250,15 +261,21 @@ class Retention:
         self.rules.doubt(uids)
         self._look_at(uids)
 
-    def _asked(self) -> None:
+    async def _asked(self) -> None:
         """The graph is up to date: what follows from all of it is worked out anew."""
         self._worth.doubt()
-        self.rules.decide()
+        await self.rules.decide()
 
     def _deleted(self, row: Row, claim: Claim, at: float) -> None:
         self._others_hear(row, claim, at)
+        self._left_marks.deleted(row.uid)
         if claim.mechanism == NAME and claim.run:
             self.rules.deleted(row, claim)
+
+    def _unmark(self, row: Row) -> None:
+        """It is there, and only its label is gone."""
+        if not self.labelled.is_followed(row):
+            self.marks.leave(row)
 
     def _since(self, row: Row, now: float) -> float | None:
         return self.standings.since(row, now)
@@ -269,8 +286,7 @@ class Retention:
     def _doubt(self) -> None:
         """What can be seen is another now: that may concern all."""
         self.evidence.doubt()
-        self._doubtful = True
-        self._woken.set()
+        self._reviewing.doubt()
 
     def _heed(self, row: Row, questions: Sequence[Question]) -> None:
         ours = [one for one in questions if one.rule.startswith(_OURS)]
@@ -279,36 +295,3 @@ class Retention:
         others = [one for one in questions if one not in ours]
         if others:
             self._others_heed(row, others)
-
-    async def _follow(self) -> None:
-        while True:
-            await self._nap()
-            self._woken.clear()
-            if self._misplaced:
-                self._misplaced = False
-                assert self._group is not None, "it was opened"
-                await self.feeds.arrange(self._group)
-            if self._doubtful and not self.feeds.awaited:
-                # While something is read for the first time there is little to say of any.
-                self._doubtful = False
-                await self._look_at_all()
-                await self._clock.sleep(_ALL_SECONDS)
-
-    async def _look_at_all(self) -> None:
-        uids = [row.uid for row in self.labelled]
-        for start in range(0, len(uids), _AT_A_TIME):
-            self._look(uids[start : start + _AT_A_TIME])
-            await self._clock.sleep(0.0)
-
-    async def _nap(self) -> None:
-        """What could not be written, and what is asked about the whole cluster, is looked at again after a while."""
-        asked = [kind for kind in self.labelled.kinds if is_asked(kind)]
-        wait = WORTH_SECONDS if asked else REVIEW_SECONDS if self.standings.unsettled else None
-        try:
-            async with self._clock.timeout(wait):
-                await self._woken.wait()
-        except TimeoutError:
-            self.marks.heed_time()
-            self._look(tuple(self.standings.unsettled))
-            for kind in asked:
-                self._look([row.uid for row in self.labelled.of_kind(kind)])

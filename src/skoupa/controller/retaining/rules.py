@@ -10,20 +10,18 @@ import asyncio
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
-from skoupa.controller.retaining.counting import count
+from skoupa.controller.retaining.counting import Counting
+from skoupa.controller.retaining.deciding import Deciding
 from skoupa.controller.retaining.event_sweeps import EventSweeps
-from skoupa.controller.retaining.groups import GATHER_SECONDS, Groups
+from skoupa.controller.retaining.groups import GATHER_SECONDS
 from skoupa.controller.retaining.labelled import Labelled
 from skoupa.controller.retaining.matched import Matched
 from skoupa.controller.retaining.members import member_of
 from skoupa.controller.retaining.policy_book import Entry, RetentionBook
 from skoupa.controller.retaining.policy_feeds import PolicyFeeds
-from skoupa.controller.retaining.policy_status import Counts, RetentionStatuses
-from skoupa.controller.retaining.quotas import READ_SECONDS, Quotas
+from skoupa.controller.retaining.policy_status import RetentionStatuses
 from skoupa.controller.retaining.rematching import Rematching
 from skoupa.errors import SkoupaError
 from skoupa.facts.feeds import Body
@@ -38,7 +36,6 @@ from skoupa.kube.resources import Resource
 from skoupa.model.verdicts import Claim
 from skoupa.sweep.reporting import Report
 
-_REVIEW_SECONDS: Final = 60.0
 _PART: Final = 10.0
 
 
@@ -84,7 +81,7 @@ class FollowedRules:
             knowledge=knowledge,
             body=self._body,
             learn=learn,
-            on_health=self._on_health,
+            on_health=lambda: self._deciding.anew(),  # noqa: PLW0108 - the same
         )
         self._rematching = Rematching(
             client.clock,
@@ -94,19 +91,19 @@ class FollowedRules:
             store=knowledge.store,
             rematched=self._on_rematched,
         )
-        self._quotas = Quotas(client, places=tuple(settings.namespaces))
-        self.groups = Groups(
-            client.clock,
+        self._deciding = Deciding(
+            client,
             self.matched,
+            book=self.book,
+            places=tuple(settings.namespaces),
             standing=self,
             complete=self._complete,
-            quotas=self._quotas.of,
             others=self._others,
             on_news=look_at,
+            wake=self._wake,
+            decided=lambda uids: self.statuses.want(uids),  # noqa: PLW0108 - they come later
         )
-        self.statuses = RetentionStatuses(
-            client, self.book, counts=self._counts, acting=acting, told=told, untold=untold
-        )
+        self.groups = self._deciding.groups
         self._events = EventSweeps(
             client,
             self.book,
@@ -116,18 +113,27 @@ class FollowedRules:
             observing=settings.mode != "enforce",
             told=self._swept,
         )
+        self.counting = Counting(
+            client.clock,
+            self.matched,
+            feeds=self.feeds,
+            evidence=evidence,
+            verdict=knowledge.verdict,
+            beside=lambda: self._events.matched,
+        )
+        self.statuses = RetentionStatuses(
+            client, self.book, counts=self.counting.of, acting=acting, told=told, untold=untold
+        )
         self._report = report
         mechanism.rules = self
         knowledge.judge.join(RulesGuard(mechanism, doubt=self._why_old))
         self._look_again = look_again
         self._group: asyncio.TaskGroup | None = None
-        # Policies of which objects decide together, and may decide otherwise now.
-        self._stale: set[str] = set()
         self._woken = asyncio.Event()
 
     @property
     def error(self) -> SkoupaError | None:
-        return self.statuses.error or self._quotas.error or self._events.error
+        return self.statuses.error or self._deciding.error or self._events.error
 
     def open(self, group: asyncio.TaskGroup) -> None:
         self._group = group
@@ -161,11 +167,10 @@ class FollowedRules:
             if self.matched.learn_namespace(row, gone=delta.after is None):
                 # Whether what is in it is kept may be another, too.
                 self._rematching.places.add(row.name)
-                self._doubt_all()
+                self._deciding.doubt_all()
             self.doubt((row.uid,))
-            if row.resource.qualified in self._quota_kinds():
-                # A quota counts it, whoever is about it.
-                self._doubt_all()
+            if self._deciding.counts(row):
+                self._deciding.anew()
             if delta.after is None:
                 self.groups.removed(row)
                 self.matched.forget(row.uid)
@@ -177,30 +182,15 @@ class FollowedRules:
 
     def doubt(self, uids: Iterable[Uid]) -> None:
         """What these objects decide together with others may be another now."""
-        touched = {
-            one.uid
-            for uid in uids
-            if (found := self.matched.terms(uid)) is not None
-            for one in (*found.by, *found.beaten)
-        }
-        if touched:
-            self._stale |= touched
-            self._woken.set()
+        self._deciding.doubt(uids)
+
+    async def decide(self) -> None:
+        """Before anything goes by it."""
+        await self._deciding.now()
 
     def _on_rematched(self, changed: Sequence[Delta]) -> None:
         self._rematched(changed)
         self.doubt(delta.after.uid for delta in changed if delta.after is not None)
-
-    def _doubt_all(self) -> None:
-        self._stale.update(entry.uid for entry in self.book)
-        self._woken.set()
-
-    def decide(self) -> None:
-        """At once: somebody is about to go by it."""
-        if self._stale:
-            touched, self._stale = self._stale, set()
-            self.groups.decide(touched)
-            self.statuses.want(touched)
 
     def _why_old(self) -> str:
         """Why what is known of policies may be old, or does not count yet for all objects."""
@@ -239,9 +229,11 @@ class FollowedRules:
     def wishes(self) -> Iterable[Wish]:
         return self.matched.wishes()
 
+    def given(self, row: Row) -> float:
+        return self.matched.given(row)
+
     def member(self, row: Row, now: float) -> Member | None:
-        protected = bool(self._knowledge.protection.reasons(row, now))
-        return member_of(row, self._evidence(), protected=protected, now=now)
+        return member_of(row, self._evidence(), knowledge=self._knowledge, wish=self.wish(row), now=now)
 
     def _body(self, resource: Resource) -> Body:
         body = self._labelled.body(resource)
@@ -259,8 +251,8 @@ class FollowedRules:
         self._woken.set()
         self.statuses.want((uid,))
 
-    def _on_health(self) -> None:
-        self._doubt_all()
+    def _wake(self) -> None:
+        self._woken.set()
 
     def _complete(self, row: Row) -> str:
         why = self.feeds.unread(row.resource, row.namespace)
@@ -269,60 +261,18 @@ class FollowedRules:
     def _others(self, row: Row, place: str) -> Iterator[Row]:
         return (one for one in self._knowledge.store.of_kind(row.resource) if one.namespace == place)
 
-    def _counts(self, entry: Entry) -> Counts:
-        now = self._clock.now()
-        counts = count(
-            entry,
-            self.matched,
-            evidence=self._evidence(),
-            verdict=lambda row: self._knowledge.verdict(row, now),
-            unread=self._unread(entry),
-            now=now,
-        )
-        matched = counts.matched + self._events.matched.get(entry.uid, 0)
-        return msgspec.structs.replace(counts, matched=matched)
-
-    def _unread(self, entry: Entry) -> tuple[str, ...]:
-        policy = entry.policy
-        if policy is None:
-            return ()
-        found = {
-            f"{kind.qualified}: {why}"
-            for kind in self.feeds.kinds()
-            if self.matched.may_be_about(policy, kind) and (why := self.feeds.unread(kind, policy.namespace))
-        }
-        return tuple(sorted(found))
-
     async def _follow(self) -> None:
         while True:
-            await self._nap()
+            await self._deciding.wait(self._woken)
             self._woken.clear()
             assert self._group is not None, "it was opened"
             if await self._rematching.work(self._group):
-                self._doubt_all()
+                self._deciding.doubt_all()
                 self.statuses.want()
                 self._look_again()
-            if self._quota_kinds() and await self._quotas.read():
-                self._doubt_all()
+            await self._deciding.read()
             await self._clock.sleep(GATHER_SECONDS)
             began = self._clock.monotonic()
-            self.decide()
+            await self.decide()
             # Where much is decided upon, not for every change.
             await self._clock.sleep(_PART * (self._clock.monotonic() - began))
-
-    def _quota_kinds(self) -> set[str]:
-        return {
-            one.limit.quota.removeprefix("count/")
-            for one in self.matched.policies()
-            if one.limit is not None and one.limit.quota
-        }
-
-    async def _nap(self) -> None:
-        """Quotas are read now and then; what is kept until a time decides with others when that is over."""
-        deciding = next(self.groups.deciding(), None) is not None
-        wait = READ_SECONDS if self._quota_kinds() else _REVIEW_SECONDS if deciding else None
-        try:
-            async with self._clock.timeout(wait):
-                await self._woken.wait()
-        except TimeoutError:
-            self._doubt_all()

@@ -16,7 +16,6 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import NotFound, SkoupaError
-from skoupa.expr.cel.messages import Circumstances, Result
 from skoupa.expr.cel.pool import Pool
 from skoupa.facts.rows import Row, Uid, pack_uid
 from skoupa.kube.backoff import Backoff
@@ -25,7 +24,8 @@ from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
 from skoupa.policy.retention.ends import Ending
-from skoupa.usage.finishing import Doubt, Finish
+from skoupa.runs.using.ends import Answer, evaluated
+from skoupa.usage.finishing import Doubt
 from skoupa.usage.graph import kind_name
 
 BEING_READ: Final = Doubt("its newest state is being read")
@@ -35,10 +35,6 @@ AGAIN_SECONDS: Final = 600.0
 # More of a kind than these are read with a list, which then rests for so many times as long as it took.
 _FEW: Final = 20
 _PART: Final = 10.0
-# Far below what a child may have.
-_BATCH_BYTES: Final = 4 * 2**20
-
-Answer = Finish | Doubt | None
 
 
 class _Known(msgspec.Struct, frozen=True, gc=False):
@@ -197,34 +193,3 @@ class TaughtEnds:
 def _is_newer(version: str, than: str) -> bool:
     """Where versions are no numbers nobody can tell."""
     return version.isdecimal() and than.isdecimal() and int(version) > int(than)
-
-
-async def evaluated(
-    pool: Pool, ending: Ending, resource: Resource, objects: Sequence[Mapping[str, Any]], *, now: float
-) -> list[Answer]:
-    """An answer for each of some objects of one kind."""
-    found: list[Answer] = []
-    batch: list[bytes] = []
-    size = 0
-
-    async def judge() -> None:
-        circumstances = Circumstances(now=now, api_version=resource.api_version, kind=resource.kind)
-        try:
-            page = b'{"items":[' + b",".join(batch) + b"]}"
-            results = await pool.judge(ending.source, page, circumstances=circumstances)
-        except SkoupaError as error:
-            results = [Result(False, str(error))] * len(batch)
-        first = len(found)
-        for one, result in zip(objects[first : first + len(batch)], results, strict=True):
-            found.append(ending.finish(result, ending.beside(one)))
-
-    for one in objects:
-        raw = msgspec.json.encode(one)
-        if batch and size + len(raw) > _BATCH_BYTES:
-            await judge()
-            batch, size = [], 0
-        batch.append(raw)
-        size += len(raw)
-    if batch:
-        await judge()
-    return found

@@ -12,7 +12,7 @@ from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.labelled import Labelled
 from skoupa.controller.retaining.profile_status import ProfileStatuses
 from skoupa.controller.retaining.profiles import Profiles
-from skoupa.controller.retaining.taught_ends import Answer, TaughtEnds
+from skoupa.controller.retaining.taught_ends import TaughtEnds
 from skoupa.controller.retaining.usage_feeds import UsageFeeds
 from skoupa.errors import SkoupaError
 from skoupa.expr.cel.pool import Pool
@@ -21,6 +21,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.policy.retention.ends import Ending
 from skoupa.policy.retention.teaching import Taught
+from skoupa.runs.using.ends import Answer
 from skoupa.usage.finishing import Doubt
 from skoupa.usage.objects import Objects
 from skoupa.usage.reading import Readings

@@ -59,6 +59,8 @@ class UsageFeed:
         # The last that a watch told the end of: who read one of them beside it may come too late with that.
         self._gone: dict[Uid, None] = {}
         self._unreadable: dict[str, Undecodable] = {}
+        # Before the list that is under way, which may still bring them.
+        self._unreadable_before: dict[str, Undecodable] = {}
         self._left = False
         self.synced = False
         self.error: SkoupaError | None = None
@@ -78,10 +80,15 @@ class UsageFeed:
             return self.error.brief
         if not self.synced:
             return NOT_READ_YET
-        if self._unreadable:
-            bad = next(iter(self._unreadable.values()))
-            return f"{len(self._unreadable)} of them can't be understood, {bad.name}: {bad.why}"
+        if unreadable := self._unreadable_before | self._unreadable:
+            bad = next(iter(unreadable.values()))
+            return f"{len(unreadable)} of them can't be understood, {bad.name}: {bad.why}"
         return ""
+
+    @property
+    def _health(self) -> tuple[str, bool]:
+        """Of a kind of which there is no object it does not matter how well it can be read."""
+        return self.doubt, bool(self._seen)
 
     async def run(self) -> None:
         """For ever."""
@@ -90,9 +97,9 @@ class UsageFeed:
             async for event in events:
                 if self._left:
                     return
-                before = self.doubt
+                before = self._health
                 self._take(event)
-                if self.doubt != before or isinstance(event, watched.Synced):
+                if self._health != before or isinstance(event, watched.Synced):
                     self._on_health()
 
     def leave(self) -> None:
@@ -104,13 +111,16 @@ class UsageFeed:
     def learn(self, item: Any) -> None:
         """A newer state that was read beside the watch, which will tell of its end, or has just done so."""
         if pack_uid(_uid_of(item)) not in self._gone and not self._left:
+            before = self._health
             self._put((item,), self._seen, followed=True)
+            if self._health != before:
+                self._on_health()
 
     def _put(self, items: Sequence[Any], seen: set[Uid], *, followed: bool) -> None:
         """One that is no object as servers send them is as good as one that did not arrive, and costs no other."""
         try:
             seen.update(self._sink.put(self.resource, items, followed=followed))
-        except (msgspec.ValidationError, KeyError, TypeError, ValueError) as error:
+        except (msgspec.ValidationError, KeyError, TypeError, ValueError, RecursionError) as error:
             if len(items) == 1:
                 uid = _uid_of(items[0])
                 self._note((Undecodable(name=uid, uid=uid, why=str(error)),))
@@ -122,6 +132,7 @@ class UsageFeed:
         match event:
             case watched.Begun():
                 self._lose((self._arriving or set()) - self._seen, followed=False)
+                self._unreadable_before |= self._unreadable
                 self._arriving, self._unreadable = set(), {}
             case watched.Listed(objects, undecodable):
                 assert self._arriving is not None, "a list brings objects after it began"
@@ -132,6 +143,7 @@ class UsageFeed:
                 gone, self._seen, self._arriving = self._seen - self._arriving, self._arriving, None
                 self._lose(gone, followed=False)
                 self.synced, self.error = True, None
+                self._unreadable_before = {}
             case watched.Changed(changes, undecodable):
                 self.error = None
                 self._note(undecodable)
@@ -148,17 +160,27 @@ class UsageFeed:
     def _change(self, change: Change[Any]) -> None:
         uid = _uid_of(change.object)
         self._unreadable.pop(uid, None)
+        self._unreadable_before.pop(uid, None)
         if change.deleted:
-            self._gone[pack_uid(uid)] = None
-            if len(self._gone) > _GONE_KEPT:
-                del self._gone[next(iter(self._gone))]
-            self._seen.discard(pack_uid(uid))
-            self._lose((pack_uid(uid),), followed=True)
+            self._end(uid)
         else:
             self._put((change.object,), self._seen, followed=True)
 
+    def _end(self, uid: str) -> None:
+        self._gone[pack_uid(uid)] = None
+        if len(self._gone) > _GONE_KEPT:
+            del self._gone[next(iter(self._gone))]
+        self._seen.discard(pack_uid(uid))
+        self._lose((pack_uid(uid),), followed=True)
+
     def _note(self, undecodable: Iterable[Undecodable]) -> None:
-        self._unreadable.update((bad.uid or bad.name, bad) for bad in undecodable)
+        for bad in undecodable:
+            if bad.gone and bad.uid:
+                self._unreadable.pop(bad.uid, None)
+                self._unreadable_before.pop(bad.uid, None)
+                self._end(bad.uid)
+            else:
+                self._unreadable[bad.uid or bad.name] = bad
 
     def _lose(self, uids: Iterable[Uid], *, followed: bool) -> None:
         for uid in list(uids):

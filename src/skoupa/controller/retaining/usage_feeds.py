@@ -15,14 +15,16 @@ import msgspec
 
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.labelled import Labelled
-from skoupa.controller.retaining.usage_feed import Sink, UsageFeed
+from skoupa.controller.retaining.usage_feed import NOT_READ_YET, Sink, UsageFeed
 from skoupa.controller.retaining.usage_graph import Detailed, ReleaseRecords, UsageGraph
+from skoupa.errors import SkoupaError
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery, Gap
 from skoupa.kube.lists import Scope
 from skoupa.kube.objects import WHOLE, View
-from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from skoupa.kube.resources import BUILT_IN_GROUPS, CONFIG_MAPS, NAMESPACES, Resource
 from skoupa.runs.using.schemas import schemas_of
+from skoupa.usage.edges.patterns import ANYTHING
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.questions import REQUIRED_EVERYWHERE
 from skoupa.usage.leftovers.relevance import Relevance
@@ -80,7 +82,12 @@ class UsageFeeds:
         # Kinds that were looked for when the feeds were last arranged.
         self._looked_for: frozenset[str] = frozenset()
         self._gaps: tuple[Gap, ...] = ()
+        # Kinds that are served and that nobody follows yet.
+        self._missing: set[Key] = set()
+        # Of those that are on their way, what the sight was made with.
+        self._coming: frozenset[str] = frozenset()
         self._learned: set[Resource] = set()
+        self._schemas_unread: SkoupaError | None = None
         # How often some kinds were to be read by other tables since the feeds were arranged.
         self._misread = 0
         # What is known of no table for sure, beside what was not read.
@@ -111,22 +118,37 @@ class UsageFeeds:
             self._awaited = any(feed.awaited for feed, _ in self._open.values())
         return self._awaited or self.outdated
 
+    @property
+    def expects_kinds(self) -> bool:
+        """Whether some kinds were on their way when somebody last asked what can be seen."""
+        return bool(self._coming)
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether what is not known ends without a word of any feed: kinds on their way, definitions that can't be read."""
+        return self.expects_kinds or self._schemas_unread is not None
+
+    def review(self) -> None:
+        """What is served may be another: until the feeds are arranged nobody knows what new kinds point at."""
+        missing = self._all_wanted() - self._open.keys()
+        if missing != self._missing or self._knowledge.discovery.gaps != self._gaps:
+            self._missing = missing
+            self.doubt()
+
     async def arrange(self, group: asyncio.TaskGroup) -> None:
         """Opens what is wanted and not open, and closes what nobody wants any more."""
         misread = self._misread
         looked_for, gaps = self._wanted_for(), self._knowledge.discovery.gaps
-        wanted = set(self._wanted()) if looked_for else set()
-        unsure = {gap.group for gap in gaps} if looked_for else set()
-        wanted |= {key for key in self._open if key.resource.group in unsure}
-        if (wanted, looked_for, gaps) == (set(self._open), self._looked_for, self._gaps):
+        wanted = self._all_wanted()
+        known = (wanted, looked_for, gaps) == (set(self._open), self._looked_for, self._gaps)
+        if known and self._schemas_unread is None:
             self._misread -= misread
+            self.review()
             return
         await self._learn_schemas(key.resource for key in wanted)
         for key in self._open.keys() - wanted:
-            feed, task = self._open.pop(key)
-            task.cancel()
             # At once: one that takes over from it may bring the same objects.
-            feed.leave()
+            self._close(key)
         for key in wanted - self._open.keys():
             view, sink = self._reading(key)
             feed = UsageFeed(
@@ -140,16 +162,20 @@ class UsageFeeds:
             self._open[key] = (feed, group.create_task(feed.run()))
         self._looked_for, self._gaps = looked_for, gaps
         self._misread -= misread
+        self._missing = self._all_wanted() - self._open.keys()
         self.doubt()
 
     def reread(self, kinds: Collection[str]) -> None:
         """Other tables say how these are read. Until the feeds are arranged nobody knows what they point at."""
         for key in [key for key in self._open if kind_name(key.resource) in kinds]:
-            feed, task = self._open.pop(key)
-            task.cancel()
-            feed.leave()
+            self._close(key)
         self._misread += 1
         self.doubt()
+
+    def _close(self, key: Key) -> None:
+        feed, task = self._open.pop(key)
+        task.cancel()
+        feed.leave()
 
     def _reading(self, key: Key) -> tuple[View[Any], Sink]:
         if key.records:
@@ -169,7 +195,8 @@ class UsageFeeds:
         self._on_sight()
 
     def sight(self) -> Sight:
-        if self._made is None:
+        if self._made is None or self._coming != self._knowledge.coming.keys():
+            self._coming = frozenset(self._knowledge.coming)
             self._made = self._make_sight()
         return self._made
 
@@ -204,6 +231,12 @@ class UsageFeeds:
     def _wanted_for(self) -> frozenset[str]:
         return self._labelled.kinds | self._labelled.owner_kinds
 
+    def _all_wanted(self) -> set[Key]:
+        if not self._wanted_for():
+            return set()
+        unsure = {gap.group for gap in self._knowledge.discovery.gaps}
+        return {*self._wanted(), *(key for key in self._open if key.resource.group in unsure)}
+
     def _wanted(self) -> Iterator[Key]:
         places = self._knowledge.settings.namespaces or ("",)
         targets, owners = self._labelled.kinds, self._labelled.owner_kinds
@@ -221,24 +254,29 @@ class UsageFeeds:
 
     async def _learn_schemas(self, resources: Iterator[Resource]) -> None:
         new = {one for one in resources if self._objects.is_walked(one)} - self._learned
-        found, error = await schemas_of(self._client, new)
+        found, self._schemas_unread = await schemas_of(self._client, new)
+        for key in [key for key in self._open if key.resource in found.keys() - self._objects.schemas.keys()]:
+            # What was searched without it is searched once more.
+            self._close(key)
         self._objects.schemas.update(found)
-        if error is None:
+        if self._schemas_unread is None:
             self._learned |= new
 
     def _make_sight(self) -> Sight:
         unread: list[Unread] = []
         doubted: set[str] = set()
         for key, (feed, _) in self._open.items():
-            doubt = feed.doubt or self._narrowness(key)
+            blindly = self._searched_blindly(key.resource) if len(feed) else ""
+            doubt = feed.doubt or self._narrowness(key) or blindly
             kind = kind_name(key.resource)
             if doubt and key.records:
-                unread.append(Unread(kind="helm.sh/*", what=_RECORDS, why=doubt))
+                unread.append(Unread(kind=helm.ANY_RELEASES, what=_RECORDS, why=doubt))
             elif doubt and kind not in doubted:
                 doubted.add(kind)
                 unread.append(Unread(kind=kind, what=key.resource.qualified, why=doubt))
         unread += untold(self._knowledge.discovery)
         unread += self.unclear(self._knowledge.discovery)
+        unread += self._ahead()
         ignored = self._knowledge.settings.usage.ignore_kinds
         kinds = {kind_name(key.resource): feed for key, (feed, _) in self._open.items() if not key.records}
         return Sight(
@@ -249,7 +287,26 @@ class UsageFeeds:
             ),
             unread=tuple(one for one in unread if not is_waived(one, ignored)),
             waived=tuple(one for one in unread if is_waived(one, ignored)),
+            ignored=frozenset(ignored),
         )
+
+    def _ahead(self) -> Iterator[Unread]:
+        """Kinds that are on their way, or that nobody follows yet."""
+        for name, blind in self._knowledge.coming.items() if self._wanted_for() else ():
+            known = kind_name(blind.resource) if blind.resource.kind else ""
+            yield Unread(kind=known or f"{blind.resource.group}/{ANYTHING}", what=name, why=blind.why)
+        for key in sorted(self._missing, key=lambda key: key.resource.qualified):
+            what = _RECORDS if key.records else key.resource.qualified
+            kind = helm.ANY_RELEASES if key.records else kind_name(key.resource)
+            yield Unread(kind=kind, what=what, why=NOT_READ_YET)
+
+    def _searched_blindly(self, resource: Resource) -> str:
+        """Only a definition says what some fields of its objects name, and it could not be read."""
+        error = self._schemas_unread
+        custom = resource.group not in BUILT_IN_GROUPS and self._objects.is_walked(resource)
+        if error is None or not custom or resource in self._objects.schemas:
+            return ""
+        return f"their definition says which fields name something, and can't be read: {error.brief}"
 
     def _narrowness(self, key: Key) -> str:
         """Only some namespaces are looked into; what can point out of others into these is not known then."""

@@ -15,9 +15,9 @@ from typing import Any, Final
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.tenancy.book import TenantBook
+from skoupa.controller.tenancy.counting import TenantCounting
 from skoupa.controller.tenancy.definition import GOING, definition_stands
 from skoupa.controller.tenancy.deletion import Deletion
-from skoupa.controller.tenancy.inside import inside_namespaces
 from skoupa.controller.tenancy.last_look import LastLook
 from skoupa.controller.tenancy.standings import Readiness, in_words, let_go, not_begun, readiness
 from skoupa.controller.tenancy.writing import TenantWriting
@@ -27,16 +27,13 @@ from skoupa.facts.store import Delta
 from skoupa.judge.tenants import NAME
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
-from skoupa.kube.objects import METADATA
 from skoupa.model.reasons import REASONS, render
 from skoupa.model.verdicts import Claim
 from skoupa.runs.overhearing import Overhearing
 from skoupa.runs.showing import Showing
 from skoupa.settings import Settings
 from skoupa.sweep.memory import FAILING, Memory
-from skoupa.tenants.census import Census, take_census
 from skoupa.tenants.ids import Ids
-from skoupa.tenants.sharing import shared_by
 from skoupa.tenants.tenant import Tenant
 from skoupa.tenants.told import Standing
 
@@ -44,7 +41,6 @@ from skoupa.tenants.told import Standing
 LONGEST_NAP_SECONDS: Final = 10.0
 # What comes at once is gathered.
 _GATHER_SECONDS: Final = 0.2
-_OBSERVED_SECONDS: Final = 600.0
 
 
 class Tenancy:
@@ -87,6 +83,9 @@ class Tenancy:
             waits=lambda tenant: self._readiness(tenant).why,
         )
         knowledge.tenant_look = self._last_look
+        self._counting = TenantCounting(
+            client, settings=settings, acting=self._acting, on_counted=self._last_look.learn
+        )
         self._others_deleted, overhearing.on_deleted = overhearing.on_deleted, self._deleted
         self._others_gone, overhearing.on_gone = overhearing.on_gone, self._gone
         self.deletions: dict[str, Deletion] = {}
@@ -202,12 +201,12 @@ class Tenancy:
                 known.tenant = tenant
         under_way = [self.deletions[one.uid] for one in ready]
         looked_at = [one for one in under_way if one.next_look <= now]
-        if looked_at and not await self._all_hang(looked_at):
+        if looked_at and not await self._counting.all_hang(looked_at):
             # Before each delete that is asked again, with the Tenants themselves.
             if not await definition_stands(self._client):
                 return await self._stand_still(ready)
             try:
-                await self._count(under_way, tenants)
+                await self._counting.count(under_way, tenants)
             except SkoupaError as unread:
                 return await self._can_not_count(under_way, unread)
         error: SkoupaError | None = None
@@ -222,25 +221,6 @@ class Tenancy:
             if deletion.is_over and self._acting() and self.book.kind is not None:
                 error = await self._writing.release(self.book.kind, known_now) or error
         return error
-
-    async def _all_hang(self, deletions: Sequence[Deletion]) -> bool:
-        """Whether of each something is certain to be there still: then all kinds need not be read to learn that."""
-        for deletion in deletions:
-            if not await self._hangs(deletion):
-                return False
-        for deletion in deletions:
-            deletion.plan_look()
-        return True
-
-    async def _hangs(self, deletion: Deletion) -> bool:
-        for one in deletion.hanging():
-            try:
-                found = await self._client.find(one.resource, one.metadata.name, view=METADATA)
-            except SkoupaError:
-                continue
-            if found.metadata.uid == one.uid:
-                return True
-        return False
 
     async def _stand_still(self, ready: Sequence[Tenant]) -> SkoupaError | None:
         error: SkoupaError | None = None
@@ -259,32 +239,6 @@ class Tenancy:
             )
             await self._tell(deletion.tenant, stand)
         return why
-
-    async def _count(self, under_way: Sequence[Deletion], tenants: Sequence[Tenant]) -> None:
-        at = self._clock.now()
-        census = await take_census(
-            self._client,
-            tenants,
-            settings=self._settings.tenants,
-            wanted=[one.tenant.name for one in under_way],
-        )
-        self._last_look.learn(census.ownership)
-        for deletion in under_way:
-            deletion.counted(census, at)
-        if self._settings.tenants.keep_used:
-            await self._ask_for_users(census, under_way)
-        for deletion in under_way:
-            deletion.inside = await inside_namespaces(self._client, deletion.left, now=at)
-            if not self._acting():
-                deletion.plan_look(_OBSERVED_SECONDS)
-
-    async def _ask_for_users(self, census: Census, under_way: Sequence[Deletion]) -> None:
-        """Of what may go at all."""
-        going = [one for one in under_way if one.blocked(self._settings.tenants) is None]
-        asked = [one for deletion in going for one in deletion.to_send()]
-        shared = await shared_by(self._client, census, asked, going=[one.tenant.name for one in going])
-        for deletion in going:
-            deletion.answered(used=shared.used, unknown=shared.unknown)
 
     def _claim(self, deletion: Deletion) -> None:
         if deletion.census is None:

@@ -7,18 +7,18 @@ takes no new one: one that was deleted before we saw it goes without us, and say
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from skoupa.controller.policies.denials import Denials
+from skoupa.controller.writing.denials import Denials
+from skoupa.controller.writing.statuses import StatusWriter
 from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
 from skoupa.kube.client import Client
 from skoupa.kube.resources import Resource
 from skoupa.tenants.tenant import Tenant, with_finalizers, without_finalizers
-from skoupa.tenants.told import Standing, gist, status_of
+from skoupa.tenants.told import Standing, status_of
 
 # While the one word about it stays the same, numbers are written this often.
 GATHER_SECONDS: Final = 5.0
-_METADATA: Final = "finalizers"
 _STATUS: Final = "status"
 
 
@@ -28,18 +28,18 @@ class TenantWriting:
     def __init__(self, client: Client, *, told: Callable[[str], None], untold: Callable[[str], None]) -> None:
         self._client = client
         self._denials = Denials(client.clock, words=_poorer, told=told, untold=untold)
-        self._written: dict[str, Any] = {}
+        self._statuses = StatusWriter(client, words=_untold_status, told=told, untold=untold)
         # What was said last in one word, and when: how much is left changes with each object.
         self._said: dict[str, tuple[tuple[str, str], float]] = {}
 
     def doubt(self) -> None:
         """Another may have written meanwhile."""
-        self._written.clear()
+        self._statuses.doubt()
         self._said.clear()
         self._denials.clear()
 
     def forget(self, uid: str) -> None:
-        self._written.pop(uid, None)
+        self._statuses.forget(uid)
         self._said.pop(uid, None)
         self._denials.forget(uid)
 
@@ -61,54 +61,51 @@ class TenantWriting:
             "resourceVersion": tenant.resource_version,
             "finalizers": wanted or None,
         }
-        return await self._patch(kind, tenant, {"metadata": metadata}, what=_METADATA)
+        self._denials.due()
+        place = kind.qualified, ""
+        if self._denials.stands(place):
+            return None
+        try:
+            await self._client.merge_patch(kind, tenant.name, {"metadata": metadata})
+        except (NotFound, Conflict):
+            # Another state, which the watch brings.
+            return None
+        except Forbidden:
+            self._denials.refuse(place, tenant.uid)
+            return None
+        except SkoupaError as error:
+            return error
+        self._denials.allow(place, tenant.uid)
+        return None
 
     async def tell(
         self, kind: Resource, tenant: Tenant, standing: Standing, now: float
     ) -> SkoupaError | None:
-        status = status_of(tenant, standing, now)
-        if self._written.get(tenant.uid) == gist(status):
+        if _STATUS not in kind.subresources:
+            # As somebody else declares it: then its status is written with the rest of it, which is not ours.
             return None
         word = (standing.phase, standing.reason)
         before, at = self._said.get(tenant.uid, (("", ""), 0.0))
         if word == before and self._client.clock.monotonic() - at < GATHER_SECONDS:
             return None
-        body = {"metadata": {"uid": tenant.uid}, "status": status}
-        error = await self._patch(kind, tenant, body, what=_STATUS)
-        if error is None:
-            self._written[tenant.uid] = gist(status)
-            self._said[tenant.uid] = (word, self._client.clock.monotonic())
-        return error
-
-    async def _patch(
-        self, kind: Resource, tenant: Tenant, body: dict[str, Any], *, what: str
-    ) -> SkoupaError | None:
-        self._denials.due()
-        place = (what, "")
-        if self._denials.stands(place):
-            return None
-        subresource = what if what == _STATUS else ""
-        if subresource and subresource not in kind.subresources:
-            # As somebody else declares it: then its status is written with the rest of it, which is not ours.
-            return None
+        self._statuses.denials.due()
         try:
-            await self._client.merge_patch(kind, tenant.name, body, subresource=subresource)
-        except (NotFound, Conflict):
-            # Another state, which the watch brings.
-            return None
-        except Forbidden:
-            self._denials.refuse(place, f"{what} {tenant.uid}")
-            return None
+            found = await self._statuses.write(
+                kind, tenant.uid, status_of(tenant, standing, now), name=tenant.name
+            )
         except SkoupaError as error:
             return error
-        self._denials.allow(place, f"{what} {tenant.uid}")
+        if found is not None:
+            self._said[tenant.uid] = (word, self._client.clock.monotonic())
         return None
 
 
-def _poorer(what: str, where: str) -> str:
-    if what == _STATUS:
-        return f"no permission to patch tenants.tenant.kubezoo.io/status{where}: how a deletion goes stands in the log alone"
+def _untold_status(kind: str, where: str) -> str:
+    return f"no permission to patch {kind}/status{where}: how a deletion goes stands in the log alone"
+
+
+def _poorer(kind: str, where: str) -> str:
     return (
-        f"no permission to patch tenants.tenant.kubezoo.io{where}: without a finalizer a deleted Tenant leaves everything behind, "
+        f"no permission to patch {kind}{where}: without a finalizer a deleted Tenant leaves everything behind, "
         "and one that has it can't go"
     )

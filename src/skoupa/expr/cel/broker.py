@@ -1,7 +1,7 @@
 """Whoever answers what expressions ask about the outside: the API server, HTTP services, global context, registries.
 
 Confinement is the Broker's: which namespaces, which hosts, whether anything may be asked at all. It answers JSON bytes
-as they came, or raises a SkoupaError whose words the user reads. A NotFound for GetResource becomes null.
+as they came, or raises a SkoupaError whose words the user reads: also where what is asked for is not there.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class FindResource(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class HttpCall(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """http.Get and http.Post: the answer is {"statusCode": int, "body": any}; an unreadable body is null."""
+    """http.Get and http.Post: the answer is {"statusCode": int, "body": any}."""
 
     method: str
     url: str

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import BadReply, NotFound, SkoupaError
+from skoupa.errors import BadReply, SkoupaError
 from skoupa.expr.cel.accounts import Account, Paces
 from skoupa.expr.cel.batches import Batch
 from skoupa.expr.cel.broker import Broker, Nobody
@@ -29,7 +29,6 @@ from skoupa.expr.cel.messages import (
     Compile,
     Compiled,
     Finished,
-    GetResource,
     Judged,
     Problem,
     Question,
@@ -219,8 +218,6 @@ class Pool:
         try:
             async with self._clock.timeout(self._limits.question_seconds):
                 value = await broker.answer(question)
-        except NotFound as missing:
-            error = "" if isinstance(question, GetResource) else str(missing)
         except SkoupaError as refusal:
             error = str(refusal)
         except TimeoutError:

@@ -7,7 +7,7 @@ say alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -56,6 +56,8 @@ class Taught(msgspec.Struct, frozen=True, kw_only=True):
     # Why nobody knows which kinds there are profiles of; and why what is known of those that there are may be old.
     unread: str = ""
     behind: str = ""
+    # Whether they were not read for a reason that passes.
+    may_come: bool = False
 
     def readings(self) -> Readings:
         return shipped().with_tables(self.tables.values()) if self.tables else shipped()
@@ -90,18 +92,23 @@ class Taught(msgspec.Struct, frozen=True, kw_only=True):
             return finishing.Ends.BY_RULE
         return finishing.shipped().ends(kind)
 
+    def waived(self, ignored: Collection[str]) -> Taught:
+        """Where the settings say that profiles need not be read (`usage.ignoreKinds`), none of them leaves anything in doubt by that."""
+        return msgspec.structs.replace(self, unread="") if PROFILES in ignored else self
+
     def takes(self, kind: str) -> Readings | None:
         """By which table to read what objects of a kind take along; None where nobody says that they do."""
         profile = self.profiles.get(kind)
         table = takes_of(profile) if profile is not None else None
         return shipped().with_tables((table,)) if table is not None else None
 
+    def ending_profile(self, kind: str) -> Profile | None:
+        """That which says how a kind ends, where it can be asked."""
+        profile = self.profiles.get(kind)
+        return profile if profile is not None and profile.ends and kind not in self.endless else None
+
     def endings(self) -> dict[str, Ending]:
-        return {
-            kind: Ending(profile)
-            for kind, profile in self.profiles.items()
-            if profile.ends and kind not in self.endless
-        }
+        return {kind: Ending(found) for kind in self.profiles if (found := self.ending_profile(kind))}
 
 
 NOTHING: Final = Taught()

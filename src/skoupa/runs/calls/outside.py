@@ -64,6 +64,7 @@ class Outside:
     async def close(self) -> None:
         if self.services is not None:
             await self.services.close()
+        await self.looks.lessons.close()
 
     def calls(
         self, *, namespace: str, discovery: Discovery, since: float = -math.inf, anew: bool = False

@@ -16,6 +16,7 @@ from skoupa.expr.cel.broker import Broker
 from skoupa.expr.cel.messages import Question
 from skoupa.kube.objects import Metadata
 from skoupa.kube.resources import Resource
+from skoupa.runs.opinions import Item
 from skoupa.runs.using.asking import UsageCalls
 
 NOTHING: Final[Mapping[str, str]] = {}
@@ -149,6 +150,9 @@ class _Unseeing:
         self, functions: Collection[str], resource: Resource, namespaces: Iterable[str]
     ) -> None:
         """Nothing is looked for."""
+
+    async def read_ends(self, resource: Resource, items: Collection[Item]) -> None:
+        """Nothing is asked."""
 
     def done(self) -> None:
         """Nothing was looked for."""

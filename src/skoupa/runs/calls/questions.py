@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from skoupa.errors import BadReply, SkoupaError, UsageError
+from skoupa.errors import BadReply, NotFound, SkoupaError, UsageError
 from skoupa.expr.cel.messages import (
     FindResource,
     GetResource,
@@ -30,6 +30,7 @@ from skoupa.kube.selectors import label_key_faults, label_value_faults
 from skoupa.runs.calls.answers import Answer, Known, passes
 from skoupa.runs.calls.kinds import by_kind, by_plural
 from skoupa.runs.calls.protocol import ServiceCall
+from skoupa.runs.calls.services import accepted
 from skoupa.runs.untold import trouble
 
 # Method, path, body, and where it is a list, what it is a list of.
@@ -37,6 +38,7 @@ AskServer = Callable[[str, str, bytes | None, Resource | None], Awaitable[Answer
 AskService = Callable[[ServiceCall, str, bytes | None, Mapping[str, str]], Awaitable[Answer]]
 AskShared = Callable[[str, str], Awaitable[Known]]
 
+_ASK_WHETHER: Final = "whether it is there resource.List(…).items.exists(…) tells"
 # Kept by their words; a policy that fails for each object in another way is told more briefly after so many.
 _MOST_TROUBLES: Final = 1_000
 _FUNCTIONS: Final[Mapping[type, str]] = {
@@ -118,7 +120,12 @@ class PolicyBroker:
                 advice="write the namespace before the name",
             )
         path = self._path(resource, question.namespace, name=question.name, subresource=subresource)
-        return (await self._server("GET", path, None, None)).body
+        try:
+            return (await self._server("GET", path, None, None)).body
+        except NotFound as missing:
+            # As in Kyverno: what a policy makes of an object says nothing of one that is not there.
+            missing.advice = _ASK_WHETHER
+            raise
 
     async def _list(self, question: ListResources) -> bytes:
         resource, subresource = self._resource(question.api_version, question.resource)
@@ -136,7 +143,9 @@ class PolicyBroker:
         try:
             said = answer.value()
         except BadReply:
-            said = None
+            # A page of some gateway is no answer, and looks like one in which nothing stands. So it is in Kyverno.
+            accepted(answer)
+            raise
         return msgspec.json.encode({"statusCode": answer.status, "body": said})
 
     def _resource(self, api_version: str, text: str) -> tuple[Resource, str]:

@@ -17,9 +17,13 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import Metadata
 from skoupa.kube.resources import Resource
 from skoupa.runs.calls.answers import passes
-from skoupa.runs.using.looks import Look, Passing, UsageLooks
+from skoupa.runs.opinions import Item
+from skoupa.runs.using.ends import AskedEnds
+from skoupa.runs.using.lessons import Passing
+from skoupa.runs.using.looks import Look, UsageLooks
 from skoupa.usage.graph import kind_name
-from skoupa.usage.leftovers.answers import finished, no_question
+from skoupa.usage.leftovers.answers import no_question
+from skoupa.usage.reading import Readings
 
 # Policies that are due together see the same cluster.
 SHARED_SECONDS: Final = 1.0
@@ -36,6 +40,10 @@ class UsageCalls(Protocol):
         self, functions: Collection[str], resource: Resource, namespaces: Iterable[str]
     ) -> None:
         """Before `answer`: looks, where that has not been done. What fails is told to who asks."""
+        ...
+
+    async def read_ends(self, resource: Resource, items: Collection[Item]) -> None:
+        """Before `answer` is asked whether these have ended."""
         ...
 
     def answer(
@@ -76,6 +84,8 @@ class PolicyUsage:
         self._since = now if anew else now - SHARED_SECONDS
         self._expected: dict[str, Resource] = {}
         self._known: dict[tuple[str, str], Look | SkoupaError] = {}
+        self._ends = AskedEnds(looks.lessons, discovery=discovery, since=self._since, quoting=not namespace)
+        self._readings: Readings | None = None
         self._told: set[str] = set()
         self.unanswered = False
         self.looked = False
@@ -90,7 +100,11 @@ class PolicyUsage:
     async def prepare(
         self, functions: Collection[str], resource: Resource, namespaces: Iterable[str]
     ) -> None:
-        asked = [one for one in functions if one in OF_OTHERS and no_question(one, resource) is None]
+        if OF_OTHERS.isdisjoint(functions):
+            return
+        taught = await self._looks.lessons.heard(self._discovery, since=self._since)
+        self._readings = taught.readings()
+        asked = [one for one in functions if one in OF_OTHERS and self._refused(one, resource) is None]
         if not asked:
             return
         kind = kind_name(resource)
@@ -113,18 +127,22 @@ class PolicyUsage:
     ) -> bool | list[str]:
         try:
             if function == FINISHED:
-                return _finished(resource, body)
+                return self._ends.answer(resource, metadata, body)
             return self._of_others(function, resource, metadata)
         except SkoupaError as error:
             self.unanswered = self.unanswered or isinstance(error, Passing) or passes(error)
             self._told.add(str(error))
             raise
 
+    async def read_ends(self, resource: Resource, items: Collection[Item]) -> None:
+        await self._ends.read(resource, items)
+
     def done(self) -> None:
         self._known.clear()
+        self._ends.done()
 
     def _of_others(self, function: str, resource: Resource, metadata: Metadata) -> bool | list[str]:
-        if refused := no_question(function, resource):
+        if refused := self._refused(function, resource):
             raise UsageUnknown(refused[0], advice=refused[1])
         if self._namespace and metadata.namespace != self._namespace:
             raise UsageUnknown(
@@ -150,14 +168,10 @@ class PolicyUsage:
             kind: one
             for kind, one in self._expected.items()
             if one.namespaced == bool(resource.namespaced) or not place
-            if any(no_question(function, one) is None for function in functions)
+            if any(self._refused(function, one) is None for function in functions)
         }
         preferred = {kind_name(one): one for one in self._discovery.preferred()}
         return {kind: preferred.get(kind, one) for kind, one in wanted.items()}
 
-
-def _finished(resource: Resource, body: msgspec.Raw) -> bool:
-    found = finished(resource, body)
-    if isinstance(found, str):
-        raise UsageUnknown(f"whether it has ended can't be told: {found}")
-    return found
+    def _refused(self, function: str, resource: Resource) -> tuple[str, str] | None:
+        return no_question(function, resource, self._readings)

@@ -8,21 +8,22 @@ if that began late enough. Whoever is cancelled while looking leaves nothing beh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
 from weakref import WeakSet
 
 import msgspec
 
 from skoupa.clock import Clock
 from skoupa.errors import UsageUnknown
+from skoupa.expr.cel.pool import Pool
 from skoupa.expr.usage_functions import BEHIND_SERVICE, UNMOUNTED, UNUSED, USED_BY
 from skoupa.facts.rows import Row, pack_uid
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import Metadata
 from skoupa.kube.resources import Resource
-from skoupa.runs.using.profiles import profiles_of
+from skoupa.runs.using.lessons import Lessons, Passing
 from skoupa.runs.using.reading import UsageReading
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers import answers
@@ -39,10 +40,6 @@ _TRUTHS: Final[dict[str, Callable[[Looked, Row], bool | Unknown]]] = {
 }
 
 
-class Passing(UsageUnknown):
-    """To look again may help."""
-
-
 class Whole(msgspec.Struct, frozen=True, kw_only=True):
     """What a look is about: kinds as `usage` writes them, in one namespace or, where that is empty, everywhere."""
 
@@ -54,10 +51,21 @@ class Whole(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Look:
-    """`began` is by the monotonic clock. `still`: what was read can't have changed since, for it stands in files."""
+    """`may_come`: what was not read was so for a reason that passes. `began` is by the monotonic clock.
+
+    `still`: what was read can't have changed since, for it stands in files.
+    """
 
     def __init__(
-        self, reading: UsageReading, about: Whole, *, began: float, began_at: float, now: float, still: bool
+        self,
+        reading: UsageReading,
+        about: Whole,
+        *,
+        may_come: bool,
+        began: float,
+        began_at: float,
+        now: float,
+        still: bool,
     ) -> None:
         sight = reading.sight()
         needs = Needs(reading.graph, sight, natures=reading.natures, trackers=reading.trackers())
@@ -65,7 +73,7 @@ class Look:
         self.began = began
         self._began_at = began_at
         self._still = still
-        self._may_come = reading.may_come
+        self._may_come = may_come
         self._looked = Looked(
             reading.graph, needs, sight, particulars=reading.particulars, served=reading.served, now=now
         )
@@ -99,11 +107,23 @@ class Look:
 
 
 class UsageLooks:
-    """`only` are the namespaces that are looked into at all; empty: all. `ignored` need not be read (`usage.ignoreKinds`)."""
+    """`only` are the namespaces that are looked into at all; empty: all. `ignored` need not be read (`usage.ignoreKinds`).
+
+    `pool` has the processes that profiles are asked in; without one it has its own, until it is closed. `profiles` count beside those
+    of the cluster, as if they had been applied.
+    """
 
     def __init__(
-        self, client: Client, *, ignored: Iterable[str] = (), only: Collection[str] = (), still: bool = False
+        self,
+        client: Client,
+        *,
+        pool: Pool | None = None,
+        ignored: Collection[str] = (),
+        only: Collection[str] = (),
+        still: bool = False,
+        profiles: Sequence[Mapping[str, Any]] = (),
     ) -> None:
+        self.lessons = Lessons(client, pool=pool, ignored=ignored, supposed=profiles)
         self._client = client
         self._clock: Clock = client.clock
         self._ignored = tuple(ignored)
@@ -124,14 +144,16 @@ class UsageLooks:
             for known in self._taken:
                 if known.began >= since and known.about.covers(about):
                     return known
-            look = await self._take(asked.values(), about, discovery)
+            look = await self._take(asked.values(), about, discovery, since=since)
             self._taken.add(look)
             return look
 
-    async def _take(self, asked: Iterable[Resource], about: Whole, discovery: Discovery) -> Look:
+    async def _take(
+        self, asked: Iterable[Resource], about: Whole, discovery: Discovery, *, since: float
+    ) -> Look:
         began, began_at = self._clock.monotonic(), self._clock.now()
         self.made += 1
-        taught, _ = await profiles_of(self._client, discovery)
+        taught = await self.lessons.heard(discovery, since=since)
         reading = UsageReading(
             self._client,
             discovery,
@@ -143,7 +165,16 @@ class UsageLooks:
             progress=lambda _: None,
         )
         await reading.read()
-        return Look(reading, about, began=began, began_at=began_at, now=self._clock.now(), still=self._still)
+        may_come = reading.may_come or taught.may_come
+        return Look(
+            reading,
+            about,
+            may_come=may_come,
+            began=began,
+            began_at=began_at,
+            now=self._clock.now(),
+            still=self._still,
+        )
 
 
 def _told(unknown: Unknown) -> str:

@@ -5,13 +5,14 @@ One that can't be read or understood teaches nothing, is told, and what it could
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skoupa import names
-from skoupa.errors import ApiError, BadReply, TimedOut
+from skoupa.errors import PASSING, ApiError, BadReply, TimedOut
 from skoupa.expr.cel.messages import Report, Source
 from skoupa.expr.cel.pool import Pool
+from skoupa.kinds.definition import resource
 from skoupa.kinds.retention.profile import KIND_PROFILE
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
@@ -60,29 +61,43 @@ async def read_one(
     )
 
 
-async def profiles_of(client: Client, discovery: Discovery) -> tuple[Taught, list[str]]:
-    """With what is to be said of them."""
+async def profiles_of(
+    client: Client,
+    discovery: Discovery,
+    *,
+    compiling: Compiling | None = None,
+    supposed: Sequence[Mapping[str, Any]] = (),
+) -> tuple[Taught, list[str]]:
+    """With what is to be said of them. Without `compiling` their expressions are compiled in a process that ends with this.
+
+    `supposed` count as if they had been applied, in the place of those of their names.
+    """
     kind = served(KIND_PROFILE, discovery)
-    if kind is None:
-        gap = discovery.unreadable(KIND_PROFILE.group)
-        return (NOTHING, []) if gap is None else _unread(gap.why)
-    try:
-        found = await everything(client, kind, WHOLE)
-    except (ApiError, BadReply, TimedOut) as error:
-        return _unread(error.brief)
-    if found.undecodable:
-        return _unread(found.undecodable[0].why)
-    if not found.items:
+    items: dict[str, Mapping[str, Any]] = {}
+    if kind is not None:
+        try:
+            found = await everything(client, kind, WHOLE)
+        except (ApiError, BadReply, TimedOut) as error:
+            return _unread(error.brief, may_come=isinstance(error, PASSING))
+        if found.undecodable:
+            return _unread(found.undecodable[0].why)
+        items = {str(one["metadata"]["name"]): one for one in found.items}
+    elif (gap := discovery.unreadable(KIND_PROFILE.group)) is not None:
+        return _unread(gap.why, may_come=True)
+    items |= {str(one["metadata"]["name"]): one for one in supposed}
+    if not items:
         return NOTHING, []
+    kind = kind or resource(KIND_PROFILE)
     async with Pool(clock=client.clock) as pool:
-        compiling = Compiling(pool)
-        read = [await read_one(kind, one, compiling=compiling, discovery=discovery) for one in found.items]
+        known = compiling or Compiling(pool)
+        read = [await read_one(kind, one, compiling=known, discovery=discovery) for one in items.values()]
     taught = teach(read)
     return taught, list(_said(taught))
 
 
-def _unread(why: str) -> tuple[Taught, list[str]]:
-    return Taught(unread=why), [f"{PROFILES} could not be read, so what they teach is not known: {why}"]
+def _unread(why: str, *, may_come: bool = False) -> tuple[Taught, list[str]]:
+    said = f"{PROFILES} could not be read, so what they teach is not known: {why}"
+    return Taught(unread=why, may_come=may_come), [said]
 
 
 def _said(taught: Taught) -> Iterator[str]:

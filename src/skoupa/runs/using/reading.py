@@ -141,7 +141,16 @@ class UsageReading:
             waived=tuple(one for one in unread if is_waived(one, self._ignored)),
             place=self._place,
             narrow=frozenset(self._narrow),
+            ignored=self._ignored,
+            overlooked=tuple(self._overlooked()),
         )
+
+    def _overlooked(self) -> Iterator[Unread]:
+        for row, doubts in self.graph.doubtful():
+            kind = kind_name(row.resource)
+            found = Unread(kind=kind, what=row.resource.qualified, why=f"{row.name}: {'; '.join(doubts)}")
+            if is_waived(found, self._ignored):
+                yield found
 
     def _searched_blindly(self) -> Iterator[Unread]:
         """Custom kinds of which only a definition says what some fields name, and it could not be read."""

@@ -18,13 +18,18 @@ ANYTHING: Final = "*"
 # A namespace, where that is written too, and a name.
 Named = tuple[str, str]
 
-_TEMPLATED: Final = re.compile(r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^)]*\)", re.DOTALL)
+# None goes on beyond where another begins: else each of a thousand that never end would look through all the rest.
+_TEMPLATED: Final = re.compile(r"\{\{(?:(?!\{\{|\}\}).)*\}\}|\$\{[^{}]*\}|\$\([^()]*\)", re.DOTALL)
 _CONFIGURES: Final = re.compile(r"config|secret|credential|cert|tls|-cm\b", re.IGNORECASE)
 _SHORT: Final = 128
 _OBJECT: Final = re.compile(r"[a-z0-9*]([-a-z0-9.*]{0,251}[a-z0-9*])?")
 _ACCOUNT: Final = "system:serviceaccount:"
 _QUOTA: Final = ".storageclass.storage.k8s.io/"
 _UNDER: Final = "secretName"
+# A namespace, what joins it to a name, and that.
+_LONGEST_OF_BOTH: Final = 63 + 1 + 253
+# Also what is nested so deep that nobody reads it.
+_UNREADABLE: Final = (msgspec.DecodeError, RecursionError)
 
 
 def names_meant(text: str, form: Form) -> Iterable[Named]:
@@ -54,7 +59,7 @@ def _listed(text: str) -> Iterator[Named]:
     if text.lstrip().startswith("["):
         try:
             yield from ((one.namespace, one.name) for one in msgspec.json.decode(text, type=list[_Listed]))
-        except msgspec.DecodeError:
+        except _UNREADABLE:
             yield ANY_NAMESPACE, ANYTHING
         return
     for one in text.replace("\n", ",").split(","):
@@ -89,26 +94,28 @@ def _api_version(text: str) -> Iterable[Named]:
 def _json(text: str) -> Iterable[Named]:
     try:
         value = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         return (("", ANYTHING),)
     return [("", name) for name in _under(_UNDER, value) if isinstance(name, str)]
 
 
 def _under(field: str, value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        if field in value:
-            yield value[field]
-        for one in value.values():
-            yield from _under(field, one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _under(field, one)
+    """Without recursion: whoever writes an annotation decides how deep it goes."""
+    left = [value]
+    while left:
+        here = left.pop()
+        if isinstance(here, dict):
+            if field in here:
+                yield here[field]
+            left += here.values()
+        elif isinstance(here, list):
+            left += here
 
 
 def _traefik(text: str) -> Iterator[Named]:
     for one in text.split(","):
         written = one.strip().partition("@")[0]
-        for index in range(1, len(written) - 1):
+        for index in range(1, len(written) - 1 if len(written) <= _LONGEST_OF_BOTH else 0):
             if written[index] == "-":
                 yield written[:index], written[index + 1 :]
 

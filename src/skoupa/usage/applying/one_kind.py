@@ -24,7 +24,7 @@ from skoupa.usage.rules import KindRules
 from skoupa.usage.walking import walk_fields
 
 _NOT_THERE: Final = msgspec.Raw(b"")
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # Beside the numbers of places, which begin with one.
 _SPENT: Final = (0, "", "spent")
 _ALL_KNOWN: Final = (0, "", "all known")

@@ -16,7 +16,7 @@ from skoupa.expr.usage_functions import BEHIND_SERVICE, UNMOUNTED, UNUSED
 from skoupa.facts.rows import Row
 from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 from skoupa.usage import finishing
-from skoupa.usage.finishing import Doubt, Ends
+from skoupa.usage.finishing import Doubt, Ends, Finish
 from skoupa.usage.graph import kind_name, target_of
 from skoupa.usage.leftovers.judging import Leftover, NotJudged, judge
 from skoupa.usage.leftovers.looked import Looked
@@ -31,6 +31,7 @@ MOST_USERS: Final = 1000
 MORE: Final = "and more"
 ELSEWHERE: Final = "something outside of the namespace"
 
+_NOT_QUOTED: Final = "what it says of its end can't be understood (its values are not shown)"
 _HOLDS_VOLUMES: Final = (CLAIM, "storage.k8s.io/VolumeAttachment")
 _LEADS_TO_PODS: Final = ("Service", "Endpoints", SLICE)
 
@@ -41,7 +42,9 @@ def is_used_by_others(resource: Resource, readings: Readings | None = None) -> b
     return kind in QUESTIONS or (resource.group not in BUILT_IN_GROUPS and kind in reach.used_kinds)
 
 
-def no_question(function: str, resource: Resource) -> tuple[str, str] | None:
+def no_question(
+    function: str, resource: Resource, readings: Readings | None = None
+) -> tuple[str, str] | None:
     """Why the function can't be asked of this kind, and what to do; None: it can."""
     kind = kind_name(resource)
     if function == UNMOUNTED and kind not in {VOLUME, CLAIM}:
@@ -52,7 +55,7 @@ def no_question(function: str, resource: Resource) -> tuple[str, str] | None:
         return None
     if kind in ON_REQUEST:
         return "Pods work by themselves: that nothing uses one says nothing", "ask skoupa_behind_service"
-    if not is_used_by_others(resource):
+    if not is_used_by_others(resource, readings):
         what = f"{resource.qualified} are there for themselves: that nothing uses one says nothing"
         return what, "match kinds that others use, such as ConfigMap, Secret or PersistentVolumeClaim"
     return None
@@ -89,7 +92,7 @@ def used_by(looked: Looked, row: Row, *, inside: str) -> tuple[str, ...] | Unkno
     return (*users[:MOST_USERS], MORE) if len(users) > MOST_USERS else users
 
 
-def finished(resource: Resource, body: bytes | msgspec.Raw) -> bool | str:
+def finished(resource: Resource, body: bytes | msgspec.Raw, *, quoting: bool = True) -> bool | str:
     """Whether it has ended, by its JSON; else why that can't be told."""
     kind, table = kind_name(resource), finishing.shipped()
     ends, view = table.ends(kind), table.view(kind)
@@ -99,8 +102,13 @@ def finished(resource: Resource, body: bytes | msgspec.Raw) -> bool | str:
         found = table.finish(kind, msgspec.json.decode(body, type=view.type))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "it can't be read"
+    return has_ended(found, ends=ends, quoting=quoting)
+
+
+def has_ended(found: Finish | Doubt | None, *, ends: Ends, quoting: bool = True) -> bool | str:
+    """What is known of the end of an object of a kind that `ends` so, as plain as `finished`. Not `quoting`: no value of it is told."""
     if isinstance(found, Doubt):
-        return found.why
+        return found.why if quoting else _NOT_QUOTED
     if found is None:
         unknown = "nothing says whether it is at work: no rule is known for its kind"
         return unknown if ends is Ends.BY_SHAPE else False
@@ -120,7 +128,9 @@ def _none_points(looked: Looked, row: Row, kinds: Collection[str]) -> bool | Unk
     doubts = tuple(
         told(target_of(one))
         for one, _ in looked.graph.doubtful()
-        if kind_name(one.resource) in kinds and row.namespace in ("", one.namespace)
+        if kind_name(one.resource) in kinds
+        and row.namespace in ("", one.namespace)
+        and looked.sight.heeds(one.resource)
     )
     return Unknown(tuple(dict.fromkeys(gaps)), doubts) if gaps or doubts else True
 

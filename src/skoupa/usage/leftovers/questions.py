@@ -17,6 +17,7 @@ from skoupa.usage.found import Choice, Target
 from skoupa.usage.graph import kind_name, target_of
 from skoupa.usage.leftovers.looked import MAKE_PODS, RBAC, Looked
 from skoupa.usage.needs import Unknown, told
+from skoupa.usage.objects import may_be_inside
 from skoupa.usage.sight import Unread
 
 SLICE: Final = "discovery.k8s.io/EndpointSlice"
@@ -139,7 +140,9 @@ def _lease(found: Looked, row: Row) -> Looks:
 def _namespace(found: Looked, row: Row) -> Looks:
     if found.inside[row.name]:
         return None
-    return Unknown(found.sight.unread) if found.sight.unread else reason("namespace-empty")
+    # What is waived need not be read for what it points at; here it may be all that there is.
+    unread = (*found.sight.unread, *filter(may_be_inside, found.sight.waived))
+    return Unknown(unread) if unread else reason("namespace-empty")
 
 
 def _definition(found: Looked, row: Row) -> Looks:

@@ -63,7 +63,7 @@ def marks(kind: str, metadata: Metadata) -> Iterator[Mark]:
     if told:
         application, _, rest = told.partition(":")
         # Who copies an object copies the annotation along, which then speaks of the other: Argo CD passes over it as well.
-        if application and (not rest or rest == _own_id(kind, metadata)):
+        if application and (not rest or _is_own(rest, kind, metadata)):
             namespace, _, name = application.rpartition("_")
             yield Mark(by=Target(APPLICATION, namespace or "*", name), at=f"annotation {TRACKING_ID}")
         return
@@ -72,6 +72,9 @@ def marks(kind: str, metadata: Metadata) -> Iterator[Mark]:
         yield Mark(by=Target(APPLICATION, "*", instance), at=f"label {INSTANCE}", hint=True)
 
 
-def _own_id(kind: str, metadata: Metadata) -> str:
+def _is_own(told: str, kind: str, metadata: Metadata) -> bool:
+    """What lives in no namespace has that written on it into which its Application deploys all the rest."""
     group, _, name = kind.rpartition("/")
-    return f"{group}/{name}:{metadata.namespace}/{metadata.name}"
+    what, _, where = told.partition(":")
+    namespace, _, called = where.partition("/")
+    return what == f"{group}/{name}" and called == metadata.name and metadata.namespace in {"", namespace}

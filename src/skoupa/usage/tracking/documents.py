@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
-import yaml
 
-_Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+from skoupa.expr.jmespath.functions.yamltext import documents, written_out
+
 _BETWEEN: Final = re.compile(r"^---(?:[ \t].*)?$", re.MULTILINE)
 _VALUE: Final = r"""[ \t]*:[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'{\[&*!|>#][^\s#]*))[ \t]*(?:#.*)?$"""
 _API_VERSION: Final = re.compile(f"^apiVersion{_VALUE}", re.MULTILINE)
@@ -24,6 +24,8 @@ _METADATA: Final = re.compile(
 _FIRST_FIELD: Final = re.compile(r"^([ \t]+)[^\s#]", re.MULTILINE)
 # One that the YAML reader is not asked to read.
 _LONGEST_DOCUMENT: Final = 8 * 1024 * 1024
+# With its aliases written out.
+_MOST_VALUES: Final = 1_000_000
 
 
 class Unreadable(ValueError):
@@ -78,10 +80,13 @@ def _by_reading(document: str) -> Iterator[Named]:
     if len(document) > _LONGEST_DOCUMENT:
         raise Unreadable("a document of it is too long")
     try:
-        value = yaml.load(document, Loader=_Loader)  # noqa: S506 - it is the safe one
-    except (yaml.YAMLError, RecursionError, ValueError) as fault:
+        values = list(documents(document))
+    except ValueError as fault:
         raise Unreadable("a document of it is no YAML") from fault
-    yield from _in_value(value)
+    if sum(map(written_out, values)) > _MOST_VALUES:
+        raise Unreadable("a document of it repeats itself too often")
+    for value in values:
+        yield from _in_value(value)
 
 
 def _in_value(value: Any) -> Iterator[Named]:

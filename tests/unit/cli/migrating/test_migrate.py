@@ -180,6 +180,24 @@ def test_cel_is_compiled_and_evaluated(town: Migrating) -> None:
     assert calling["matches"]["unknown"] == "it calls services, and none are called here"
 
 
+def test_an_exception_of_another_namespace_counts_for_one_namespace_too(town: Migrating) -> None:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
+    group, spec = (
+        "policies.kyverno.io/v1",
+        {"schedule": "@daily", "matchConstraints": {"resourceRules": [rule]}},
+    )
+    named_rule = {"policyRefs": [{"name": "tidy", "kind": "NamespacedDeletingPolicy"}]}
+    town.holding(
+        obj("Namespace", "guards"),
+        config_map("a"),
+        obj("NamespacedDeletingPolicy", "tidy", namespace="shop", api=group, spec=spec),
+        obj("PolicyException", "spare", namespace="guards", api=group, spec=named_rule),
+    )
+    for args in ((), ("-n", "shop")):
+        (policy,) = town.document(*args)["policies"]
+        assert policy["matches"]["goes"] == 0
+
+
 def test_conditions_that_can_not_be_answered_are_told(town: Migrating) -> None:
     conditions = {"all": [{"key": "{{ target.data.x }}", "operator": "Equals", "value": "a"}]}
     town.holding(config_map("a"), cleanup("unclear", conditions=conditions))

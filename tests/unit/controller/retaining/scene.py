@@ -114,3 +114,10 @@ def said(play: Play, name: str) -> str:
     row = next(row for row in knowledge.store if row.name == name)
     verdict = knowledge.verdict(row, play.client.clock.now())
     return "; ".join(str(one) for one in (*(hold.reason for hold in verdict.holds), *verdict.notes))
+
+
+async def relabel(stage: Stage, name: str, value: str | None, *, resource: Resource = CONFIG_MAPS) -> None:
+    """Another time on it; None takes the label off."""
+    patch = {"metadata": {"labels": {names.TTL_AFTER_LABEL: value}}}
+    await stage.people.merge_patch(resource, name, patch, namespace=SHOP)
+    await stage.settle()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from tests.unit.controller.retaining.scene import (
     CRON_JOBS,
     JOBS,
     KINDS,
     ON,
+    after,
     end,
     job,
     mark_of,
@@ -18,9 +22,13 @@ from tests.unit.controller.retaining.scene import (
     said,
     template,
 )
-from tests.unit.controller.stage import DAY, MINUTE, SHOP, Stage, story
+from tests.unit.controller.stage import DAY, MINUTE, SHOP, Stage, definition, story
 
 pytestmark = pytest.mark.unit
+
+WORKFLOWS = Resource(
+    group="argoproj.io", version="v1alpha1", plural="workflows", kind="Workflow", namespaced=True
+)
 
 
 @story(also=KINDS, features=ON)
@@ -150,3 +158,32 @@ async def test_a_job_that_somebody_deletes_meanwhile_is_nothing_to_tell_of(stage
     await remove(stage, "gone", resource=JOBS)
     await stage.later(12 * MINUTE)
     assert not play.told("failed", "gone")
+
+
+@story(also=KINDS, features=ON)
+async def test_a_workflow_that_is_retried_loses_its_mark_and_its_time_starts_with_its_second_end(
+    stage: Stage,
+) -> None:
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, definition(WORKFLOWS))
+    await stage.play()
+    body = {"apiVersion": WORKFLOWS.api_version, "kind": WORKFLOWS.kind}
+    metadata = {"name": "build", "labels": after("failed-20m.succeeded-20m")}
+    await stage.people.create(WORKFLOWS, {**body, "metadata": metadata}, namespace=SHOP)
+
+    async def comes_to(phase: str, **status: Any) -> None:
+        patch = {"status": {"phase": phase, "finishedAt": None, **status}}
+        await stage.people.merge_patch(WORKFLOWS, "build", patch, namespace=SHOP)
+        await stage.later(5)
+
+    await comes_to("Running")
+    await comes_to("Failed", finishedAt=stage.time())
+    assert mark_of(stage, "build", resource=WORKFLOWS) is not None
+    await stage.later(15 * MINUTE)
+    await comes_to("Running")
+    assert mark_of(stage, "build", resource=WORKFLOWS) is None
+    await stage.later(30 * MINUTE)
+    await comes_to("Succeeded", finishedAt=stage.time())
+    await stage.later(19 * MINUTE)
+    assert stage.there("build", WORKFLOWS)
+    await stage.later(2 * MINUTE)
+    assert not stage.there("build", WORKFLOWS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from skoupa.kinds.retention.policy import RETENTION_POLICIES
-from tests.unit.controller.retaining.scene import JOBS, ON, end, mark_of, remove, workload
+from skoupa.kinds.retention.policy import CLUSTER_RETENTION_POLICIES, RETENTION_POLICIES
+from tests.unit.controller.retaining.scene import JOBS, ON, end, mark_of, remove, said, workload
 from tests.unit.controller.retaining.test_policies import (
     ALSO,
     QUOTAS,
@@ -173,4 +173,54 @@ async def test_suspending_counts_for_every_object_however_many_there_are(stage: 
     rules = play.engine.retention.rules if play.engine.retention is not None else None
     assert rules is not None
     rows = [row for row in play.engine.knowledge.store if row.resource.qualified == JOBS.qualified]
-    assert all((wish := rules.wish(row)) is not None and wish.suspended for row in rows)
+    assert all((wish := rules.wish(row)) is not None and wish.rests for row in rows)
+
+
+BROKEN = {"any": [{"resources": {"kinds": ["Job"], "names": ["*"], "name": "b"}}]}
+
+
+@story(also=ALSO, features=ON)
+async def test_a_broken_one_of_the_cluster_is_named_with_what_to_do_and_counts_for_no_namespace_that_has_its_own(
+    stage: Stage,
+) -> None:
+    await defined(stage)
+    await policy(stage, "broken", cluster=True, match=BROKEN, after={"finished": "90d"})
+    await policy(stage, "cluster", cluster=True, match=kinds("Job"), after={"finished": "5m"})
+    await policy(stage, "here", match=kinds("Job", names=["mine"]), after={"finished": "5m"})
+    play = await stage.play()
+    for name in ("mine", "theirs"):
+        await job(stage, name)
+        await end(stage, name)
+    await stage.later(10 * MINUTE)
+    assert stage.found(JOBS) == {"theirs"}
+    told = said(play, "theirs")
+    assert "ClusterRetentionPolicy/broken is not understood and may be about it" in told
+    assert "as its condition Ready says, or delete it" in told
+    assert "suspended" not in told
+    await stage.remove("broken", resource=CLUSTER_RETENTION_POLICIES)
+    await stage.later(MINUTE)
+    assert not stage.found(JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_what_could_not_be_decided_for_a_moment_is_decided_soon_after_although_nothing_changed(
+    stage: Stage,
+) -> None:
+    await defined(stage)
+    await ended(stage, "old", "new")
+    play = await stage.play()
+    newest = {"count": 1, "per": "Namespace"}
+    await policy(stage, "jobs", match=kinds("Job"), after={"finished": "1h"}, keepNewest=newest)
+    await stage.later(30)
+    retention = play.engine.retention
+    assert retention is not None
+    row = next(row for row in play.engine.knowledge.store if row.name == "old")
+    assert not retention.rules.undecided(row)
+    # Somebody has something decided while what could need them is being read, and nobody looks at them meanwhile.
+    retention.feeds._awaited = True
+    retention.rules.doubt((row.uid,))
+    await stage.later(3)
+    assert "it is not known yet" in retention.rules.undecided(row)
+    retention.feeds._awaited = None
+    await stage.later(8)
+    assert not retention.rules.undecided(row)

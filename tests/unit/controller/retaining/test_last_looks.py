@@ -7,7 +7,7 @@ import pytest
 from skoupa.kube.transport import Request
 from skoupa.sim.faults import asking
 from tests.unit.controller.retaining.scene import KINDS, ON, after, mark_of, remove, said, workload
-from tests.unit.controller.stage import DEPLOYMENTS, MINUTE, SHOP, Stage, story
+from tests.unit.controller.stage import DEPLOYMENTS, MINUTE, SECRETS, SHOP, Stage, story
 
 pytestmark = pytest.mark.unit
 
@@ -138,3 +138,39 @@ async def test_a_server_that_is_slow_to_take_a_delete_does_not_keep_it_for_ever(
     stage.cluster.faults.delay(8.0, when=asking(method="GET", path="/api/v1/namespaces/shop"), times=None)
     await stage.later(8 * MINUTE)
     assert not stage.there("config")
+
+
+@story(also=KINDS, features=ON)
+async def test_what_can_not_be_asked_holds_only_what_it_could_matter_for_and_is_named(stage: Stage) -> None:
+    play = await stage.play()
+    # A ServiceAccount may name a Secret, and never a ConfigMap.
+    await stage.make("config", labels=after("unused-5m"))
+    await stage.make("secret", labels=after("unused-5m"), resource=SECRETS)
+    await stage.later(MINUTE)
+    accounts = asking(verb="list", path="/api/v1/serviceaccounts")
+    stage.cluster.faults.answer(500, when=accounts, seconds=20 * MINUTE)
+    await stage.later(6 * MINUTE)
+    assert not stage.there("config")
+    assert stage.there("secret", SECRETS)
+    assert "serviceaccounts: " in play.why_held("secret")
+    # Nor does one that can't be asked about keep what comes later waiting.
+    await stage.make("later", labels=after("unused-1m"))
+    await stage.later(2 * MINUTE)
+    assert not stage.there("later")
+    await stage.later(14 * MINUTE)
+    assert not stage.there("secret", SECRETS)
+
+
+@story(also=KINDS, features=ON)
+async def test_one_namespace_that_can_not_be_asked_about_holds_nothing_of_another(stage: Stage) -> None:
+    await stage.play()
+    await stage.namespace("other")
+    await stage.make("here", labels=after("unused-5m"))
+    await stage.make("there", labels=after("unused-5m"), namespace="other")
+    pods = asking(verb="list", path="/api/v1/namespaces/other/pods")
+    stage.cluster.faults.answer(500, when=pods, seconds=20 * MINUTE)
+    await stage.later(7 * MINUTE)
+    assert not stage.there("here")
+    assert stage.there("there", namespace="other")
+    await stage.later(16 * MINUTE)
+    assert not stage.there("there", namespace="other")

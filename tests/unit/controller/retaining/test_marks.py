@@ -7,10 +7,21 @@ from pathlib import Path
 import pytest
 
 from skoupa import names
-from skoupa.kube.resources import CONFIG_MAPS
+from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
+from skoupa.kube.transport import Request
 from skoupa.sim.faults import asking
-from tests.unit.controller.retaining.scene import KINDS, ON, after, mark_of, patches, remove, said, workload
-from tests.unit.controller.stage import DEPLOYMENTS, MINUTE, Stage, story
+from tests.unit.controller.retaining.scene import (
+    KINDS,
+    ON,
+    after,
+    mark_of,
+    patches,
+    relabel,
+    remove,
+    said,
+    workload,
+)
+from tests.unit.controller.stage import DEPLOYMENTS, MINUTE, SHOP, Play, Stage, story
 from tests.unit.controller.test_trash import ledger
 
 pytestmark = pytest.mark.unit
@@ -178,3 +189,74 @@ async def test_an_object_that_is_made_anew_under_its_name_is_another_one(stage: 
     assert stage.there("config")
     await stage.later(3 * MINUTE)
     assert not stage.there("config")
+
+
+def looks(play: Play, since: int) -> list[Request]:
+    """What was asked about single ConfigMaps, or all of a namespace."""
+    lists = asking(verb="list", path="/api/v1/namespaces/shop/configmaps")
+    asked = [one for _, one in play.wire.seen[since:] if lists(one)]
+    return [one for one in asked if not any(key == "labelSelector" for key, _ in one.query)]
+
+
+@story(also=KINDS, features=ON)
+async def test_when_the_label_is_taken_off_the_mark_goes_too_and_counts_for_no_later_one(
+    stage: Stage,
+) -> None:
+    play = await stage.play()
+    await stage.make("config", labels=after("unused-30m"))
+    await stage.later(5 * MINUTE)
+    assert mark_of(stage, "config") is not None
+    await relabel(stage, "config", None)
+    await stage.later(MINUTE)
+    assert mark_of(stage, "config") is None
+    await play.stop()
+    await relabel(stage, "config", "unused-30m")
+    await stage.later(20 * MINUTE)
+    await stage.play()
+    await stage.later(25 * MINUTE)
+    assert stage.there("config")
+    await stage.later(6 * MINUTE)
+    assert not stage.there("config")
+
+
+@story(also=KINDS, features=ON)
+async def test_nothing_is_written_onto_what_people_delete_and_many_cost_one_look(stage: Stage) -> None:
+    play = await stage.play()
+    for number in range(30):
+        await stage.make(f"config-{number}", labels=after("unused-30m"))
+    await stage.later(5 * MINUTE)
+    written, seen = len(play.sent("PATCH")), len(play.wire.seen)
+    for number in range(30):
+        await stage.remove(f"config-{number}")
+    await stage.later(2 * MINUTE)
+    assert len(play.sent("PATCH")) == written
+    assert len(looks(play, seen)) == 1
+
+
+@story(also=KINDS, features=ON)
+async def test_what_goes_by_its_label_or_with_its_namespace_is_not_looked_at_afterwards(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.make("config", labels=after("unused-5m"))
+    await stage.later(5 * MINUTE - 10)
+    seen = len(play.wire.seen)
+    await stage.later(MINUTE)
+    assert not stage.there("config")
+    await stage.make("other", labels=after("unused-30m"))
+    await stage.later(MINUTE)
+    await stage.remove(SHOP, resource=NAMESPACES)
+    await stage.later(MINUTE)
+    assert not looks(play, seen)
+
+
+@story(also=KINDS, features=ON)
+async def test_a_server_that_can_not_be_asked_whether_it_is_there_is_asked_again(stage: Stage) -> None:
+    await stage.play()
+    await stage.make("config", labels=after("unused-30m"))
+    await stage.later(5 * MINUTE)
+    lists = asking(verb="list", path="/api/v1/namespaces/shop/configmaps")
+    stage.cluster.faults.answer(500, when=lists, seconds=3 * MINUTE)
+    await relabel(stage, "config", None)
+    await stage.later(2 * MINUTE)
+    assert mark_of(stage, "config") is not None
+    await stage.later(2 * MINUTE)
+    assert mark_of(stage, "config") is None

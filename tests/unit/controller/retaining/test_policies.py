@@ -16,6 +16,7 @@ from skoupa.kinds.retention.policy import (
 )
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from skoupa.policy.retention.reading import EVENTS
+from skoupa.sim.faults import asking
 from skoupa.web.dashboard.known_policies import shown_policy
 from tests.unit.controller.retaining.scene import (
     CRON_JOBS,
@@ -30,7 +31,17 @@ from tests.unit.controller.retaining.scene import (
     template,
     workload,
 )
-from tests.unit.controller.stage import DEPLOYMENTS, HOUR, MINUTE, SHOP, Play, Stage, owned_by, story
+from tests.unit.controller.stage import (
+    DEPLOYMENTS,
+    HOUR,
+    MINUTE,
+    SECRETS,
+    SHOP,
+    Play,
+    Stage,
+    owned_by,
+    story,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -141,6 +152,22 @@ async def test_a_policy_that_names_no_kinds_never_takes_secrets_and_only_what_ha
     assert stage.there("web", DEPLOYMENTS)
     there = {one["metadata"]["name"] for one in stage.cluster.objects(CONFIG_MAPS, namespace=SHOP)}
     assert there == {"kube-root-ca.crt"}
+
+
+@story(also=ALSO, features=ON)
+async def test_the_type_of_a_secret_keeps_it_from_a_policy_as_from_a_label(stage: Stage) -> None:
+    await defined(stage)
+    play = await stage.play()
+    for name, type_ in (
+        ("keyring", "kubernetes.io/rook"),
+        ("cluster", "cluster.x-k8s.io/secret"),
+        ("left", "Opaque"),
+    ):
+        await stage.people.create(SECRETS, {"metadata": {"name": name}, "type": type_}, namespace=SHOP)
+    await policy(stage, "secrets", match=kinds("Secret"), after={"unused": "10m"})
+    await stage.later(30 * MINUTE)
+    assert stage.found(SECRETS) == {"keyring", "cluster"}
+    assert "Rook finds it by its name" in said(play, "keyring")
 
 
 @story(also=ALSO, features=ON)
@@ -479,6 +506,50 @@ async def test_events_go_by_their_age_alone_unwatched_untold_and_unrecorded(stag
     ]
     assert all(any(key == "labelSelector" for key, _ in one.query) for one in watched)
     assert status(stage, "events", cluster=True)["deleted"] == 1
+
+
+async def event(stage: Stage, name: str) -> None:
+    body = {
+        "metadata": {"name": name},
+        "involvedObject": {"kind": "ConfigMap", "namespace": SHOP, "name": "any"},
+        "reason": "Seen",
+    }
+    await stage.people.create(EVENTS, body, namespace=SHOP)
+
+
+def events_left(stage: Stage) -> set[str]:
+    return {one["metadata"]["name"] for one in stage.cluster.objects(EVENTS, namespace=SHOP)}
+
+
+@story(also=(*ALSO, EVENTS), features=ON)
+async def test_while_a_policy_of_the_namespace_is_not_understood_no_other_takes_its_events(
+    stage: Stage,
+) -> None:
+    await defined(stage)
+    await stage.play()
+    await policy(stage, "events", cluster=True, match=kinds("Event"), after={"created": "10m"})
+    await policy(stage, "broken", match=kinds("Event", names=["*"], name="b"), after={"created": "50m"})
+    await event(stage, "old")
+    await stage.later(13 * MINUTE)
+    assert "old" in events_left(stage)
+    await stage.remove("broken", resource=RETENTION_POLICIES)
+    await stage.later(2 * MINUTE)
+    assert "old" not in events_left(stage)
+
+
+@story(also=(*ALSO, EVENTS), features=ON)
+async def test_events_that_went_are_counted_although_the_next_could_not_be_deleted(stage: Stage) -> None:
+    await defined(stage)
+    play = await stage.play()
+    await policy(stage, "events", match=kinds("Event"), after={"created": "10m"})
+    for name in ("a-goes", "b-fails"):
+        await event(stage, name)
+    fails = asking(method="DELETE", path=f"/api/v1/namespaces/{SHOP}/events/b-fails")
+    stage.cluster.faults.answer(500, when=fails, seconds=HOUR)
+    await stage.later(12 * MINUTE)
+    assert events_left(stage) & {"a-goes", "b-fails"} == {"b-fails"}
+    assert sum(int(line["number"]) for line in play.told("swept")) == 1
+    assert status(stage, "events")["deleted"] == 1
 
 
 @story(also=(*ALSO, EVENTS), features=ON)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from skoupa.controller.retaining.usage_feed import NOT_READ_YET, UsageFeed
@@ -93,6 +94,35 @@ def test_an_object_that_can_not_be_read_is_doubted_until_it_can_be() -> None:
     assert not fed(*listed("a"), watched.Changed([nameless, Change(found("x"), deleted=False)]))[0].doubt
     odd = watched.Listed[Any]([], (Undecodable(name="odd", uid="o", why="a text"),))
     assert "odd: a text" in fed(watched.Begun(), odd, watched.Synced("1"))[0].doubt
+
+
+def test_an_object_that_can_not_be_read_is_doubted_until_a_new_list_is_complete() -> None:
+    nameless = Change(object={"metadata": {"uid": "x"}}, deleted=False)
+    arriving = [*listed("a"), watched.Changed([nameless]), *listed("a")]
+    for so_far in (-2, -1):
+        assert "1 of them can't be understood, x" in fed(*arriving[:so_far])[0].doubt
+    assert not fed(*arriving)[0].doubt
+
+
+def test_an_object_that_can_not_be_read_is_doubted_no_more_when_it_is_deleted() -> None:
+    odd = Undecodable(name="odd", uid="a", why="too deep")
+    feed, held = fed(*listed("a"), watched.Changed[Any]([], (odd,)))
+    assert "odd: too deep" in feed.doubt
+    assert held.uids == {"a"}
+    gone = msgspec.structs.replace(odd, gone=True)
+    feed, held = fed(*listed("a"), watched.Changed[Any]([], (odd,)), watched.Changed[Any]([], (gone,)))
+    assert not feed.doubt
+
+
+def test_one_that_was_read_beside_the_watch_and_can_not_be_understood_is_told_at_once() -> None:
+    feed, _ = fed(*listed("a"))
+    told: list[str] = []
+    feed._on_health = lambda: told.append(feed.doubt)
+    feed.learn(found("b"))
+    assert not told
+    feed.learn({"metadata": {"uid": "x"}})
+    (doubt,) = told
+    assert "can't be understood, x" in doubt
 
 
 def test_an_object_in_a_list_that_can_not_be_read_costs_no_other_of_it() -> None:

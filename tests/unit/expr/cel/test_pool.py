@@ -263,19 +263,22 @@ async def test_a_batch_has_a_limit_and_what_was_not_reached_stays() -> None:
         assert matched(await judges.judge(source("true"), page({}), circumstances=NOW)) == [True]
 
 
-async def test_errors_of_the_broker_are_told_and_a_missing_object_is_null(judges: Pool) -> None:
+async def test_errors_of_the_broker_are_told_and_a_missing_object_is_one(judges: Pool) -> None:
     async def answer(question: Question) -> str:
         if isinstance(question, GetResource):
             raise NotFound("get: not found", status=Status(code=404))
         raise UsageError("this policy may not ask for that", advice="name your own namespace")
 
-    results = await judges.judge(
-        source('resource.Get("v1", "pods", "shop", object.metadata.name) == null'),
-        page(*named("a")),
-        circumstances=NOW,
-        broker=Telling(answer),
-    )
-    assert matched(results) == [True]
+    # As in Kyverno, where each of these fails too.
+    for asked in ("%s == null", "!has(%s.data)", "%s != 'x'", "%s.?data.orValue({}) == {}"):
+        (result,) = await judges.judge(
+            source(asked % 'resource.Get("v1", "pods", "shop", object.metadata.name)'),
+            page(*named("a")),
+            circumstances=NOW,
+            broker=Telling(answer),
+        )
+        assert not result.matched
+        assert "get: not found" in result.error
     (result,) = await judges.judge(source(ASKS), page(*named("a")), circumstances=NOW, broker=Telling(answer))
     assert result.error == ("condition c0 fails: this policy may not ask for that: name your own namespace")
     (result,) = await judges.judge(source(ASKS), page(*named("a")), circumstances=NOW)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from skoupa.clock import SystemClock
-from skoupa.errors import KindUnreadable, NotFound, SkoupaError, UnknownKind, UsageError
+from skoupa.errors import BadReply, KindUnreadable, NotFound, SkoupaError, UnknownKind, UsageError
 from skoupa.expr.cel.messages import (
     Circumstances,
     FindResource,
@@ -164,12 +164,14 @@ async def test_a_review_may_be_posted_and_nothing_else() -> None:
             await answer(calls, made)
 
 
-async def test_a_service_answers_with_its_status_also_where_it_is_no_json() -> None:
+async def test_a_service_answers_with_its_status_and_what_is_no_json_is_no_answer() -> None:
     from aiohttp import web
 
     async def either(request: web.Request) -> web.StreamResponse:
         if request.path == "/json":
             return web.json_response({"a": 1}, status=418)
+        if request.path == "/gateway":
+            return web.Response(text="<html>Bad Gateway</html>", status=502, content_type="text/html")
         return web.Response(text="plain" if request.path == "/text" else "")
 
     async with served(either) as service, staged(service.settings(), lookup=here()) as stage:
@@ -180,8 +182,15 @@ async def test_a_service_answers_with_its_status_also_where_it_is_no_json() -> N
             return await answer(calls, HttpCall(method="GET", url=url, ca_bundle=AUTHORITY.certificate))
 
         assert await get("/json") == {"statusCode": 418, "body": {"a": 1}}
-        assert await get("/text") == {"statusCode": 200, "body": None}
-        assert await get("/nothing") == {"statusCode": 200, "body": None}
+        # As in Kyverno: else there would be nothing in it, and a condition about what is not there would hold.
+        for path in ("/text", "/nothing"):
+            with pytest.raises(BadReply, match="no JSON"):
+                await get(path)
+        assert not calls.unanswered
+        with pytest.raises(BadReply, match="answered 502"):
+            await get("/gateway")
+        # It may be well again before the next tick.
+        assert calls.unanswered
         with pytest.raises(UsageError, match="allowHttpInNamespacedPolicies"):
             await answer(await stage.calls("shop"), HttpCall(method="GET", url=f"{service.origin}/json"))
 
@@ -210,6 +219,13 @@ async def judged(expression: str, *, namespace: str) -> list[tuple[bool, str]]:
 async def test_expressions_in_the_pool_are_answered_and_confined() -> None:
     read = 'resource.Get("v1", "configmaps", "shop", "prices").data.pear == "3"'
     assert await judged(read, namespace="") == [(True, "")] * 2
+    for text in ("%s == null", "!has(%s.data)"):
+        for matched, error in await judged(
+            text % 'resource.Get("v1", "configmaps", "shop", "nothing")', namespace=""
+        ):
+            assert not matched
+            assert "not found" in error
+            assert "whether it is there resource.List(…).items.exists(…) tells" in error
     own = 'resource.List("v1", "configmaps").items.exists(c, c.metadata.name == "prices" && c.kind == "ConfigMap")'
     assert await judged(own, namespace="shop") == [(True, "")] * 2
     for matched, error in await judged('resource.List("v1", "nodes").items.size() == 0', namespace="shop"):

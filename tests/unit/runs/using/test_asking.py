@@ -241,3 +241,39 @@ async def test_what_only_a_profile_says_is_used_stays_and_one_that_is_not_unders
         town = Town((*OBJECTS, training, profile), pool=pool)
         found = await town.found(UNUSED, "ConfigMap", language=language)
         assert {found["left-over"].outcome} == outcomes
+
+
+SCOPE = {"apiVersion": "v1", "kind": "ConfigMap", "name": "left-over", "namespace": "shop"}
+
+
+@both
+@pytest.mark.parametrize(
+    "report",
+    [
+        obj("wgpolicyk8s.io/v1alpha2/PolicyReport", "one", scope=SCOPE),
+        obj("wgpolicyk8s.io/v1alpha2/PolicyReport", "left-over", results=[{"resources": [SCOPE]}]),
+        obj("wgpolicyk8s.io/v1alpha2/ClusterPolicyReport", "one", "", results=[{"resources": [SCOPE]}]),
+        obj("reports.kyverno.io/v1/EphemeralReport", "one", spec={"owner": SCOPE}),
+        obj("openreports.io/v1alpha1/Report", "one", scope=SCOPE),
+        obj(
+            "aquasecurity.github.io/v1alpha1/ConfigAuditReport",
+            "one",
+            report={"checks": [{"messages": ["ConfigMap 'left-over' in 'shop' namespace stores secrets"]}]},
+        ),
+    ],
+    ids=lambda report: str(report["kind"]),
+)
+async def test_a_report_uses_nothing_of_what_it_names(
+    pool: Pool, language: Language, report: dict[str, Any]
+) -> None:
+    found = await Town((*OBJECTS, report), pool=pool).found(UNUSED, "ConfigMap", language=language)
+    assert {name for name, one in found.items() if one.outcome == "claimed"} == {"left-over"}
+
+
+@both
+async def test_reports_that_may_not_be_read_hold_nothing(pool: Pool, language: Language) -> None:
+    report = obj("wgpolicyk8s.io/v1alpha2/PolicyReport", "one", scope=SCOPE)
+    town = Town((*OBJECTS, report), pool=pool)
+    town.cluster.faults.answer(403, when=asking(verb="list", kind="policyreports.wgpolicyk8s.io"), times=None)
+    found = await town.found(UNUSED, "ConfigMap", language=language)
+    assert found["left-over"].outcome == "claimed"

@@ -65,7 +65,7 @@ class Town:
         self.cluster.load([Manifest(dict(one), "town.yaml", 1) for one in objects])
         self._pool = pool
         self.client = Client(self.cluster, self.cluster.clock)
-        self.looks = UsageLooks(self.client, still=still)
+        self.looks = UsageLooks(self.client, pool=pool, still=still)
 
     async def evaluation(
         self,

@@ -333,7 +333,10 @@ async def test_brakes_are_for_who_may_read_them_also_where_there_can_be_none(tmp
         assert refused["message"] == "you, anna, may not get brakes.skoupa.dev"
         page = await ask("brakes")
         assert (page["items"], page["unknown"], page["allHeld"]) == ([], "", False)
-        assert "`skoupa install` brings it" in page["notes"][0]
+        assert (
+            "`skoupa install | kubectl apply -f -` (with the options of your installation) brings it"
+            in page["notes"][0]
+        )
 
 
 async def test_without_the_kind_what_is_held_is_shown_by_who_leads_and_doubted_by_others(

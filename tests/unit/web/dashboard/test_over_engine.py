@@ -194,7 +194,9 @@ async def test_brakes_whose_definition_is_gone_hold_everything_and_the_page_says
         assert stage.there("web")
         page = await board.brakes()
         assert page.all_held
-        assert "was here and is gone; bring it back with `skoupa install`" in page.unknown
+        assert (
+            "was here and is gone; bring it back with `skoupa install | kubectl apply -f -`" in page.unknown
+        )
         # What is known of them all the same.
         assert [(one.name, one.release) for one in page.items] == [("freeze", "")]
 
@@ -211,7 +213,10 @@ async def test_what_a_ceiling_stopped_without_the_kind_is_on_the_page(stage: Sta
     (shown,) = page.items
     assert (shown.name, shown.holds, shown.release) == ("ceiling-namespace-shop-per-minute", True, "")
     assert "it holds until this controller ends" in shown.remarks[0]
-    assert "`skoupa install` brings it" in page.notes[0]
+    assert (
+        "`skoupa install | kubectl apply -f -` (with the options of your installation) brings it"
+        in page.notes[0]
+    )
 
 
 @story(mode="observe")

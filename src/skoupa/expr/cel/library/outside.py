@@ -145,7 +145,7 @@ _GETS: Final = ("string -> dyn", "string, map<string, string> -> dyn")
 _POSTS: Final = ("string, dyn -> dyn", "string, dyn, map<string, string> -> dyn")
 _GVRS: Final = _everywhere("resource", "ToGVR", _gvr, "string, string -> GVR")
 
-# A missing object is null, which the type map is not: hence dyn.
+# Fields of an answer are looked at without a type: hence dyn.
 OF_NAMESPACED_POLICIES: Final = (
     *_everywhere("resource", "Get", _get, "string, string, string -> dyn", "GVR, string -> dyn"),
     *_everywhere(

@@ -1,7 +1,7 @@
 """YAML as Kubernetes' Go programs read it, put together from the parser's events.
 
 Plain scalars follow go-yaml 2: `yes`, `on` and `y` are booleans, `0o17` and `017` octal, `1:30` and dates stay texts.
-Keys become texts, only the first document is read, and what JSON can't say (infinity, a map as key) is refused.
+Keys become texts, and what JSON can't say (infinity, a map as key) is refused. `parse_yaml` reads the first document only.
 PyYAML's own loaders are not used: besides reading scalars differently, they overflow the stack on deep nesting.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import math
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
@@ -32,12 +33,36 @@ _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0
 _INFINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
+class TooDeep(ValueError):
+    """There may be much in it, and nobody is going to look."""
+
+
 def first_document(text: str) -> Any:
     """The first document as JSON values; aliases are shared, not copied. A ValueError says what is wrong."""
+    return next(documents(text), None)
+
+
+def documents(text: str) -> Iterator[Any]:
+    """All of them, one after the other; what is wrong with one is told when it is its turn."""
     try:
-        return _composed(text)
+        yield from _composed(text)
     except yaml.YAMLError as error:
         raise ValueError(f"this is no YAML: {' '.join(str(error).split())}") from error
+
+
+def written_out(document: Any) -> int:
+    """How many values there are in a document once its aliases are written out: a short one may have billions."""
+    known: dict[int, int] = {}
+
+    def count(value: Any) -> int:
+        if not isinstance(value, dict | list):
+            return 1
+        if id(value) not in known:
+            inner = value.values() if isinstance(value, dict) else value
+            known[id(value)] = 1 + sum(map(count, inner))
+        return known[id(value)]
+
+    return count(document)
 
 
 class _Sequence:
@@ -78,7 +103,7 @@ class _Mapping:
         return self._members
 
 
-def _composed(text: str) -> Any:
+def _composed(text: str) -> Iterator[Any]:
     open_: list[_Sequence | _Mapping] = []
     anchors: dict[str, Any] = {}
     for event in yaml.parse(text, _Loader):
@@ -96,18 +121,20 @@ def _composed(text: str) -> Any:
             closed = open_.pop()
             value, anchor = closed.close(), closed.anchor
         else:
+            if isinstance(event, yaml.DocumentStartEvent):
+                anchors = {}
             continue
         if anchor is not None:
             anchors[anchor] = value
-        if not open_:
-            return value
-        open_[-1].add(value, merge=merge)
-    return None
+        if open_:
+            open_[-1].add(value, merge=merge)
+        else:
+            yield value
 
 
 def _opened(event: yaml.SequenceStartEvent | yaml.MappingStartEvent, *, depth: int) -> _Sequence | _Mapping:
     if depth >= _DEEPEST:
-        raise ValueError(f"this is nested more than {_DEEPEST} deep{_line(event)}")
+        raise TooDeep(f"this is nested more than {_DEEPEST} deep{_line(event)}")
     if event.tag not in {None, "!", _TAG + "seq", _TAG + "map"}:
         raise ValueError(f"JSON has nothing like {event.tag}{_line(event)}")
     return (_Sequence if isinstance(event, yaml.SequenceStartEvent) else _Mapping)(event.anchor)
