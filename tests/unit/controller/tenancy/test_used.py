@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from skoupa.kinds.brake import BRAKE, BRAKES
+from skoupa.kinds.definition import document
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from tests.unit.controller.stage import MINUTE, Stage, story
 from tests.unit.controller.tenancy.town import (
     BINDINGS,
@@ -15,6 +18,7 @@ from tests.unit.controller.tenancy.town import (
     gone,
     leave,
     lives,
+    make,
     ready,
     status,
     things_of,
@@ -85,6 +89,23 @@ async def test_what_nobody_can_tell_of_waits_and_goes_once_it_is_known(stage: St
     stage.cluster.faults.clear()
     await stage.later(10 * MINUTE)
     assert things_of(stage, "111111") == set()
+    assert not lives(stage, "111111")
+
+
+@story(also=KINDS, features=ON)
+async def test_what_somebody_begins_to_use_while_it_is_held_stays_too(stage: Stage) -> None:
+    await city(stage, "111111")
+    await stage.people.create(CUSTOM_RESOURCE_DEFINITIONS, document(BRAKE))
+    await stage.settle()
+    await make(stage, BRAKES, "stop", spec={"scope": {"policy": "Tenant/111111"}})
+    await gone(stage, "111111")
+    assert "StorageClass/111111-fast" in things_of(stage, "111111")
+    volume = {"metadata": {"name": "elses"}, "spec": {"storageClassName": "111111-fast"}}
+    await stage.people.create(VOLUMES, volume)
+    await stage.later(5 * MINUTE)
+    await stage.remove("stop", resource=BRAKES)
+    await stage.later(10 * MINUTE)
+    assert things_of(stage, "111111") == {"StorageClass/111111-fast"}
     assert not lives(stage, "111111")
 
 
