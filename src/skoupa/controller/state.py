@@ -27,6 +27,7 @@ ACCEPTED: Final = "backlogAccepted"
 ACCEPT_USED: Final = "acceptBacklogUsed"
 BRAKES_SEEN: Final = "brakesSeen"
 BRAKES_KNOWN: Final = "brakesKnown"
+BRAKES_UNLISTED: Final = "brakesUnlisted"
 ALLOWANCES: Final = "allowances"
 MASSES_ACCEPTED: Final = "massLabellingsAccepted"
 KYVERNO_ACCEPTED: Final = "kyvernoAccepted"
@@ -64,6 +65,10 @@ class State:
             return msgspec.json.decode(text, type=kind)
         except msgspec.DecodeError:
             return None
+
+    def is_garbled(self, key: str, kind: Any) -> bool:
+        """Whether something is there that can't be understood as `kind`."""
+        return key in self._values and self.get(key, kind) is None
 
     async def put(self, key: str, value: Any) -> None:
         await self.put_together({key: value})

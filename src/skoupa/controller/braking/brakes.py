@@ -16,7 +16,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.clock import Clock
-from skoupa.controller.braking.feed import BrakeFeed, Found, kind_in
+from skoupa.controller.braking.feed import BrakeFeed, Found, Unlisted, kind_in
 from skoupa.controller.braking.listing import INSTALL_AGAIN
 from skoupa.controller.braking.of_runs import RunBrakes, lasts
 from skoupa.controller.knowledge import Knowledge
@@ -123,11 +123,11 @@ class Brakes:
         """Those that went along with their definition, each with the name that is free for it."""
         return list(self._lost.items())
 
-    def remember(self, *, seen: bool, known: Iterable[Found] = ()) -> None:
+    def remember(self, *, seen: bool, known: Iterable[Found] = (), unlisted: Unlisted | None = None) -> None:
         """What was written down before this process began."""
         self.seen = self.seen or seen
         if seen:
-            self.feed.recall(known)
+            self.feed.recall(known, unlisted)
         self._compose()
 
     def trip(self, tripped: Tripped) -> tuple[Tripped, bool]:

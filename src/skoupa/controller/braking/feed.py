@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from skoupa import names
 from skoupa.clock import Clock
@@ -30,7 +30,27 @@ from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 LONGEST_CHECK_SECONDS: Final = 5.0
 Found = dict[str, Any]
 _NOT_READ: Final = "they are not read yet"
+_LOOK: Final = "make those again that are still needed, then take brakesUnlisted out of the ConfigMap skoupa-state and start again"
 GOING: Final = f"their definition brakes.skoupa.dev is being deleted; bring it back with {INSTALL_AGAIN}"
+
+
+class Unlisted(NamedTuple):
+    """Of how many nothing is written down (0: nobody knows), and when the oldest of them was made."""
+
+    number: int
+    oldest: int
+
+    def why(self) -> str:
+        which = (
+            f"{self.number} of more than 300 Brakes were not written down"
+            if self.number
+            else "what was written down of Brakes can't be understood"
+        )
+        return f"{which}, and some may have gone along with their definition; {_LOOK}"
+
+    def may_be_lost(self, made: float) -> bool:
+        """With an earlier definition than the one that was made then; where nobody can tell when that was, too."""
+        return made > self.oldest or made == -math.inf
 
 
 class BrakeFeed:
@@ -51,6 +71,8 @@ class BrakeFeed:
         self._leaving: dict[str, Found] = {}
         # Gone along with their definition: nobody has released them.
         self._lost: dict[str, Found] = {}
+        # Those of which nothing is written down, while some of them may be lost.
+        self.unlisted: Unlisted | None = None
         self._check_wanted = asyncio.Event()
 
     def __iter__(self) -> Iterator[Found]:
@@ -70,8 +92,11 @@ class BrakeFeed:
     def brought_back(self, found: Found) -> None:
         self._lost.pop(_uid(found), None)
 
-    def recall(self, known: Iterable[Found]) -> None:
+    def recall(self, known: Iterable[Found], unlisted: Unlisted | None = None) -> None:
         """Those that were there before this process began: what became of them is looked into."""
+        self.unlisted = unlisted
+        if unlisted is not None:
+            self._check_wanted.set()
         for found in known:
             uid = _uid(found)
             if uid not in self._objects and uid not in self._lost:
@@ -84,7 +109,13 @@ class BrakeFeed:
             return GOING
         if self._unreadable:
             return f"{self._unreadable} of them can't be understood"
-        return self.behind or ("" if self.synced else _NOT_READ)
+        known = self.behind or ("" if self.synced else _NOT_READ)
+        return known or (self.unlisted.why() if self.unlisted is not None else "")
+
+    @property
+    def misses_others(self) -> bool:
+        """Whether all is certain but for those of which nothing is written down."""
+        return self.unlisted is not None and self.doubt() == self.unlisted.why()
 
     async def follow(self, kind: Resource) -> None:
         events = watch.watch(self._client, kind, WHOLE)
@@ -99,7 +130,7 @@ class BrakeFeed:
         while True:
             await self._check_wanted.wait()
             self._check_wanted.clear()
-            leaving = set(self._leaving)
+            leaving, unlisted = set(self._leaving), self.unlisted
             try:
                 made = await definition_made(self._client)
             except SkoupaError:
@@ -112,6 +143,8 @@ class BrakeFeed:
                 self._check_wanted.set()
                 await self._clock.sleep(backoff.next())
                 continue
+            if unlisted is not None and unlisted is self.unlisted and not unlisted.may_be_lost(made):
+                self.unlisted = None
             for uid in leaving & self._leaving.keys():
                 found = self._leaving.pop(uid)
                 if made_at(found) < made:

@@ -21,10 +21,9 @@ from skoupa.controller.backlogs.brakes import FIRST_START, stands_for_backlog
 from skoupa.controller.backlogs.masses import Mass
 from skoupa.controller.braking.brakes import LOST
 from skoupa.controller.braking.feed import GOING, Found, definition_made, made_at
-from skoupa.controller.braking.memory import Known
+from skoupa.controller.braking.unlisted import read_known
 from skoupa.controller.state import (
     ACCEPTED,
-    BRAKES_KNOWN,
     BRAKES_SEEN,
     FIRST_SWEEP,
     MASS_LABELLINGS,
@@ -94,7 +93,7 @@ async def _look(client: Client, discovery: Discovery, state: State | None) -> Lo
         return Look(pulled=Pulled(unknown=GOING), everybody=True, state=state)
     try:
         found = await everything(client, kind, WHOLE)
-        lost = await _lost(client, state, found.items) if seen and state is not None else []
+        lost, why = await _lost(client, state, found.items) if seen and state is not None else ([], "")
     except Forbidden:
         return Look(pulled=Pulled(unknown=NO_RIGHT), state=state)
     except (ApiError, BadReply, TimedOut) as error:
@@ -103,6 +102,8 @@ async def _look(client: Client, discovery: Discovery, state: State | None) -> Lo
         return Look(
             pulled=Pulled(unknown=f"{len(found.undecodable)} of them can't be understood"), state=state
         )
+    if why:
+        return Look(pulled=Pulled(unknown=why), everybody=True, state=state)
     brakes = tuple(map(read_brake, (*found.items, *lost)))
     return Look(pulled=Pulled(brakes=brakes), found=tuple(found.items), state=state)
 
@@ -116,15 +117,17 @@ async def _read_state(client: Client, home: str) -> State | None:
     return state
 
 
-async def _lost(client: Client, state: State, found: Iterable[Found]) -> list[Found]:
-    """Those that went along with an earlier definition: nobody has released them."""
+async def _lost(client: Client, state: State, found: Iterable[Found]) -> tuple[list[Found], str]:
+    """Those that went along with an earlier definition: nobody has released them. And why these may not be all."""
     there = {str(one["metadata"].get("uid", "")) for one in found}
-    known = (one for one in state.get(BRAKES_KNOWN, list[Known]) or () if one.uid not in there)
-    gone = [one.found() for one in known]
-    if not gone:
-        return []
+    known, unlisted = read_known(state)
+    gone = [one.found() for one in known if one.uid not in there]
+    if not gone and unlisted is None:
+        return [], ""
     made = await definition_made(client)
-    return [one for one in gone if made_at(one) < (math.inf if made is None else made)]
+    made = math.inf if made is None else made
+    why = unlisted.why() if unlisted is not None and unlisted.may_be_lost(made) else ""
+    return [one for one in gone if made_at(one) < made], why
 
 
 class ToldBacklogs:

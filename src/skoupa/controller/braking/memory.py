@@ -1,48 +1,27 @@
 """Which Brakes there are, written down, so that none is forgotten that goes along with its definition.
 
 A Brake ends when somebody deletes it. One that vanished otherwise goes on holding, also over a restart, and is made again
-as soon as its kind is back; from then on it is released like any other. Only who leads and enforces writes.
+as soon as its kind is back; from then on it is released like any other. What is not written down of them, because they are
+too many, is `unlisted`. Only who leads and enforces writes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
-
-import msgspec
 
 from skoupa import names
 from skoupa.clock import Clock
 from skoupa.controller.braking.brakes import Brakes
-from skoupa.controller.braking.feed import Found
-from skoupa.controller.state import BRAKES_KNOWN, BRAKES_SEEN, State
+from skoupa.controller.braking.unlisted import Known, known_of, listed, read_known
+from skoupa.controller.state import BRAKES_KNOWN, BRAKES_SEEN, BRAKES_UNLISTED, State
 from skoupa.errors import AlreadyExists, Forbidden
 from skoupa.kinds.brake import BRAKES
 from skoupa.kube.client import Client
 from skoupa.kube.resources import Resource
 from skoupa.sweep.reporting import Report
 
-# A ConfigMap holds a megabyte, and not all of it is ours.
-_MOST: Final = 300
 _WHY: Final = "its kind was deleted and came back; nobody had released this Brake, so it was made again"
-
-
-class Known(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What it takes to make a Brake again, and to tell whether somebody deleted it."""
-
-    name: str
-    uid: str
-    created: str
-    labels: dict[str, str] = {}
-    spec: Any = None
-
-    def found(self) -> Found:
-        metadata = {
-            "name": self.name,
-            "uid": self.uid,
-            "creationTimestamp": self.created,
-            "labels": self.labels,
-        }
-        return {"metadata": metadata, "spec": self.spec}
 
 
 class BrakeMemory:
@@ -52,25 +31,29 @@ class BrakeMemory:
         self._clock = clock
         self._seen_written = False
         self._written: list[Known] = []
+        self._unlisted: list[int] = []
 
     def remember(self) -> None:
         """What the state says; it has to be read."""
         self._seen_written = self._state.get(BRAKES_SEEN, int) is not None
-        self._written = self._state.get(BRAKES_KNOWN, list[Known]) or []
-        self._brakes.remember(seen=self._seen_written, known=[known.found() for known in self._written])
+        self._written, unlisted = read_known(self._state)
+        self._unlisted = self._state.get(BRAKES_UNLISTED, list[int]) or []
+        known = [known.found() for known in self._written]
+        self._brakes.remember(seen=self._seen_written, known=known, unlisted=unlisted)
 
     async def write_down(self) -> None:
         if self._brakes.seen and not self._seen_written:
-            await self._put(BRAKES_SEEN, int(self._clock.now()))
+            await self._put({BRAKES_SEEN: int(self._clock.now())})
             self._seen_written = True
         feed = self._brakes.feed
         if not feed.synced:
             return
-        known = [_known(found) for found in (*feed, *feed.leaving, *feed.lost)]
-        known = sorted(known, key=lambda one: (one.name, one.uid))[:_MOST]
-        if known != self._written:
-            await self._put(BRAKES_KNOWN, known)
-            self._written = known
+        known, left_out = listed([known_of(found) for found in (*feed, *feed.leaving, *feed.lost)])
+        # Who has lost some must not forget that because there are fewer by now.
+        unlisted = list(feed.unlisted or left_out or ())
+        if known != self._written or unlisted != self._unlisted:
+            await self._put({BRAKES_KNOWN: known, BRAKES_UNLISTED: unlisted})
+            self._written, self._unlisted = known, unlisted
 
     async def bring_back(self, client: Client, kind: Resource, *, report: Report) -> None:
         for name, found in self._brakes.lost():
@@ -91,20 +74,9 @@ class BrakeMemory:
                 continue
             report.brake_made(name, str(made["metadata"]["uid"]), why=_WHY, at=self._clock.now())
 
-    async def _put(self, key: str, value: Any) -> None:
+    async def _put(self, values: Mapping[str, Any]) -> None:
         try:
-            await self._state.put(key, value)
+            await self._state.put_together(values)
         except Forbidden:
             # Who may write no state has none after a restart either.
             return
-
-
-def _known(found: Found) -> Known:
-    metadata = found["metadata"]
-    return Known(
-        name=str(metadata.get("name", "")),
-        uid=str(metadata.get("uid", "")),
-        created=str(metadata.get("creationTimestamp", "")),
-        labels=dict(metadata.get("labels") or {}),
-        spec=found.get("spec"),
-    )

@@ -151,6 +151,8 @@ class BrakeUpkeep:
             steps += (
                 partial(self._look_after, kind, found, brake) for found, brake in self._brakes.objects()
             )
+        elif kind is not None and self._brakes.feed.misses_others:
+            steps.append(partial(self._known.bring_back, self._client, kind, report=self._report))
         steps += (self._known.write_down, self._releases.write_down)
         first: SkoupaError | None = None
         for step in steps:
