@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from skoupa.cli.tenants import delete, leaks, plan, status
+from skoupa.cli.worlds import World
 from skoupa.kinds.definition import document
 from skoupa.kinds.tenant import TENANT, TENANTS
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
+from skoupa.tenants.tenant import Tenant
 from tests.unit.cli.saying import Shell
 from tests.unit.cli.worlds import Town, config_map, installed, obj
 
@@ -119,6 +121,22 @@ def test_nothing_is_deleted_where_nobody_would_look_after_it(town: Town) -> None
     (found,) = town.cluster.objects(TENANTS)
     assert "deletionTimestamp" not in found["metadata"]
     assert town("tenant", "delete", "222222", "--yes").code == 1, "there is none"
+
+
+def test_who_waits_hears_that_all_stayed_where_the_finalizers_were_taken_off(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town.holding(tenant())
+
+    async def taken_back(world: World, found: Tenant, longest: int) -> None:
+        assert longest == 600
+        await world.client.merge_patch(TENANTS, found.name, {"metadata": {"finalizers": None}})
+
+    monkeypatch.setattr(delete, "_wait", taken_back)
+    said = town("tenant", "delete", "111111", "--yes", "--wait")
+    assert said.code == 4
+    assert "nothing of the Tenant 111111 is left" not in said.out
+    assert "the Tenant 111111 is gone, and 3 objects of it are still there" in said.err
 
 
 def test_a_refused_one_is_not_deleted(town: Town) -> None:

@@ -303,6 +303,9 @@ class Tenancy:
     async def _nap(self) -> None:
         now = self._clock.monotonic()
         soonest = min((one.next_look - now for one in self.deletions.values()), default=math.inf)
+        if self.book.doubt or not self._leads or self._standing_by():
+            # Nothing is looked at until that is over, of which somebody tells.
+            soonest = math.inf
         wait = min(max(0.0, soonest), LONGEST_NAP_SECONDS)
         try:
             async with self._clock.timeout(wait if len(self.book) else None):
