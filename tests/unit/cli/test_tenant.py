@@ -190,6 +190,18 @@ def test_a_single_object_that_is_left_is_found_whatever_its_kind(town: Town, lef
     assert f"{left['kind']} {left['metadata']['name']}" in said.out
 
 
+def test_what_stayed_since_its_label_names_another_is_told_as_left(town: Town) -> None:
+    labelled = obj("PriorityClass", "333333-odd", api="scheduling.k8s.io/v1", value=1)
+    labelled["metadata"]["labels"] = {"kubezoo.io/tenant": "nobody"}
+    town.holding(labelled)
+    said = town("tenant", "leaks")
+    assert said.code == 4
+    assert "PriorityClass 333333-odd" in said.out
+    assert "its label kubezoo.io/tenant says nobody" in said.out
+    (told,) = town.document("tenant", "leaks", code=4)["disputed"]["333333"]
+    assert told["object"] == "PriorityClass 333333-odd"
+
+
 def test_no_name_is_no_tenant(town: Town) -> None:
     for command in ("plan", "status", "delete"):
         said = town("tenant", command, "")
