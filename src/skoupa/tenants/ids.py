@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
+from skoupa.kube.resources import BUILT_IN_GROUPS
 from skoupa.settings import Protect, TenantSettings
 from skoupa.tenants.tenant import Tenant
 
@@ -134,6 +135,9 @@ def _too_much(name: str, others: Ids, *, settings: TenantSettings, protect: Prot
     for known in (*sorted(KNOWN), *settings.protected, *protect.namespaces, *_names(protect.names)):
         if known == name or known.startswith(prefix):
             return f"{prefix}… would also mean {known}, which is protected"
+    for group in sorted(BUILT_IN_GROUPS):
+        if group.startswith(prefix):
+            return f"{prefix}… would also mean all of the group {group}, which belongs to the cluster itself"
     if longer := others.beginning_with(prefix):
         return f"{prefix}… would also mean what belongs to the Tenant {longer}"
     if shorter := others.before(name, settings.separator):

@@ -63,6 +63,13 @@ def test_what_the_operator_protects_refuses_too() -> None:
     assert not refused("prod-eu", protected=("prod-eugene",))
 
 
+@pytest.mark.parametrize("name", ["storage", "networking", "scheduling", "certificates", "flowcontrol"])
+def test_one_that_groups_of_the_server_begin_with_is_refused(name: str) -> None:
+    """Whatever stands between: with a dot all objects of storage.k8s.io would be those of a tenant called storage."""
+    assert "belongs to the cluster itself" in refused(name, separator=".")
+    assert refused(name) == ""
+
+
 def test_one_that_begins_as_another_with_its_separator_refuses_both() -> None:
     assert "Tenant team-a-one" in refused("team-a", "team-a-one")
     assert "Tenant team-a" in refused("team-a-one", "team-a")
