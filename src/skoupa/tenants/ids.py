@@ -19,7 +19,7 @@ from skoupa.tenants.tenant import Tenant
 
 _LONGEST: Final = 57
 # Whatever begins so is of Kubernetes itself, or of the distribution.
-_RESERVED: Final = ("kube", "system", "openshift")
+_RESERVED: Final = ("kube", "kubernetes", "system", "openshift")
 # Names of objects in no namespace, and of Namespaces, that a cluster has or that everybody knows.
 KNOWN: Final = frozenset(
     {
@@ -32,6 +32,24 @@ KNOWN: Final = frozenset(
             "gatekeeper-system",
         ),
         *("cert-manager", "ingress-nginx", "istio-system", "metallb-system", "monitoring", "skoupa"),
+        # What many run: the first part of such a name is soon somebody's id.
+        *(
+            "calico-system",
+            "tigera-operator",
+            "cilium-secrets",
+            "cattle-system",
+            "longhorn-system",
+            "rook-ceph",
+        ),
+        *(
+            "external-secrets",
+            "external-dns",
+            "flux-system",
+            "knative-serving",
+            "linkerd-viz",
+            "tekton-pipelines",
+        ),
+        *("argocd", "kyverno", "velero", "traefik", "prometheus-operator", "rancher-operator-system"),
         # Priority and fairness.
         *(
             "catch-all",

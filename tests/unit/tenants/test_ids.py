@@ -56,6 +56,18 @@ def test_what_means_something_that_every_cluster_has_is_refused(name: str) -> No
     assert "which is protected" in refused(name)
 
 
+@pytest.mark.parametrize(
+    "name", ["calico", "cilium", "longhorn", "external", "tigera", "cattle", "velero", "kyverno"]
+)
+def test_what_means_something_that_many_clusters_run_is_refused(name: str) -> None:
+    assert "which is protected" in refused(name)
+
+
+def test_what_begins_as_kubernetes_is_refused() -> None:
+    """kubernetes-dashboard is nobody's."""
+    assert "belong to the cluster itself" in refused("kubernetes")
+
+
 def test_what_the_operator_protects_refuses_too() -> None:
     assert refused("prod-eu", protected=("prod-eu-gateway",))
     assert refused("prod-eu", protect=Protect(namespaces=("prod-eu-core",)))
