@@ -246,7 +246,7 @@ class Process:
             async with self._clock.timeout(LAST_WORDS_SECONDS):
                 # The writer takes a bounded number at a time.
                 while len(self.reporter.bundles):
-                    self.reporter.bundles.flush()
+                    self.reporter.bundles.flush(at_the_end=True)
                     await self._events.drain()
                 await self._events.drain()
         except TimeoutError:

@@ -15,6 +15,7 @@ from typing import Final
 
 from skoupa.clock import Clock
 from skoupa.facts.rows import Row, uid_text
+from skoupa.judge.tenants import NAME as TENANTS
 from skoupa.judge.ttl import will_return
 from skoupa.kube.events import Event, EventWriter, Regarding, shortened
 from skoupa.model.reasons import render
@@ -29,6 +30,8 @@ FEW: Final = 10
 WAITING_LIMIT: Final = 20_000
 # So many refusals are told in one round: the writer's queue belongs to the deletions.
 REFUSALS_A_ROUND: Final = 50
+# So long what goes with a tenant is gathered: it goes in several steps.
+TENANT_SECONDS: Final = 5.0
 # The shared words of a bundle leave room for names.
 _WORDS_LIMIT: Final = 400
 REASON: Final = "SkoupaDeleted"
@@ -41,6 +44,7 @@ class Bundles:
         self._writer = writer
         self._clock = clock
         self._open: dict[tuple[str, str, str], list[tuple[Row, Claim, float]]] = {}
+        self._with_tenants: dict[str, list[tuple[Row, Claim, float]]] = {}
         self._refused: dict[tuple[str, str, str], list[tuple[Row, str, float]]] = {}
         self._unsent: deque[Event] = deque()
         self._unsent_refusals: deque[Event] = deque()
@@ -48,13 +52,20 @@ class Bundles:
         self._added = asyncio.Event()
 
     def __len__(self) -> int:
-        collecting: list[Sequence[object]] = [*self._open.values(), *self._refused.values()]
+        collecting: list[Sequence[object]] = [
+            *self._open.values(),
+            *self._with_tenants.values(),
+            *self._refused.values(),
+        ]
         waiting = len(self._unsent) + len(self._unsent_refusals) + len(self._policies)
         return sum(map(len, collecting)) + waiting
 
     def add(self, row: Row, claim: Claim, at: float) -> None:
-        alike = (row.namespace, row.resource.qualified, _by(claim))
-        self._open.setdefault(alike, []).append((row, claim, at))
+        if claim.mechanism == TENANTS:
+            self._with_tenants.setdefault(claim.rule, []).append((row, claim, at))
+        else:
+            alike = (row.namespace, row.resource.qualified, _by(claim))
+            self._open.setdefault(alike, []).append((row, claim, at))
         self._added.set()
 
     def add_refusal(self, row: Row, *, words: str, shared: str, at: float) -> None:
@@ -79,13 +90,17 @@ class Bundles:
             self._added.clear()
             await self._clock.sleep(FLUSH_SECONDS)
             self.flush()
-            if self._unsent or self._unsent_refusals:
+            if self._unsent or self._unsent_refusals or self._with_tenants:
                 self._added.set()
 
-    def flush(self) -> None:
+    def flush(self, *, at_the_end: bool = False) -> None:
+        """`at_the_end`: nothing is gathered any longer."""
         bundles, self._open = self._open, {}
         for bundle in bundles.values():
             self._unsent += events_of(bundle)
+        for rule, gone in list(self._with_tenants.items()):
+            if at_the_end or self._clock.now() - gone[0][2] >= TENANT_SECONDS:
+                self._unsent += events_of_tenant(self._with_tenants.pop(rule))
         self._unsent += self._policies.take()
         while self._unsent and self._writer.room:
             self._writer.tell(self._unsent.popleft())
@@ -120,6 +135,26 @@ def events_of(bundle: list[tuple[Row, Claim, float]]) -> list[Event]:
                 regarding(told[0]), bundle[piece.start][2], note(head, [row.name for row in told]), uids=uids
             )
         )
+    return events
+
+
+def events_of_tenant(bundle: list[tuple[Row, Claim, float]]) -> list[Event]:
+    """All kinds together, each named before the first of its objects; every name is there."""
+    if len(bundle) <= FEW:
+        return [_single(row, claim, at) for row, claim, at in bundle]
+    bundle = sorted(bundle, key=lambda one: (one[0].resource.qualified, one[0].name))
+    head = f"deleted ({bundle[0][1].rule}): "
+    words, kind = [], ""
+    for row, _, _ in bundle:
+        words.append(row.name if row.resource.qualified == kind else f"{row.resource.qualified} {row.name}")
+        kind = row.resource.qualified
+    longest = max(len(row.resource.qualified) for row, _, _ in bundle)
+    events: list[Event] = []
+    for piece in pieces(words, head + " " * (longest + 1)):
+        told = [row for row, _, _ in bundle[piece]]
+        uids = tuple(uid_text(row.uid) for row in told)
+        said = note(head, [f"{told[0].resource.qualified} {told[0].name}", *words[piece][1:]])
+        events.append(deletion(regarding(told[0]), bundle[piece.start][2], said, uids=uids))
     return events
 
 

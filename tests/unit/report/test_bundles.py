@@ -10,7 +10,16 @@ from skoupa.clock import SystemClock
 from skoupa.kube.events import NOTE_LIMIT, Event
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim
-from skoupa.report.bundles import FEW, REFUSALS_A_ROUND, WAITING_LIMIT, Bundles, events_of, refusals_of
+from skoupa.report.bundles import (
+    FEW,
+    REFUSALS_A_ROUND,
+    TENANT_SECONDS,
+    WAITING_LIMIT,
+    Bundles,
+    events_of,
+    events_of_tenant,
+    refusals_of,
+)
 from tests.unit.judge.rows import owner_of, row
 
 pytestmark = pytest.mark.unit
@@ -40,6 +49,43 @@ class Desk:
     def tell(self, event: Event) -> None:
         assert self.room
         self.told.append(event)
+
+
+TENANT_CLAIM = Claim(
+    mechanism="tenants",
+    rule="Tenant/111111",
+    due=0.0,
+    reason=reason("ttl-expired", key="k", value="1h", since="then"),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(NAMES, min_size=FEW + 1, max_size=200, unique=True))
+def test_what_goes_with_a_tenant_shares_events_and_each_name_is_there(names: list[str]) -> None:
+    events = events_of_tenant([(row(name), TENANT_CLAIM, 1.0) for name in names])
+    told = [name.rpartition(" ")[2] for event in events for name in names_in(event)]
+    assert told == sorted(names)
+    assert all(len(event.note.encode()) <= NOTE_LIMIT for event in events)
+    assert all("Tenant/111111" in event.note and "configmaps" in event.note for event in events)
+    assert sum(len(event.uids) for event in events) == len(names)
+
+
+def test_what_goes_with_a_tenant_is_gathered_and_told_at_the_end_all_the_same() -> None:
+    desk = Desk(100)
+    clock = SystemClock()
+    bundles = Bundles(desk, clock)  # type: ignore[arg-type] # what of it is used
+    for index in range(FEW + 1):
+        bundles.add(row(f"a-{index}"), TENANT_CLAIM, clock.now())
+    bundles.flush()
+    assert not desk.told
+    assert len(bundles) == FEW + 1
+    bundles.flush(at_the_end=True)
+    assert len(desk.told) == 1
+    old = clock.now() - TENANT_SECONDS
+    for index in range(FEW + 1):
+        bundles.add(row(f"b-{index}"), TENANT_CLAIM, old)
+    bundles.flush()
+    assert len(desk.told) == 2
 
 
 @settings(deadline=None)
