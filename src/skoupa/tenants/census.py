@@ -34,11 +34,21 @@ from skoupa.tenants.ownership import (
     is_shared,
 )
 from skoupa.tenants.tenant import Tenant
+from skoupa.tenants.uses import Field, Kind, names_in, used_by
 from skoupa.tenants.volumes import VIEWS, Data, data_that_stays, stands_for
 
 LISTS_AT_A_TIME: Final = 4
 _NOT_FOUND: Final = "the server does not find the kind, although it names it"
 DENIED: Final = "no permission to list them"
+
+
+class _Naming(Data, frozen=True, gc=False, kw_only=True):
+    """One that may name others."""
+
+    role_ref: dict[str, Any] = msgspec.field(default_factory=dict, name="roleRef")
+
+
+_WITH_USES: Final[View[Any]] = View(type=_Naming)
 
 
 class Belonging(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -77,9 +87,14 @@ class Kept(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     why: str
 
 
+# By what is used, of which kind and how it is called: who uses it, one of each tenant, and one that is no tenant's (empty).
+Uses = dict[tuple[Kind, str], dict[str, str]]
+
+
 class Census(msgspec.Struct, frozen=True, kw_only=True):
     """`unread` says by kind why it could not be read; `objects` is how many were looked at.
 
+    `uses` says of kinds that were asked whom they name, by the kind that names; one that is not in it was not asked.
     `owned` are by tenant, and by uid, all objects that have the Tenant itself among their owners, whosever they are.
     """
 
@@ -92,6 +107,7 @@ class Census(msgspec.Struct, frozen=True, kw_only=True):
     unread: dict[str, str] = {}
     gaps: tuple[Gap, ...] = ()
     objects: int = 0
+    uses: dict[Kind, Uses] = {}
 
     def of(self, tenant: str) -> tuple[Belonging, ...]:
         return self.belongings.get(tenant, ())
@@ -128,15 +144,19 @@ async def take_census(
     *,
     settings: TenantSettings,
     wanted: Collection[str] | None = None,
+    ask_for_users: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Census:
     """Of all `tenants` that there are: without them their objects might be taken for somebody else's.
 
-    `wanted` are those whose objects are remembered; None: all. Raises what keeps kinds from being known at all.
+    `wanted` are those whose objects are remembered; None: all. `ask_for_users`: of kinds
+    whose objects name others the whole is read, so that nobody has to read them once more. Raises what keeps kinds from being known at all.
     """
     discovery = await discover(client)
     ids = {one.name for one in tenants} if wanted is None else set(wanted)
-    counting = _Counting(client, Ownership(settings, tenants), wanted=ids, progress=progress)
+    counting = _Counting(
+        client, Ownership(settings, tenants), wanted=ids, ask_for_users=ask_for_users, progress=progress
+    )
     await counting.count(list(countable(discovery, settings.ignore_kinds)))
     return Census(
         tenants={one.name: one for one in tenants},
@@ -148,6 +168,7 @@ async def take_census(
         unread=counting.unread,
         gaps=tuple(gap for gap in discovery.gaps if not waived_group(gap.group, settings.ignore_kinds)),
         objects=counting.objects,
+        uses=counting.uses,
     )
 
 
@@ -158,6 +179,7 @@ class _Counting:
         ownership: Ownership,
         *,
         wanted: Collection[str],
+        ask_for_users: bool,
         progress: Callable[[str], None],
     ) -> None:
         self._client = client
@@ -167,6 +189,8 @@ class _Counting:
         self.disputed: dict[str, Kept] = {}
         self.owned: dict[str, dict[str, str]] = {one: {} for one in wanted}
         self.unread: dict[str, str] = {}
+        self.uses: dict[Kind, Uses] = {}
+        self._ask_for_users = ask_for_users
         self.objects = 0
         # Of Namespaces, which some servers have under a second name.
         self._namespaces: set[str] = set()
@@ -186,7 +210,10 @@ class _Counting:
 
     async def _kind(self, resource: Resource) -> None:
         self._progress(resource.qualified)
-        view: View[Any] = VIEWS.get((resource.group, resource.kind), METADATA)
+        kind = resource.group, resource.kind
+        fields = used_by(kind) if self._ask_for_users else []
+        view: View[Any] = _WITH_USES if fields else VIEWS.get(kind, METADATA)
+        uses: Uses = {}
         read: list[tuple[Candidate, Metadata, Volume | None]] = []
         number, bad = 0, ""
         try:
@@ -194,10 +221,11 @@ class _Counting:
                 async for page in listing:
                     if page.first:
                         read, number, bad = [], 0, ""
+                        uses = {}
                     if page.undecodable:
                         bad = f"{page.undecodable[0].name or 'one of them'} can't be understood: {page.undecodable[0].why}"
                     number += len(page.items)
-                    read += self._some(resource, page.items)
+                    read += self._some(resource, page.items, fields, uses)
         except NotFound:
             bad = _NOT_FOUND
         except Forbidden:
@@ -206,17 +234,19 @@ class _Counting:
             bad = error.brief
         if bad:
             self.unread[resource.qualified] = bad
+        elif fields:
+            self.uses[kind] = uses
         self.objects += number
         for candidate, metadata, volume in read:
             self._note(candidate, metadata, volume)
 
     def _some(
-        self, resource: Resource, items: Iterable[Any]
+        self, resource: Resource, items: Iterable[Any], fields: Sequence[tuple[Field, Kind]], uses: Uses
     ) -> Iterator[tuple[Candidate, Metadata, Volume | None]]:
         """Those that somebody may have: most of what is read is nobody's, and is not remembered."""
         for item in items:
             metadata: Metadata = item.metadata
-            whole = item if isinstance(item, Data) else None
+            whole = item if isinstance(item, Data) and (resource.group, resource.kind) in VIEWS else None
             candidate = Candidate(
                 resource=resource,
                 name=metadata.name,
@@ -229,7 +259,14 @@ class _Counting:
                 self.ownership.learn(candidate)
             elif metadata.uid in self._namespaces:
                 continue
-            if self.ownership.of(candidate) is not None or self.ownership.owners_of(candidate):
+            whose = self.ownership.of(candidate)
+            if fields:
+                user = whose.tenant if isinstance(whose, Belongs) and not is_shared(metadata.labels) else ""
+                found = {"spec": item.spec, "roleRef": item.role_ref}
+                for field, kind in fields:
+                    for name in names_in(found, field):
+                        uses.setdefault((kind, name), {}).setdefault(user, f"{resource.kind} {metadata.name}")
+            if whose is not None or self.ownership.owners_of(candidate):
                 yield candidate, detached(metadata), data_that_stays(whole) if whole is not None else None
 
     def _note(self, candidate: Candidate, metadata: Metadata, volume: Volume | None) -> None:

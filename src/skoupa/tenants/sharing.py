@@ -17,7 +17,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.lists import pages
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
-from skoupa.tenants.census import Belonging, Census
+from skoupa.tenants.census import Belonging, Census, Uses
 from skoupa.tenants.uses import USES, Field, Kind, names_in
 
 
@@ -45,6 +45,9 @@ async def shared_by(
     unknown: dict[str, str] = {}
     own = _Own(census, going)
     for user, fields in users.items():
+        if user in census.uses:
+            used |= _told_before(census.uses[user], wanted, frozenset(going))
+            continue
         resource = census.discovery.find(*user)
         if resource is None or not resource.may("list"):
             continue
@@ -54,6 +57,20 @@ async def shared_by(
             why = f"whether somebody else uses it is not known: {resource.qualified} can't be read ({error.brief}); tenants.keepUsed: false waives that"
             unknown |= {one.uid: why for _, kind in fields for one in wanted[kind].values()}
     return Shared(used=used, unknown={uid: why for uid, why in unknown.items() if uid not in used})
+
+
+def _told_before(
+    uses: Uses, wanted: dict[Kind, dict[str, Belonging]], going: frozenset[str]
+) -> dict[str, str]:
+    """What the census itself was told of that."""
+    found = {}
+    for kind, belongings in wanted.items():
+        for name, belonging in belongings.items():
+            users = uses.get((kind, name), {})
+            others = [user for tenant, user in users.items() if tenant not in going]
+            if others:
+                found[belonging.uid] = _in_words(others[0])
+    return found
 
 
 class _Own:
@@ -98,4 +115,8 @@ async def _users(
 
 def _told(resource: Resource, metadata: dict[str, Any]) -> str:
     where = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
-    return f"{resource.kind} {where}{metadata['name']} uses it, which is not of the Tenant"
+    return _in_words(f"{resource.kind} {where}{metadata['name']}")
+
+
+def _in_words(user: str) -> str:
+    return f"{user} uses it, which is not of the Tenant"

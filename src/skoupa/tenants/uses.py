@@ -81,6 +81,16 @@ USES: Final[dict[Kind, tuple[Field, ...]]] = {
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 
+# Of an object that is read for its metadata these are read along where it may name others.
+READ_ALONG: Final = frozenset({"spec", "roleRef"})
+
+
+def used_by(user: Kind) -> list[tuple[Field, Kind]]:
+    """What an object of the kind may name, and of which kind that is; none where that does not all stand in `READ_ALONG`."""
+    found = [(field, kind) for kind, fields in USES.items() for field in fields if field.user == user]
+    return found if all(field.path[0] in READ_ALONG for field, _ in found) else []
+
+
 def names_in(found: Any, field: Field) -> Iterator[str]:
     """The names that an object of the kind of the field has there; one that has ended uses nothing any more."""
     if field.user == ("", "Pod") and ((found.get("status") or {}).get("phase")) in _ENDED:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from skoupa.clock import Clock
-from skoupa.controller.tenancy.deletion import Deletion
+from skoupa.controller.tenancy.deletion import HANGING, Deletion
 from skoupa.controller.tenancy.inside import inside_namespaces
-from skoupa.errors import SkoupaError
+from skoupa.errors import NotFound, SkoupaError
 from skoupa.kube.client import Client
 from skoupa.kube.objects import METADATA
 from skoupa.settings import Settings
@@ -41,35 +41,46 @@ class TenantCounting:
         self._on_counted = on_counted
 
     async def all_hang(self, deletions: Sequence[Deletion]) -> bool:
-        """Whether of each something is certain to be there still: then all kinds need not be read to learn that."""
+        """Whether of each something is certain to be there still, or has just gone: then all kinds need not be read to learn that."""
+        most = max(1, HANGING // len(deletions))
         for deletion in deletions:
-            if not await self._hangs(deletion):
+            # Where the last of it has just gone, a reading would only have to be repeated.
+            if not deletion.is_restless and not await self._hangs(deletion, most):
                 return False
         for deletion in deletions:
             deletion.plan_look()
         return True
 
-    async def _hangs(self, deletion: Deletion) -> bool:
-        for one in deletion.hanging():
+    async def _hangs(self, deletion: Deletion, most: int) -> bool:
+        for one in deletion.hanging()[:most]:
             try:
                 found = await self._client.find(one.resource, one.metadata.name, view=METADATA)
+            except NotFound:
+                deletion.gone(one.uid)
+                if deletion.is_restless:
+                    return True
+                continue
             except SkoupaError:
                 continue
             if found.metadata.uid == one.uid:
+                deletion.hangs(one.uid)
                 return True
         return False
 
     async def count(self, under_way: Sequence[Deletion], tenants: Sequence[Tenant]) -> None:
-        at = self._clock.now()
+        at, began = self._clock.now(), self._clock.monotonic()
         census = await take_census(
             self._client,
             tenants,
             settings=self._settings.tenants,
             wanted=[one.tenant.name for one in under_way],
+            # Where nothing is to be sent any more nobody has to be asked either.
+            ask_for_users=self._settings.tenants.keep_used
+            and any(one.census is None or one.to_send() for one in under_way),
         )
         self._on_counted(census.ownership)
         for deletion in under_way:
-            deletion.counted(census, at)
+            deletion.counted(census, at, began=began)
         if self._settings.tenants.keep_used:
             await self._ask_for_users(census, under_way)
         for deletion in under_way:
@@ -85,3 +96,11 @@ class TenantCounting:
         shared = await shared_by(self._client, census, asked, going=[one.tenant.name for one in going])
         for deletion in going:
             deletion.answered(used=shared.used, unknown=shared.unknown)
+
+
+def postponed(looked_at: Sequence[Deletion], under_way: Sequence[Deletion]) -> bool:
+    """Whether those that are to be looked for wait for others, of which something goes from moment to moment."""
+    if not any(one.is_busy for one in under_way):
+        return False
+    told = [one.postpone() for one in looked_at]
+    return all(told)

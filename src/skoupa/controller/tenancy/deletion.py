@@ -20,18 +20,19 @@ from skoupa.tenants.order import ROLES, after_its_instances, open_step, step
 from skoupa.tenants.ownership import is_definition, is_namespace
 from skoupa.tenants.tenant import Tenant
 
-FIRST_SECONDS: Final = 2.0
+FIRST_SECONDS: Final = 3.1
 LONGEST_SECONDS: Final = 60.0
 SENDING_SECONDS: Final = 15.0
-# A second reading right after one that found nothing.
-ONCE_MORE_SECONDS: Final = 1.0
+# So long after the last delete was taken a reading that finds nothing begins at the earliest: what accounts of the tenant had under way is
+# there by then, and a server that remembers rights for a moment has forgotten them.
+CALM_SECONDS: Final = 3.0
 # So few, for so long after all kinds were read, are looked for one by one.
 HANGING: Final = 5
 HANGING_SECONDS: Final = 20.0
 # So long a step waits for one that is neither held nor gone.
 PATIENCE_SECONDS: Final = 60.0
-# So many full readings in a row have to find nothing.
-EMPTY_TWICE: Final = 2
+# So often one that is to be looked for waits for others that are still on their way, so that one reading does for all.
+POSTPONED: Final = 20
 
 
 class Deletion:
@@ -53,7 +54,16 @@ class Deletion:
         # By uid of Namespaces that hang, what they wait for.
         self.inside: dict[str, str] = {}
         self._before: set[str] = set()
-        self.empties = 0
+        self._began = 0.0
+        self.is_over = False
+        # Of which a delete was taken, or that were found gone, since all kinds were read.
+        self._taken: set[str] = set()
+        # Those that were seen on their way out and still there: what they make meanwhile is there when they are gone.
+        self._hung: set[str] = set()
+        self._found_gone: set[str] = set()
+        self._postponed = 0
+        # When something of it was last there and not asked to go, as far as is known.
+        self._there = clock.monotonic()
         self.looked_at = 0.0
         self._counted_at = 0.0
         self.next_look = clock.monotonic()
@@ -62,15 +72,17 @@ class Deletion:
         self.step = -1
         self._opened_at = 0.0
 
-    @property
-    def is_over(self) -> bool:
-        return self.empties >= EMPTY_TWICE
+    def counted(self, census: Census, at: float, *, began: float) -> None:
+        """A full reading, begun at that moment of the monotonic clock, after all that was asked for before it.
 
-    def counted(self, census: Census, at: float) -> None:
-        """A full reading, begun after all that was asked for before it; who uses what is asked after it, and then it is `settled`."""
+        Who uses what is asked after it, and then it is `settled`.
+        """
         name = self.tenant.name
         found = census.of(name)
-        self._before = {one.uid for one in self.left}
+        self._before, self._began = {one.uid for one in self.left}, began
+        if self.census is None or self._before - self._taken:
+            # Nobody knows how long those were there, and they may have made others meanwhile: once more, later.
+            self._there = self._clock.monotonic()
         self.census, self.looked_at = census, at
         self._counted_at = self._clock.monotonic()
         self.left = tuple(one for one in found if not one.is_shared)
@@ -88,12 +100,18 @@ class Deletion:
         assert self.census is not None, "there was a census"
         self.volumes |= {one.volume.name: one.volume for one in self.left if one.volume is not None}
         nothing = not self.left and not self.owned() and not self.census.missing()
-        self.empties = self.empties + 1 if nothing else 0
+        if not nothing:
+            self._there = self._clock.monotonic()
+        self._taken.clear()
+        self._found_gone.clear()
+        self._postponed = 0
+        self._hung = {one.uid for one in self.left if one.is_leaving}
+        self.is_over = nothing and self._began - self._there >= CALM_SECONDS
         if self._before != {one.uid for one in self.left}:
             self._wait = FIRST_SECONDS
         # What is sent is heard of; it is read once more sooner only where nothing is left to be sent.
         self.plan_look(
-            ONCE_MORE_SECONDS if nothing and not self.is_over else None,
+            FIRST_SECONDS if nothing and not self.is_over else None,
             at_least=SENDING_SECONDS if self.to_send() else 0,
         )
 
@@ -108,7 +126,26 @@ class Deletion:
         """Some that are on their way out, the slowest first; none where something is to be sent, or all was read long ago."""
         if self._clock.monotonic() - self._counted_at > HANGING_SECONDS or self.to_send():
             return ()
-        return sorted(self.left, key=lambda one: not _takes_long(one.resource))[:HANGING]
+        left = [one for one in self.left if one.uid not in self._found_gone]
+        return sorted(left, key=lambda one: not _takes_long(one.resource))
+
+    def hangs(self, uid: str) -> None:
+        """It was asked for by itself, and is there."""
+        self._hung.add(uid)
+
+    def gone(self, uid: str) -> None:
+        """It was asked for by itself, and is not there."""
+        self._found_gone.add(uid)
+        if uid in self._hung:
+            self._there = self._clock.monotonic()
+            self._wait = FIRST_SECONDS
+        self._taken.add(uid)
+
+    @property
+    def is_restless(self) -> bool:
+        """Whether all of it was asked to go so shortly ago that a reading which finds nothing would not be believed."""
+        calm = self._clock.monotonic() - self._there >= CALM_SECONDS
+        return bool(self.left) and not self.to_send() and not calm
 
     def answered(self, *, used: Mapping[str, str], unknown: Mapping[str, str]) -> None:
         """Who uses what: of those that are still to be sent that is asked with each census, and may be over by the next."""
@@ -127,9 +164,25 @@ class Deletion:
             wait, self._wait = max(self._wait, at_least), min(2 * self._wait, LONGEST_SECONDS)
         self.next_look = self._clock.monotonic() + wait
 
+    def postpone(self) -> bool:
+        """For the sake of others; not without end."""
+        if self.census is None or self._postponed >= POSTPONED:
+            return False
+        self._postponed += 1
+        self.next_look = self._clock.monotonic() + FIRST_SECONDS
+        return True
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something of it goes from moment to moment, so that a reading would tell nothing yet."""
+        quiet = self._clock.monotonic() - self._there
+        return bool(self.left) and quiet < (SENDING_SECONDS if self.to_send() else CALM_SECONDS)
+
     def heard(self, uid: str) -> None:
         """Its delete was taken, or it is gone."""
         self.sent.add(uid)
+        self._taken.add(uid)
+        self._there = self._clock.monotonic()
         if not self.to_send():
             # The rest may well be gone when somebody looks.
             self._wait = FIRST_SECONDS

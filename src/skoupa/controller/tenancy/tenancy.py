@@ -15,7 +15,7 @@ from typing import Any, Final
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.tenancy.book import NOT_READ, TenantBook
-from skoupa.controller.tenancy.counting import TenantCounting
+from skoupa.controller.tenancy.counting import TenantCounting, postponed
 from skoupa.controller.tenancy.definition import GOING, definition_stands
 from skoupa.controller.tenancy.deletion import Deletion
 from skoupa.controller.tenancy.last_look import LastLook
@@ -215,7 +215,7 @@ class Tenancy:
                 known.tenant = tenant
         under_way = [self.deletions[one.uid] for one in ready]
         looked_at = [one for one in under_way if one.next_look <= now]
-        if looked_at and not await self._counting.all_hang(looked_at):
+        if looked_at and not postponed(looked_at, under_way) and not await self._counting.all_hang(looked_at):
             # Before each delete that is asked again, with the Tenants themselves.
             if not await definition_stands(self._client):
                 return await self._stand_still(ready)
@@ -231,8 +231,12 @@ class Tenancy:
                 self._let_stay(deletion)
                 continue
             self._claim(deletion)
-            error = await self._tell(deletion.tenant, in_words(deletion, settings=self._settings)) or error
-            if deletion.is_over and self._acting() and self.book.kind is not None:
+            if not deletion.is_over:
+                error = (
+                    await self._tell(deletion.tenant, in_words(deletion, settings=self._settings)) or error
+                )
+            elif self._acting() and self.book.kind is not None:
+                # It goes with this, and its status with it.
                 error = await self._writing.release(self.book.kind, known_now) or error
         return error
 

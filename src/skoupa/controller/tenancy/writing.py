@@ -17,8 +17,9 @@ from skoupa.kube.resources import Resource
 from skoupa.tenants.tenant import Tenant, with_finalizers, without_finalizers
 from skoupa.tenants.told import Standing, status_of
 
-# While the one word about it stays the same, numbers are written this often.
-GATHER_SECONDS: Final = 5.0
+# While a deletion goes on, how it goes is written this often.
+GATHER_SECONDS: Final = 15.0
+_GOING_ON: Final = ("Deleting", "Blocked")
 _STATUS: Final = "status"
 
 
@@ -84,7 +85,8 @@ class TenantWriting:
         if _STATUS not in kind.subresources:
             # As somebody else declares it: then its status is written with the rest of it, which is not ours.
             return None
-        word = (standing.phase, standing.reason)
+        # What waits for a moment and what is held takes turns as objects go.
+        word = standing.phase, "" if standing.reason in _GOING_ON else standing.reason
         before, at = self._said.get(tenant.uid, (("", ""), 0.0))
         if word == before and self._client.clock.monotonic() - at < GATHER_SECONDS:
             return None

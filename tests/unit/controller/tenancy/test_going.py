@@ -134,6 +134,26 @@ async def test_what_is_made_while_all_is_read_once_more_goes_too(stage: Stage) -
 
 
 @story(also=KINDS, features=ON)
+async def test_what_is_made_while_something_still_hangs_goes_however_late(stage: Stage) -> None:
+    await city(stage, "111111")
+    stuck = {"metadata": {"finalizers": ["example.com/slow"]}}
+    await stage.people.merge_patch(ROLES, "111111-admin", stuck)
+    play = await stage.play()
+    await stage.later(10)
+    await leave(stage, "111111")
+    await stage.later(3 * MINUTE)
+    assert things_of(stage, "111111") == {"ClusterRole/111111-admin"}
+    began = len(play.wire.seen)
+    await stage.people.merge_patch(ROLES, "111111-admin", {"metadata": {"finalizers": None}})
+    await stage.settle()
+    await stage.later(10 * MINUTE)
+    assert not lives(stage, "111111")
+    read = [at for at, request in play.wire.seen[began:] if request.path.endswith("/storageclasses")]
+    assert len(read) >= 2, "nobody knew how long it had been there"
+    assert read[-1] - read[0] >= 3
+
+
+@story(also=KINDS, features=ON)
 async def test_what_the_tenant_kept_goes_with_it(stage: Stage) -> None:
     await city(stage, "111111")
     await stage.label("111111-high", resource=PRIORITIES, namespace="", keep="true")
