@@ -22,6 +22,7 @@ from harness.bench.arena import HOME, arena
 from harness.bench.course import Course, Figure
 from harness.bench.subject import SKOUPA, Subject
 from harness.bench.table import cells, render
+from harness.bench.tenants import figures as tenants
 from harness.bench.usage import figures as usage
 from harness.controlplane import ControlPlane, Options
 
@@ -44,12 +45,14 @@ FIGURES: dict[str, Callable[[Course], Awaitable[Result]]] = {
     "usage-embedded": usage.embedded,
     "usage-growth": usage.growth,
     "unused": usage.on_server,
+    "tenants-embedded": tenants.embedded,
+    "tenants": tenants.on_server,
 }
 # What can be asked of a controller of which only the command is known.
 FOR_PEERS = ("punctuality", "backlog", "policies-together", "policy-run")
 # And of a command that answers and ends, such as kor: only where it is named by --only, for a controller would never end.
 FOR_COMMANDS = ("unused",)
-SCALED = ("usage-embedded", "usage-growth", "unused")
+SCALED = ("usage-embedded", "usage-growth", "unused", "tenants-embedded", "tenants")
 
 
 def main() -> int:

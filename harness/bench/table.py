@@ -29,6 +29,10 @@ LIST next to it is our own client with the same kinds, pages and accepted forms,
 they take turns, and each build is divided by the mean of the lists before and after it. On the embedded cluster server and client are
 one process without a network: there the list that makes plain objects of the answers is what a build is compared with, and the
 bytes alone stand in the counts. Growth is fed by a generator, a process for each size.
+
+What a deleted tenant costs is counted on the embedded cluster, in virtual time, from the deletion of the Tenant until it is gone and told: all that
+the controller asks, but for what it asks in idle times too. Its Namespaces there have next to nothing in them. On a server the same Namespaces are
+deleted by hand first, with no Skoupa.
 """
 
 

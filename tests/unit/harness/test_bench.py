@@ -16,9 +16,11 @@ from harness.bench import past
 from harness.bench.course import Figure
 from harness.bench.subject import SKOUPA, skoupa, words_of
 from harness.bench.table import cells, render
+from harness.bench.tenants import going
 from harness.bench.usage import growing, templates, turning
 from skoupa.ledger.opening import store_for
 from skoupa.ledger.store import Wish
+from skoupa.sim.clock import VirtualClock, run
 from skoupa.usage.reading import shipped
 
 pytestmark = pytest.mark.unit
@@ -118,6 +120,18 @@ async def test_a_build_is_compared_with_a_list_of_the_very_same_objects() -> Non
     found = await turning.embedded(1, times=1, plain=False)
     assert found.objects == found.listed > templates.OBJECTS_EACH
     assert found.ratio > 0
+
+
+def test_what_a_deleted_tenant_costs_is_counted_until_all_of_it_is_gone() -> None:
+    async def gone(clock: VirtualClock) -> going.Gone:
+        return await going.gone(clock, tenants=2, deleted=1)
+
+    found = run(gone)
+    assert found.left == 0
+    deletes = sum(number for what, number in found.others.items() if what.startswith("delete "))
+    assert deletes == found.objects == 100
+    assert found.list_bytes > found.once_bytes > 0
+    assert found.requests_each <= 1.1
 
 
 def test_only_where_it_is_named_is_a_peer_taken_for_a_command_that_answers_once() -> None:

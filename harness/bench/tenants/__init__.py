@@ -1,0 +1,1 @@
+"""What it costs to let a deleted tenant go: what is read and asked for it, and how long it takes beside the server's own controllers."""
