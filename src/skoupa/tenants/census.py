@@ -128,15 +128,17 @@ async def take_census(
     *,
     settings: TenantSettings,
     wanted: Collection[str] | None = None,
+    ownership: Ownership | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Census:
     """Of all `tenants` that there are: without them their objects might be taken for somebody else's.
 
-    `wanted` are those whose objects are remembered; None: all. Raises what keeps kinds from being known at all.
+    `wanted` are those whose objects are remembered; None: all. `ownership` is another rule than theirs alone. Raises what keeps kinds
+    from being known at all.
     """
     discovery = await discover(client)
     ids = {one.name for one in tenants} if wanted is None else set(wanted)
-    counting = _Counting(client, Ownership(settings, tenants), wanted=ids, progress=progress)
+    counting = _Counting(client, ownership or Ownership(settings, tenants), wanted=ids, progress=progress)
     await counting.count(list(countable(discovery, settings.ignore_kinds)))
     return Census(
         tenants={one.name: one for one in tenants},

@@ -22,8 +22,19 @@ Form = Annotated[
 
 @tenant_app.command()
 def plan(
-    name: Name,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The name of the Tenant, which is its id.")
+    ] = None,
     *,
+    selector: Annotated[
+        str | None,
+        typer.Option(
+            "-l",
+            "--selector",
+            metavar="LABELSELECTOR",
+            help="In place of a name: of a tenant to whom belongs what has these labels.",
+        ),
+    ] = None,
     output: Form = "table",
     no_color: NoColor = False,
     config: Config = None,
@@ -33,13 +44,21 @@ def plan(
 ) -> None:
     """Shows what would go with a Tenant, with the proof that it belongs to it, and what stays although its name looks so.
 
-    Also where there is no such Tenant (any more). Deletes nothing. The exit code is 5 where the id is refused, 4 where a kind could
-    not be read.
+    Also where there is no such Tenant (any more), and of a label that could be the rule of one. Deletes nothing. The exit code is 5 where
+    the id is refused, 4 where a kind could not be read.
 
-    Example: skoupa tenant plan 111111
+    Example: skoupa tenant plan 111111, or skoupa tenant plan --selector team=blue
     """
     connecting = Connecting(kubeconfig, context, None, as_user)
-    dispatch("tenants.plan", connecting=connecting, name=name, form=output, no_color=no_color, config=config)
+    dispatch(
+        "tenants.plan",
+        connecting=connecting,
+        name=name,
+        selector=selector,
+        form=output,
+        no_color=no_color,
+        config=config,
+    )
 
 
 @tenant_app.command()
