@@ -287,3 +287,39 @@ def test_a_plan_says_what_the_settings_keep_of_a_tenant(town: Town) -> None:
     said = town("tenant", "plan", "111111")
     assert "Stays:\n" in said.out
     assert "ClusterRole 111111-admin: " in said.out.partition("Stays:")[2]
+
+
+def widgets(group: str, **metadata: Any) -> dict[str, Any]:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    spec = {
+        "group": group,
+        "names": {"plural": "widgets", "kind": "Widget"},
+        "scope": "Namespaced",
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+    }
+    return obj(
+        "CustomResourceDefinition",
+        f"widgets.{group}",
+        api="apiextensions.k8s.io/v1",
+        spec=spec,
+        **metadata,
+    )
+
+
+def test_a_definition_that_would_take_along_what_is_not_the_tenants_stays_and_names_it(town: Town) -> None:
+    town.holding(
+        widgets("111111-shop.example"), widgets("111111-own.example"), widgets("blue.example", labels=BLUE)
+    )
+    town.holding(
+        obj("Widget", "theirs", namespace="222222-default", api="111111-shop.example/v1"),
+        obj("Widget", "mine", namespace="111111-default", api="111111-own.example/v1"),
+        obj("Widget", "theirs", namespace="222222-default", api="blue.example/v1"),
+    )
+    said = town("tenant", "plan", "111111")
+    goes, _, stays = said.out.partition("Stays:")
+    assert "widgets.111111-own.example" in goes
+    assert "widgets.111111-shop.example" not in goes
+    assert "would take along Widget 222222-default/theirs, which is not the tenant's" in stays
+    found = town.document("tenant", "plan", "-l", "team=blue")
+    assert found["objects"] == []
+    assert [one["object"] for one in found["kept"]] == ["CustomResourceDefinition widgets.blue.example"]

@@ -101,7 +101,7 @@ def _ask(looked: Look, settings: Settings, *, yes: bool) -> None:
 
 def _not_here(settings: Settings) -> str:
     if settings.mode != "enforce":
-        return "Skoupa only observes here (mode: observe), and changes nothing"
+        return "Skoupa only observes here (mode: observe), and changes nothing; where another configuration counts, name it with --config"
     if not settings.features.tenants:
         return "features.tenants is off here, so that nothing goes with Tenants"
     return ""

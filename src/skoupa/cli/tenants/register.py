@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from skoupa import names
+from skoupa.cli.tenants.company import in_company
 from skoupa.cli.tenants.guarded import Guarded
 from skoupa.controller.weighing.counting import Counting
 from skoupa.controller.weighing.weight import count_inside
@@ -125,6 +126,8 @@ async def _planned(
             f"{one.called}: {others.unknown[one.uid]}" for one in going if one.uid in others.unknown
         )
         going = [one for one in going if one.uid not in others.used]
+    company, gaps_of_company = await in_company(client, census, name, going)
+    going = [one for one in going if one.uid not in company]
     shared = tuple(
         Kept(called=one.called, tenants=(name,), why=f"it has the label {names.SHARED_LABEL}")
         for one in belongings
@@ -137,10 +140,10 @@ async def _planned(
         there=there,
         refused="",
         going=tuple(await _weighed(client, census, going)),
-        kept=(*census.disputed_with(name), *shared, *used, *protected.values()),
+        kept=(*census.disputed_with(name), *shared, *used, *protected.values(), *company.values()),
         labelled_keep=kept_inside,
         grants=grants,
-        gaps=(*census.missing(), *unsure, *gaps_of_keeps, *gaps_of_grants),
+        gaps=(*census.missing(), *unsure, *gaps_of_company, *gaps_of_keeps, *gaps_of_grants),
     )
 
 
