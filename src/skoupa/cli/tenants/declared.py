@@ -47,7 +47,9 @@ def plan(
     Also where there is no such Tenant (any more), and of a label that could be the rule of one. Deletes nothing. The exit code is 5 where
     the id is refused, 4 where a kind could not be read.
 
-    Example: skoupa tenant plan 111111, or skoupa tenant plan --selector team=blue
+    Example: skoupa tenant plan 111111
+
+    Example: skoupa tenant plan --selector team=blue
     """
     connecting = Connecting(kubeconfig, context, None, as_user)
     dispatch(
