@@ -21,6 +21,7 @@ from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAME
 from skoupa.kube.transport import Request, Response, Stream, Transport
 from skoupa.sim.state.access import Rule
 from tests.unit.cli.saying import Said, Shell
+from tests.unit.cli.test_sweep_looks_again import WIDGETS
 from tests.unit.cli.worlds import Town, config_map, granting, installed, obj
 
 pytestmark = pytest.mark.unit
@@ -325,3 +326,57 @@ def test_a_dry_run_of_a_deletion_shows_and_deletes_nothing(town: Town) -> None:
     assert "PriorityClass 111111-high" in said.out
     (there,) = town.cluster.objects(TENANTS)
     assert "deletionTimestamp" not in there["metadata"]
+
+
+def test_while_the_server_does_not_tell_all_its_kinds_none_comes_off_but_for_what_the_tenant_brought(
+    town: Town, force: Callable[..., Said]
+) -> None:
+    town.cluster.install(WIDGETS)
+    town.holding(tenant(), hung(priority("111111-high")))
+    town.cluster.discovery.stale.add(WIDGETS.group)
+    said = force("--yes")
+    assert said.code == 5, said.out
+    assert "shop.example" in said.err
+    assert finalizers(town, PRIORITIES, "111111-high") == [FOREIGN]
+    town.cluster.discovery.stale.clear()
+    assert force("--yes").code == 0
+    assert finalizers(town, PRIORITIES, "111111-high") is None
+
+
+def test_one_that_was_killed_before_its_patch_took_nothing_off_and_the_next_goes_on(
+    town: Town, force: Callable[..., Said], tmp_path: Path
+) -> None:
+    town.holding(tenant(), hung(priority("111111-high")), hung(priority("111111-low")))
+
+    def killed(_: Request) -> None:
+        raise KeyboardInterrupt
+
+    town.wrap = lambda inner: Before(inner, killed)
+    force("--yes")
+    assert finalizers(town, PRIORITIES, "111111-high") == [FOREIGN]
+    assert ("PriorityClass", "111111-high", "intended") in rows(tmp_path)
+    town.wrap = lambda inner: inner
+    assert force("--yes").code == 0
+    assert finalizers(town, PRIORITIES, "111111-high") is None
+    assert [outcome for _, _, outcome in rows(tmp_path)] == ["deleted", "deleted"]
+
+
+def test_with_the_labels_of_another_convention_the_rule_is_the_label_as_it_is_now(
+    town: Town, force: Callable[..., Said]
+) -> None:
+    label = {"team.example/tenant": "111111"}
+    settings = f"{ENFORCING}tenants: {{objectLabel: team.example/tenant}}\n"
+    town.holding(installed(settings), tenant(), hung(priority("a-high", labels=label)))
+    town.holding(hung(priority("b-high", labels=label)))
+
+    def seen(_: Request) -> None:
+        (found,) = [one for one in town.cluster.objects(PRIORITIES) if one["metadata"]["name"] == "b-high"]
+        found["metadata"]["labels"] = {}
+        town.holding(found)
+
+    town.wrap = lambda inner: Before(inner, seen)
+    said = force("--yes")
+    assert said.code == 4, said.out
+    assert "1 taken off, 0 off or gone already, 1 left." in said.out
+    assert "nothing says any more that it is the tenant's alone" in said.out
+    assert finalizers(town, PRIORITIES, "b-high") == [FOREIGN]
