@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from skoupa.errors import ApiError, SkoupaError
+from skoupa.errors import ApiError, Disconnected, ServerFailure, SkoupaError, TimedOut
 from skoupa.facts.rows import Row, Uid
 
 _WITH_DIGITS: Final = re.compile(r"\S*\d\S*")
@@ -85,3 +85,13 @@ def server_words(error: SkoupaError) -> str:
 def shared_words(row: Row, error: SkoupaError) -> str:
     """What the server said, without the name, which would make each one different."""
     return server_words(error).replace(f'"{row.name}"', "…").replace(f"{row.resource.plural}/{row.name}", "…")
+
+
+def is_sure(error: SkoupaError) -> bool:
+    """Whether nothing can have gone by a delete that ended so."""
+    if isinstance(error, ApiError) and error.after_silence:
+        return False
+    if isinstance(error, ServerFailure):
+        # A webhook that could not be asked has not let anything through.
+        return _WEBHOOK_AWAY in error.message
+    return not isinstance(error, Disconnected | TimedOut)

@@ -21,6 +21,8 @@ from skoupa.sweep.ceilings import By, Ceilings, Going, Reservation, Trip
 
 # Mechanisms by which the object's own label decides, and nobody's rule; another goes by both.
 _LABELLED: Final = frozenset({"ttl"})
+# An earlier try for the same object has its place for good.
+COUNTED: Final = "counted"
 _LABEL: Final = f"{names.TTL_AFTER_LABEL}="
 
 

@@ -20,7 +20,7 @@ from skoupa.model.reasons import render
 from skoupa.model.verdicts import Claim, Verdict
 from skoupa.sweep.attempts import Outcome
 from skoupa.sweep.deleter import Deleter
-from skoupa.sweep.gate import Gate
+from skoupa.sweep.gate import COUNTED, Gate
 from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
@@ -120,15 +120,23 @@ class Sending:
             self._staying.not_sent(row, error.message)
             self._staying.look_once_more(row.uid)
         except SkoupaError as error:
-            self._gate.failed(row, error)
+            if self._unanswered.was_told(row.uid):
+                self._gate.left(row, COUNTED)
+            else:
+                self._gate.failed(row, error)
             if self._store.get(row.uid) is None:
                 self._gate.forget(row.uid)
             await self._staying.failed(row, claim, error)
         else:
-            self._gate.left(row, outcome.what if outcome.answered else "deleted")
+            self._gate.left(row, self._what_counts(outcome))
             self._done(outcome)
         finally:
             self.tasks.discard(task)
+
+    def _what_counts(self, outcome: Outcome) -> str:
+        if outcome.what != "stays" and self._unanswered.was_told(outcome.row.uid):
+            return COUNTED
+        return outcome.what if outcome.answered else "deleted"
 
     def _done(self, outcome: Outcome) -> None:
         now = self._clock.now()
@@ -143,11 +151,11 @@ class Sending:
             return
         self._plan.succeeded(row.uid)
         self._memory.leaves(row.uid)
-        known = self._store.get(row.uid) is not None
+        known, told = self._store.get(row.uid) is not None, self._unanswered.was_told(row.uid)
         if outcome.what == "gone":
             if known:
                 self._plan.postpone(row.uid, BELIEF_SECONDS)
-            if not outcome.answered or row.uid in self._unanswered:
+            if not outcome.answered or row.uid in self._unanswered or told:
                 self._unanswered.gone(row, claim)
                 return
             self._record.finished(row, outcome.what)
@@ -158,6 +166,8 @@ class Sending:
         self._unanswered.answered(row, terminating=outcome.what == "terminating", known=known)
         if known:
             self._plan.sent(row.uid)
+        if told:
+            return
         self._on_deleted(row, now)
         self._report.deleted(row, claim, at=now, terminating=outcome.what == "terminating")
 

@@ -72,6 +72,8 @@ class Sweeper:
         self._observing = observing
         self._standing_by = standing_by
         self._on_lead = on_lead
+        self._gate = gate
+        self._on_deleted = on_deleted
         self._plan = Plan(
             clock=clock,
             store=store,
@@ -90,7 +92,8 @@ class Sweeper:
             record=record,
             report=report,
             standing_by=standing_by,
-            on_deleted=on_deleted,
+            on_deleted=self._went_unanswered,
+            known=lambda uid: store.get(uid) is not None,
             under_way=lambda uid: uid in self._under_way,
         )
         record.is_open = self.unanswered.__contains__
@@ -228,6 +231,11 @@ class Sweeper:
         if observed:
             # That may have taken a while, in which nobody else could look at it.
             self._staying.look_once_more(row.uid)
+
+    def _went_unanswered(self, row: Row, at: float) -> None:
+        # Its place stays counted, and is no place for another try.
+        self._gate.left(row, "deleted")
+        self._on_deleted(row, at)
 
     def _put_back(self, uid: Uid) -> bool:
         """Whether another replica leads by now: it tells and deletes; here the object waits on the agenda."""

@@ -4,7 +4,7 @@ Their rows in the ledger stay open, as after a crash, and so does the place unde
 answer. An object that is then found to be gone went by us, most likely: that is told, and recorded as what it is. What
 the feeds do not show any more may only have lost its label, so it is looked for before anything is said; while it is
 terminating, it is looked for again until it is gone. What is still there when no server can be at it any more was not
-deleted: whoever deletes it later is somebody else.
+deleted: whoever deletes it later is somebody else. Each is told once, also where feeds that are late have it tried again.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from typing import Final
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import ApiError, Disconnected, ServerFailure, SkoupaError, TimedOut
+from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Delta
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.resources import Resource
 from skoupa.model.verdicts import Claim
+from skoupa.sweep.failures import is_sure
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
 
-# A webhook that could not be asked has not let anything through.
-_BEFORE_IT_WAS_DONE: Final = "failed calling webhook"
 LOOK_SECONDS: Final = 5.0
 # A server ends a request after a minute.
 SETTLED_SECONDS: Final = 70.0
@@ -55,7 +54,7 @@ class _Lingering(msgspec.Struct, frozen=True):
 class Unanswered:
     """`look` finds the object as it is now; None: it is gone. `on_deleted` hears what went after all.
 
-    `under_way`: another try is out, and how that ends is told by whoever sent it.
+    `known`: the feeds still show it. `under_way`: another try is out, and how that ends is told by whoever sent it.
     `standing_by`: another replica leads by now, and finds out by itself.
     """
 
@@ -68,9 +67,11 @@ class Unanswered:
         report: Report,
         standing_by: Callable[[], bool],
         on_deleted: Callable[[Row, float], None],
+        known: Callable[[Uid], bool] = lambda _: False,
         under_way: Callable[[Uid], bool] = lambda _: False,
     ) -> None:
         self._look = look
+        self._known = known
         self._under_way = under_way
         self._clock = clock
         self._record = record
@@ -81,6 +82,8 @@ class Unanswered:
         self._departed: dict[Uid, _Sent] = {}
         # Seen to leave while another try was out.
         self._leaving: set[Uid] = set()
+        # Told to have gone, and not seen to: the feeds are late.
+        self._told: set[Uid] = set()
         self._lingering: dict[Uid, _Lingering] = {}
         self._news = asyncio.Event()
         # When the follower looks by itself.
@@ -88,8 +91,12 @@ class Unanswered:
 
     def __contains__(self, uid: Uid) -> bool:
         """Whether a delete of it had no answer."""
-        sent = self._sent.get(uid)
+        sent = self._sent.get(uid) or self._departed.get(uid)
         return sent is not None and sent.claim is not None
+
+    def was_told(self, uid: Uid) -> bool:
+        """Whether it was told that its delete was carried out, although no answer came; it counts already."""
+        return uid in self._told
 
     def failed(self, row: Row, claim: Claim, error: SkoupaError, *, known: bool) -> None:
         """Writes the failure down; `known`: the feeds still show the object."""
@@ -112,8 +119,9 @@ class Unanswered:
         if row.uid in self:
             self._record.unanswered(row, why)
             if row.uid in self._leaving:
-                self._depart(self._sent[row.uid])
+                sent = self._sent[row.uid]
                 self._forget(row.uid)
+                self._depart(sent)
             return False
         if not self._record.is_intended(row.uid):
             # Its row is about something else, such as the Brake that holds it.
@@ -126,8 +134,15 @@ class Unanswered:
         self._forget(row.uid)
         now = self._clock.now()
         self._record.gone_unanswered(row)
+        self._tell(row, claim, now, terminating=False)
+
+    def _tell(self, row: Row, claim: Claim, now: float, *, terminating: bool) -> None:
+        if row.uid in self._told:
+            return
+        if self._known(row.uid):
+            self._told.add(row.uid)
         self._on_deleted(row, now)
-        self._report.deleted(row, claim, at=now, terminating=False)
+        self._report.deleted(row, claim, at=now, terminating=terminating)
 
     def answered(self, row: Row, *, terminating: bool, known: bool = True) -> None:
         """The server took its delete; `known`: the feeds still show the object."""
@@ -138,11 +153,13 @@ class Unanswered:
             self._depart(_Sent(row))
 
     def learn(self, deltas: Iterable[Delta]) -> None:
-        if not self._sent:
+        if not self._sent and not self._told:
             return
         for delta in deltas:
             if delta.before is None:
                 continue
+            if delta.after is None:
+                self._told.discard(delta.before.uid)
             sent = self._sent.get(delta.before.uid)
             if sent is not None and sent.claim is not None and self._under_way(delta.before.uid):
                 if delta.after is None:
@@ -155,6 +172,7 @@ class Unanswered:
 
     def _forget(self, uid: Uid) -> None:
         self._sent.pop(uid, None)
+        self._departed.pop(uid, None)
         self._leaving.discard(uid)
 
     def _left(self, sent: _Sent, *, unfollowed: bool) -> None:
@@ -178,8 +196,7 @@ class Unanswered:
         if not self._standing_by():
             now = self._clock.now()
             self._record.finished(row, "terminating")
-            self._on_deleted(row, now)
-            self._report.deleted(row, claim, at=now, terminating=True)
+            self._tell(row, claim, now, terminating=True)
 
     async def follow(self) -> None:
         """Looks for what the feeds do not show any more, until it is known what became of it."""
@@ -233,7 +250,7 @@ class Unanswered:
                 self._departed.clear()
                 self._lingering.clear()
                 break
-            if sent.row.resource in silent:
+            if sent.row.resource in silent or self._left_to_another_try(uid, sent):
                 continue
             try:
                 async with self._clock.timeout(LOOK_SECONDS):
@@ -244,9 +261,20 @@ class Unanswered:
                 # Others need not wait for all of that kind.
                 silent.add(sent.row.resource)
                 continue
-            self._departed.pop(uid, None)
+            if self._departed.get(uid) is not sent or self._left_to_another_try(uid, sent):
+                # What became of it was told meanwhile, or will be.
+                continue
+            del self._departed[uid]
             self._ended(sent, found)
         return not self._departed
+
+    def _left_to_another_try(self, uid: Uid, sent: _Sent) -> bool:
+        if sent.claim is None or not self._under_way(uid):
+            return False
+        # If that is not sent after all, it is looked for later.
+        self._forget(uid)
+        self._sent[uid] = _Sent(sent.row, sent.claim, self._clock.monotonic())
+        return True
 
     def _ended(self, sent: _Sent, found: Row | None) -> None:
         if found is not None and found.deleted_at:
@@ -267,12 +295,3 @@ class Unanswered:
         before = self._lingering.get(sent.row.uid)
         wait = LINGER_SECONDS if before is None else min(2 * before.wait, LINGER_SECONDS_AT_LAST)
         self._lingering[sent.row.uid] = _Lingering(sent, self._clock.monotonic() + wait, wait)
-
-
-def is_sure(error: SkoupaError) -> bool:
-    """Whether nothing can have gone by a delete that ended so."""
-    if isinstance(error, ApiError) and error.after_silence:
-        return False
-    if isinstance(error, ServerFailure):
-        return _BEFORE_IT_WAS_DONE in error.message
-    return not isinstance(error, Disconnected | TimedOut)

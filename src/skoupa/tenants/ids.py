@@ -13,12 +13,13 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
+from skoupa.kube.resources import BUILT_IN_GROUPS
 from skoupa.settings import Protect, TenantSettings
 from skoupa.tenants.tenant import Tenant
 
 _LONGEST: Final = 57
 # Whatever begins so is of Kubernetes itself, or of the distribution.
-_RESERVED: Final = ("kube", "system", "openshift")
+_RESERVED: Final = ("kube", "kubernetes", "system", "openshift")
 # Names of objects in no namespace, and of Namespaces, that a cluster has or that everybody knows.
 KNOWN: Final = frozenset(
     {
@@ -31,6 +32,24 @@ KNOWN: Final = frozenset(
             "gatekeeper-system",
         ),
         *("cert-manager", "ingress-nginx", "istio-system", "metallb-system", "monitoring", "skoupa"),
+        # What many run: the first part of such a name is soon somebody's id.
+        *(
+            "calico-system",
+            "tigera-operator",
+            "cilium-secrets",
+            "cattle-system",
+            "longhorn-system",
+            "rook-ceph",
+        ),
+        *(
+            "external-secrets",
+            "external-dns",
+            "flux-system",
+            "knative-serving",
+            "linkerd-viz",
+            "tekton-pipelines",
+        ),
+        *("argocd", "kyverno", "velero", "traefik", "prometheus-operator", "rancher-operator-system"),
         # Priority and fairness.
         *(
             "catch-all",
@@ -134,6 +153,9 @@ def _too_much(name: str, others: Ids, *, settings: TenantSettings, protect: Prot
     for known in (*sorted(KNOWN), *settings.protected, *protect.namespaces, *_names(protect.names)):
         if known == name or known.startswith(prefix):
             return f"{prefix}… would also mean {known}, which is protected"
+    for group in sorted(BUILT_IN_GROUPS):
+        if group.startswith(prefix):
+            return f"{prefix}… would also mean all of the group {group}, which belongs to the cluster itself"
     if longer := others.beginning_with(prefix):
         return f"{prefix}… would also mean what belongs to the Tenant {longer}"
     if shorter := others.before(name, settings.separator):

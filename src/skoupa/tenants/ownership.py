@@ -15,7 +15,13 @@ from typing import Final
 import msgspec
 
 from skoupa import names
-from skoupa.kube.resources import API_SERVICES, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from skoupa.kube.resources import (
+    API_SERVICES,
+    BUILT_IN_GROUPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    Resource,
+)
 from skoupa.settings import TenantSettings
 from skoupa.tenants.ids import KNOWN, reserved
 from skoupa.tenants.tenant import Tenant
@@ -36,6 +42,7 @@ NEVER: Final = frozenset(
 KUBEZOO_LABEL: Final = "kubezoo.io/tenant"
 # On an APIService that the server makes of a definition, and makes again.
 _AUTOMANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
+_OF_KUBERNETES: Final = (".k8s.io", ".kubernetes.io")
 # Among those whose a Namespace is: somebody objects, so that nothing in it is anybody's.
 NOBODY: Final = ""
 
@@ -166,7 +173,7 @@ class Ownership:
         if group is None:
             for tenant in self.by_name(found.name):
                 claimants.setdefault(tenant, (f"its name begins with {self._prefix(tenant)}", True))
-        for tenant in self.by_name(found.resource.group if group is None else group):
+        for tenant in self._by_group(found.resource.group if group is None else group):
             claimants.setdefault(tenant, (f"its group begins with {self._prefix(tenant)}", True))
         settings, labels = self._settings, found.labels
         key = self._convention(found.resource)
@@ -186,7 +193,12 @@ class Ownership:
         return f"{tenant}{self._settings.separator}"
 
     def is_own_group(self, tenant: str, group: str) -> bool:
-        return tenant in self.by_name(group)
+        return tenant in self._by_group(group)
+
+    def _by_group(self, group: str) -> frozenset[str]:
+        """Whose a group is; those of Kubernetes are nobody's, which a separator with a dot could mean."""
+        with_dot = "." in self._settings.separator and group.endswith(_OF_KUBERNETES)
+        return frozenset() if with_dot or group in BUILT_IN_GROUPS else self.by_name(group)
 
 
 def named_group(resource: Resource, name: str) -> str | None:

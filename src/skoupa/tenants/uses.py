@@ -37,7 +37,11 @@ USES: Final[dict[Kind, tuple[Field, ...]]] = {
     (_STORAGE, "VolumeAttributesClass"): (
         Field(("", "PersistentVolumeClaim"), ("spec", "volumeAttributesClassName")),
     ),
-    (_STORAGE, "CSIDriver"): (Field(("", "PersistentVolume"), ("spec", "csi", "driver")),),
+    (_STORAGE, "CSIDriver"): (
+        Field(("", "PersistentVolume"), ("spec", "csi", "driver")),
+        Field((_STORAGE, "StorageClass"), ("provisioner",)),
+        Field((_SNAPSHOT, "VolumeSnapshotClass"), ("driver",)),
+    ),
     ("scheduling.k8s.io", "PriorityClass"): (Field(("", "Pod"), ("spec", "priorityClassName")),),
     ("node.k8s.io", "RuntimeClass"): (Field(("", "Pod"), ("spec", "runtimeClassName")),),
     ("networking.k8s.io", "IngressClass"): (
@@ -59,6 +63,18 @@ USES: Final[dict[Kind, tuple[Field, ...]]] = {
         Field(
             ("resource.k8s.io", "ResourceClaim"),
             ("spec", "devices", "requests", "[]", "exactly", "deviceClassName"),
+        ),
+        Field(
+            ("resource.k8s.io", "ResourceClaim"),
+            ("spec", "devices", "requests", "[]", "firstAvailable", "[]", "deviceClassName"),
+        ),
+        Field(
+            ("resource.k8s.io", "ResourceClaimTemplate"),
+            ("spec", "spec", "devices", "requests", "[]", "exactly", "deviceClassName"),
+        ),
+        Field(
+            ("resource.k8s.io", "ResourceClaimTemplate"),
+            ("spec", "spec", "devices", "requests", "[]", "firstAvailable", "[]", "deviceClassName"),
         ),
     ),
 }

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from skoupa.cli.tenants import delete, leaks, plan, status
+from skoupa.cli.worlds import World
 from skoupa.kinds.definition import document
 from skoupa.kinds.tenant import TENANT, TENANTS
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
+from skoupa.tenants.tenant import Tenant
 from tests.unit.cli.saying import Shell
 from tests.unit.cli.worlds import Town, config_map, installed, obj
 
@@ -121,6 +123,22 @@ def test_nothing_is_deleted_where_nobody_would_look_after_it(town: Town) -> None
     assert town("tenant", "delete", "222222", "--yes").code == 1, "there is none"
 
 
+def test_who_waits_hears_that_all_stayed_where_the_finalizers_were_taken_off(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town.holding(tenant())
+
+    async def taken_back(world: World, found: Tenant, longest: int) -> None:
+        assert longest == 600
+        await world.client.merge_patch(TENANTS, found.name, {"metadata": {"finalizers": None}})
+
+    monkeypatch.setattr(delete, "_wait", taken_back)
+    said = town("tenant", "delete", "111111", "--yes", "--wait")
+    assert said.code == 4
+    assert "nothing of the Tenant 111111 is left" not in said.out
+    assert "the Tenant 111111 is gone, and 3 objects of it are still there" in said.err
+
+
 def test_a_refused_one_is_not_deleted(town: Town) -> None:
     town.holding(tenant("system"))
     assert town("tenant", "delete", "system", "--yes").code == 5
@@ -170,6 +188,18 @@ def test_a_single_object_that_is_left_is_found_whatever_its_kind(town: Town, lef
     said = town.holding(tenant("222222"), left)("tenant", "leaks")
     assert said.code == 4
     assert f"{left['kind']} {left['metadata']['name']}" in said.out
+
+
+def test_what_stayed_since_its_label_names_another_is_told_as_left(town: Town) -> None:
+    labelled = obj("PriorityClass", "333333-odd", api="scheduling.k8s.io/v1", value=1)
+    labelled["metadata"]["labels"] = {"kubezoo.io/tenant": "nobody"}
+    town.holding(labelled)
+    said = town("tenant", "leaks")
+    assert said.code == 4
+    assert "PriorityClass 333333-odd" in said.out
+    assert "its label kubezoo.io/tenant says nobody" in said.out
+    (told,) = town.document("tenant", "leaks", code=4)["disputed"]["333333"]
+    assert told["object"] == "PriorityClass 333333-odd"
 
 
 def test_no_name_is_no_tenant(town: Town) -> None:

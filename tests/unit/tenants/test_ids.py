@@ -56,11 +56,30 @@ def test_what_means_something_that_every_cluster_has_is_refused(name: str) -> No
     assert "which is protected" in refused(name)
 
 
+@pytest.mark.parametrize(
+    "name", ["calico", "cilium", "longhorn", "external", "tigera", "cattle", "velero", "kyverno"]
+)
+def test_what_means_something_that_many_clusters_run_is_refused(name: str) -> None:
+    assert "which is protected" in refused(name)
+
+
+def test_what_begins_as_kubernetes_is_refused() -> None:
+    """kubernetes-dashboard is nobody's."""
+    assert "belong to the cluster itself" in refused("kubernetes")
+
+
 def test_what_the_operator_protects_refuses_too() -> None:
     assert refused("prod-eu", protected=("prod-eu-gateway",))
     assert refused("prod-eu", protect=Protect(namespaces=("prod-eu-core",)))
     assert refused("prod-eu", protect=Protect(names=("PriorityClass/prod-eu-high",)))
     assert not refused("prod-eu", protected=("prod-eugene",))
+
+
+@pytest.mark.parametrize("name", ["storage", "networking", "scheduling", "certificates", "flowcontrol"])
+def test_one_that_groups_of_the_server_begin_with_is_refused(name: str) -> None:
+    """Whatever stands between: with a dot all objects of storage.k8s.io would be those of a tenant called storage."""
+    assert "belongs to the cluster itself" in refused(name, separator=".")
+    assert refused(name) == ""
 
 
 def test_one_that_begins_as_another_with_its_separator_refuses_both() -> None:

@@ -81,6 +81,18 @@ def test_an_object_of_a_tenants_kind_is_the_tenants_whatever_its_name() -> None:
     assert isinstance(rule.of(Candidate(resource=kind, name="222222-any")), Disputed)
 
 
+@pytest.mark.parametrize("group", ["snapshot.storage.k8s.io", "storage.k8s.io", "node.kubernetes.io"])
+def test_a_group_of_kubernetes_is_nobodys(group: str) -> None:
+    settings = TenantSettings(separator=".")
+    rule = ownership("snapshot", "storage", "node", settings=settings)
+    kind = Resource(group=group, version="v1", plural="foos", kind="Foo", namespaced=False)
+    assert rule.of(Candidate(resource=kind, name="any")) is None
+    assert rule.of(Candidate(resource=CUSTOM_RESOURCE_DEFINITIONS, name=f"foos.{group}")) is None
+    assert not rule.is_own_group(group.partition(".")[0], group)
+    mine = Candidate(resource=CUSTOM_RESOURCE_DEFINITIONS, name="foos.storage.example.com")
+    assert owner(rule.of(mine)) == "storage"
+
+
 def test_machines_are_nobodys() -> None:
     assert ownership("111111").of(Candidate(resource=NODES, name="111111-a")) is None
 

@@ -60,3 +60,35 @@ def test_every_kind_of_the_table_is_one_of_the_server_or_of_snapshots() -> None:
 )
 def test_names_are_read_where_they_stand(kind: tuple[str, str], found: object, names: list[str]) -> None:
     assert list(names_in(found, USES[kind][0])) == names
+
+
+def request(**more: object) -> dict[str, object]:
+    return {"devices": {"requests": [more]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "user", "found"),
+    [
+        ("storage.k8s.io/CSIDriver", "StorageClass", {"provisioner": "a"}),
+        ("storage.k8s.io/CSIDriver", "VolumeSnapshotClass", {"driver": "a"}),
+        (
+            "resource.k8s.io/DeviceClass",
+            "ResourceClaim",
+            {"spec": request(firstAvailable=[{"deviceClassName": "a"}])},
+        ),
+        (
+            "resource.k8s.io/DeviceClass",
+            "ResourceClaimTemplate",
+            {"spec": {"spec": request(exactly={"deviceClassName": "a"})}},
+        ),
+        (
+            "resource.k8s.io/DeviceClass",
+            "ResourceClaimTemplate",
+            {"spec": {"spec": request(firstAvailable=[{"deviceClassName": "a"}])}},
+        ),
+    ],
+)
+def test_whoever_names_it_at_any_place_uses_it(kind: str, user: str, found: object) -> None:
+    group, _, name = kind.partition("/")
+    fields = [one for one in USES[group, name] if one.user[1] == user]
+    assert [text for one in fields for text in names_in(found, one)] == ["a"]

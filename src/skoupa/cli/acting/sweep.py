@@ -51,9 +51,9 @@ from skoupa.model.reasons import render
 from skoupa.model.verdicts import Verdict
 from skoupa.settings import Settings
 from skoupa.sweep.deleter import Deleter
+from skoupa.sweep.failures import is_sure
 from skoupa.sweep.hanging import Hanging
 from skoupa.sweep.record import Record
-from skoupa.sweep.unanswered import is_sure
 
 AT_A_TIME: Final = 16
 _TRIES: Final = 5

@@ -1,4 +1,4 @@
-"""Policies of the cluster that would take an object again, at their next run, if it came back as it is to be created.
+"""Policies of the cluster, and labels, that would take an object again, at their next run, if it came back as it is to be created.
 
 Read and asked with the caller's rights, by the same evaluation as a run; services outside are not asked. What can't be
 read or worked out is said, and stops nothing. Which of them a controller enforces, and what else would hold an object
@@ -48,13 +48,50 @@ class Rules:
         self._now = now
         self._labels: Mapping[str, Mapping[str, str]] | None = None
         self.taken = Taken()
+        self._doubted = False
 
     async def ask(self, pieces: Sequence[Piece]) -> Taken:
         """About those that would come back, and have no label that keeps them."""
         open_ones = [piece for piece in pieces if piece.possible and not self._is_kept(piece)]
-        if open_ones and _GROUPS & {resource.group for resource in self._discovery.resources}:
+        if not open_ones:
+            return self.taken
+        await self._ask_retention(open_ones)
+        if _GROUPS & {resource.group for resource in self._discovery.resources}:
             await self._ask(open_ones)
         return self.taken
+
+    async def _ask_retention(self, pieces: Sequence[Piece]) -> None:
+        labels = any(
+            names.TTL_AFTER_LABEL in (one.manifest["metadata"].get("labels") or {}) for one in pieces
+        )
+        kinds = {names.RETENTION_POLICY_KIND, names.CLUSTER_RETENTION_POLICY_KIND}
+        served = any(
+            one.group == names.SKOUPA_GROUP and one.kind in kinds for one in self._discovery.resources
+        )
+        if not labels and not served:
+            return
+        # What it takes to ask is needed only where there is something to ask.
+        from skoupa.cli.restoring import retention  # noqa: PLC0415
+
+        found = [retention.labelled(pieces)]
+        if served:
+            self._labels = await self._namespace_labels(pieces)
+            places = {piece.namespace for piece in pieces}
+            try:
+                found.append(
+                    await retention.by_policies(
+                        self._client,
+                        self._discovery,
+                        _by_kind(pieces, self._discovery),
+                        places=sorted(places) if len(places) <= _MOST_PLACES else ("",),
+                        labels=self._labels,
+                    )
+                )
+            except SkoupaError as error:
+                self._doubt(f"retention policies can't be asked ({_short(error)})")
+        for one in found:
+            self.taken.by |= one.by
+            self.taken.doubts += (said for rule, said in one.said.items() if rule not in one.by)
 
     def _is_kept(self, piece: Piece) -> bool:
         labels = piece.manifest["metadata"].get("labels") or {}
@@ -77,7 +114,7 @@ class Rules:
         running = [one for one in policies if not one.options.suspended]
         if not running:
             return
-        self._labels = await self._namespace_labels(pieces)
+        self._labels = self._labels or await self._namespace_labels(pieces)
         outside = Outside(self._client, settings=PolicySettings(), services=False)
         try:
             await self._evaluate(running, book, outside, _by_kind(pieces, self._discovery))
@@ -150,7 +187,8 @@ class Rules:
 
     def _doubt(self, what: str) -> None:
         # One is enough to make somebody look.
-        if not self.taken.doubts:
+        if not self._doubted:
+            self._doubted = True
             self.taken.doubts.append(f"whether a policy would take it again is not known: {what}")
 
     def _raw(self, piece: Piece) -> bytes:

@@ -77,6 +77,9 @@ def run(
         plan = await plan_of(world.client, name, known.settings)
         return _Looked(plan, known.settings.tenants.guard)
 
+    async def look_again(world: World) -> TenantPlan:
+        return await plan_of(world.client, name, (await settings_for(world, config)).settings)
+
     looked = in_cluster(look, connecting=connecting)
     plan = looked.plan
     show(plan, no_color=True)
@@ -94,7 +97,7 @@ def run(
     say(f"the Tenant {name} is deleted; {summary(plan)}")
     if wait:
         in_cluster(lambda world: _wait(world, plan.tenant, longest), connecting=connecting)
-        sys.stdout.write(f"nothing of the Tenant {name} is left\n")
+        _tell_after(name, in_cluster(look_again, connecting=connecting))
 
 
 def _seconds(text: str, option: str) -> int:
@@ -114,6 +117,20 @@ def _refuse(plan: TenantPlan) -> None:
             "would be left behind. Run one with features.tenants and mode: enforce first"
         )
         raise typer.Exit(exits.REFUSED)
+
+
+def _tell_after(name: str, plan: TenantPlan) -> None:
+    """A Tenant goes alone as well: when its finalizers are taken off."""
+    tell_gaps(plan.gaps)
+    if plan.going:
+        say(
+            f"the Tenant {name} is gone, and {len(plan.going)} objects of it are still there: its finalizers were taken off before, or "
+            f"they were made since; look with skoupa tenant plan {name}"
+        )
+    if plan.going or plan.gaps:
+        raise typer.Exit(exits.LEFTOVERS)
+    stay = f"; {len(plan.kept)} stay" if plan.kept else ""
+    sys.stdout.write(f"nothing of the Tenant {name} is left{stay}\n")
 
 
 async def _delete(world: World, tenant: Tenant) -> None:

@@ -47,6 +47,7 @@ class LeaksDocument(Shape, frozen=True, kw_only=True):
     api_version: str = API_VERSION
     kind: str = "TenantLeaks"
     tenants: dict[str, tuple[ToldObject, ...]]
+    disputed: dict[str, tuple[ToldKept, ...]]
     gaps: tuple[str, ...]
 
 

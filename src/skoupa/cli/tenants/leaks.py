@@ -17,7 +17,7 @@ import typer
 from skoupa.cli import exits
 from skoupa.cli.installed import settings_for
 from skoupa.cli.options import Connecting
-from skoupa.cli.tenants.document import LeaksDocument, told
+from skoupa.cli.tenants.document import LeaksDocument, ToldKept, told
 from skoupa.cli.tenants.plan import tell_gaps
 from skoupa.cli.tenants.register import tenants_of
 from skoupa.cli.terminal import output
@@ -31,7 +31,7 @@ from skoupa.kube.lists import everything
 from skoupa.kube.objects import METADATA, View
 from skoupa.kube.resources import Resource
 from skoupa.settings import Settings, TenantSettings
-from skoupa.tenants.census import Belonging, countable, take_census
+from skoupa.tenants.census import Belonging, Kept, countable, take_census
 from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.ownership import KUBEZOO_LABEL, named_group
 from skoupa.tenants.tenant import Tenant
@@ -48,7 +48,10 @@ _DIGITS: Final = re.compile(r"[0-9]{6}")
 
 
 class Leaks(msgspec.Struct, frozen=True, kw_only=True):
+    """`disputed` look so too, and something speaks against it: with no Tenant would they go."""
+
     found: dict[str, tuple[Belonging, ...]]
+    disputed: dict[str, tuple[Kept, ...]]
     gaps: tuple[str, ...]
 
 
@@ -60,19 +63,26 @@ def run(*, connecting: Connecting, form: str, no_color: bool, config: str | None
         return await leaks_of(world.client, known.settings)
 
     leaks = in_cluster(work, connecting=connecting)
+    odd = [(name, one) for name, found in sorted(leaks.disputed.items()) for one in found]
     everything_of_it = [(name, one) for name, found in sorted(leaks.found.items()) for one in found]
     if form == "name":
         output.write_lines(f"{one.resource.qualified}/{one.metadata.name}" for _, one in everything_of_it)
     elif form != "table":
         told_of = {name: tuple(map(told, found)) for name, found in sorted(leaks.found.items())}
-        output.write(msgspec.to_builtins(LeaksDocument(tenants=told_of, gaps=leaks.gaps)), form)
-    elif not everything_of_it:
+        told_odd = {
+            name: tuple(ToldKept(object=one.called, why=one.why) for one in found)
+            for name, found in sorted(leaks.disputed.items())
+        }
+        told_all = LeaksDocument(tenants=told_of, disputed=told_odd, gaps=leaks.gaps)
+        output.write(msgspec.to_builtins(told_all), form)
+    elif not everything_of_it and not odd:
         sys.stdout.write("Nothing looks like the rest of a tenant.\n")
     else:
         lines = [Line(cells=(name, one.called, one.proof)) for name, one in everything_of_it]
+        lines += [Line(cells=(name, one.called, one.why)) for name, one in odd]
         sys.stdout.write(render(TITLES, lines, screen=screen_of(no_color=no_color), texts=1))
     tell_gaps(leaks.gaps)
-    if everything_of_it or leaks.gaps:
+    if everything_of_it or odd or leaks.gaps:
         raise typer.Exit(exits.LEFTOVERS)
 
 
@@ -89,7 +99,8 @@ async def leaks_of(client: Client, settings: Settings) -> Leaks:
     ]
     census = await take_census(client, everybody, settings=settings.tenants, wanted=meant)
     found = {name: census.of(name) for name in meant if census.of(name)}
-    return Leaks(found=found, gaps=tuple(dict.fromkeys((*gaps, *census.missing()))))
+    disputed = {name: tuple(odd) for name in meant if (odd := census.disputed_with(name))}
+    return Leaks(found=found, disputed=disputed, gaps=tuple(dict.fromkeys((*gaps, *census.missing()))))
 
 
 async def _ids(client: Client, settings: TenantSettings) -> tuple[set[str], list[str]]:

@@ -17,7 +17,7 @@ from skoupa.kube.resources import Resource
 from skoupa.tenants.tenant import Tenant, read_tenant
 
 Found = dict[str, Any]
-_NOT_READ = "they are not read yet"
+NOT_READ = "they are not read yet"
 _NOT_SERVED = "the server has no kind Tenant (tenant.kubezoo.io/v1alpha1) that can be watched"
 
 
@@ -51,7 +51,7 @@ class TenantBook:
             return _NOT_SERVED
         if self._unreadable:
             return f"{self._unreadable} of them can't be understood"
-        return self._behind or ("" if self._synced else _NOT_READ)
+        return self._behind or ("" if self._synced else NOT_READ)
 
     def arrange(self, group: asyncio.TaskGroup, discovery: Discovery) -> None:
         """After every look at the kinds; a group that could not be read says nothing of its kinds."""

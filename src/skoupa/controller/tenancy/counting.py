@@ -73,6 +73,7 @@ class TenantCounting:
         if self._settings.tenants.keep_used:
             await self._ask_for_users(census, under_way)
         for deletion in under_way:
+            deletion.settled()
             deletion.inside = await inside_namespaces(self._client, deletion.left, now=at)
             if not self._acting():
                 deletion.plan_look(_OBSERVED_SECONDS)

@@ -48,11 +48,11 @@ class Deletion:
         # By name: they are told as long as the Tenant is there, when the object is gone too.
         self.volumes: dict[str, Volume] = {}
         self.sent: set[str] = set()
-        # By uid: who else uses it, so that it stays; and of which that is not known, so that it waits.
-        self.used: dict[str, str] = {}
+        # By uid: of which it is not known whether somebody else uses it, so that it waits.
         self.unsure: dict[str, str] = {}
         # By uid of Namespaces that hang, what they wait for.
         self.inside: dict[str, str] = {}
+        self._before: set[str] = set()
         self.empties = 0
         self.looked_at = 0.0
         self._counted_at = 0.0
@@ -67,31 +67,29 @@ class Deletion:
         return self.empties >= EMPTY_TWICE
 
     def counted(self, census: Census, at: float) -> None:
-        """A full reading, begun after all that was asked for before it."""
+        """A full reading, begun after all that was asked for before it; who uses what is asked after it, and then it is `settled`."""
         name = self.tenant.name
         found = census.of(name)
-        before = {one.uid for one in self.left}
+        self._before = {one.uid for one in self.left}
         self.census, self.looked_at = census, at
         self._counted_at = self._clock.monotonic()
-        self.left = tuple(one for one in found if not one.is_shared and one.uid not in self.used)
+        self.left = tuple(one for one in found if not one.is_shared)
         shared = (
             Kept(called=one.called, tenants=(name,), why="it has the label skoupa.dev/shared")
             for one in found
             if one.is_shared
         )
-        used = (
-            Kept(called=one.called, tenants=(name,), why=self.used[one.uid])
-            for one in found
-            if one.uid in self.used and not one.is_shared
-        )
-        self.kept = (*census.disputed_with(name), *shared, *used)
-        self.volumes |= {one.volume.name: one.volume for one in self.left if one.volume is not None}
+        self.kept = (*census.disputed_with(name), *shared)
         # One that is there and not on its way out was not sent, whatever we were told.
         self.sent = {one.uid for one in self.left if one.is_leaving}
-        nothing = not self.left and not self.owned() and not census.missing()
+
+    def settled(self) -> None:
+        """Whether that found nothing, and when all is read again."""
+        assert self.census is not None, "there was a census"
+        self.volumes |= {one.volume.name: one.volume for one in self.left if one.volume is not None}
+        nothing = not self.left and not self.owned() and not self.census.missing()
         self.empties = self.empties + 1 if nothing else 0
-        now_left = {one.uid for one in self.left}
-        if before - now_left or now_left - before:
+        if self._before != {one.uid for one in self.left}:
             self._wait = FIRST_SECONDS
         # What is sent is heard of; it is read once more sooner only where nothing is left to be sent.
         self.plan_look(
@@ -113,14 +111,13 @@ class Deletion:
         return sorted(self.left, key=lambda one: not _takes_long(one.resource))[:HANGING]
 
     def answered(self, *, used: Mapping[str, str], unknown: Mapping[str, str]) -> None:
-        """Who uses what: of those that are still to be sent that is asked with each census."""
+        """Who uses what: of those that are still to be sent that is asked with each census, and may be over by the next."""
         mine = {one.uid: one for one in self.left}
         self.unsure = {uid: why for uid, why in unknown.items() if uid in mine}
-        new = {uid: why for uid, why in used.items() if uid in mine}
-        self.used |= new
-        self.left = tuple(one for one in self.left if one.uid not in new)
+        others = {uid: why for uid, why in used.items() if uid in mine}
+        self.left = tuple(one for one in self.left if one.uid not in others)
         told = (
-            Kept(called=mine[uid].called, tenants=(self.tenant.name,), why=why) for uid, why in new.items()
+            Kept(called=mine[uid].called, tenants=(self.tenant.name,), why=why) for uid, why in others.items()
         )
         self.kept = (*self.kept, *told)
 

@@ -99,7 +99,7 @@ def in_words(deletion: Deletion, *, settings: Settings) -> Standing:
         held=held,
         inside=deletion.inside,
         kept=deletion.kept,
-        owned=() if left else deletion.owned(),
+        owned=deletion.owned(),
         volumes=tuple(deletion.volumes.values()),
         looked_at=deletion.looked_at,
     )

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
-from skoupa.controller.tenancy.book import TenantBook
+from skoupa.controller.tenancy.book import NOT_READ, TenantBook
 from skoupa.controller.tenancy.counting import TenantCounting
 from skoupa.controller.tenancy.definition import GOING, definition_stands
 from skoupa.controller.tenancy.deletion import Deletion
@@ -91,6 +91,8 @@ class Tenancy:
         self.deletions: dict[str, Deletion] = {}
         self._group: asyncio.TaskGroup | None = None
         self._leads = False
+        self._told, self._untold = told, untold
+        self._doubted = ""
         self._woken = asyncio.Event()
         self.error: SkoupaError | None = None
 
@@ -155,6 +157,7 @@ class Tenancy:
     async def _tend(self) -> SkoupaError | None:
         """All that is to be done now; what kept something from being written is tried again."""
         error: SkoupaError | None = None
+        self._tell_doubt(self.book.doubt)
         if self.book.doubt:
             return None
         tenants = list(self.book)
@@ -179,6 +182,17 @@ class Tenancy:
                 stand = let_go(tenant)
                 error = (await self._tell(tenant, stand) if stand is not None else None) or error
         return await self._go_on(ready, tenants) or error
+
+    def _tell_doubt(self, doubt: str) -> None:
+        """Where Tenants can't be followed everything of theirs stands still, and nobody would see why."""
+        said = f"features.tenants: nothing goes with a deleted Tenant, since {doubt}" if doubt else ""
+        if said == self._doubted or doubt == NOT_READ:
+            return
+        if self._doubted:
+            self._untold(self._doubted)
+        if said:
+            self._told(said)
+        self._doubted = said
 
     async def _living(self, tenant: Tenant, ids: Ids) -> SkoupaError | None:
         if not self._acting() or self.book.kind is None:
@@ -303,6 +317,9 @@ class Tenancy:
     async def _nap(self) -> None:
         now = self._clock.monotonic()
         soonest = min((one.next_look - now for one in self.deletions.values()), default=math.inf)
+        if self.book.doubt or not self._leads or self._standing_by():
+            # Nothing is looked at until that is over, of which somebody tells.
+            soonest = math.inf
         wait = min(max(0.0, soonest), LONGEST_NAP_SECONDS)
         try:
             async with self._clock.timeout(wait if len(self.book) else None):

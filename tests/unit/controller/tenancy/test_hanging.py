@@ -200,6 +200,22 @@ async def test_all_kinds_may_be_read_while_somebody_looks_into_a_definition(stag
     assert stage.there("theirs", bars, "222222-default")
 
 
+@story(also=KINDS, features=ON)
+async def test_where_tenants_can_not_be_followed_that_is_told(stage: Stage) -> None:
+    play = await stage.play()
+    await stage.later(2 * MINUTE)
+    degraded = play.engine.outlook.degraded
+    assert any("the server has no kind Tenant" in text for text in degraded)
+    await city(stage, "111111")
+    await stage.later(2 * MINUTE)
+    assert not any("Tenant" in text for text in degraded)
+    stage.cluster.faults.answer(
+        403, when=lambda asked: asked.method == "GET" and asked.path.endswith("/tenants"), times=None
+    )
+    await stage.later(60 * MINUTE)
+    assert any("features.tenants" in text for text in degraded)
+
+
 def _finalizers(stage: Stage) -> list[str]:
     (found,) = (one for one in stage.cluster.objects(TENANTS) if one["metadata"]["name"] == "111111")
     return list(found["metadata"].get("finalizers") or ())

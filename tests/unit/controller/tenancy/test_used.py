@@ -7,7 +7,7 @@ import pytest
 from skoupa.kinds.brake import BRAKE, BRAKES
 from skoupa.kinds.definition import document
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
-from tests.unit.controller.stage import MINUTE, Stage, story
+from tests.unit.controller.stage import MINUTE, PRIORITIES, Stage, story
 from tests.unit.controller.tenancy.town import (
     BINDINGS,
     KINDS,
@@ -107,6 +107,20 @@ async def test_what_somebody_begins_to_use_while_it_is_held_stays_too(stage: Sta
     await stage.later(10 * MINUTE)
     assert things_of(stage, "111111") == {"StorageClass/111111-fast"}
     assert not lives(stage, "111111")
+
+
+@story(also=KINDS, features=ON)
+async def test_what_nobody_uses_any_more_goes_while_the_tenant_is_there(stage: Stage) -> None:
+    await city(stage, "111111")
+    await bind(stage, "elses", "111111-admin")
+    stuck = {"metadata": {"finalizers": ["example.com/never"]}}
+    await stage.people.merge_patch(PRIORITIES, "111111-high", stuck)
+    await gone(stage, "111111")
+    assert things_of(stage, "111111") == {"PriorityClass/111111-high", "ClusterRole/111111-admin"}
+    await stage.remove("elses", resource=BINDINGS)
+    await stage.later(10 * MINUTE)
+    assert things_of(stage, "111111") == {"PriorityClass/111111-high"}
+    assert "kept" not in status(stage, "111111")
 
 
 @story(also=KINDS, features=ON, tenants={"keepUsed": False})
