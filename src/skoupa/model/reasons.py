@@ -54,6 +54,11 @@ REASONS: Final[dict[str, Meaning]] = {
         "(it was {state}, with {remaining} left)",
     ),
     "tenant-gone": Meaning("claim", "its Tenant {tenant} was deleted, and {proof}"),
+    "tenant-finalizer-forced": Meaning(
+        "claim",
+        "its Tenant {tenant} was deleted, {proof}, and it has been waiting for its finalizer {finalizer} since {since}: somebody had that "
+        "taken off (`skoupa tenant delete --force-finalizers`)",
+    ),
     # Holds: something needs it.
     "in-use": Meaning("hold", "{user} uses it ({at})"),
     "owner-lives": Meaning("hold", "its owner {owner} is alive"),

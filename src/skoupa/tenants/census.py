@@ -144,18 +144,23 @@ async def take_census(
     *,
     settings: TenantSettings,
     wanted: Collection[str] | None = None,
+    ownership: Ownership | None = None,
     ask_for_users: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Census:
     """Of all `tenants` that there are: without them their objects might be taken for somebody else's.
 
-    `wanted` are those whose objects are remembered; None: all. `ask_for_users`: of kinds
+    `wanted` are those whose objects are remembered; None: all. `ownership` is another rule than theirs alone. `ask_for_users`: of kinds
     whose objects name others the whole is read, so that nobody has to read them once more. Raises what keeps kinds from being known at all.
     """
     discovery = await discover(client)
     ids = {one.name for one in tenants} if wanted is None else set(wanted)
     counting = _Counting(
-        client, Ownership(settings, tenants), wanted=ids, ask_for_users=ask_for_users, progress=progress
+        client,
+        ownership or Ownership(settings, tenants),
+        wanted=ids,
+        ask_for_users=ask_for_users,
+        progress=progress,
     )
     await counting.count(list(countable(discovery, settings.ignore_kinds)))
     return Census(

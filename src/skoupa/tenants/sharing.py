@@ -29,13 +29,21 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def shared_by(
-    client: Client, census: Census, asked: Sequence[Belonging], *, going: Collection[str]
+    client: Client,
+    census: Census,
+    asked: Sequence[Belonging],
+    *,
+    going: Collection[str],
+    leaving: bool = False,
 ) -> Shared:
-    """Of what the tenants `going` have, and go with together: who belongs to one of them is nobody else."""
+    """Of what the tenants `going` have, and go with together: who belongs to one of them is nobody else.
+
+    `leaving`: also of what is on its way out, which is asked otherwise before it is sent there.
+    """
     wanted: dict[Kind, dict[str, Belonging]] = {}
     for one in asked:
         kind = (one.resource.group, one.resource.kind)
-        if kind in USES and not one.is_leaving:
+        if kind in USES and (leaving or not one.is_leaving):
             wanted.setdefault(kind, {})[one.metadata.name] = one
     users: dict[Kind, list[tuple[Field, Kind]]] = {}
     for kind in wanted:

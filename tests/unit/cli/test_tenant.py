@@ -224,3 +224,132 @@ def test_without_leaks_all_is_well(skoupa: Shell, monkeypatch: pytest.MonkeyPatc
     said = town("tenant", "leaks")
     assert said.code == 0, said.err
     assert said.out == "Nothing looks like the rest of a tenant.\n"
+
+
+BLUE = {"team": "blue"}
+BOUND = {"claimRef": {"namespace": "blue-web", "name": "data", "uid": "u"}, "hostPath": {"path": "/x"}}
+
+
+def test_a_selector_plans_without_a_tenant_what_has_the_label_and_what_is_bound_in_its_namespaces(
+    town: Town,
+) -> None:
+    town.holding(
+        obj("Namespace", "blue-web", labels=BLUE),
+        config_map("app", namespace="blue-web", labels={"skoupa.dev/keep": "true"}),
+        obj("PersistentVolume", "pv-blue", spec={**BOUND, "persistentVolumeReclaimPolicy": "Retain"}),
+        obj("PriorityClass", "blue-high", api="scheduling.k8s.io/v1", value=1, labels=BLUE),
+        obj("PriorityClass", "red-high", api="scheduling.k8s.io/v1", value=1, labels={"team": "red"}),
+        obj("ClusterRole", "lent", api=RBAC, rules=[], labels={**BLUE, "skoupa.dev/shared": ""}),
+        obj("Node", "machine", labels=BLUE),
+    )
+    said = town("tenant", "plan", "--selector", "team=blue")
+    assert said.code == 0, said.err
+    assert [line.split()[1:3] for line in said.out.splitlines() if line[:1].isdigit()][:3] == [
+        ["Namespace", "blue-web"],
+        ["PersistentVolume", "pv-blue"],
+        ["PriorityClass", "blue-high"],
+    ]
+    assert "it has the labels team=blue" in said.out
+    assert "it is bound to the claim blue-web/data" in said.out
+    assert "its data stays where it is: hostPath /x" in said.out
+    assert "1 of all these have a keep label" in said.out
+    assert "ClusterRole lent: it has the label skoupa.dev/shared" in said.out
+    for other in ("red-high", "machine", "111111", "there is no Tenant"):
+        assert other not in said.out + said.err
+    found = town.document("tenant", "plan", "-l", "team=blue")
+    assert (found["tenant"], found["selector"], found["exists"]) == ("", "team=blue", False)
+    names = [one["name"] for one in found["objects"]]
+    assert names == ["blue-web", "pv-blue", "blue-high"]
+
+
+def test_what_has_the_label_and_is_somebody_elses_or_protected_stays_and_says_why(town: Town) -> None:
+    elsewhere = {"claimRef": {"namespace": "222222-default", "name": "data", "uid": "u"}}
+    town.holding(
+        tenant(),
+        installed("protect: {namespaces: [blue-vault]}\n"),
+        obj("Namespace", "blue-vault", labels=BLUE),
+        obj("Namespace", "kube-public", labels=BLUE),
+        obj("ClusterRole", "111111-blue", api=RBAC, rules=[], labels=BLUE),
+        obj("PersistentVolume", "pv-other", labels=BLUE, spec=elsewhere),
+        obj("ClusterRole", "view", api=RBAC, rules=[], labels={**BLUE, "kubezoo.io/tenant": "x"}),
+        obj("ClusterRole", "of-x", api=RBAC, rules=[], labels={**BLUE, "kubezoo.io/tenant": "x"}),
+    )
+    found = town.document("tenant", "plan", "--selector", "team in (blue,green)")
+    assert found["objects"] == []
+    why = {one["object"]: one["why"] for one in found["kept"]}
+    assert sorted(why) == [
+        "ClusterRole 111111-blue",
+        "ClusterRole of-x",
+        "ClusterRole view",
+        "Namespace blue-vault",
+        "Namespace kube-public",
+        "PersistentVolume pv-other",
+    ]
+    assert "its name begins with 111111-" in why["ClusterRole 111111-blue"]
+    assert "its label kubezoo.io/tenant says x" in why["ClusterRole of-x"]
+    assert "called as what is the cluster's own" in why["ClusterRole view"]
+    assert "blue-vault" in why["Namespace blue-vault"]
+    assert "222222-default/data" in why["PersistentVolume pv-other"]
+    # Where the label is the rule it does not speak against itself.
+    found = town.document("tenant", "plan", "--selector", "kubezoo.io/tenant=x")
+    assert [one["name"] for one in found["objects"]] == ["of-x"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "!team", "team!=blue", "team notin (blue)", "team=", "a b", "=x"])
+def test_a_selector_that_would_mean_what_has_no_label_is_no_rule(town: Town, text: str) -> None:
+    said = town("tenant", "plan", "--selector", text)
+    if text == "team=":
+        assert "Nothing belongs to a tenant with the labels team=." in said.out
+        return
+    assert said.code == 2, said.out
+    assert "--selector" in said.err
+
+
+def test_a_plan_is_asked_for_by_a_name_or_a_selector_and_not_both(town: Town) -> None:
+    for words in ((), ("111111", "--selector", "team=blue")):
+        said = town("tenant", "plan", *words)
+        assert said.code == 2
+        assert "and not both" in said.err
+
+
+def test_a_plan_says_what_the_settings_keep_of_a_tenant(town: Town) -> None:
+    town.holding(installed("protect: {names: [ClusterRole/*admin]}\n"))
+    said = town("tenant", "plan", "111111")
+    assert "Stays:\n" in said.out
+    assert "ClusterRole 111111-admin: " in said.out.partition("Stays:")[2]
+
+
+def widgets(group: str, **metadata: Any) -> dict[str, Any]:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    spec = {
+        "group": group,
+        "names": {"plural": "widgets", "kind": "Widget"},
+        "scope": "Namespaced",
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+    }
+    return obj(
+        "CustomResourceDefinition",
+        f"widgets.{group}",
+        api="apiextensions.k8s.io/v1",
+        spec=spec,
+        **metadata,
+    )
+
+
+def test_a_definition_that_would_take_along_what_is_not_the_tenants_stays_and_names_it(town: Town) -> None:
+    town.holding(
+        widgets("111111-shop.example"), widgets("111111-own.example"), widgets("blue.example", labels=BLUE)
+    )
+    town.holding(
+        obj("Widget", "theirs", namespace="222222-default", api="111111-shop.example/v1"),
+        obj("Widget", "mine", namespace="111111-default", api="111111-own.example/v1"),
+        obj("Widget", "theirs", namespace="222222-default", api="blue.example/v1"),
+    )
+    said = town("tenant", "plan", "111111")
+    goes, _, stays = said.out.partition("Stays:")
+    assert "widgets.111111-own.example" in goes
+    assert "widgets.111111-shop.example" not in goes
+    assert "would take along Widget 222222-default/theirs, which is not the tenant's" in stays
+    found = town.document("tenant", "plan", "-l", "team=blue")
+    assert found["objects"] == []
+    assert [one["object"] for one in found["kept"]] == ["CustomResourceDefinition widgets.blue.example"]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from skoupa.cli.dispatch import dispatch
-from skoupa.cli.options import As, Config, Connecting, Context, Kubeconfig, NoColor, Yes
+from skoupa.cli.options import As, Config, Connecting, Context, DryRun, Kubeconfig, Ledger, NoColor, Yes
 
 tenant_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="What belongs to tenants, and goes with them."
@@ -22,8 +22,19 @@ Form = Annotated[
 
 @tenant_app.command()
 def plan(
-    name: Name,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The name of the Tenant, which is its id.")
+    ] = None,
     *,
+    selector: Annotated[
+        str | None,
+        typer.Option(
+            "-l",
+            "--selector",
+            metavar="LABELSELECTOR",
+            help="In place of a name: of a tenant to whom belongs what has these labels.",
+        ),
+    ] = None,
     output: Form = "table",
     no_color: NoColor = False,
     config: Config = None,
@@ -33,13 +44,23 @@ def plan(
 ) -> None:
     """Shows what would go with a Tenant, with the proof that it belongs to it, and what stays although its name looks so.
 
-    Also where there is no such Tenant (any more). Deletes nothing. The exit code is 5 where the id is refused, 4 where a kind could
-    not be read.
+    Also where there is no such Tenant (any more), and of a label that could be the rule of one. Deletes nothing. The exit code is 5 where
+    the id is refused, 4 where a kind could not be read.
 
     Example: skoupa tenant plan 111111
+
+    Example: skoupa tenant plan --selector team=blue
     """
     connecting = Connecting(kubeconfig, context, None, as_user)
-    dispatch("tenants.plan", connecting=connecting, name=name, form=output, no_color=no_color, config=config)
+    dispatch(
+        "tenants.plan",
+        connecting=connecting,
+        name=name,
+        selector=selector,
+        form=output,
+        no_color=no_color,
+        config=config,
+    )
 
 
 @tenant_app.command()
@@ -52,8 +73,24 @@ def delete(
     timeout: Annotated[
         str, typer.Option(metavar="DURATION", help="With --wait: for so long; then the exit code is 3.")
     ] = "10m",
+    force_finalizers: Annotated[
+        bool,
+        typer.Option(
+            "--force-finalizers",
+            help="Of one that is being deleted already: take finalizers of others off what hangs on them, after showing each.",
+        ),
+    ] = False,
+    stuck_for: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION",
+            help="With --force-finalizers: only of what is on its way out for so long.",
+        ),
+    ] = "10m",
     yes: Yes = False,
+    dry_run: DryRun = False,
     config: Config = None,
+    ledger: Ledger = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     as_user: As = None,
@@ -62,11 +99,26 @@ def delete(
 
     A running controller does the rest. Where none looks after the Tenant it is refused (5): everything would be left behind.
 
+    With --force-finalizers nothing is deleted: finalizers that nobody takes off any more are, one by one, each written to the ledger
+    before. Whatever they kept elsewhere is left there. The exit code is 4 where one stays on, 5 where it is refused.
+
     Example: skoupa tenant delete 111111 --wait --timeout 30m
+
+    Example: skoupa tenant delete 111111 --force-finalizers --stuck-for 1h
     """
     connecting = Connecting(kubeconfig, context, None, as_user)
     dispatch(
-        "tenants.delete", connecting=connecting, name=name, wait=wait, timeout=timeout, yes=yes, config=config
+        "tenants.delete",
+        connecting=connecting,
+        name=name,
+        wait=wait,
+        timeout=timeout,
+        force_finalizers=force_finalizers,
+        stuck_for=stuck_for,
+        yes=yes,
+        dry_run=dry_run,
+        config=config,
+        ledger=ledger,
     )
 
 

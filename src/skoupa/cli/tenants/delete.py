@@ -1,4 +1,7 @@
-"""`skoupa tenant delete`: shows what goes, asks, confirms and deletes the Tenant; a running controller does the rest."""
+"""`skoupa tenant delete`: shows what goes, asks, confirms and deletes the Tenant; a running controller does the rest.
+
+With --force-finalizers it deletes nothing: what one that is being deleted waits for is done elsewhere (`forcing`).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from skoupa import names
 from skoupa.cli import exits
 from skoupa.cli.installed import settings_for
 from skoupa.cli.options import Connecting
+from skoupa.cli.tenants.forcing import force
 from skoupa.cli.tenants.plan import show, summary, tell_gaps
 from skoupa.cli.tenants.register import TenantPlan, named, plan_of
 from skoupa.cli.tenants.status import lines, message
@@ -33,12 +37,36 @@ class _Looked(msgspec.Struct, frozen=True):
 
 
 def run(
-    *, connecting: Connecting, name: str, wait: bool, timeout: str, yes: bool, config: str | None
+    *,
+    connecting: Connecting,
+    name: str,
+    wait: bool,
+    timeout: str,
+    force_finalizers: bool,
+    stuck_for: str,
+    yes: bool,
+    dry_run: bool,
+    config: str | None,
+    ledger: str | None,
 ) -> None:
     named(name)
-    longest = parse_duration(timeout)
-    if not isinstance(longest, int):
-        raise UsageError(f"--timeout {timeout!r} is no duration", advice=longest.instead)
+    longest, shortest = _seconds(timeout, "--timeout"), _seconds(stuck_for, "--stuck-for")
+    if force_finalizers:
+        if wait:
+            raise UsageError(
+                "--force-finalizers takes finalizers off and waits for nothing",
+                advice=f"afterwards look with skoupa tenant status {name}",
+            )
+        force(
+            connecting=connecting,
+            name=name,
+            shortest=shortest,
+            yes=yes,
+            dry_run=dry_run,
+            config=config,
+            ledger=ledger,
+        )
+        return
 
     async def look(world: World) -> _Looked:
         known = await settings_for(world, config)
@@ -58,6 +86,9 @@ def run(
     sys.stdout.flush()
     tell_gaps(plan.gaps)
     _refuse(plan)
+    if dry_run:
+        sys.stdout.write("Nothing was deleted: this is a dry run.\n")
+        return
     if not yes:
         confirm(
             f"Delete the Tenant {name}, and with it all of this?", done="deleted", command="tenant delete"
@@ -67,6 +98,13 @@ def run(
     if wait:
         in_cluster(lambda world: _wait(world, plan.tenant, longest), connecting=connecting)
         _tell_after(name, in_cluster(look_again, connecting=connecting))
+
+
+def _seconds(text: str, option: str) -> int:
+    found = parse_duration(text)
+    if not isinstance(found, int):
+        raise UsageError(f"{option} {text!r} is no duration", advice=found.instead)
+    return found
 
 
 def _refuse(plan: TenantPlan) -> None:

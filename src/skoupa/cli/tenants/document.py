@@ -28,11 +28,12 @@ class ToldKept(Shape, frozen=True, kw_only=True):
 
 
 class PlanDocument(Shape, frozen=True, kw_only=True):
-    """`refused` is empty where it may be taken; `gaps` are what could not be read."""
+    """`refused` is empty where it may be taken; `gaps` are what could not be read. With `selector` there is no `tenant`."""
 
     api_version: str = API_VERSION
     kind: str = "TenantPlan"
     tenant: str
+    selector: str | None = None
     exists: bool
     refused: str
     objects: tuple[ToldObject, ...]
@@ -64,9 +65,10 @@ def told(one: Belonging, *, step: str = "", inside: int | None = None) -> ToldOb
     )
 
 
-def document(plan: TenantPlan) -> PlanDocument:
+def document(plan: TenantPlan, *, selector: str | None = None) -> PlanDocument:
     return PlanDocument(
-        tenant=plan.tenant.name,
+        tenant=plan.tenant.name if selector is None else "",
+        selector=selector,
         exists=plan.there,
         refused=plan.refused,
         objects=tuple(told(one.belonging, step=STEPS[one.step], inside=one.inside) for one in plan.going),

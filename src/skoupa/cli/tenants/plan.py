@@ -1,4 +1,7 @@
-"""`skoupa tenant plan`: what would go with a Tenant, and with which proof; what stays; what could not be read."""
+"""`skoupa tenant plan`: what would go with a Tenant, and with which proof; what stays; what could not be read.
+
+With --selector the same of a tenant that there is not, whose rule is that label.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,43 @@ from skoupa.cli import exits
 from skoupa.cli.installed import settings_for
 from skoupa.cli.options import Connecting
 from skoupa.cli.tenants.document import document
-from skoupa.cli.tenants.register import Going, TenantPlan, named, plan_of
+from skoupa.cli.tenants.register import Going, TenantPlan, named, plan_of, plan_of_selected
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import Line, printable, render, screen_of
 from skoupa.cli.worlds import World, in_cluster
+from skoupa.errors import UsageError
+from skoupa.tenants.selected import rule_of
 
 TITLES = ("STEP", "OBJECT", "INSIDE", "WHY")
 
 
-def run(*, connecting: Connecting, name: str, form: str, no_color: bool, config: str | None) -> None:
-    named(name)
+def run(
+    *,
+    connecting: Connecting,
+    name: str | None,
+    selector: str | None,
+    form: str,
+    no_color: bool,
+    config: str | None,
+) -> None:
+    if (name is None) == (selector is None):
+        raise UsageError(
+            "which tenant is meant is not clear",
+            advice="give the name of a Tenant or --selector, and not both",
+        )
+    if selector is not None:
+        rule_of(selector)
+    else:
+        named(name or "")
 
     async def work(world: World) -> TenantPlan:
         known = await settings_for(world, config)
         if known.doubt:
             say(known.doubt)
-        return await plan_of(world.client, name, known.settings)
+        if selector is not None:
+            return await plan_of_selected(world.client, selector, known.settings)
+        return await plan_of(world.client, name or "", known.settings)
 
     found = in_cluster(work, connecting=connecting)
     if form == "name":
@@ -35,9 +58,9 @@ def run(*, connecting: Connecting, name: str, form: str, no_color: bool, config:
             f"{one.belonging.resource.qualified}/{one.belonging.metadata.name}" for one in found.going
         )
     elif form != "table":
-        output.write(msgspec.to_builtins(document(found)), form)
+        output.write(msgspec.to_builtins(document(found, selector=selector)), form)
     else:
-        show(found, no_color=no_color)
+        show(found, no_color=no_color, whom=f"a tenant with the labels {selector}" if selector else "")
     tell_gaps(found.gaps)
     if found.refused:
         raise typer.Exit(exits.REFUSED)
@@ -45,14 +68,15 @@ def run(*, connecting: Connecting, name: str, form: str, no_color: bool, config:
         raise typer.Exit(exits.LEFTOVERS)
 
 
-def show(found: TenantPlan, *, no_color: bool) -> None:
+def show(found: TenantPlan, *, no_color: bool, whom: str = "") -> None:
+    """`whom`: in words, one that there is not and that no name is asked for; empty: the Tenant of that name."""
     name = found.tenant.name
-    if not found.there:
+    if not found.there and not whom:
         say(f"there is no Tenant {name}: this is what would go with one")
     if found.refused:
         sys.stdout.write(printable(f"Nothing goes with the Tenant {name}: {found.refused}.") + "\n")
     elif not found.going:
-        sys.stdout.write(f"Nothing belongs to the Tenant {name}.\n")
+        sys.stdout.write(printable(f"Nothing belongs to {whom or f'the Tenant {name}'}.") + "\n")
     else:
         screen = screen_of(no_color=no_color)
         sys.stdout.write(render(TITLES, [_line(one) for one in found.going], screen=screen, texts=1))

@@ -9,6 +9,8 @@ from typing import Final
 import msgspec
 
 from skoupa import names
+from skoupa.cli.tenants.company import in_company
+from skoupa.cli.tenants.guarded import Guarded
 from skoupa.controller.weighing.counting import Counting
 from skoupa.controller.weighing.weight import count_inside
 from skoupa.errors import NotFound, SkoupaError, UsageError
@@ -22,6 +24,7 @@ from skoupa.tenants.census import Belonging, Census, Kept, take_census
 from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.order import step
 from skoupa.tenants.ownership import Ownership, is_namespace
+from skoupa.tenants.selected import Selected
 from skoupa.tenants.sharing import shared_by
 from skoupa.tenants.tenant import Tenant, read_tenant
 
@@ -89,8 +92,27 @@ async def plan_of(client: Client, name: str, settings: Settings) -> TenantPlan:
             gaps=(),
         )
     census = await take_census(client, everybody, settings=settings.tenants, wanted=[name])
+    return await _planned(client, census, tenant, settings, there=known is not None)
+
+
+async def plan_of_selected(client: Client, selector: str, settings: Settings) -> TenantPlan:
+    """What a tenant would have whose rule is that label; there is no such Tenant."""
+    tenants = await tenants_of(client)
+    rule = Selected(settings.tenants, tenants, selector)
+    tenant = Tenant(name=rule.tenant, uid="")
+    census = await take_census(
+        client, tenants, settings=settings.tenants, wanted=[tenant.name], ownership=rule
+    )
+    return await _planned(client, census, tenant, settings, there=False)
+
+
+async def _planned(
+    client: Client, census: Census, tenant: Tenant, settings: Settings, *, there: bool
+) -> TenantPlan:
+    name = tenant.name
     belongings = census.of(name)
-    going = [one for one in belongings if not one.is_shared]
+    protected = _protected(belongings, settings, client.clock.now())
+    going = [one for one in belongings if not one.is_shared and one.uid not in protected]
     unsure: tuple[str, ...] = ()
     used: tuple[Kept, ...] = ()
     if settings.tenants.keep_used:
@@ -104,6 +126,8 @@ async def plan_of(client: Client, name: str, settings: Settings) -> TenantPlan:
             f"{one.called}: {others.unknown[one.uid]}" for one in going if one.uid in others.unknown
         )
         going = [one for one in going if one.uid not in others.used]
+    company, gaps_of_company = await in_company(client, census, name, going)
+    going = [one for one in going if one.uid not in company]
     shared = tuple(
         Kept(called=one.called, tenants=(name,), why=f"it has the label {names.SHARED_LABEL}")
         for one in belongings
@@ -113,14 +137,29 @@ async def plan_of(client: Client, name: str, settings: Settings) -> TenantPlan:
     grants, gaps_of_grants = await _grants(client, census, name)
     return TenantPlan(
         tenant=tenant,
-        there=known is not None,
+        there=there,
         refused="",
         going=tuple(await _weighed(client, census, going)),
-        kept=(*census.disputed_with(name), *shared, *used),
+        kept=(*census.disputed_with(name), *shared, *used, *protected.values(), *company.values()),
         labelled_keep=kept_inside,
         grants=grants,
-        gaps=(*census.missing(), *unsure, *gaps_of_keeps, *gaps_of_grants),
+        gaps=(*census.missing(), *unsure, *gaps_of_company, *gaps_of_keeps, *gaps_of_grants),
     )
+
+
+def _protected(belongings: Sequence[Belonging], settings: Settings, now: float) -> dict[str, Kept]:
+    """By uid: what the settings, or being Skoupa's own, keep from going with any tenant."""
+    guarded = Guarded(settings)
+    found = {
+        one.uid: guarded.from_tenants(guarded.row(one.resource, one.metadata), now)
+        for one in belongings
+        if not one.is_shared
+    }
+    return {
+        one.uid: Kept(called=one.called, tenants=(one.tenant,), why=why)
+        for one in belongings
+        if (why := found.get(one.uid))
+    }
 
 
 async def _weighed(client: Client, census: Census, going: Sequence[Belonging]) -> list[Going]:
