@@ -34,9 +34,17 @@ PRIORITIES = Resource(
     group="scheduling.k8s.io", version="v1", plural="priorityclasses", kind="PriorityClass", namespaced=False
 )
 
+PERSISTENT_VOLUMES = Resource(
+    version="v1", plural="persistentvolumes", kind="PersistentVolume", namespaced=False
+)
+
 
 def hung(found: dict[str, Any], *finalizers: str, since: str = EARLIER) -> dict[str, Any]:
+    written = {"manager": "x", "operation": "Update", "fieldsV1": {"f:metadata": {}}, "time": EARLIER}
     found["metadata"] |= {"deletionTimestamp": since, "finalizers": list(finalizers or (FOREIGN,))}
+    found["metadata"]["managedFields"] = [
+        {**written, "apiVersion": found["apiVersion"], "fieldsType": "FieldsV1"}
+    ]
     return found
 
 
@@ -380,3 +388,18 @@ def test_with_the_labels_of_another_convention_the_rule_is_the_label_as_it_is_no
     assert "1 taken off, 0 off or gone already, 1 left." in said.out
     assert "nothing says any more that it is the tenant's alone" in said.out
     assert finalizers(town, PRIORITIES, "b-high") == [FOREIGN]
+
+
+def test_a_volume_that_is_bound_to_a_claim_of_the_tenant_is_its_own_and_its_foreign_finalizer_comes_off(
+    town: Town, force: Callable[..., Said]
+) -> None:
+    spec = {
+        "claimRef": {"namespace": "111111-default", "name": "data", "uid": "u"},
+        "hostPath": {"path": "/x"},
+    }
+    volume = hung(obj("PersistentVolume", "pv-1", spec=spec), "kubernetes.io/pv-protection", FOREIGN)
+    town.holding(tenant(), namespace("111111-default"), volume)
+    said = force("--yes")
+    assert said.code == 0, said.out + said.err
+    assert f"took {FOREIGN} off PersistentVolume pv-1" in said.out
+    assert finalizers(town, PERSISTENT_VOLUMES, "pv-1") == ["kubernetes.io/pv-protection"]

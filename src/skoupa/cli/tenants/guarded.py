@@ -31,7 +31,8 @@ class Guarded:
         return self._extraction.row(resource, Partial(metadata=metadata))
 
     def row_of(self, resource: Resource, found: Mapping[str, Any]) -> Row:
-        return self.row(resource, msgspec.convert(found["metadata"], Metadata))
+        # Through JSON, since who wrote which fields stays bytes.
+        return self.row(resource, msgspec.json.decode(msgspec.json.encode(found["metadata"]), type=Metadata))
 
     def from_tenants(self, row: Row, now: float) -> str:
         """Why it does not go with a tenant; empty: nothing says so. A keep label does not hold against that."""

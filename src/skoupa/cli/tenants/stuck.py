@@ -232,7 +232,7 @@ def _candidate(hanging: Hanging, found: Mapping[str, Any]) -> Candidate:
         name=str(metadata["name"]),
         labels=metadata.get("labels") or {},
         owners=tuple(str(one.get("uid", "")) for one in metadata.get("ownerReferences") or ()),
-        stands_for=stands_for(msgspec.convert(found, Data)) if data else None,
+        stands_for=stands_for(msgspec.json.decode(msgspec.json.encode(found), type=Data)) if data else None,
     )
 
 
