@@ -1,4 +1,4 @@
-"""`python -m harness.bench`: runs the figures and writes the table.
+"""`python -m harness.bench`: runs the figures and writes the table; with `--only` just their rows of it.
 
 make bench
 .venv/bin/python -m harness.bench --only start-up,store
@@ -9,6 +9,7 @@ make bench
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import shlex
 import sys
 import tempfile
@@ -82,10 +83,16 @@ def main() -> int:
     if unknown:
         parser.error(f"no such figure: {', '.join(unknown)}; there are {', '.join(FIGURES)}")
     rows = uvloop.run(_measure(wanted, options.peer, named=bool(options.only), scale=options.scale))
-    if not options.only and options.scale == 1:
-        options.output.write_text(render(rows), encoding="utf-8")
+    if options.scale == 1:
+        _write(options.output, rows, everything=not options.only)
         print(f"written to {options.output}")
     return 0 if all(figure.met for subject, figure in rows if subject == SKOUPA.name) else 1
+
+
+def _write(output: Path, rows: list[tuple[str, Figure]], *, everything: bool) -> None:
+    before = output.read_text(encoding="utf-8") if output.exists() and not everything else ""
+    today = dt.datetime.now(dt.UTC).date().isoformat()
+    output.write_text(render(rows, day=today, before=before), encoding="utf-8")
 
 
 def _peer(text: str) -> Subject:

@@ -1,4 +1,4 @@
-"""The table in docs/benchmarks.md."""
+"""The table in docs/benchmarks.md: a run of everything writes it anew, a run of some figures their rows alone."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _HEAD = """# Benchmarks
 
 Written by `make bench`: a real kube-apiserver and etcd (without fsync) on the same two cores as the controller, `skoupa run`
 as a separate process through its public configuration. Ratios carry over to other machines; absolute numbers do not.
+Each row is the newest measurement of its figure, of the day that it names.
 
-| controller | figure | measured | bar | | counts |
-|---|---|---|---|---|---|
+| controller | figure | measured | bar | | day | counts |
+|---|---|---|---|---|---|---|
 """
 
 _TAIL = """
@@ -36,9 +37,25 @@ deleted by hand first, with no Skoupa.
 """
 
 
-def render(rows: Sequence[tuple[str, Figure]]) -> str:
-    lines = [f"| {' | '.join((subject, *cells(figure)))} |" for subject, figure in rows]
-    return _HEAD + "\n".join(lines) + "\n" + _TAIL
+def render(rows: Sequence[tuple[str, Figure]], *, day: str, before: str = "") -> str:
+    """`before` is the text whose other rows stay, each row at its place."""
+    lines = {_key(line): line for line in before.splitlines() if _is_row(line)}
+    lines |= {_key(line): line for line in (_line(*row, day=day) for row in rows)}
+    return _HEAD + "\n".join(lines.values()) + "\n" + _TAIL
+
+
+def _line(subject: str, figure: Figure, *, day: str) -> str:
+    *first, counts = cells(figure)
+    return f"| {' | '.join((subject, *first, day, counts))} |"
+
+
+def _is_row(line: str) -> bool:
+    return line.startswith("| ") and not line.startswith("| controller |")
+
+
+def _key(line: str) -> str:
+    """Who was measured, and what."""
+    return "|".join(line.split("|")[1:3])
 
 
 def cells(figure: Figure) -> tuple[str, ...]:

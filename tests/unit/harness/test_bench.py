@@ -39,8 +39,31 @@ def test_a_figure_without_a_bar_is_shown_and_never_fails() -> None:
     figure = msgspec.structs.replace(AT_LEAST, bar=None)
     assert figure.met
     assert cells(figure) == ("rate", "0.7", "\N{EN DASH}", "", "10 objects")
-    table = [line for line in render([("skoupa", figure)]).splitlines() if line.startswith("|")]
+    table = [
+        line for line in render([("skoupa", figure)], day="2026-11-18").splitlines() if line.startswith("|")
+    ]
     assert len({line.count("|") for line in table}) == 1
+
+
+def test_a_run_of_some_figures_writes_their_rows_and_leaves_the_others_at_their_places() -> None:
+    other = msgspec.structs.replace(AT_LEAST, name="memory", value=3.0)
+    first = render([("skoupa", AT_LEAST), ("skoupa", other), ("peer", AT_LEAST)], day="2026-11-17")
+    better = msgspec.structs.replace(AT_LEAST, value=0.9)
+    new = msgspec.structs.replace(AT_LEAST, name="growth")
+    second = render([("skoupa", better), ("skoupa", new)], day="2026-11-18", before=first)
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:6]]
+        for line in second.splitlines()
+        if line.startswith("| ")
+    ]
+    assert rows[1:] == [
+        ["skoupa", "rate", "0.9", ">= 0.8", "met"],
+        ["skoupa", "memory", "3", ">= 0.8", "met"],
+        ["peer", "rate", "0.7", ">= 0.8", "**not met**"],
+        ["skoupa", "growth", "0.7", ">= 0.8", "**not met**"],
+    ]
+    days = [line.split("|")[6].strip() for line in second.splitlines() if line.startswith("| ")]
+    assert days == ["day", "2026-11-18", "2026-11-17", "2026-11-17", "2026-11-18"]
 
 
 def test_the_controller_is_started_with_each_setting_once() -> None:
