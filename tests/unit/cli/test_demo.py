@@ -90,6 +90,22 @@ def test_it_shows_a_cluster_that_is_given_up_and_who_cleans_up_what_it_owns_else
     assert places == sorted(places)
 
 
+def test_it_shows_a_customer_who_leaves_and_the_neighbour_whose_id_begins_alike() -> None:
+    told = a_day().out
+    gone = set(re.findall(r"deleted (\S+ \S+): its Tenant 424242 was deleted", told))
+    assert gone == {
+        "Namespace 424242-data",
+        "Namespace 424242-web",
+        "StorageClass 424242-fast",
+        "ClusterRole 424242-admin",
+    }
+    assert "customer 424242 is gone: 0 of its objects are left, and 4242421 still has its 4" in told
+    assert (
+        "StorageClass 424242-fast: its Tenant 424242 was deleted, and its name begins with 424242-; waiting for what it owns"
+        in told
+    )
+
+
 def test_the_same_seed_tells_the_same_story() -> None:
     first = played("--seed", "3")
     assert first == played("--seed", "3")

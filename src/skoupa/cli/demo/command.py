@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from skoupa.cli.demo.customer import leave
 from skoupa.cli.demo.farewell import Farewell
 from skoupa.cli.demo.journal import Journal, Line
 from skoupa.cli.demo.rollouts import Rollouts
@@ -68,7 +69,9 @@ async def _play(
             )
         client = Client(Flow(cluster, clock), clock)
         settings = Settings(
-            mode="enforce", address="", features=Features(retention=True, alive=given is None)
+            mode="enforce",
+            address="",
+            features=Features(retention=True, alive=given is None, tenants=given is None),
         )
         engine = Engine(client, settings=settings, report=journal)
         async with asyncio.TaskGroup() as group:
@@ -80,6 +83,7 @@ async def _play(
                 work.append(group.create_task(hurry(client, clock, journal.tell)))
                 rollouts = Rollouts(client, seed=seed, tell=journal.tell)
                 work.append(group.create_task(rollouts.live()))
+                work.append(group.create_task(leave(client, journal.tell)))
                 farewell = Farewell(client, tell=journal.tell)
                 work.append(group.create_task(farewell.play()))
             try:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from skoupa import names
+from skoupa.cli.demo.customer import customers
 from skoupa.cli.demo.farewell import kind
 from skoupa.cli.demo.rollouts import retention
 from skoupa.cli.demo.rules import HOUR, rules
@@ -49,7 +50,7 @@ def opening(now: float) -> list[dict[str, Any]]:
     for team in TEAMS:
         objects += workload(team, "web", now=now, age=30 * 24 * HOUR)
         objects.append(_object("v1", "ConfigMap", "settings", namespace=team, age=40 * 24 * HOUR, now=now))
-    return [*objects, *kind(), *rules(), *retention(now)]
+    return [*objects, *kind(), *rules(), *retention(now), *customers(now)]
 
 
 def workload(namespace: str, name: str, *, now: float, age: float) -> list[dict[str, Any]]:

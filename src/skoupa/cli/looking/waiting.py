@@ -19,4 +19,7 @@ def awaited(row: Row, claim: Claim) -> str:
         reasons.insert(0, "what is in it")
     elif claim.propagation == "Foreground":
         reasons.insert(0, "what it owns")
+    elif claim.propagation == "Orphan":
+        # The server keeps it until the garbage collector took its owner references off others.
+        reasons.insert(0, "what it owns to be set free")
     return ", ".join(reasons) or "its grace period"
