@@ -164,6 +164,10 @@ def rights_page() -> str:
         why = f"{right.why} (with {code('features.alive')})"
         kinds = _resources(right.group, right.resources)
         rows.append((code(right.role), ", ".join(right.verbs), kinds, named, why))
+    for right in alive_rights(Settings(mode="enforce")):
+        why = f"{right.why} (without {code('features.alive')}; not in a namespaced installation)"
+        kinds = _resources(right.group, right.resources)
+        rows.append((code(right.role), ", ".join(right.verbs), kinds, ", ".join(map(code, right.names)), why))
     of_tenants = Settings(mode="enforce", features=Features(tenants=True))
     for right in tenant_rights(of_tenants):
         why = f"{right.why} (with {code('features.tenants')}; not in a namespaced installation)"

@@ -11,7 +11,9 @@ from typing import Any
 
 from skoupa.controller.braking.swept import WayOut
 from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.living.existence import Existence
 from skoupa.controller.living.living import Living
+from skoupa.controller.living.released import ReleasedAlive
 from skoupa.controller.policies.running import Policies
 from skoupa.controller.retaining.retention import Retention
 from skoupa.controller.state import State
@@ -91,7 +93,13 @@ class Parts:
                 told=told,
                 untold=untold,
             )
-        self.living: Living | None = None
+        self.living: Living | ReleasedAlive = ReleasedAlive(
+            client,
+            settings=settings,
+            existence=Existence(client, state=state, report=overhearing, server_now=server_now),
+            standing_by=standing_by,
+            told=told,
+        )
         if settings.features.alive:
             self.living = Living(
                 client,

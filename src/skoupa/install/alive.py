@@ -1,6 +1,7 @@
 """What Alive needs in a cluster beside its definition, which is always brought, and its guard (`admission.alive`): rights.
 
 Skoupa makes it, tells how far it is, and takes finalizers off it; it never deletes it, and may not ask for the deletion either.
+Where the feature is off its own finalizer is taken off, and that needs a right too.
 """
 
 from __future__ import annotations
@@ -18,9 +19,21 @@ _ADMISSION: Final = "admissionregistration.k8s.io"
 
 
 def alive_rights(settings: Settings) -> Iterator[Right]:
-    if not settings.features.alive or settings.namespaces:
+    if settings.namespaces:
         return
     group, name = ALIVES.group, (names.ALIVE_NAME,)
+    if not settings.features.alive:
+        if settings.mode == "enforce":
+            yield Right(
+                role=REPORT,
+                group=group,
+                resources=(ALIVES.plural,),
+                names=name,
+                verbs=("get", "patch"),
+                namespaced=False,
+                why="the finalizer of features.alive is taken off",
+            )
+        return
     for role, resources, verbs, named, why in (
         (READ, ALIVES.plural, ("get", "list", "watch"), (), "whether the cluster is about to die is read"),
         (

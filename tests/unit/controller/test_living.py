@@ -360,3 +360,94 @@ async def test_heartbeats_alone_hardly_change_it(stage: Stage) -> None:
         await dns.beat()
         await stage.later(10)
     assert len(play.sent("PATCH", path="alives/cluster/status")) - before <= 11
+
+
+@story(features={"alive": True})
+async def test_switched_off_it_lets_go_of_an_alive_that_lives_and_of_nothing_else(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await joined(stage, DNS)
+    await play.kill()
+    before = await there(stage)
+    refusing = asking(method="PATCH", path="/apis/skoupa.dev/v1alpha1/alives/cluster")
+    stage.cluster.faults.answer(409, when=refusing, times=2)
+    off = await stage.play(features={"alive": False})
+    await stage.later(MINUTE)
+    found = await there(stage)
+    assert found["metadata"]["finalizers"] == [DNS]
+    assert found["metadata"]["uid"] == before["metadata"]["uid"]
+    assert "deletionTimestamp" not in found["metadata"]
+    assert found["spec"] == before["spec"]
+    assert not off.told("alive")
+    assert not off.engine.outlook.degraded
+    assert not off.sent("DELETE", path="alives")
+    patches = len(off.sent("PATCH", path="alives"))
+    await off.kill()
+    again = await stage.play(features={"alive": False})
+    await stage.later(HOUR)
+    assert (patches, len(again.sent("PATCH", path="alives"))) == (3, 0)
+    await again.kill()
+    # Whoever deletes it now need not be told that it vanished; switched on again there is one.
+    uid = found["metadata"]["uid"]
+    await stage.people.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": None}})
+    await stage.people.delete(ALIVES, "cluster", uid=uid, propagation="Background")
+    on = await stage.play()
+    await stage.later(MINUTE)
+    assert (await there(stage))["metadata"]["uid"] != uid
+    assert not said(on, "SkoupaAliveVanished")
+
+
+@story(features={"alive": True})
+async def test_switched_off_while_it_goes_it_waits_for_nobody_and_the_deletion_is_not_forgotten(
+    stage: Stage,
+) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    dns = await joined(stage, DNS)
+    await play.kill()
+    uid = await signal(stage)
+    off = await stage.play(features={"alive": False})
+    await stage.later(MINUTE)
+    assert (await there(stage))["metadata"]["finalizers"] == [DNS], "its participant is still waited for"
+    await off.kill()
+    await dns.done()
+    assert await alive(stage) is None
+    await stage.play()
+    await stage.later(HOUR)
+    assert await alive(stage) is None, "switched on again it brings nothing back"
+    assert state(stage)["alive"]["tombstone"]["uid"] == uid
+
+
+@story(features={"alive": True})
+async def test_switched_off_a_deletion_that_waits_for_skoupa_alone_is_over(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await play.kill()
+    uid = await signal(stage)
+    await stage.play(features={"alive": False})
+    await stage.later(MINUTE)
+    assert await alive(stage) is None
+    tombstone = state(stage)["alive"]["tombstone"]
+    assert (tombstone["uid"], tombstone["outcome"]) == (uid, "Drained")
+
+
+@story(features={"alive": True})
+async def test_switched_off_without_the_right_it_is_told_where_there_was_one(stage: Stage) -> None:
+    await bring(stage)
+    refusing = asking(path="/apis/skoupa.dev/v1alpha1/alives/cluster")
+    stage.cluster.faults.answer(403, when=refusing, times=None)
+    never = await stage.play(features={"alive": False})
+    await stage.later(MINUTE)
+    assert not never.engine.outlook.degraded
+    await never.kill()
+    stage.cluster.faults.clear()
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await play.kill()
+    stage.cluster.faults.answer(403, when=refusing, times=None)
+    off = await stage.play(features={"alive": False})
+    await stage.later(MINUTE)
+    assert any("no permission to get and patch alives" in told for told in off.engine.outlook.degraded)

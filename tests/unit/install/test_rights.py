@@ -133,7 +133,7 @@ def test_a_role_in_a_namespace_grants_what_is_in_namespaces() -> None:
     assert inside == {"retentionpolicies", "retentionpolicies/status", "resourcequotas"}
 
 
-def test_alive_is_never_deleted_by_skoupa_and_nothing_is_granted_where_it_is_off() -> None:
+def test_alive_is_never_deleted_by_skoupa_and_where_it_is_off_it_is_only_let_go() -> None:
     found = list(alive_rights(Settings(features=Features(alive=True))))
     assert not {verb for right in found for verb in right.verbs} & {
         "delete",
@@ -144,6 +144,8 @@ def test_alive_is_never_deleted_by_skoupa_and_nothing_is_granted_where_it_is_off
     changed = {right.resources[0] for right in found if right.role == REPORT}
     assert changed == {"alives", "alives/status"}
     assert not list(alive_rights(Settings()))
+    [left] = alive_rights(Settings(mode="enforce"))
+    assert (left.resources, left.names, left.verbs) == (("alives",), ("cluster",), ("get", "patch"))
 
 
 def test_with_tenants_the_servers_own_kinds_in_no_namespace_may_go_but_for_machines() -> None:

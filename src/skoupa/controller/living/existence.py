@@ -13,7 +13,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.alive.reading import Alive, read_alive
-from skoupa.controller.living.memory import Tombstone, remember, remembered
+from skoupa.controller.living.memory import Life, Tombstone, remember, remembered
 from skoupa.controller.state import State
 from skoupa.errors import AlreadyExists, NotFound
 from skoupa.kinds.alive import ALIVES, manifest
@@ -32,13 +32,19 @@ class Existence:
         state: State,
         report: Report,
         server_now: Callable[[], float],
-        no_kind: Callable[[], None],
+        no_kind: Callable[[], None] = lambda: None,
     ) -> None:
         self._client = client
         self._state = state
         self._report = report
         self._now = server_now
         self._no_kind = no_kind
+
+    @property
+    def known(self) -> bool:
+        """Whether there was one that we looked after, and whose end we have not seen."""
+        life = remembered(self._state)
+        return bool(life.uid) and not life.over
 
     async def note(self, alive: Alive) -> None:
         """It is there."""
@@ -52,8 +58,7 @@ class Existence:
             return
         if life.began is not None:
             # Somebody had asked for it, and somebody took off what it was waiting for.
-            taken = Tombstone(uid=life.uid, began=life.began, ended=self._now(), outcome="TakenAway")
-            await remember(self._state, msgspec.structs.replace(life, tombstone=taken))
+            await self._taken_away(life, life.began)
             return
         try:
             made = await self._client.create(ALIVES, manifest())
@@ -72,6 +77,25 @@ class Existence:
             self._report.of_alive("SkoupaAliveVanished", note, uid=uid, at=now)
         else:
             self._report.of_alive("SkoupaAliveMade", "the cluster has an Alive now", uid=uid, at=now)
+
+    async def gone_unwatched(self) -> None:
+        """There is none, and nobody looks after it any more: one whose deletion nobody was seen to ask for is forgotten."""
+        life = remembered(self._state)
+        if life.over:
+            return
+        if life.began is None:
+            await remember(self._state, Life())
+        else:
+            await self._taken_away(life, life.began)
+
+    async def forget(self, alive: Alive) -> None:
+        """It lives, and is nobody's any more: should it vanish from here on, nobody has to be told."""
+        assert alive.since is None, "what is going is remembered"
+        await remember(self._state, Life())
+
+    async def _taken_away(self, life: Life, began: float) -> None:
+        taken = Tombstone(uid=life.uid, began=began, ended=self._now(), outcome="TakenAway")
+        await remember(self._state, msgspec.structs.replace(life, tombstone=taken))
 
     async def put_finalizer(self, alive: Alive) -> dict[str, Any]:
         finalizers = [*alive.finalizers, names.ALIVE_FINALIZER]
@@ -99,9 +123,13 @@ class Existence:
         present = read_alive(found)
         if present.uid != alive.uid or present.waited_for:
             return
-        left = [one for one in present.finalizers if one != names.ALIVE_FINALIZER]
-        metadata = {"uid": alive.uid, "resourceVersion": present.resource_version, "finalizers": left}
         try:
-            await self._client.merge_patch(ALIVES, names.ALIVE_NAME, {"metadata": metadata})
+            await self.take_off(present)
         except NotFound:
             return
+
+    async def take_off(self, alive: Alive) -> None:
+        """Our own finalizer, and no other. Raises Conflict where it is not as it was read."""
+        left = [one for one in alive.finalizers if one != names.ALIVE_FINALIZER]
+        metadata = {"uid": alive.uid, "resourceVersion": alive.resource_version, "finalizers": left}
+        await self._client.merge_patch(ALIVES, names.ALIVE_NAME, {"metadata": metadata})
