@@ -139,6 +139,8 @@ OF_THE_INSTALLATION: Final = {
     names.KUBEZOO_TENANT_FINALIZER: "A finalizer on every Tenant with `features.tenants`, and KubeZoo's own: see "
     "[tenants](tenants.md).",
     names.TENANT_FINALIZER: "Beside the one before, and taken off by Skoupa alone: when nothing of the tenant is left.",
+    names.FORCED_ANNOTATION: "On Alive: the finalizer that Skoupa took off last for who has it, written by the very patch that takes it off: so a "
+    "controller that was interrupted knows what became of it.",
     names.CONFIRM_DELETION_ANNOTATION: "On Alive: its uid, before it can be deleted; setting it needs the verb `signal`. On a deleted "
     "Tenant, with `tenants.guard`: its uid lets what it had go.",
     names.RELEASED_BY_ANNOTATION: "On a Brake, written by `skoupa brakes release`: who releases it.",

@@ -34,6 +34,7 @@ NEXT_EXECUTION_ANNOTATION: Final = "skoupa.dev/next-execution-time"
 
 # Written on Alive, and on a Tenant where the guard is on.
 CONFIRM_DELETION_ANNOTATION: Final = "skoupa.dev/confirm-deletion"
+FORCED_ANNOTATION: Final = "skoupa.dev/forced"
 
 # Written on the Lease of a participant of Alive, by the participant.
 PARTICIPANT_LABEL: Final = "skoupa.dev/participant"

@@ -55,7 +55,7 @@ class Forcing:
         self._held = ""
         self._told: set[tuple[str, str]] = set()
         self._brakes = BrakeGuard(lambda: knowledge.brakes)
-        self._removal = FinalizerRemoval(client, record=record, holds=self._holds)
+        self._removal = FinalizerRemoval(client, record=record, holds=self._holds, marking=True)
 
     def _hold(self, said: str) -> None:
         if self._held and self._held != said:
@@ -74,19 +74,32 @@ class Forcing:
             present = read_alive(found)
             if present.uid != alive.uid or present.spec.on_timeout != "ForceFinalizers":
                 return
+            self.settle(found)
             if one.finalizer not in present.finalizers:
                 continue
             claim = self._claim(present, at, one)
             if (alive.uid, one.finalizer) not in self._told:
                 self._told.add((alive.uid, one.finalizer))
                 self._report.of_alive("SkoupaForced", render(claim.reason), uid=alive.uid, at=self._now())
-            outcome = await self._removal.take_off(self._row(found), present.finalizers, one.finalizer, claim)
+            outcome = await self._removal.take_off(
+                self._row(found),
+                present.finalizers,
+                one.finalizer,
+                claim,
+                annotations=found["metadata"].get("annotations"),
+            )
             if isinstance(outcome, Hold):
                 self._hold(f"finalizers of Alive are not forced: {render(outcome.reason)}")
                 return
             self._hold("")
             if outcome is None:
                 return
+
+    def settle(self, found: dict[str, Any]) -> None:
+        """By Alive as it is now: one that was sent and not answered has an end in history too."""
+        metadata = found["metadata"]
+        finalizers, annotations = metadata.get("finalizers") or (), metadata.get("annotations") or {}
+        self._removal.settle(str(metadata["uid"]), finalizers, annotations)
 
     def _claim(self, alive: Alive, at: Course, one: Forced) -> Claim:
         entry = alive.entries.get(one.finalizer)

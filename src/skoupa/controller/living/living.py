@@ -159,6 +159,7 @@ class Living:
             return IDLE_SECONDS
         self._better(_NO_KIND)
         alive = read_alive(found)
+        self._forcing.settle(found)
         await self._existence.note(alive)
         await self._look_at_guard(alive)
         if alive.since is None:

@@ -20,6 +20,7 @@ from skoupa.ledger.resolving import Resolved, resolve
 from skoupa.ledger.rows import Entry
 from skoupa.ledger.store import Place
 from skoupa.settings import Settings
+from skoupa.sweep.finalizers import finalizer_of
 from skoupa.sweep.record import Record
 
 LOOK_SECONDS: Final = 0.5
@@ -99,8 +100,13 @@ class History:
     async def _tell_again(self) -> None:
         store, after = self._record.store, None
         while some := await store.untold(limit=UNTOLD_AT_ONCE, after=after):
-            self._retell(some)
+            self._tell(some)
             after = Place(some[-1].at, some[-1].id)
+
+    def _tell(self, entries: Sequence[Entry]) -> None:
+        """Of a finalizer that was taken off the object itself tells: that was no deletion."""
+        self._record.told([entry.uid for entry in entries if finalizer_of(entry)])
+        self._retell([entry for entry in entries if not finalizer_of(entry)])
 
     def _not_adopted(self, left: Sequence[Entry]) -> list[Entry]:
         return [entry for entry in left if not (entry.outcome == "terminating" and self._adopt(entry))]
@@ -115,7 +121,7 @@ class History:
             self._left_at = self._clock.monotonic() + LEFT_SECONDS
             return
         self._left = rest
-        self._retell(resolved.went)
+        self._tell(resolved.went)
         self._later += self._not_adopted(resolved.left)
         self._silent.update(resolved.silent)
         if rest:

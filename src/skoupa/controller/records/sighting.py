@@ -1,16 +1,22 @@
-"""A look at the cluster for an object that a row of the ledger names: whether it is there, and whether it is going."""
+"""A look at the cluster for an object that a row of the ledger names: whether it is there, and whether it is going.
+
+A row that stands for a finalizer (`sweep.finalizers`) is about that alone: it is there as long as the object has it, and ours is what
+the object says that we took off.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from skoupa import names
 from skoupa.errors import ApiError, NotFound
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.objects import METADATA
+from skoupa.kube.objects import METADATA, Metadata
 from skoupa.kube.resources import Resource
 from skoupa.ledger.resolving import Sight
 from skoupa.ledger.rows import Entry
+from skoupa.sweep.finalizers import finalizer_of, standing_for
 
 
 class Sighting:
@@ -32,6 +38,8 @@ class Sighting:
             return Sight(state="absent")
         except ApiError:
             return Sight(state="unknown")
+        if finalizer := finalizer_of(entry):
+            return _of_finalizer(found.metadata, finalizer, entry)
         if found.metadata.uid != entry.uid:
             return Sight(state="absent")
         deleted = found.metadata.deletion_timestamp
@@ -42,3 +50,12 @@ class Sighting:
     def _resource(self, entry: Entry) -> Resource | None:
         kinds = self._discovery().preferred()
         return next((resource for resource in kinds if resource.qualified == entry.resource), None)
+
+
+def _of_finalizer(metadata: Metadata, finalizer: str, entry: Entry) -> Sight:
+    if standing_for(metadata.uid, finalizer) != entry.uid:
+        return Sight(state="absent")
+    if finalizer in (metadata.finalizers or ()):
+        return Sight(state="present")
+    ours = (metadata.annotations or {}).get(names.FORCED_ANNOTATION) == finalizer
+    return Sight(state="absent", ours=ours)
