@@ -17,6 +17,7 @@ Samples = dict[tuple[str, ...], float]
 def gauges_of(engine: Engine, now: float) -> dict[str, Samples]:
     holds, oldest = _overdue(engine, now)
     sweeper = engine.sweeper.statistics()
+    alive = engine.living.statistics()
     return {
         "skoupa_holds": holds,
         "skoupa_oldest_overdue_seconds": oldest,
@@ -32,6 +33,10 @@ def gauges_of(engine: Engine, now: float) -> dict[str, Samples]:
         "skoupa_kyverno": {
             (state,): count for state, count in engine.braking.beside_kyverno.statistics().items()
         },
+        "skoupa_alive": {(phase,): value for phase, value in alive.phases.items()},
+        "skoupa_alive_participants": {(state,): value for state, value in alive.participants.items()},
+        "skoupa_alive_remaining": {(): alive.remaining},
+        "skoupa_alive_unguarded": {(): alive.unguarded},
         "skoupa_protect_empty": {
             (setting,): sum(one.empty and one.setting == setting for one in engine.outlook.doubts)
             for setting in ("kinds", "names")

@@ -87,6 +87,9 @@ class EngineOpinions:
     def unread(self) -> list[Unread]:
         return unread(self._engine, self._clock.now())
 
+    def announced(self) -> str:
+        return self._engine.living.announced
+
     def brakes(self) -> Pulled:
         return self._engine.knowledge.brakes
 

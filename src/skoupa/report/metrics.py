@@ -82,6 +82,21 @@ METRICS: Final[dict[str, Described]] = {
         "`unknown` is 1 while their Leases may not be listed.",
         ("state",),
     ),
+    "skoupa_alive": Described(
+        "gauge",
+        "1 for the phase in which Alive is, 0 for the others; `Unknown`: there is none, or this replica does not look after it (only who "
+        "leads and enforces, with `features.alive`).",
+        ("phase",),
+    ),
+    "skoupa_alive_participants": Described(
+        "gauge", "Who takes part in Alive, by the state that each is in.", ("state",)
+    ),
+    "skoupa_alive_remaining": Described(
+        "gauge", "How many things all of them have left to clean up, as they say themselves."
+    ),
+    "skoupa_alive_unguarded": Described(
+        "gauge", "1 while an admission policy that guards Alive is missing, altered, or may not be read."
+    ),
     "skoupa_events_total": Described("counter", "Kubernetes Events, by what became of them.", ("outcome",)),
     "skoupa_notice_messages_total": Described(
         "counter", "Messages to a route, by what became of them.", ("route", "outcome")

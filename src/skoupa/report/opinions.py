@@ -106,5 +106,8 @@ class Insight(Opinions, Protocol):
     def unread(self) -> list[Unread]:
         """What it can't read now."""
 
+    def announced(self) -> str:
+        """That this cluster is about to die, in a sentence; empty: it is not, or that is not known here."""
+
     def brakes(self) -> Pulled:
         """Those that count here, be they objects or not, and why that may not be all of them: then everything is held."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from skoupa.alive.sdk import Participant, register
+from skoupa.controller.gauges import gauges_of
 from skoupa.errors import NotFound
 from skoupa.kinds.alive import ALIVE, ALIVES
 from skoupa.kinds.definition import document
@@ -451,3 +452,29 @@ async def test_switched_off_without_the_right_it_is_told_where_there_was_one(sta
     off = await stage.play(features={"alive": False})
     await stage.later(MINUTE)
     assert any("no permission to get and patch alives" in told for told in off.engine.outlook.degraded)
+
+
+@story(features={"alive": True})
+async def test_the_metrics_tell_the_phase_and_who_has_something_left(stage: Stage) -> None:
+    await bring(stage)
+    off = await stage.play(features={"alive": False})
+    found = gauges_of(off.engine, stage.clock.now())
+    assert found["skoupa_alive"]["Unknown",] == 1
+    await off.kill()
+    play = await stage.play()
+    await stage.later(MINUTE)
+    dns = await joined(stage, DNS)
+    await dns.report(remaining=3)
+    await joined(stage, DISKS)
+    await signal(stage, timeout="10m")
+    await dns.report(remaining=2)
+    await stage.later(10)
+    found = gauges_of(play.engine, stage.clock.now())
+    assert {phase for (phase,), value in found["skoupa_alive"].items() if value} == {"Terminating"}
+    assert found["skoupa_alive_participants"]["Working",] == 2
+    assert found["skoupa_alive_remaining"][()] == 2
+    assert found["skoupa_alive_unguarded"][()] == 1, "nothing installed the policies here"
+    await stage.later(10 * MINUTE)
+    assert gauges_of(play.engine, stage.clock.now())["skoupa_alive"]["TimedOut",] == 1
+    play.standing_by = True
+    assert gauges_of(play.engine, stage.clock.now())["skoupa_alive"]["Unknown",] == 1

@@ -6,14 +6,17 @@ what a participant leaves as it is it says itself. What may not be read is told,
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from skoupa.alive.preserving import Thing, preserved
 from skoupa.alive.reading import Alive
-from skoupa.cli.alive.report import AliveReport, PreservedObject
+from skoupa.cli.alive.report import AliveReport
+from skoupa.cli.terminal.alive_shapes import PreservedObject
 from skoupa.cli.worlds import World
 from skoupa.errors import Forbidden, NotFound
-from skoupa.kube.lists import everything
+from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
 
@@ -33,15 +36,26 @@ _KINDS = (
 
 
 async def with_preserved(world: World, alive: Alive, told: AliveReport) -> AliveReport:
+    kept, unread = await preserved_in(world, alive)
+    doubts = [f"{kind} may not be listed: what of them is preserved is not known" for kind in unread]
+    return msgspec.structs.replace(told, preserved=kept, warnings=(*told.warnings, *doubts))
+
+
+async def preserved_in(
+    world: World, alive: Alive, *, namespace: str = "", kinds: Collection[str] = ()
+) -> tuple[tuple[PreservedObject, ...], tuple[str, ...]]:
+    """In one namespace, or of some kinds (as kubectl shows them), where they are named. And the kinds that may not be listed."""
     things: dict[str, Thing] = {}
     unread = []
     for kind in _KINDS:
+        if (kinds and kind.qualified not in kinds) or (namespace and not kind.namespaced):
+            continue
         try:
-            page = await everything(world.client, kind, METADATA)
+            page = await everything(world.client, kind, METADATA, scope=Scope(namespace=namespace))
         except NotFound:
             continue
         except Forbidden:
-            unread.append(f"{kind.qualified} may not be listed: what of them is preserved is not known")
+            unread.append(kind.qualified)
             continue
         for one in page.items:
             metadata = one.metadata
@@ -58,11 +72,7 @@ async def with_preserved(world: World, alive: Alive, told: AliveReport) -> Alive
         PreservedObject(object=_called(things[uid]), why=why.why, doubt=why.doubt)
         for uid, why in kept.items()
     ]
-    return msgspec.structs.replace(
-        told,
-        preserved=tuple(sorted(objects, key=lambda one: one.object)),
-        warnings=(*told.warnings, *unread),
-    )
+    return tuple(sorted(objects, key=lambda one: one.object)), tuple(unread)
 
 
 def _called(thing: Thing) -> str:

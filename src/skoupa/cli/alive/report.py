@@ -12,6 +12,7 @@ import msgspec
 from skoupa.alive.course import Course
 from skoupa.alive.reading import Alive
 from skoupa.cli import exits
+from skoupa.cli.terminal.alive_shapes import PreservedObject
 from skoupa.cli.terminal.shape import Shape
 from skoupa.cli.terminal.times import distance
 from skoupa.errors import UsageError
@@ -34,14 +35,6 @@ EXITS: Final = {
     "unreachable": exits.DENIED,
     "denied": exits.DENIED,
 }
-
-
-class PreservedObject(Shape, frozen=True, kw_only=True):
-    """An object of the cluster whose thing elsewhere is to stay, as far as the cluster alone can tell; `doubt`: what was not understood."""
-
-    object: str
-    why: str
-    doubt: str = ""
 
 
 class AliveReport(Shape, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ import msgspec
 from skoupa.cli.dashboard.leading import may_run
 from skoupa.cli.dashboard.typing_along import TypedHere
 from skoupa.cli.installed import Installed, settings_for
+from skoupa.cli.looking.alive_part import with_alive
 from skoupa.cli.looking.controller_holds import OBSERVES, controller_acts, with_controllers_holds
 from skoupa.cli.looking.planning import Plan, Wishes, make_plan
 from skoupa.cli.looking.policies_part import PolicyPart
@@ -165,6 +166,7 @@ class PlanBoard:
             gaps=plan.gaps,
             warnings=[warning for warning in plan.warnings if warning != said],
             trouble=trouble,
+            announced=plan.alive.text if plan.alive is not None else "",
             typed=self._typed,
         )
 
@@ -188,6 +190,7 @@ class PlanBoard:
         )
         if found.doubt:
             plan.warnings.append(found.doubt)
+        plan = await with_alive(self._world, plan)
         home = self._choice.home or settings.lease.namespace
         plan = await with_controllers_holds(self._world, plan, home=home, token_file=self._choice.token_file)
         mode, why = await self._mode(found, home)

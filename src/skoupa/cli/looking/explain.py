@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import typer
 
+from skoupa.cli.alive.standing import alive_standing
 from skoupa.cli.installed import settings_for
 from skoupa.cli.looking.backlogs import held_backlogs
 from skoupa.cli.looking.controller_holds import hear_controller
@@ -37,6 +38,7 @@ from skoupa.controller.weighing.weight import weigh
 from skoupa.errors import NotFound, UnknownKind, UsageError
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.retention import written
+from skoupa.kinds.alive import ALIVES
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim, Hold
@@ -237,6 +239,9 @@ async def _explain(world: World, row: Row, survey: Survey, ancestors: list[Ances
         takers=takers(row, ancestors, parents),
         survey=survey,
         weight=weights.get(row.uid),
+        alive=await alive_standing(world, survey.knowledge.discovery)
+        if row.resource.qualified == ALIVES.qualified
+        else None,
     )
 
 
@@ -261,6 +266,7 @@ def _document(found: list[Explanation]) -> Document:
             )
             for told in found
         ),
+        alive=next((told.alive for told in found if told.alive is not None), msgspec.UNSET),
         gaps=tuple(gap_of(gap) for gap in gaps),
         warnings=tuple(dict.fromkeys(doubt for told in found for doubt in told.survey.doubts)),
     )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import tzinfo
+from typing import Final
 
 import msgspec
 
 from skoupa import names
+from skoupa.cli.alive.standing import outliving
 from skoupa.cli.looking.backlogs import only_perhaps
 from skoupa.cli.looking.labelled_needs import is_waiting
 from skoupa.cli.looking.parents import along, parent_lines, place
 from skoupa.cli.looking.policies_told import about_one
 from skoupa.cli.looking.retention_told import object_lines
+from skoupa.cli.terminal.alive_shapes import AliveStanding
 from skoupa.cli.terminal.items import Item, ItemPolicy, Parent, item_of
 from skoupa.cli.terminal.needs_told import ItemNeeds
 from skoupa.cli.terminal.retention_shapes import ItemRetention
@@ -21,6 +24,8 @@ from skoupa.controller.survey import Finding, Survey
 from skoupa.controller.weighing.weight import Weight
 from skoupa.model.reasons import render
 from skoupa.model.verdicts import Verdict
+
+_LIVES: Final = "This cluster lives: nobody asked for its deletion, and nothing that Skoupa decides takes it"
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +42,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     retention: tuple[ItemRetention, ...] | msgspec.UnsetType = msgspec.UNSET
     needed_by: ItemNeeds | msgspec.UnsetType = msgspec.UNSET
     needs_told: tuple[str, ...] = ()
+    # Of Alive alone.
+    alive: AliveStanding | None = None
 
     def with_holds(self, found: Finding) -> Explanation:
         """As it is, with what else holds it."""
@@ -53,6 +60,9 @@ def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
         yield "  Its time has not begun."
     else:
         yield f"  {fate(told.found.verdict, told.now, zone)}"
+    if told.alive is not None:
+        yield f"  {told.alive.text or _LIVES}."
+        yield from (f"  {line}" for line in outliving(told.alive))
     own = told.found.verdict.goes
     yield from (f"  {line}" for line in along(told.takers, own, told.now, zone=zone))
     beside = {one.claim: one.holds for one in told.found.verdict.beside}

@@ -17,6 +17,7 @@ import typer
 
 from skoupa.cli import exits
 from skoupa.cli.installed import Installed, settings_before, settings_for
+from skoupa.cli.looking.alive_part import first_words, last_words, with_alive
 from skoupa.cli.looking.controller_holds import with_controllers_holds
 from skoupa.cli.looking.planning import Plan, Wishes, make_plan
 from skoupa.cli.looking.policies_part import PolicyPart, read_files
@@ -107,11 +108,12 @@ def run(
         output.write_lines(name_of(found.row, with_namespace=everywhere) for found in plan.findings)
     else:
         screen = screen_of(no_color=no_color)
-        sys.stdout.write(f"{heading(plan, lifetime, zone)}\n")
+        sys.stdout.write(f"{first_words(plan)}{heading(plan, lifetime, zone)}\n")
         sys.stdout.write(table(plan, zone=zone, screen=screen, wide=form == "wide"))
         told = in_words(plan.policies or (), plan.now, zone=zone, screen=screen)
         told += retention_in_words(plan.retention, plan.now, zone=zone, screen=screen)
         sys.stdout.write(f"\n{told}" if told else "")
+        sys.stdout.write(last_words(plan))
     if written is not None and written.remark:
         say(written.remark)
     tell_limits(plan)
@@ -176,6 +178,7 @@ def _ask(
         )
         if found.doubt:
             plan.warnings.append(found.doubt)
+        plan = await with_alive(world, plan, kinds=asked.kinds)
         return await with_controllers_holds(world, plan, home=settings.lease.namespace)
 
     if asked.sources:

@@ -13,6 +13,7 @@ from skoupa.cli.looking.labelled_needs import ControllerAlone, parted, told_wait
 from skoupa.cli.looking.policies_part import PolicyPart
 from skoupa.cli.looking.retention_part import RetentionPart, with_retention
 from skoupa.cli.looking.unkept import nothing_is_kept, with_losses
+from skoupa.cli.terminal.alive_shapes import AliveStanding
 from skoupa.cli.terminal.items import Document, Item, PolicyRun, gap_of, item_of, window_of
 from skoupa.cli.terminal.retention_shapes import RetentionStanding
 from skoupa.cli.worlds import World
@@ -49,7 +50,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """`findings` are sorted by time; `remarks` are objects that only have something to be told, such as a bad label.
 
     `policies` None: they were not asked for. `supposed`: they are of files, and each as if it ran now. `waiting` are objects whose
-    time by retention has not begun.
+    time by retention has not begun. `alive` None: there is no Alive, or nobody asked.
     """
 
     now: float
@@ -66,6 +67,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     retention: tuple[RetentionStanding, ...] = ()
     waiting: tuple[Finding, ...] = ()
     supposed: bool = False
+    alive: AliveStanding | None = None
 
     def going(self) -> list[Finding]:
         """What goes within the window if nothing changes; by policies that are only supposed to run: at once.
@@ -108,6 +110,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             ),
             policies=msgspec.UNSET if self.policies is None else self.policies,
             retention=self.retention or msgspec.UNSET,
+            alive=self.alive or msgspec.UNSET,
             gaps=tuple(gap_of(gap) for gap in self.gaps),
             warnings=tuple(self.warnings),
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from skoupa.cli.terminal.alive_shapes import AliveStanding
 from skoupa.cli.terminal.needs_told import ItemNeeds
 from skoupa.cli.terminal.retention_shapes import ItemRetention, RetentionStanding
 from skoupa.cli.terminal.shape import Shape, ToldGap
@@ -203,7 +204,8 @@ class PolicyRun(Shape, frozen=True, kw_only=True):
 class Document(Shape, frozen=True, kw_only=True):
     """What one command prints. `items` are what was asked for; `remarks` are objects of which only notes are told.
 
-    `policies` and `retention` (where there are any) are told by `plan` alone, `ledger` by a `sweep` that has written to one.
+    `policies` and `retention` (where there are any) are told by `plan` alone, `ledger` by a `sweep` that has written to one, `alive` by
+    `plan` where there is an Alive, and by `explain` of it.
     """
 
     api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")
@@ -216,6 +218,7 @@ class Document(Shape, frozen=True, kw_only=True):
     remarks: tuple[Item, ...] = ()
     policies: tuple[PolicyRun, ...] | msgspec.UnsetType = msgspec.UNSET
     retention: tuple[RetentionStanding, ...] | msgspec.UnsetType = msgspec.UNSET
+    alive: AliveStanding | msgspec.UnsetType = msgspec.UNSET
     gaps: tuple[ToldGap, ...] = ()
     warnings: tuple[str, ...] = ()
 

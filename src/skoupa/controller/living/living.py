@@ -16,12 +16,14 @@ from skoupa import names
 from skoupa.alive.course import Course, course, forcing
 from skoupa.alive.reading import Alive, read_alive
 from skoupa.alive.signs import Place, Sign
+from skoupa.alive.telling import announced
 from skoupa.alive.waiting import signs
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.living.existence import Existence
 from skoupa.controller.living.forcing import Forcing
 from skoupa.controller.living.protection import NOT_LOOKED_AT, Protection, look
+from skoupa.controller.living.statistics import Statistics, statistics
 from skoupa.controller.living.status import as_patch, said, status_of
 from skoupa.controller.state import State
 from skoupa.controller.writing.statuses import StatusWriter
@@ -92,6 +94,17 @@ class Living:
         self._poorer: set[str] = set()
         self._said: set[tuple[str, str]] = set()
         self.error: SkoupaError | None = None
+        # As it was looked at last by who leads; None: there is none, or nobody here looks.
+        self._seen: tuple[Alive, Course] | None = None
+
+    @property
+    def announced(self) -> str:
+        """That this cluster is about to die, in a sentence; empty: it is not, or that is not known here."""
+        return announced(*self._seen) if self._seen is not None and self._acting() else ""
+
+    def statistics(self) -> Statistics:
+        seen = self._seen if self._acting() else None
+        return statistics(seen, guarded=self._protection.status == "True")
 
     def open(self, group: asyncio.TaskGroup) -> None:
         """What it watches it begins with its work."""
@@ -155,6 +168,7 @@ class Living:
         try:
             found = await self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
         except NotFound:
+            self._seen = None
             await self._existence.bring_to_life()
             return IDLE_SECONDS
         self._better(_NO_KIND)
@@ -228,6 +242,7 @@ class Living:
 
     async def _tell(self, alive: Alive, at: Course, *, forced: tuple[Forced, ...] | None = None) -> bool:
         """Whether the status says so now."""
+        self._seen = (alive, at)
         status = status_of(
             alive,
             at,

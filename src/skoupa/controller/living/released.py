@@ -14,6 +14,7 @@ from skoupa import names
 from skoupa.alive.reading import read_alive
 from skoupa.clock import Clock
 from skoupa.controller.living.existence import Existence
+from skoupa.controller.living.statistics import Statistics, statistics
 from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
 from skoupa.facts.store import Delta
 from skoupa.kinds.alive import ALIVES
@@ -46,6 +47,14 @@ class ReleasedAlive:
         self._leads = self._done = False
         self._woken = asyncio.Event()
         self.error: SkoupaError | None = None
+
+    @property
+    def announced(self) -> str:
+        """Nobody looks after it here."""
+        return ""
+
+    def statistics(self) -> Statistics:
+        return statistics(None, guarded=False)
 
     def open(self, group: asyncio.TaskGroup) -> None:
         """It follows nothing."""

@@ -182,6 +182,7 @@ class EngineBoards:
             gaps=sight.gaps,
             made=whole_seconds(judged.made),
             left_out=sight.left_out,
+            announced=sight.announced,
             typed=self.typed,
         )
 
@@ -281,7 +282,9 @@ class EngineBoard:
         known = boards.sights.get(asking)
         if known is None or known.acts != acts:
             unread = boards.insight.unread()
-            known = await self._eyes.sight(judged, acts=acts, unread=unread, namespace=namespace)
+            known = await self._eyes.sight(
+                judged, acts=acts, unread=unread, namespace=namespace, announced=boards.insight.announced()
+            )
             boards.sights.put(asking, known)
         return Seen(sight=known, judged=judged, trouble=trouble)
 

@@ -110,10 +110,14 @@ class Seen(Document, frozen=True, kw_only=True):
 
 
 class Overview(Seen, frozen=True, kw_only=True):
-    """`place` is the cluster, `namespace` the one that is looked into; empty: all. `complete`: there is nothing but what is shown."""
+    """`place` is the cluster, `namespace` the one that is looked into; empty: all. `complete`: there is nothing but what is shown.
+
+    `announced` says that this cluster is about to die; empty: nobody knows of that.
+    """
 
     place: str
     namespace: str
+    announced: str = ""
     standing: Standing
     counts: Counts
     complete: bool

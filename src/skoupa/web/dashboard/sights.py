@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from skoupa.controller.survey import Gap
+from skoupa.kinds.alive import ALIVES
 from skoupa.report.opinions import Acts, Unread
 from skoupa.web.dashboard.judging import Judged
 from skoupa.web.dashboard.sentences import counted
@@ -23,6 +24,7 @@ from skoupa.web.refusing import Refused
 
 # Places that somebody's rights are asked for; a right everywhere needs one question for each kind.
 MOST_SPOTS: Final = 200
+_ALIVE: Final = Spot(resource=ALIVES.qualified, namespace="")
 _NOT_TOLD: Final = "the controller can't read it"
 
 
@@ -35,6 +37,7 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     hidden: frozenset[Mention]
     left_out: tuple[str, ...]
     gaps: tuple[Gap, ...]
+    announced: str = ""
 
 
 class Eyes:
@@ -46,9 +49,15 @@ class Eyes:
         self._kinds = kinds
 
     async def sight(
-        self, judged: Judged, *, acts: Acts, unread: Sequence[Unread], namespace: str | None
+        self,
+        judged: Judged,
+        *,
+        acts: Acts,
+        unread: Sequence[Unread],
+        namespace: str | None,
+        announced: str = "",
     ) -> Sight:
-        """Of everything, or of one namespace."""
+        """Of everything, or of one namespace. What Alive announces is for who may read that."""
         places = Counter(
             {
                 spot: place.objects
@@ -66,6 +75,7 @@ class Eyes:
             hidden=frozenset(hidden),
             left_out=tuple(_left_out(places, seen, unasked)),
             gaps=tuple(await self.gaps(unread)),
+            announced=announced if announced and await self.seen([_ALIVE]) else "",
         )
 
     async def gaps(self, unread: Sequence[Unread]) -> list[Gap]:

@@ -53,6 +53,7 @@ class Knowing:
         self.known_policies: list[PolicyStanding] | None = []
         self.can_not_read: list[Unread] = []
         self.pulled = NO_BRAKES
+        self.announcement = ""
 
     def acts(self) -> Acts:
         return self._acts
@@ -72,6 +73,9 @@ class Knowing:
 
     def unread(self) -> list[Unread]:
         return self.can_not_read
+
+    def announced(self) -> str:
+        return self.announcement
 
     def brakes(self) -> Pulled:
         return self.pulled

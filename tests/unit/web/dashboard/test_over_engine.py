@@ -24,6 +24,7 @@ from skoupa.web.dashboard.shapes import Overview
 from skoupa.web.mentions import Kinds
 from skoupa.web.permissions import Permissions
 from skoupa.web.refusing import Refused
+from tests.unit.controller import test_living as alive_story
 from tests.unit.controller.braking import bring_kind, pull, take_kind_away
 from tests.unit.controller.policies import bring_policies
 from tests.unit.controller.retaining.scene import KINDS, ON
@@ -292,3 +293,22 @@ def whole(kind: str) -> Callable[[Request], bool]:
         request.path.endswith(f"/{plural}")
         and not any("PartialObjectMetadata" in value for _, value in request.headers)
     )
+
+
+@story(features={"alive": True})
+async def test_that_the_cluster_is_about_to_die_is_said_first_and_only_to_who_may_read_that(
+    stage: Stage,
+) -> None:
+    await alive_story.bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    assert (await overview(stage, play)).announced == ""
+    await alive_story.joined(stage, alive_story.DNS)
+    await alive_story.signal(stage)
+    await stage.later(MINUTE)
+    said = (await overview(stage, play)).announced
+    assert said.startswith("This cluster is about to die")
+    assert alive_story.DNS in said
+    stage.cluster.allow_only("anna", [Rule(verbs=("get",), resources=("configmaps",))])
+    async with pages(stage, play, caller=Caller(username="anna")) as board:
+        assert (await board.overview()).announced == ""
