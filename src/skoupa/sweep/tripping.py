@@ -20,6 +20,7 @@ from skoupa.sweep.ceilings import HOUR, MINUTE, Trip
 _NO_NAME: Final = re.compile("[^a-z0-9-]+")
 _LONGEST_NAME: Final = 200
 _SPANS: Final = {MINUTE: "minute", HOUR: "hour"}
+_WITHIN: Final = {MINUTE: "a minute", HOUR: "an hour"}
 _SETTINGS: Final = {"all": "", "namespace": "namespace", "rule": "rule"}
 # What is full where a ceiling trips, in one word: `namespace-minute`.
 CEILING_SPANS: Final = tuple(f"{span}-{length}" for span in _SETTINGS for length in _SPANS.values())
@@ -57,7 +58,7 @@ def of_ceiling(trip: Trip) -> Tripped:
     where = {"all": "", "namespace": f" in the namespace {trip.name}", "rule": f" by {trip.name}"}
     more = "one more" if trip.weight == 1 else f"{trip.weight} more at once"
     by = (
-        f"{trip.gone} deletions{where[ceiling.span]} within a {length}, and {more} would be over the {ceiling.most} "
+        f"{trip.gone} deletions{where[ceiling.span]} within {_WITHIN.get(ceiling.seconds, length)}, and {more} would be over the {ceiling.most} "
         f"of {setting}"
     )
     scope = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -374,6 +375,22 @@ def test_a_sweep_counts_what_the_ledger_says_has_gone(town: Town, narrow: str, t
     assert len(left(town)) == 5
     town.clock.moment += 3700
     assert town("sweep", "-A", "--yes", *kept).code == 0
+    assert left(town) == []
+
+
+def test_a_sweep_counts_events_that_went_by_retention_policies(town: Town, narrow: str) -> None:
+    went = {"at": int(town.clock.now()) - 1800, "rule": "RetentionPolicy/shop/events", "namespace": "shop"}
+    swept = {"eventsSwept": json.dumps([{**went, "number": 6}])}
+    town.holding(config_map("skoupa-state", namespace="skoupa", data=swept))
+    town.holding(*(config_map(f"a{number}", "1h") for number in range(5)))
+    path = Path(narrow).with_name("hour.yaml")
+    path.write_text("brakes: {perHour: 10, namespacePerHour: 10}\n")
+    said = town("sweep", "-A", "--yes", "--config", str(path))
+    assert said.code == 5, said.out
+    assert "6 deletions in the namespace shop within an hour, and 5 more at once" in said.err
+    assert len(left(town)) == 5
+    town.clock.moment += 1900
+    assert town("sweep", "-A", "--yes", "--config", str(path)).code == 0
     assert left(town) == []
 
 

@@ -1,4 +1,4 @@
-"""Room under the ceilings for one sweep: the controller's ceilings, and what the ledger says has gone.
+"""Room under the ceilings for one sweep: the controller's ceilings, and what the ledger says has gone, with the Events that no ledger tells.
 
 Whoever sweeps has seen a list, and may not have seen how long it is: where the ceilings have no room for all of it,
 nothing goes. No Brake is pulled by that, and what a released Brake allows is for the controller alone.
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from skoupa.cli.looking.planning import Plan
 from skoupa.controller.braking.limits import ceilings_of, counted
+from skoupa.controller.braking.swept import goings_before
 from skoupa.controller.survey import Finding
 from skoupa.controller.weighing.counting import Counting
 from skoupa.controller.weighing.weight import count_inside, weigh_whole
@@ -40,14 +41,16 @@ class Room:
         self.why = ""
 
     async def learn(self, ledger: Store) -> None:
-        """What went within the last hour, by whomever writes to the same ledger."""
+        """What went within the last hour, by whomever writes to the same ledger, and the controller's Events."""
+        now = self._client.clock.now()
         try:
-            tallies = await ledger.tally(self._client.clock.now() - HOUR)
+            tallies = await ledger.tally(now - HOUR)
         except LedgerUnavailable:
             if self._settings.ledger.on_failure != "continue":
                 raise
-            return
-        self._ceilings.rebuild((tally.at, counted(tally)) for tally in tallies)
+            tallies = []
+        events = goings_before(self._plan.survey.looked.state, now)
+        self._ceilings.rebuild([*((tally.at, counted(tally)) for tally in tallies), *events])
 
     async def takes(self, findings: list[Finding]) -> bool:
         """Whether there is room for all of these together."""

@@ -17,6 +17,9 @@ import msgspec
 from skoupa.controller.backlogs.backlog import Backlog
 from skoupa.controller.backlogs.brakes import BacklogBrakes
 from skoupa.controller.braking.brakes import Brakes
+from skoupa.controller.braking.held_counting import HeldCounting
+from skoupa.controller.braking.held_events import HeldEvents
+from skoupa.controller.braking.held_now import HeldNow
 from skoupa.controller.braking.limits import ceilings_of, counted
 from skoupa.controller.braking.memory import BrakeMemory
 from skoupa.controller.braking.release import Releases
@@ -85,7 +88,8 @@ class Braking:
         self.brakes = Brakes(client, knowledge=knowledge, rights=rights, on_change=look_again, told=told)
         self.ceilings.on_used_up = self.brakes.changed.set
         self._swept = Swept(state, clock=client.clock, epoch=epoch)
-        self.way_out = WayOut(self.gate, self._swept)
+        self._events = HeldEvents()
+        self.way_out = WayOut(self.gate, self._swept, self._events)
         self._known = BrakeMemory(self.brakes, state, clock=client.clock)
         self._told = told
         handles = BacklogBrakes(backlog, client.clock, put=state.put)
@@ -93,9 +97,16 @@ class Braking:
             client.clock,
             state=state,
             ceilings=self.ceilings,
-            store=knowledge.store,
-            judge=knowledge.judge,
-            weigh=self._weigh_as_known,
+            held=HeldCounting(
+                client.clock,
+                store=knowledge.store,
+                judge=knowledge.judge,
+                ceilings=self.ceilings,
+                events=self._events,
+                weigh=self._weigh_as_known,
+                editions=self._editions,
+                standing=self._standing,
+            ),
             accept=handles.accept,
             per_second=settings.rate.deletions_per_second,
             editions=self._editions,
@@ -133,12 +144,11 @@ class Braking:
             self._client,
             self.brakes,
             known=self._known,
-            memory=memory,
+            held=HeldNow(memory, handles=self._handles, events=self._events, place=self._place),
             releases=self.releases,
             handles=self._handles,
             report=self._report,
             acting=lambda: self._remembered and self._acting(),
-            place=self._place,
             missing=self._missing,
             too_soon=self._too_soon,
         )

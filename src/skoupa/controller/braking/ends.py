@@ -14,6 +14,7 @@ from skoupa.clock import Clock
 from skoupa.controller.braking.brakes import Brakes
 from skoupa.controller.braking.feed import Found
 from skoupa.controller.braking.held_counting import Ended
+from skoupa.controller.braking.held_now import HeldNow
 from skoupa.controller.braking.of_runs import approved
 from skoupa.controller.braking.release import Releases
 from skoupa.expr.cron import latest
@@ -25,7 +26,7 @@ from skoupa.sweep.weighing import stops_a_run
 
 
 class BrakeEnds:
-    """`held` gives what a Brake holds now, and None where that is not for it to let go by time.
+    """`held` knows what a Brake holds now, which is None where that is not for it to let go by time.
 
     `too_soon` says that what runs chose before a restart is not chosen again yet.
     """
@@ -37,7 +38,7 @@ class BrakeEnds:
         *,
         releases: Releases,
         report: Report,
-        held: Callable[[Brake], set[Uid] | None],
+        held: HeldNow,
         too_soon: Callable[[], bool],
     ) -> None:
         self._clock = clock
@@ -71,7 +72,7 @@ class BrakeEnds:
         if not now_active and read_status(found).active:
             await self._releases.write_down()
         self._was_active[brake.uid] = now_active
-        self._last_held[brake.uid] = (self._held(brake) or set()) if now_active else set()
+        self._last_held[brake.uid] = (self._held.itself(brake) or set()) if now_active else set()
         return True
 
     async def note(self, rule: str = "") -> None:
@@ -99,11 +100,11 @@ class BrakeEnds:
             of_run = stops_a_run(brake)
             if of_run and self._too_soon() and brake.scope.policy != rule:
                 continue
-            known, held = brake.uid in self._was_active, self._held(brake)
+            known, held = brake.uid in self._was_active, self._held.itself(brake)
             status = read_status(found)
             seen = (held or set()) | self._last_held.get(brake.uid, set())
             uids = frozenset(seen) if known or held is None else None
-            number = (status.held or 0) if uids is None else len(uids)
+            number = (status.held or 0) if uids is None else len(uids) + self._held.events(brake)
             if of_run:
                 told = approved(brake, status)
                 number = told if uids is None else min(len(uids), told)

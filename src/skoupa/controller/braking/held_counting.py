@@ -15,20 +15,23 @@ from typing import Final
 import msgspec
 
 from skoupa.clock import Clock
+from skoupa.controller.braking.held_events import HeldEvents, HeldPart
 from skoupa.facts.rows import Row, Uid
 from skoupa.facts.store import Store
 from skoupa.judge.brakes import concerns, holding
 from skoupa.judge.cascade import is_definition, is_namespace
 from skoupa.judge.judge import Judge
+from skoupa.judge.retention import NAME as RETENTION
 from skoupa.kinds.brake import Scope
 from skoupa.kinds.brake_effect import covers
 from skoupa.kinds.brake_reading import Brake
-from skoupa.kube.resources import NAMESPACES
+from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.model.reasons import REASONS
 from skoupa.model.verdicts import Claim, Hold
+from skoupa.policy.retention.reading import EVENTS
 from skoupa.sweep.allowances import Whose
-from skoupa.sweep.ceilings import Ceilings, Going, is_used_by
-from skoupa.sweep.gate import going, rule_of
+from skoupa.sweep.ceilings import By, Ceilings, Going, is_used_by
+from skoupa.sweep.gate import by, going
 from skoupa.sweep.weighing import stops_a_run
 
 # Judging very many at once would stop everything else for a while.
@@ -66,7 +69,10 @@ class Counted(msgspec.Struct):
 
 
 class HeldCounting:
-    """`weigh` counts what is in a Namespace or definition; `editions` gives the rules by name, as they are now."""
+    """`weigh` counts what is in a Namespace or definition; `editions` gives the rules by name, as they are now.
+
+    `standing` are the names of Brakes that hold now, None while nobody knows them.
+    """
 
     def __init__(
         self,
@@ -75,15 +81,19 @@ class HeldCounting:
         store: Store,
         judge: Judge,
         ceilings: Ceilings,
+        events: HeldEvents,
         weigh: Callable[[Row], Awaitable[int]],
         editions: Callable[[], Mapping[str, str]],
+        standing: Callable[[], Collection[str] | None],
     ) -> None:
         self._clock = clock
         self._store = store
         self._judge = judge
         self._ceilings = ceilings
+        self._events = events
         self._weigh = weigh
         self._editions = editions
+        self._standing = standing
 
     async def held_by(self, brake: Brake, *, code: str, over: set[str], most: int | None) -> Counted:
         """What waits for this Brake, which somebody deleted; no more than `most`, where that is not None.
@@ -114,6 +124,7 @@ class HeldCounting:
                 others = [hold for hold in holds if not own(hold) and holding(hold) not in over]
                 if await self._add(found, row, claim, brake=brake, others=others):
                     break
+        self._add_events(found, brake, over=over, done=set())
         for whose in found.weights:
             others_free = sum(number for one, number in free.items() if is_used_by(whose, one))
             found.weights[whose] += min(others_free, self._ceilings.allowed(whose))
@@ -126,6 +137,7 @@ class HeldCounting:
         """
         found = Counted(editions=self._editions())
         counted: defaultdict[str, set[Uid]] = defaultdict(set)
+        events: set[HeldPart] = set()
         for end in ends:
             before, of_run = found.held, stops_a_run(end.brake)
             run = (end.brake.scope.policy or "") if of_run else ""
@@ -139,7 +151,28 @@ class HeldCounting:
                     if await self._add(found, row, claim, brake=end.brake, others=holds):
                         counted[run].add(row.uid)
                         break
+            self._add_events(found, end.brake, over=(), done=events)
         return found
+
+    def forget(self, name: str) -> None:
+        """The Brake of that name was let go, and what was counted for it is allowed now."""
+        self._events.forget(name)
+
+    def _add_events(
+        self, found: Counted, brake: Brake, *, over: Collection[str], done: set[HeldPart]
+    ) -> None:
+        """Those that it held at the last look, and that no other holds; `over` are Brakes that hold nothing any more."""
+        if stops_a_run(brake):
+            return
+        standing = self._standing()
+        standing = None if standing is None else [name for name in standing if name not in over]
+        for part, number in self._events.let_go(brake.name, standing=standing):
+            if part in done:
+                continue
+            done.add(part)
+            claimed, edition = By(RETENTION, part.rule), found.editions.get(part.rule, "")
+            found.held += number
+            self._allow(found, EVENTS, claimed, number, brake=brake, edition=edition)
 
     def _candidates(self, end: Ended, counted: set[Uid]) -> list[Row]:
         if end.held is None:
@@ -177,35 +210,40 @@ class HeldCounting:
         weight = 1
         if is_namespace(row) or is_definition(row):
             weight += await self._weigh(row)
-        whose = _allowed_for(brake.scope, row, claim, edition=edition)
+        whose = self._allow(found, row.resource, by(claim), weight, brake=brake, edition=edition)
         if behind:
             found.behind[whose] |= behind
-        released = _of_rule(row, claim, edition=edition)
+        return True
+
+    def _allow(
+        self, found: Counted, resource: Resource, claimed: By, weight: int, *, brake: Brake, edition: str
+    ) -> Whose:
+        whose = _allowed_for(brake.scope, resource, claimed, edition=edition)
+        released = _of_rule(resource, claimed, edition=edition)
         if whose.span != "rule" and released is not None:
             # What was released of its rule lets it go: allowing it twice would let others go.
             spare = found.spare.setdefault(released, self._ceilings.allowed(released))
             if spare >= weight:
                 found.spare[released] = spare - weight
-                return True
+                return whose
         found.weights[whose] += weight
-        return True
+        return whose
 
 
-def _of_rule(row: Row, claim: Claim, *, edition: str) -> Whose | None:
+def _of_rule(resource: Resource, claimed: By, *, edition: str) -> Whose | None:
     """What a release of a run of its rule is for."""
-    rule = rule_of(claim.mechanism, claim.rule)
-    return Whose("rule", rule, row.resource.qualified, "", edition) if rule else None
+    return Whose("rule", claimed.rule, resource.qualified, "", edition) if claimed.rule else None
 
 
-def _allowed_for(scope: Scope, row: Row, claim: Claim, *, edition: str) -> Whose:
+def _allowed_for(scope: Scope, resource: Resource, claimed: By, *, edition: str) -> Whose:
     """The narrowest that has all of what such a Brake holds and is like this object."""
-    kind = row.resource.qualified if scope.kind is not None else ""
+    kind = resource.qualified if scope.kind is not None else ""
     mechanism: str = scope.mechanism or ""
     if scope.policy is not None:
-        of_rule = _of_rule(row, claim, edition=edition)
+        of_rule = _of_rule(resource, claimed, edition=edition)
         if of_rule is not None:
             return of_rule._replace(mechanism=mechanism)
-        mechanism = claim.mechanism
+        mechanism = claimed.mechanism
     if scope.namespace is not None:
         return Whose("namespace", scope.namespace, kind, mechanism)
     return Whose("all", "", kind, mechanism)

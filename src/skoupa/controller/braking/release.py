@@ -19,9 +19,6 @@ from skoupa.clock import Clock
 from skoupa.controller.braking.held_counting import Counted, Ended, HeldCounting
 from skoupa.controller.state import ALLOWANCES, State
 from skoupa.errors import Forbidden
-from skoupa.facts.rows import Row
-from skoupa.facts.store import Store
-from skoupa.judge.judge import Judge
 from skoupa.judge.mechanism import Run
 from skoupa.kinds.brake_reading import Brake
 from skoupa.sweep.allowances import Allowance, Grant, Span, Whose
@@ -71,7 +68,7 @@ class Allowances(msgspec.Struct, kw_only=True):
 
 
 class Releases:
-    """`weigh` counts what is in a Namespace or definition; `accept` ends the Holds that a Brake stands for.
+    """`held` counts what a Brake holds; `accept` ends the Holds that a Brake stands for.
 
     `editions` gives by name the rules that have chosen something, as they are now, and `coming` says that more are about to;
     `standing` the names of Brakes that hold now, None while nobody knows them.
@@ -83,9 +80,7 @@ class Releases:
         *,
         state: State,
         ceilings: Ceilings,
-        store: Store,
-        judge: Judge,
-        weigh: Callable[[Row], Awaitable[int]],
+        held: HeldCounting,
         accept: Callable[[str], Awaitable[None]],
         per_second: float,
         editions: Callable[[], Mapping[str, str]] = dict,
@@ -100,9 +95,7 @@ class Releases:
         self._standing = standing
         self._editions = editions
         self._coming = coming
-        self._held = HeldCounting(
-            clock, store=store, judge=judge, ceilings=ceilings, weigh=weigh, editions=editions
-        )
+        self._held = held
         self._given: list[str] = []
         self._grants: list[Grant] = []
         self._written: Allowances | None = None
@@ -165,6 +158,7 @@ class Releases:
             await self._accept(brake.name)
         await self.on_release(brake)
         await self._grant(self._granting(counted), given=brake.uid)
+        self._held.forget(brake.name)
         return counted.held
 
     async def ended(self, ends: Sequence[Ended]) -> None:
@@ -176,6 +170,7 @@ class Releases:
         counted = await self._held.let_go_by(news)
         for end in ends:
             self.on_end(end.brake)
+            self._held.forget(end.brake.name)
         self._given = [*self._given, *(end.mark for end in news)][-_REMEMBERED:]
         self._allow(self._granting(counted))
 

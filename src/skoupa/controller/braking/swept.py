@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from skoupa.clock import Clock
+from skoupa.controller.braking.held_events import HeldEvents
 from skoupa.controller.state import EVENTS_SWEPT, State
 from skoupa.errors import Forbidden
 from skoupa.judge.retention import NAME
@@ -49,7 +50,7 @@ class Swept:
 
     def remember(self) -> None:
         """What the state says; it has to be read."""
-        self._parts = self._state.get(EVENTS_SWEPT, list[SweptPart]) or []
+        self._parts = _read(self._state)
 
     def counted(self) -> None:
         """The ceilings know now what went before this lead."""
@@ -61,20 +62,7 @@ class Swept:
 
     def goings(self) -> list[tuple[float, Going]]:
         """As the ceilings count it."""
-        return [
-            (
-                float(one.at),
-                Going(
-                    namespace=one.namespace,
-                    rule=one.rule,
-                    weight=one.number,
-                    kind=EVENTS.qualified,
-                    mechanism=NAME,
-                ),
-            )
-            for one in self._fresh()
-            if one.number > 0
-        ]
+        return _as_counted(self._fresh())
 
     async def intend(self, planned: Mapping[Part, int]) -> int:
         """Before so many go; raises where that can't be written down. Returns as of when they count."""
@@ -95,15 +83,45 @@ class Swept:
         self._parts = parts
 
     def _fresh(self) -> list[SweptPart]:
-        now = self._clock.now()
-        return [one for one in self._parts if one.at + HOUR >= now]
+        return _fresh(self._parts, self._clock.now())
 
 
 class WayOut(NamedTuple):
-    """What Events pass before they go, and where it is written down."""
+    """What Events pass before they go, where it is written down, and who is told of those that Brakes hold."""
 
     gate: Gate
     swept: Swept
+    held: HeldEvents
+
+
+def goings_before(state: State | None, now: float) -> list[tuple[float, Going]]:
+    """For who counts beside the controller: what its state says; None, who may not read that knows nothing of it."""
+    return _as_counted(_fresh(_read(state), now)) if state is not None else []
+
+
+def _read(state: State) -> list[SweptPart]:
+    return list(state.get(EVENTS_SWEPT, list[SweptPart]) or ())
+
+
+def _fresh(parts: Iterable[SweptPart], now: float) -> list[SweptPart]:
+    return [one for one in parts if one.at + HOUR >= now]
+
+
+def _as_counted(parts: Iterable[SweptPart]) -> list[tuple[float, Going]]:
+    return [
+        (
+            float(one.at),
+            Going(
+                namespace=one.namespace,
+                rule=one.rule,
+                weight=one.number,
+                kind=EVENTS.qualified,
+                mechanism=NAME,
+            ),
+        )
+        for one in parts
+        if one.number > 0
+    ]
 
 
 def _parts(numbers: Mapping[Part, int], at: int) -> list[SweptPart]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from skoupa import names
 from skoupa.clock import Clock
 from skoupa.controller.braking.brakes import Brakes
 from skoupa.controller.braking.ends import BrakeEnds
 from skoupa.controller.braking.feed import Found
+from skoupa.controller.braking.held_now import NOTHING, HeldNow
 from skoupa.controller.braking.memory import BrakeMemory
 from skoupa.controller.braking.of_runs import approved, lasts, stopping, told_of_run
 from skoupa.controller.braking.release import Releases
@@ -29,7 +30,6 @@ from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.resources import Resource
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.sweep.memory import Memory
 from skoupa.sweep.reporting import Report
 from skoupa.sweep.tripping import Tripped
 from skoupa.sweep.weighing import stops_a_run
@@ -37,7 +37,6 @@ from skoupa.sweep.weighing import stops_a_run
 PAUSE_SECONDS: Final = 5.0
 # Where there is nothing to look after; whatever changes that is heard of.
 IDLE_SECONDS: Final = 60.0
-_SAMPLED: Final = 20
 
 
 class Handles(Protocol):
@@ -56,7 +55,7 @@ class Handles(Protocol):
 
 
 class BrakeUpkeep:
-    """`acting` says that this process leads and enforces; `place` gives the words for a held object.
+    """`acting` says that this process leads and enforces.
 
     `missing` says that a scope names a kind that there is not; `too_soon`, that what Brakes hold can't be told yet.
     """
@@ -67,12 +66,11 @@ class BrakeUpkeep:
         brakes: Brakes,
         *,
         known: BrakeMemory,
-        memory: Memory,
+        held: HeldNow,
         releases: Releases,
         handles: Handles,
         report: Report,
         acting: Callable[[], bool],
-        place: Callable[[Any], str],
         missing: Callable[[Scope], str],
         too_soon: Callable[[], bool],
     ) -> None:
@@ -80,12 +78,11 @@ class BrakeUpkeep:
         self._clock: Clock = client.clock
         self._brakes = brakes
         self._known = known
-        self._memory = memory
+        self._held = held
         self._releases = releases
         self._handles = handles
         self._report = report
         self._acting = acting
-        self._place = place
         self._missing = missing
         self._too_soon = too_soon
         self._tripped_by: dict[str, str] = {}
@@ -94,7 +91,7 @@ class BrakeUpkeep:
             brakes,
             releases=releases,
             report=report,
-            held=self._held_itself,
+            held=held,
             too_soon=too_soon,
         )
         self._written: dict[str, tuple[float, BrakeStatus]] = {}
@@ -258,14 +255,14 @@ class BrakeUpkeep:
         at, before = self._written.get(uid, (0.0, read_status(found)))
         # What it held is judged anew within moments of its end, one by one.
         holds = now_active or self._handles.code(brake.name)
-        held = list(self._held(brake.name)) if holds else []
+        held = self._held.told(brake) if holds else NOTHING
         status = status_of(
             brake,
             before,
             now=now,
             active=now_active,
-            held=told_of_run(brake, before, len(held), first=uid not in self._written) if holds else 0,
-            sample=tuple(self._place(one) for one in held[:_SAMPLED]),
+            held=told_of_run(brake, before, held.number, first=uid not in self._written) if holds else 0,
+            sample=held.sample,
             tripped_by=self._tripped_by.get(brake.name, ""),
             missing=self._missing(brake.scope),
         )
@@ -284,16 +281,3 @@ class BrakeUpkeep:
             except NotFound:
                 return
         self._written[uid] = (now, status)
-
-    def _held_itself(self, brake: Brake) -> set[Uid] | None:
-        """One that stands for other Holds holds nothing, and ends none of them when its time is over."""
-        return None if self._handles.code(brake.name) else set(self._held(brake.name))
-
-    def _held(self, name: str) -> Iterator[Uid]:
-        """Uids of the objects that it holds."""
-        code = self._handles.code(name)
-        if code:
-            held = (uid for uid, (_, why) in self._memory.overdue.items() if why == code)
-            yield from (uid for uid in held if self._handles.stands_for(name, uid))
-            return
-        yield from (uid for uid, brakes in self._memory.braked.items() if name in brakes)

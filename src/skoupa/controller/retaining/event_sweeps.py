@@ -17,11 +17,13 @@ from typing import Final
 import msgspec
 
 from skoupa.clock import Clock
+from skoupa.controller.braking.held_events import EventsSeen
 from skoupa.controller.braking.swept import Part, WayOut
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.policy_book import Entry, RetentionBook
 from skoupa.errors import Conflict, NotFound, SkoupaError, Withdrawn
 from skoupa.facts.rows import Row, Uid
+from skoupa.judge.brakes import holding
 from skoupa.judge.retention import NAME
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, pages
@@ -85,7 +87,7 @@ class EventSweeps:
         self._knowledge = knowledge
         self._labels_of = labels_of
         self._leads = acting
-        self._gate, self._swept = way_out
+        self._gate, self._swept, self._braked = way_out
         self._observing = observing
         self._told = told
         self._pause = 2.0 / knowledge.settings.rate.deletions_per_second
@@ -99,6 +101,8 @@ class EventSweeps:
         while True:
             await self._clock.sleep(SWEEP_SECONDS)
             entries = [one for one in self._book if takes_events(one)]
+            if not entries or not (self._acting() or self._observing):
+                self._braked.tell(EventsSeen())
             if not entries or not (self._acting() or self._observing) or self._book.doubt():
                 continue
             try:
@@ -121,7 +125,7 @@ class EventSweeps:
                     self._told(entry, went[entry.uid])
 
     async def _look(self, entries: list[Entry], matched: dict[str, int], went: dict[str, int]) -> None:
-        left = set(self._unanswered)
+        left, braked = set(self._unanswered), EventsSeen()
         for place in self._places(entries):
             listing = pages(self._client, EVENTS, _VIEW, scope=Scope(namespace=place))
             async with aclosing(listing):
@@ -133,10 +137,17 @@ class EventSweeps:
                             continue
                         matched[entry.uid] += 1
                         one = self._due(entry, event)
-                        if one is not None:
+                        if one is None:
+                            continue
+                        if (brakes := self._held_by(one)) is None:
                             due.append(one)
                             left.discard(one.row.uid)
-                    await self._send(due, went)
+                        else:
+                            braked.note(one.row, one.claim, brakes)
+                    for one in await self._send(due, went):
+                        # Such as by a Brake that it pulled itself.
+                        braked.note(one.row, one.claim, self._held_by(one) or frozenset())
+        self._braked.tell(braked)
         for uid in left:
             # It is gone, or not due any more: its place stays counted.
             self._unanswered.discard(uid)
@@ -178,25 +189,27 @@ class EventSweeps:
             return None
         told = reason("policy-matched", rule=entry.called, tick=whole_seconds(due))
         claim = Claim(mechanism=NAME, rule=entry.called, due=due, reason=told)
-        one = _Due(entry=entry, uid=event.metadata.uid, row=row, claim=claim)
-        return None if self._is_held(one) else one
+        return _Due(entry=entry, uid=event.metadata.uid, row=row, claim=claim)
 
-    async def _send(self, due: Sequence[_Due], went: dict[str, int]) -> None:
-        """What went counts also where this breaks off."""
+    async def _send(self, due: Sequence[_Due], went: dict[str, int]) -> list[_Due]:
+        """Those that did not go; what went counts also where this breaks off."""
         if self._observing:
             for one in due:
                 went[one.entry.uid] += 1
-            return
+            return []
         if not due or not self._acting():
-            return
-        planned = Counter(one.part for one in due)
+            return []
+        planned, stayed = Counter(one.part for one in due), list[_Due]()
         at, gone = await self._swept.intend(planned), Counter[Part]()
         for one in due:
             if await self._try(one):
                 went[one.entry.uid] += 1
                 gone[one.part] += 1
+            else:
+                stayed.append(one)
         # Where it broke off, more than went is on record: that is on the side of holding.
         await self._swept.done(planned, gone, at=at)
+        return stayed
 
     async def _try(self, one: _Due) -> bool:
         """Whether it went."""
@@ -246,17 +259,20 @@ class EventSweeps:
         return self._leads() and self._swept.is_counted
 
     def _still_goes(self, one: _Due) -> bool:
-        return self._acting() and not self._is_held(one)
+        return self._acting() and self._held_by(one) is None
 
-    def _is_held(self, one: _Due) -> bool:
+    def _held_by(self, one: _Due) -> frozenset[str] | None:
+        """The Brakes that hold it, if nothing else does; none of them: something else does, and None: nothing does."""
         now, knowledge = self._clock.now(), self._knowledge
         known = self._book.get(one.entry.uid)
         if known is None or known.policy != one.entry.policy or self._book.doubt():
-            return True
-        if any(True for _ in knowledge.protection.reasons(one.row, now)):
-            return True
-        guards = (knowledge.brake_guard, knowledge.circumstances)
-        return any(True for guard in guards for _ in guard.holds(one.row, one.claim, now))
+            return frozenset()
+        if knowledge.is_kept_from(one.claim, one.row, now):
+            return frozenset()
+        if knowledge.circumstances.holds(one.row, one.claim, now):
+            return frozenset()
+        holds = knowledge.brake_guard.holds(one.row, one.claim, now)
+        return frozenset(map(holding, holds)) - {""} if holds else None
 
 
 def takes_events(entry: Entry) -> bool:

@@ -7,9 +7,10 @@ import pytest
 from skoupa.controller.braking.swept import Swept
 from skoupa.controller.state import State
 from skoupa.kinds.brake import BRAKES
+from skoupa.kube.timestamps import whole_seconds
 from skoupa.policy.retention.reading import EVENTS
 from skoupa.sim.faults import asking
-from tests.unit.controller.braking import bring_kind, state
+from tests.unit.controller.braking import brake, bring_kind, pull, release, state
 from tests.unit.controller.retaining.scene import ON
 from tests.unit.controller.retaining.test_policies import ALSO, defined, event, kinds, policy
 from tests.unit.controller.stage import HOME, HOUR, MINUTE, SHOP, Stage, story
@@ -99,7 +100,7 @@ async def test_events_take_places_that_what_goes_by_labels_has_not_any_more(stag
     await stage.make("second", "2m")
     await stage.later(5 * MINUTE)
     assert stage.found() == {"second"}
-    assert "4 deletions in the namespace shop within a hour" in play.why_held("second")
+    assert "4 deletions in the namespace shop within an hour" in play.why_held("second")
 
 
 @story(also=(*ALSO, EVENTS), features=ON, brakes={"rulePerHour": 4})
@@ -188,3 +189,55 @@ async def test_what_did_not_go_is_taken_back_however_long_it_took(stage: Stage) 
     assert [going.weight for _, going in swept.goings()] == [20]
     await stage.later(HOUR)
     assert not swept.goings()
+
+
+@story(also=(*ALSO, EVENTS), features=ON, brakes={"rulePerHour": 4})
+async def test_events_are_among_what_a_brake_holds_and_its_release_lets_them_go(stage: Stage) -> None:
+    await begun(stage)
+    await stage.play()
+    await make_many(stage)
+    await stage.later(13 * MINUTE)
+    (name,) = pulled(stage)
+    status = (await brake(stage, name))["status"]
+    assert status["held"] == 2
+    assert set(status["sample"]) == {f"Event/{SHOP}/{one}" for one in left(stage)}
+    await release(stage, name)
+    await event(stage, "old-of-nobody")
+    await stage.later(2 * MINUTE)
+    assert not left(stage)
+    assert not pulled(stage)
+    await stage.later(12 * MINUTE)
+    # What nobody has seen when it was released is bounded as before.
+    assert pulled(stage) == {name}
+    assert (await brake(stage, name))["status"]["held"] == 1
+
+
+@story(also=(*ALSO, EVENTS), features=ON, brakes={"rulePerHour": 4})
+async def test_events_wait_for_each_brake_and_the_last_end_lets_them_go(stage: Stage) -> None:
+    await begun(stage)
+    play = await stage.play()
+    await make_many(stage)
+    until = stage.clock.now() + 20 * MINUTE
+    await pull(stage, "stop", namespace=SHOP)
+    await pull(stage, "freeze", until=whole_seconds(until), kind="Event")
+    await stage.later(13 * MINUTE)
+    assert [(await brake(stage, one))["status"]["held"] for one in ("stop", "freeze")] == [6, 6]
+    await release(stage, "stop")
+    assert [line["held"] for line in play.told("brake released")] == ["0"]
+    await stage.later(9 * MINUTE)
+    assert not left(stage)
+    assert pulled(stage) == {"freeze"}
+    assert (await brake(stage, "freeze"))["status"]["held"] == 0
+
+
+@story(also=(*ALSO, EVENTS), features=ON)
+async def test_a_time_that_is_written_on_an_event_holds_it_against_policies(stage: Stage) -> None:
+    await begun(stage)
+    await stage.play()
+    await make_many(stage)
+    labels = {"metadata": {"labels": {"cleanup.kyverno.io/ttl": "1h"}}}
+    await stage.people.merge_patch(EVENTS, MANY[0], labels, namespace=SHOP)
+    await stage.later(20 * MINUTE)
+    assert left(stage) == {MANY[0]}
+    await stage.later(HOUR)
+    assert not left(stage)
