@@ -30,10 +30,12 @@ _ANNOTATIONS_KEPT: Final = (
     f"{_WAS}.all(k, k == {_MARK} || k in {_NOW})"
 )
 _SPEC_KEPT: Final = "object.?spec == oldObject.?spec"
+# Nothing is read from labels, but whoever writes there what belongs into annotations is to hear of it.
+_LABELS_KEPT: Final = "object.metadata.?labels == oldObject.metadata.?labels"
 _REST: Final = ("labels", "finalizers", "ownerReferences")
 
 # A write that is no more than that annotation tells nothing about the policy.
-SAYS_SOMETHING: Final = f"oldObject == null || !({_SPEC_KEPT}) || !({_ANNOTATIONS_KEPT})"
+SAYS_SOMETHING: Final = f"oldObject == null || !({_SPEC_KEPT}) || !({_LABELS_KEPT}) || !({_ANNOTATIONS_KEPT})"
 
 
 def own_marks(home: str) -> Iterator[Manifest]:

@@ -12,6 +12,7 @@ from skoupa.expr.wildcards import has_wildcard
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import PODS
 from skoupa.policy.constraints import ALL, Constraints
+from skoupa.policy.context_cautions import context_cautions
 from skoupa.policy.expansion import Expansion, also_called, expand
 from skoupa.policy.filters import Filters
 from skoupa.policy.match import Subject, names_kind
@@ -44,6 +45,7 @@ def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) ->
         yield from _wild_texts(subject.match)
     for one in (*expansion.missing, *expansion.unreached):
         yield Problem(path=path, what=one.what, instead=one.instead)
+    yield from context_cautions(clauses, discovery)
     if discovery is not None and isinstance(subject.match, Filters):
         yield from _of_the_same_name(subject.match, discovery, path)
         yield from _nothing_in_common(subject.match, expansion)

@@ -5,8 +5,10 @@ For `read_policy(check=…)`. CEL is not asked here: it is compiled in a process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+import msgspec
 
 from skoupa.errors import BadExpression
 from skoupa.expr import jmespath
@@ -18,32 +20,45 @@ from skoupa.policy.variables import Template
 _VARIABLE = "{{"
 
 
+class _Names(msgspec.Struct, frozen=True):
+    """Of the entries that may be looked at, and of those that come too late for that."""
+
+    known: Sequence[str]
+    later: Sequence[str] = ()
+
+
 def jmespath_problems(clauses: Clauses) -> Iterator[Problem]:
     """Of conditions and context; for a DeletingPolicy, which has neither, nothing."""
     names = [entry.name for entry in clauses.context]
     for index, entry in enumerate(clauses.context):
-        yield from _entry_problems(entry, f"spec.context[{index}]", names)
+        yield from _entry_problems(entry, f"spec.context[{index}]", _Names(names[:index], names[index:]))
     for mode in ("any", "all"):
         for index, comparison in enumerate(clauses.comparisons.get(mode) or ()):
             place = f"spec.conditions.{mode}[{index}]"
             for field in ("key", "value"):
-                yield from _template_problems(comparison.get(field), f"{place}.{field}", names)
+                yield from _template_problems(comparison.get(field), f"{place}.{field}", _Names(names))
 
 
-def _entry_problems(entry: ContextEntry, path: str, names: Iterable[str]) -> Iterator[Problem]:
+def _entry_problems(entry: ContextEntry, path: str, names: _Names) -> Iterator[Problem]:
     if entry.api_call is not None:
         yield from _call_problems(entry.api_call, f"{path}.apiCall", names)
     if entry.variable is not None:
         place = f"{path}.variable"
         yield from _template_problems(entry.variable.value, f"{place}.value", names)
         yield from _template_problems(entry.variable.default, f"{place}.default", names)
-        yield from _projection_problems(entry.variable.jmes_path, f"{place}.jmesPath", names)
+        if entry.variable.value is None and entry.variable.jmes_path:
+            # It looks at the variables themselves, and a slip of the pen would leave the default for every object.
+            whole = f"{{{{ {entry.variable.jmes_path} }}}}"
+            yield from _template_problems(whole, f"{place}.jmesPath", names)
+        else:
+            yield from _projection_problems(entry.variable.jmes_path, f"{place}.jmesPath", names)
     if entry.global_reference is not None:
-        place = f"{path}.globalReference.jmesPath"
-        yield from _projection_problems(entry.global_reference.jmes_path, place, names)
+        place = f"{path}.globalReference"
+        yield from _template_problems(entry.global_reference.name, f"{place}.name", names)
+        yield from _projection_problems(entry.global_reference.jmes_path, f"{place}.jmesPath", names)
 
 
-def _call_problems(call: ApiCall, path: str, names: Iterable[str]) -> Iterator[Problem]:
+def _call_problems(call: ApiCall, path: str, names: _Names) -> Iterator[Problem]:
     yield from _template_problems(call.url_path, f"{path}.urlPath", names)
     for index, datum in enumerate(call.data):
         yield from _template_problems(datum.value, f"{path}.data[{index}].value", names)
@@ -55,11 +70,11 @@ def _call_problems(call: ApiCall, path: str, names: Iterable[str]) -> Iterator[P
     yield from _projection_problems(call.jmes_path, f"{path}.jmesPath", names)
 
 
-def _template_problems(value: Any, path: str, names: Iterable[str]) -> Iterator[Problem]:
-    yield from _told(lambda: Template(value).check(names), path)
+def _template_problems(value: Any, path: str, names: _Names) -> Iterator[Problem]:
+    yield from _told(lambda: Template(value).check(names.known, later=names.later), path)
 
 
-def _projection_problems(text: str | None, path: str, names: Iterable[str]) -> Iterator[Problem]:
+def _projection_problems(text: str | None, path: str, names: _Names) -> Iterator[Problem]:
     """A projection looks at an answer, so what it begins with is not known here."""
     if text is None:
         return

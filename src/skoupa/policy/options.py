@@ -46,6 +46,18 @@ def as_written(annotations: Any) -> Any:
     return {key: it for key, it in annotations.items() if key != names.NEXT_EXECUTION_ANNOTATION} or None
 
 
+def as_labels(labels: Any) -> dict[str, Any]:
+    """Of the labels of a policy those that it would have to have as annotations."""
+    return {key: labels[key] for key in KNOWN if key in labels} if isinstance(labels, Mapping) else {}
+
+
+def mislaid(labels: Any) -> Iterator[Problem]:
+    """Whoever wrote one as a label believes it suspended, or limited, and it is not."""
+    for key in as_labels(labels):
+        what = "nobody looks at that label, so that the policy runs as if it were not there"
+        yield Problem(path=f"metadata.labels[{key}]", what=what, instead="write it under annotations")
+
+
 class OptionsReading:
     """The annotations of one policy, each by itself, and what was wrong with them."""
 

@@ -31,7 +31,7 @@ from skoupa.policy.constraint_checks import constraint_problems, expression_prob
 from skoupa.policy.filter_checks import conflicts, filters_problems, match_problems
 from skoupa.policy.headings import definition_of
 from skoupa.policy.match import Subject
-from skoupa.policy.options import OptionsReading
+from skoupa.policy.options import OptionsReading, mislaid
 from skoupa.policy.places import cluster_wide
 from skoupa.policy.policies import Clauses, Kind, Policy
 from skoupa.policy.problems import Problem
@@ -102,7 +102,7 @@ class _PolicyParts:
         problems += annotated.problems
         if check is not None:
             problems += check(clauses)
-        warnings = list(annotated.unknown())
+        warnings = [*annotated.unknown(), *mislaid(self._metadata.get("labels"))]
         if subject is not None and self._read.is_whole("variables"):
             warnings += cautions(subject, clauses, self._discovery)
         if not self._read.whole or schedule is None or subject is None:

@@ -8,7 +8,6 @@ into somebody else's policy. A variable without a value is an ExpressionError, w
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -20,23 +19,11 @@ from skoupa.expr.jmespath.expression import compile_slotted
 from skoupa.expr.jmespath.running import Run
 from skoupa.expr.jmespath.slots import with_marks
 from skoupa.expr.jmespath.values import text_of
+from skoupa.policy.variable_names import REQUEST, ROOTS, check_name
 
 DEEPEST_NESTING: Final = 10
 DEEPEST_VALUE: Final = 100
-ROOTS: Final = ("target", "request", "images")
-REQUEST: Final = ("namespace", "name")
-
 _EVERYTHING: Final = frozenset({()})
-_INSTEAD: Final = {
-    "true": "write `true` in backticks",
-    "false": "write `false` in backticks",
-    "element": "cleanup policies have no foreach; write target and a filter like target.spec.containers[?…]",
-    "elementIndex": "cleanup policies have no foreach",
-    "object": "write target",
-    "resource": "write target",
-    "serviceAccountName": "nobody asks for anything when a schedule runs; match on the object instead",
-    "serviceAccountNamespace": "nobody asks for anything when a schedule runs; match on the object instead",
-}
 
 _Fill = Callable[[Mapping[str, Any], Run], Any]
 
@@ -79,12 +66,12 @@ class Template:
             found |= parts
         return frozenset(found)
 
-    def check(self, names: Iterable[str] = ()) -> None:
-        """Raises BadExpression for what is never there; `names` are those of the policy's context."""
+    def check(self, names: Iterable[str] = (), *, later: Iterable[str] = ()) -> None:
+        """Raises BadExpression for what is never there; `names` are those of the policy's context, `later` those not yet known."""
         known = {*ROOTS, *filter(None, names)}
         for variable in self.variables:
             for path in variable.expression.paths if variable.expression is not None else ():
-                _check_path(path, known, variable.text)
+                check_name(path, known, variable.text, later=frozenset(later))
 
     def fill(self, roots: Mapping[str, Any], context: jmespath.Context) -> Any:
         shown = self.variables[0].text if len(self.variables) == 1 else "{{ … }}"
@@ -272,29 +259,3 @@ def _put_together(text: str) -> jmespath.Expression:
 def _trimmed(written: str) -> str:
     """Kyverno's `{{-` (what it brings is not read again) is how all variables are here."""
     return written.strip().removeprefix("-").strip()
-
-
-def _check_path(path: tuple[str, ...], known: set[str], text: str) -> None:
-    if not path:
-        raise BadExpression(
-            "it looks at all variables at once",
-            expression=text,
-            advice="begin with one, like target.metadata.name",
-        )
-    root, rest = path[0], path[1:]
-    # A field called null is what people write for `null`, and since it is not there it works.
-    if root == "null" and not rest:
-        return
-    if root not in known:
-        near = difflib.get_close_matches(root, known, n=1)
-        guess = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
-        raise BadExpression(f"there is no variable {root}", expression=text, advice=_INSTEAD.get(root, guess))
-    if root == "request" and rest and rest[0] not in REQUEST:
-        instead = (
-            "write target" if rest[0] in {"object", "oldObject"} else "a run has no request but these names"
-        )
-        raise BadExpression(
-            f"there is no request.{rest[0]}, only request.namespace and request.name",
-            expression=text,
-            advice=instead,
-        )

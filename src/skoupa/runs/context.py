@@ -18,7 +18,7 @@ import msgspec
 from skoupa.errors import ExpressionError, SkoupaError
 from skoupa.expr import jmespath
 from skoupa.kinds.policies.context import ContextEntry
-from skoupa.policy.variables import ROOTS
+from skoupa.policy.variable_names import ROOTS
 from skoupa.runs.calls.protocol import Calls
 from skoupa.runs.entries import Entry, Paths
 from skoupa.runs.opinions import NOT_SHOWN

@@ -20,7 +20,7 @@ from skoupa import names
 from skoupa.admission.policy_right import RESTRAINTS
 from skoupa.errors import SkoupaError
 from skoupa.kube.kinds import Discovery
-from skoupa.policy.options import as_written
+from skoupa.policy.options import as_labels, as_written
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import SHORTEST_INTERVAL, Reading, read_policy
@@ -165,7 +165,8 @@ def _same(obj: dict[str, Any], old: dict[str, Any]) -> bool:
     """Nothing that a policy is read from has changed."""
     meta, before = obj.get("metadata") or {}, old.get("metadata") or {}
     written, was = as_written(meta.get("annotations")), as_written(before.get("annotations"))
-    return obj.get("spec") == old.get("spec") and written == was
+    mislaid = as_labels(meta.get("labels")) != as_labels(before.get("labels"))
+    return obj.get("spec") == old.get("spec") and written == was and not mislaid
 
 
 def _does_more(asked: Asked) -> bool:

@@ -19,6 +19,10 @@ NO_TEAM: dict[str, Any] = {
 }
 
 
+def asking(path: str, **call: Any) -> dict[str, Any]:
+    return cleanup(MAPS, context=[{"name": "found", "apiCall": {"urlPath": path, **call}}])
+
+
 @pytest.mark.parametrize(
     ("obj", "says"),
     [
@@ -45,6 +49,30 @@ NO_TEAM: dict[str, Any] = {
             "spec.match.all: no kind that is there fits all of these filters, so that nothing goes; write any",
         ),
         (cleanup({"kinds": ["Secret"]}, {"kinds": ["Conf*"]}, mode="all"), "so that nothing goes"),
+        (
+            asking("/apis/batch/v1/namespaces/{{ request.namespace }}/job", default=[]),
+            (
+                'spec.context[0].apiCall.urlPath: the server has no "job" of batch/v1, so that its default stands in every time; '
+                "did you mean /apis/batch/v1/namespaces/NAMESPACE/jobs?"
+            ),
+        ),
+        (asking("/api/v1/deployments"), "so that everything stays; write /apis/apps/v1/deployments"),
+        (asking("/apis/gone.example/v1/foos/{{ request.name }}", default=""), "`kubectl api-resources`"),
+        (
+            asking("/api/v1/namespaces/shop/nodes", default=[]),
+            "nodes lie in no namespace, so that its default",
+        ),
+        (
+            asking("/api/v1/persistentvolumeclaims/{{ request.name }}", default=""),
+            (
+                "lie in namespaces, and none stands here, so that its default stands in every time; "
+                "write /api/v1/namespaces/NAMESPACE/persistentvolumeclaims/NAME"
+            ),
+        ),
+        (
+            cleanup(MAPS, context=[{"name": "target", "variable": {"value": 1}}]),
+            "spec.context[0].name: target is what the run itself brings, so that nobody ever sees this entry",
+        ),
     ],
 )
 def test_its_writer_is_told(obj: dict[str, Any], says: str) -> None:
@@ -56,6 +84,18 @@ def test_its_writer_is_told(obj: dict[str, Any], says: str) -> None:
     "obj",
     [
         cleanup(MAPS),
+        *map(
+            asking,
+            (
+                "/api/v1/pods?limit=5",
+                "/api/v1/namespaces/shop",
+                "/api/v1/namespaces/shop/status",
+                "/api/v1/namespaces/{{ to_string({{ request.namespace }}) }}/pods/{{ request.name }}/log",
+                "/api/v1/namespaces/{{ request.namespace }}/{{ target.metadata.labels.kind }}",
+                "/apis/{{ target.apiVersion }}/jobs",
+                "/version",
+            ),
+        ),
         cleanup({"kinds": ["*"], "namespaces": ["foo"]}),
         cleanup({"kinds": ["*"]}, **excluding({"namespaces": ["prod"]})),
         cleanup({"kinds": ["*"]}, **RECENT),

@@ -68,6 +68,31 @@ WRONG = [
         "spec.context[0].globalReference.jmesPath",
         "no function foo",
     ),
+    (
+        {"context": [entry(globalReference={"name": "{{ nowhere }}"})]},
+        "spec.context[0].globalReference.name",
+        "no variable nowhere",
+    ),
+    (
+        {"context": [entry(variable={"jmesPath": "targt.metadata.labels.team", "default": ""})]},
+        "spec.context[0].variable.jmesPath",
+        "no variable targt; did you mean target?",
+    ),
+    (
+        {"context": [entry(variable={"value": "{{ found }}", "default": ""})]},
+        "spec.context[0].variable.value",
+        "found is not known here: an entry of the context sees those before it; write this entry behind",
+    ),
+    (
+        {
+            "context": [
+                entry(variable={"jmesPath": "later", "default": ""}),
+                {"name": "later", "variable": {"value": 1}},
+            ]
+        },
+        "spec.context[0].variable.jmesPath",
+        "later is not known here",
+    ),
 ]
 
 
@@ -97,6 +122,7 @@ def test_what_can_be_right_for_some_object_is_no_mistake() -> None:
             }
         ),
         {"name": "more", "variable": {"jmesPath": "found[?name == '{{ request.name }}']"}},
+        {"name": "more", "variable": {"jmesPath": "more || `[]`"}},
     ]
     conditions = {"all": [one("{{ length(more) }}", 0)], "any": [one("{{ images.containers.web.tag }}")]}
     assert read(cleanup(PODS, context=context, conditions=conditions), check=jmespath_problems)

@@ -59,13 +59,14 @@ class Desk:
         old: Any = None,
         kind: str = "ClusterCleanupPolicy",
         context: Any = (),
+        labels: Any = None,
         **annotations: str,
     ) -> tuple[str, tuple[str, ...]]:
         """The refusal and the warnings."""
         body = {
             "apiVersion": "kyverno.io/v2",
             "kind": kind,
-            "metadata": {"name": "tidy", "annotations": annotations},
+            "metadata": {"name": "tidy", "annotations": annotations, "labels": labels or {}},
             "spec": {"schedule": "0 1 * * *", "match": match, "context": list(context)},
         }
         request = {
@@ -163,6 +164,15 @@ async def test_secrets_that_a_policy_of_a_namespace_asks_for_are_warned_of_once_
     assert refusal == ""
     assert [one for one in warnings if "Secrets" in one] == ([] if open_to else list(warnings))
     assert len(warnings) == (not open_to)
+
+
+async def test_who_suspends_a_policy_by_a_label_is_told_that_nobody_looks_at_it() -> None:
+    desk = Desk("jobs.batch")
+    refusal, (warning,) = await desk.says(JOBS, old={"labels": {}}, labels={"skoupa.dev/suspend": "true"})
+    assert refusal == ""
+    assert warning.startswith("metadata.labels[skoupa.dev/suspend]: nobody looks at that label")
+    assert "write it under annotations" in warning
+    assert await desk.says(JOBS, old={"labels": {}}, labels={"team": "a"}) == ("", ())
 
 
 async def test_a_write_that_suspends_is_not_refused_for_another_annotation_and_one_that_does_not_is() -> None:

@@ -16,7 +16,8 @@ from skoupa.expr.jmespath.running import Limits
 from skoupa.kinds.policies import DEFINITIONS
 from skoupa.policy.operators import OPERATORS, holds
 from skoupa.policy.reach import out_of_reach
-from skoupa.policy.variables import DEEPEST_NESTING, REQUEST, ROOTS
+from skoupa.policy.variable_names import REQUEST, ROOTS
+from skoupa.policy.variables import DEEPEST_NESTING
 from skoupa.runs.accounts import COUNTS_SECONDS as ACCOUNT_SECONDS
 from skoupa.runs.kyverno_config import COUNTS_SECONDS as FILTER_SECONDS
 from skoupa.sim.state.kinds import BUILT_IN
