@@ -30,6 +30,9 @@ DISKS = "system:serviceaccount:disks:operator"
 SKOUPA = "system:serviceaccount:skoupa:skoupa"
 DNS_FINALIZER = "dns.example.com/cleanup"
 DISK_FINALIZER = "disks.example.com/cleanup"
+# On the form of the seed, since before it was guarded.
+OLD_FINALIZER = "old.example.com/cleanup"
+NAMESPACE = "/api/v1/namespaces/openshift-config"
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +55,10 @@ def server() -> Iterator[Writer]:
             grant(
                 writer, user, verbs=["get", "create", "patch", "update"], groups=["*"], resources=["alives"]
             )
+        seeds(writer)
         for manifest in (*guarding(ALIVE, home="skoupa"), *namespaced_admission(home="skoupa")):
             assert writer.ask("POST", collection_of(manifest), manifest).status == 201, manifest
         alive(writer)
-        seeds(writer)
         for path, method in ((CLUSTER, "DELETE"), (f"{SEED}/cluster", "DELETE")):
             wait_until(lambda: writer.ask(method, f"{path}?dryRun=All").status == 403, f"{path} is guarded")  # noqa: B023
         wait_until(lambda: confirm(writer, "wrong", dry_run=True).status == 422, "what is written is guarded")
@@ -65,7 +68,7 @@ def server() -> Iterator[Writer]:
                 f"the definition {name} is guarded",
             )
         wait_until(
-            lambda: writer.ask("DELETE", "/api/v1/namespaces/openshift-config?dryRun=All").status == 403,
+            lambda: writer.ask("DELETE", f"{NAMESPACE}?dryRun=All").status == 403,
             "the Namespace is guarded",
         )
         yield writer
@@ -78,12 +81,21 @@ def _anew(server: Writer) -> Iterator[None]:
     yield
     if server.ask("GET", CLUSTER).status == 404:
         return
-    assert confirm(server, uid(server)).status == 200
-    assert server.ask("DELETE", CLUSTER).status == 200
-    if server.ask("GET", CLUSTER).status == 404:
+    if "deletionTimestamp" not in server.ask("GET", CLUSTER).body["metadata"]:
+        assert change(server, onTimeout="ForceFinalizers").status == 200
+        signal(server)
+    found = server.ask("GET", CLUSTER).body
+    if found["kind"] == "Status":
         return
-    force = server.as_user(SKOUPA)
-    assert force.ask("PATCH", CLUSTER, {"metadata": {"finalizers": None}}, media_type=MERGE).status == 200
+    forced = found["spec"]["onTimeout"] == "ForceFinalizers"
+    free: dict[str, Any] = {"metadata": {"finalizers": None}}
+    for whom in {SKOUPA} if forced else {one["identity"] for one in found["spec"]["participants"]}:
+        if not forced:
+            theirs = [e["finalizer"] for e in found["spec"]["participants"] if e["identity"] == whom]
+            present = server.ask("GET", CLUSTER).body["metadata"].get("finalizers", ())
+            free = {"metadata": {"finalizers": [one for one in present if one not in theirs]}}
+        said = server.as_user(whom).ask("PATCH", CLUSTER, free, media_type=MERGE)
+        assert said.status in {200, 404}, said
 
 
 def grant(writer: Writer, user: str, *, verbs: list[str], groups: list[str], resources: list[str]) -> None:
@@ -114,6 +126,7 @@ def body(*, name: str = "cluster", **spec: Any) -> dict[str, Any]:
 
 def seeds(writer: Writer) -> None:
     made = {**body(), "apiVersion": "namespaced.skoupa.dev/v1alpha1"}
+    made["metadata"]["finalizers"] = [OLD_FINALIZER]
     assert writer.ask("POST", SEED, made).status == 201
 
 
@@ -238,6 +251,8 @@ def test_other_definitions_and_namespaces_are_nobodys_business(server: Writer) -
 def test_the_form_of_the_seed_is_guarded_alike(server: Writer) -> None:
     path = f"{SEED}/cluster"
     assert server.ask("DELETE", path).status == 403
+    said = server.ask("DELETE", path)
+    assert "kubectl annotate alives.namespaced.skoupa.dev cluster -n openshift-config " in said.message
     assert server.ask("DELETE", SEED).status == 403
     assert confirm(server.as_user(ROBOT), uid(server, path), path=path).status == 403
     assert confirm(server, uid(server, path), path=path).status == 200
@@ -268,10 +283,65 @@ def test_a_participant_joins_by_one_apply_and_leaves_by_its_own_hand_alone(serve
     assert server.ask("GET", CLUSTER).status == 404
 
 
-def test_skoupa_may_take_off_what_is_left(server: Writer) -> None:
+def test_skoupa_may_take_off_what_is_left_only_where_it_was_told_to_force(server: Writer) -> None:
+    skoupa = server.as_user(SKOUPA)
+    assert join(server.as_user(DNS), DNS_FINALIZER, DNS).status == 200
+    assert change(server, onTimeout="ForceFinalizers").status == 200
+    assert without(skoupa, DNS_FINALIZER).status == 403, "nobody has asked for the deletion"
+    signal(server)
+    assert change(server, onTimeout="Proceed").status == 200
+    assert without(skoupa, DNS_FINALIZER).status == 403, "somebody has thought better of it"
+    assert without(server.as_user(DNS), DNS_FINALIZER).status == 200
+    alive(server, onTimeout="ForceFinalizers")
     assert join(server.as_user(DNS), DNS_FINALIZER, DNS).status == 200
     signal(server)
-    assert without(server.as_user(SKOUPA), DNS_FINALIZER).status == 200
+    assert without(skoupa, DNS_FINALIZER).status == 200
+
+
+def test_skoupas_own_finalizer_is_for_skoupa_and_for_who_may_signal(server: Writer) -> None:
+    own = {"metadata": {"finalizers": ["skoupa.dev/alive"]}}
+    assert server.ask("PATCH", CLUSTER, own, media_type=MERGE).status == 200
+    said = without(server.as_user(ROBOT), "skoupa.dev/alive")
+    assert said.status == 403
+    assert "gitops-robot may not remove the finalizer skoupa.dev/alive" in said.message
+    assert "the verb signal on alives.skoupa.dev" in said.message
+    assert without(server, "skoupa.dev/alive").status == 200
+    assert server.ask("PATCH", CLUSTER, own, media_type=MERGE).status == 200
+    assert without(server.as_user(SKOUPA), "skoupa.dev/alive").status == 200
+
+
+def test_nobody_pushes_a_finalizer_to_where_nobody_looks(server: Writer) -> None:
+    """The list may be as long as anybody likes, and a policy can compare only so many places of it."""
+    assert join(server.as_user(DISKS), DISK_FINALIZER, DISKS).status == 200
+    assert join(server.as_user(DNS), DNS_FINALIZER, DNS).status == 200
+    disks = server.as_user(DISKS)
+    for count in (1000, 1002, 1003, 2000):
+        padding = [DISK_FINALIZER] * count
+        hidden = {"metadata": {"finalizers": [*padding, DNS_FINALIZER]}}
+        said = disks.ask("PATCH", CLUSTER, hidden, media_type=MERGE)
+        assert (
+            said.status == 200
+            or f"takes 1003 finalizers and no more, and {count + 1} are too many" in said.message
+        )
+        lost = {"metadata": {"finalizers": padding}}
+        assert disks.ask("PATCH", CLUSTER, lost, media_type=MERGE).status == 403, count
+    assert DNS_FINALIZER in server.ask("GET", CLUSTER).body["metadata"]["finalizers"]
+
+
+def test_finalizers_of_kubernetes_are_put_there_by_a_deletion_alone(server: Writer) -> None:
+    patch = {"metadata": {"finalizers": ["foregroundDeletion"]}}
+    assert server.as_user(ROBOT).ask("PATCH", CLUSTER, patch, media_type=MERGE).status == 403
+
+
+def test_a_finalizer_of_before_the_guard_is_claimed_by_who_may_signal(server: Writer) -> None:
+    path = f"{SEED}/cluster"
+    mine = {"spec": {"participants": [entry(OLD_FINALIZER, DISKS)]}}
+    said = server.as_user(DISKS).ask("PATCH", path, mine, media_type=MERGE)
+    assert said.status == 403
+    assert f"may not write the entry of {OLD_FINALIZER}" in said.message
+    assert server.ask("PATCH", path, mine, media_type=MERGE).status == 200
+    free = {"metadata": {"finalizers": None}}
+    assert server.as_user(DISKS).ask("PATCH", path, free, media_type=MERGE).status == 200
 
 
 def test_a_finalizer_that_nobody_could_remove_is_not_taken(server: Writer) -> None:
@@ -379,3 +449,13 @@ def test_nothing_new_is_made_that_costs_something_elsewhere_where_that_is_wished
     assert "about to die" in server.create(services, "web", dry_run=True, spec=balanced).message
     assert server.create(claims, "data", dry_run=True, spec=claim).status == 403
     assert server.create(services, "inner", dry_run=True, spec={"ports": [{"port": 80}]}).status == 201
+
+
+# The last one: the Namespace does not come back.
+def test_who_was_allowed_to_delete_the_namespace_has_told_everybody(server: Writer) -> None:
+    controller = server.as_user("system:serviceaccount:kube-system:namespace-controller")
+    assert controller.ask("DELETE", SEED).status == 403
+    assert confirm(server, uid(server, NAMESPACE), path=NAMESPACE).status == 200
+    assert server.ask("DELETE", NAMESPACE).status == 200
+    wait_until(lambda: controller.ask("DELETE", SEED).status == 200, "what is in it goes with it")
+    assert server.ask("GET", f"{SEED}/cluster").status == 404

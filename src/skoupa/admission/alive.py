@@ -30,6 +30,8 @@ from skoupa.settings import Settings
 NAMESPACE: Final = "skoupa-alive-namespace"
 
 _CONFIRMATION: Final = f"metadata.?annotations[?{literal(names.CONFIRM_DELETION_ANNOTATION)}]"
+# Its deletion was confirmed, and the controller that empties it can't confirm anything more.
+_NAMESPACE_GOES: Final = "namespaceObject != null && has(namespaceObject.metadata.deletionTimestamp)"
 _VERSION: Final = "admissionregistration.k8s.io/v1"
 
 
@@ -51,8 +53,9 @@ def guarding(definition: Definition, *, home: str, namespace: str = "") -> Itera
         group=definition.group,
         condition="request.operation == 'DELETE'",
         what="Alive",
-        command=f"kubectl annotate {definition.name} {names.ALIVE_NAME}",
+        command=f"kubectl annotate {definition.name} {names.ALIVE_NAME}{f' -n {namespace}' if namespace else ''}",
         advice=": run `skoupa alive delete`, or" if not namespace else ":",
+        decided=_NAMESPACE_GOES if namespace else "false",
     )
     yield from changes(CHANGES_GUARD + end, definition, home=home, namespace=namespace)
     yield from _deletion(
@@ -90,11 +93,14 @@ def _deletion(
     what: str,
     command: str,
     advice: str = ":",
+    decided: str = "false",
 ) -> Iterator[Manifest]:
+    """`decided` holds where somebody who may has told everybody already, and this comes of it."""
     uid = "oldObject == null ? 'its uid' : oldObject.metadata.uid"
     right = f"the verb {names.SIGNAL_VERB} on {definition.name}"
     variables = [
         may_signal(definition, namespace),
+        variable("decided", decided),
         variable(
             "confirmed",
             f"oldObject != null && oldObject.{_CONFIRMATION}.orValue('') == oldObject.metadata.uid",
@@ -106,7 +112,7 @@ def _deletion(
     )
     validations = [
         {
-            "expression": "variables.maySignal",
+            "expression": "variables.decided || variables.maySignal",
             "messageExpression": sentence(
                 f"deleting {what} tells everybody in this cluster that it is about to die, and {{user}} may not: ask for {right}",
                 user="request.userInfo.?username.orValue('')",
@@ -115,7 +121,7 @@ def _deletion(
             "reason": "Forbidden",
         },
         {
-            "expression": "variables.confirmed",
+            "expression": "variables.decided || variables.confirmed",
             "messageExpression": sentence(told, uid=uid),
             "message": f"the deletion of {what} has to be confirmed before",
             "reason": "Forbidden",

@@ -1,8 +1,9 @@
 """What may be written on Alive: a finalizer is its participant's, an entry is whose it names, and a deletion only gets more careful.
 
-Who holds `signal` may write the entries of others, and confirm; nobody but a participant itself, or Skoupa when it forces, takes a
-finalizer off. Lists are compared place by place, with the shift that one removal makes: an expression may cost only so much, and a
-thousand participants that join one by one cost less than two that are compared with all others. Many changed at once are refused.
+Who holds `signal` may write the entries of others, and confirm; nobody but a participant itself, or Skoupa where it was told to force,
+takes a finalizer off. Lists are compared place by place, with the shift that one removal makes: an expression may cost only so much, and a
+thousand participants that join one by one cost less than two that are compared with all others. Many changed at once are refused, and so
+is a list with more places than are compared: what lies behind them could go without anybody seeing it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _COLLECTORS: Final = (
 )
 _CONFIRMATION: Final = f"metadata.?annotations[?{literal(names.CONFIRM_DELETION_ANNOTATION)}].orValue('')"
 _OWN: Final = literal(names.ALIVE_FINALIZER)
+# One for each participant, Skoupa's own, and those of Kubernetes; the list of finalizers itself has no limit to the server.
+_MOST_FINALIZERS: Final = MOST_PARTICIPANTS + 1 + len(_OF_KUBERNETES)
 _USER: Final = "variables.user"
 _GOING: Final = "variables.going"
 _ONLY_MORE_CAREFUL: Final = "the deletion has begun, and from then on it can only be made more careful"
@@ -42,7 +45,7 @@ def changes(name: str, definition: Definition, *, home: str, namespace: str) -> 
         name,
         writes=writes,
         variables=[*_known(definition, namespace, force), *_lists()],
-        validations=[*_confirming(definition), *_belonging(force), *_caring()],
+        validations=[*_confirming(definition), *_belonging(definition, force), *_caring()],
         denies=True,
     )
 
@@ -59,14 +62,18 @@ def may_signal(definition: Definition, namespace: str) -> Variable:
 def _known(definition: Definition, namespace: str, force: str) -> Iterator[Variable]:
     yield variable("user", "request.userInfo.?username.orValue('')")
     yield may_signal(definition, namespace)
-    yield variable("force", f"{_USER} == {literal(force)}")
     yield variable("going", "oldObject != null && has(oldObject.metadata.deletionTimestamp)")
+    yield variable("skoupa", f"{_USER} == {literal(force)}")
+    yield variable(
+        "forces",
+        f"variables.skoupa && {_GOING} && oldObject.spec.?onTimeout.orValue('Fail') == 'ForceFinalizers'",
+    )
     yield variable("confirms", f"object.{_CONFIRMATION}")
     yield variable("confirmed", f"oldObject == null ? '' : oldObject.{_CONFIRMATION}")
 
 
 def _lists() -> Iterator[Variable]:
-    yield variable("places", f"[{', '.join(map(str, range(MOST_PARTICIPANTS)))}]")
+    yield variable("places", f"[{', '.join(map(str, range(_MOST_FINALIZERS)))}]")
     for name, path in (("finalizers", "metadata.?finalizers"), ("entries", "?spec.?participants")):
         now, was = f"variables.{name}Now", f"variables.{name}Was"
         yield variable(f"{name}Now", f"object.{path}.orValue([])")
@@ -82,7 +89,8 @@ def _lists() -> Iterator[Variable]:
     )
     yield variable(
         "taken",
-        f"variables.written.filter(e, e.identity != {_USER} || "
+        f"variables.written.filter(e, e.identity != {_USER} || (e.finalizer in variables.finalizersWas && "
+        f"!variables.entriesWas.exists(w, w.finalizer == e.finalizer)) || "
         f"variables.entriesWas.exists(w, w.finalizer == e.finalizer && w.identity != {_USER}))",
     )
     yield variable("foreign", f"variables.removed.filter(f, !({_may_remove()}))")
@@ -99,17 +107,17 @@ def _others(now: str, was: str) -> str:
 
 def _may_remove() -> str:
     kubernetes = f"(f in {_texts(_OF_KUBERNETES)} && {_USER} in {_texts(_COLLECTORS)})"
-    own = f"(f == {_OWN} && variables.maySignal)"
     theirs = f"variables.entriesWas.exists(e, e.finalizer == f && e.identity == {_USER})"
-    return f"variables.force || {kubernetes} || {own} || {theirs}"
+    return f"f == {_OWN} || variables.forces || {kubernetes} || {theirs}"
 
 
 def _may_add() -> str:
-    known = f"f in {_texts((*_OF_KUBERNETES, names.ALIVE_FINALIZER))}"
+    # Those of Kubernetes come with a deletion, which is no update.
+    own = f"f == {_OWN}"
     theirs = (
         f"variables.entriesNow.exists(e, e.finalizer == f && (e.identity == {_USER} || variables.maySignal))"
     )
-    return f"{known} || {theirs}"
+    return f"{own} || {theirs}"
 
 
 def _texts(texts: tuple[str, ...]) -> str:
@@ -137,12 +145,26 @@ def _confirming(definition: Definition) -> Iterator[Manifest]:
     )
 
 
-def _belonging(force: str) -> Iterator[Manifest]:
+def _belonging(definition: Definition, force: str) -> Iterator[Manifest]:
+    yield _said(
+        " && ".join(f"size(variables.finalizers{when}) <= {_MOST_FINALIZERS}" for when in ("Now", "Was")),
+        f"Alive takes {_MOST_FINALIZERS} finalizers and no more, and {{count}} are too many: nobody could tell which of them are missing",
+        f"Alive takes {_MOST_FINALIZERS} finalizers and no more: nobody could tell which of them are missing",
+        count="string(size(variables.finalizersNow))",
+    )
+    yield _said(
+        f"!({_OWN} in variables.removed) || variables.skoupa || variables.maySignal",
+        f"{{user}} may not remove the finalizer {names.ALIVE_FINALIZER}: {force} does when everybody is done, or who has the verb "
+        f"{names.SIGNAL_VERB} on {definition.name}",
+        f"the finalizer {names.ALIVE_FINALIZER} is removed by Skoupa when everybody is done, or by who has the verb {names.SIGNAL_VERB} on "
+        f"{definition.name}",
+        user=_USER,
+    )
     yield _said(
         "size(variables.foreign) == 0",
         "{user} may not remove the finalizer {finalizer}: only the identity that its entry in spec.participants names may, and "
-        f"{force} where spec.onTimeout is ForceFinalizers",
-        "a finalizer is removed by its participant alone",
+        f"{force} once the deletion was asked for and where spec.onTimeout is ForceFinalizers",
+        "a finalizer is removed by the identity that its entry in spec.participants names, and by nobody else",
         user=_USER,
         finalizer="size(variables.foreign) == 0 ? '' : variables.foreign[0]",
     )
@@ -156,8 +178,9 @@ def _belonging(force: str) -> Iterator[Manifest]:
     )
     yield _said(
         "size(variables.taken) == 0 || variables.maySignal",
-        "{user} may not write the entry of {finalizer}: an entry is written by the identity that it names",
-        "an entry in spec.participants is written by the identity that it names",
+        "{user} may not write the entry of {finalizer}: an entry is written by the identity that it names, before or along with its "
+        f"finalizer, or by who has the verb {names.SIGNAL_VERB} on {definition.name}",
+        "an entry in spec.participants is written by the identity that it names, before or along with its finalizer",
         user=_USER,
         finalizer="size(variables.taken) == 0 ? '' : variables.taken[0].finalizer",
     )
@@ -167,7 +190,7 @@ def _belonging(force: str) -> Iterator[Manifest]:
         f"{names.ALIVE_FINALIZER} is Skoupa's own finalizer and has no entry: choose another name",
     )
     yield _said(
-        f"variables.leaving.all(e, e.identity == {_USER} || variables.maySignal || variables.force)",
+        f"variables.leaving.all(e, e.identity == {_USER} || variables.maySignal)",
         "{user} may not remove an entry of others from spec.participants",
         "an entry in spec.participants is removed by the identity that it names",
         user=_USER,

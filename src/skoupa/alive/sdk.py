@@ -7,28 +7,29 @@
         await participant.report(remaining=3)
         await participant.done()
 
-An Alive that is not there says nothing: the cluster is never taken for dying because something can't be read. Who comes when the
-deletion has begun is told so (`TooLate`); who was interrupted goes on where it was. Only `skoupa.kube` is needed for it.
+An Alive that is not there says nothing: the cluster is never taken for dying because something can't be read, or was once. Who comes when
+the deletion has begun is told so (`TooLate`); who was interrupted goes on where it was. A server that is away is waited for; what it
+refuses is raised, but for signs of life, which never stand in the way of the work. Only `skoupa.kube` is needed for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from skoupa import names
-from skoupa.errors import Conflict, Invalid, NotFound, SkoupaError, TooLate
+from skoupa.alive.beats import BEAT_SECONDS, LONGEST_MESSAGE, Said, beat_of
+from skoupa.errors import PASSING, Conflict, Invalid, NotFound, SkoupaError, TooLate, UsageError
 from skoupa.kube import watch, watched
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import LEASES, Resource
-from skoupa.kube.timestamps import micro_time
 
 ALIVES: Final = Resource(
     group=names.SKOUPA_GROUP,
@@ -47,13 +48,11 @@ _SELF: Final = Resource(
 )
 _ONE: Final = Scope(fields=f"metadata.name={names.ALIVE_NAME}")
 _LOOK_SECONDS: Final = 5.0
-_BEAT_SECONDS: Final = 10.0
-_AGAIN_SECONDS: Final = 0.5
-# Three beats may be lost before anybody is called silent.
-_LEASE_SECONDS: Final = 40
-_LONGEST_MESSAGE: Final = 1024
+# Between two tries: of a thousand who want to write it at once each has to find a gap.
+_LONGEST_WAIT_SECONDS: Final = 15.0
 
 Found = Mapping[str, Any]
+T = TypeVar("T")
 
 
 class Deletion(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,15 +62,6 @@ class Deletion(msgspec.Struct, frozen=True, kw_only=True):
     since: float
     timeout: str
     preserve: tuple[dict[str, Any], ...] = ()
-
-
-class _Said(msgspec.Struct, frozen=True, kw_only=True):
-    """What is on the Lease."""
-
-    remaining: int | None = None
-    message: str = ""
-    failed: bool = False
-    preserved: tuple[str, ...] = ()
 
 
 async def whoami(client: Client) -> str:
@@ -88,14 +78,10 @@ async def register(
 
     Raises `TooLate` where the deletion has begun without us.
     """
-    participant = Participant(
-        client,
-        finalizer,
-        lease=lease,
-        identity=identity or await whoami(client),
-        title=title,
-    )
-    await participant.beat()
+    if not identity:
+        identity = await _answered(client, lambda: whoami(client))
+    participant = Participant(client, finalizer, lease=lease, identity=identity, title=title)
+    await _answered(client, participant.beat)
     while not await participant.join():
         await client.clock.sleep(_LOOK_SECONDS)
     return participant
@@ -112,33 +98,37 @@ class Participant:
         self.identity = identity
         self._lease = lease
         self._title = title
-        self._said = _Said()
+        self._said = Said()
         self._done = False
+        # Of the Alive that we have joined: another is none of our business.
+        self._uid = ""
 
     async def join(self) -> bool:
-        """Whether we are on it: False where there is none."""
+        """Whether we are on it, with the entry that says what is so now: False where there is none."""
+        backoff = self._backoff()
         while True:
             try:
-                found = await self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
+                found = await self._read()
             except NotFound:
                 return False
-            if self.finalizer in _finalizers(found):
+            on_it, since = self.finalizer in _finalizers(found), _since(found)
+            # Once it goes nobody's entry is changed any more.
+            if on_it and (since is not None or self._entry() in _entries(found)):
+                self._uid = _uid(found)
                 return True
-            if _since(found) is not None:
+            if since is not None:
                 raise self._too_late()
             try:
-                await self._client.merge_patch(ALIVES, names.ALIVE_NAME, self._joining(found))
+                await self._write(self._joining(found))
             except NotFound:
                 return False
             except Conflict:
                 # Others join too, perhaps all at once.
-                await self._client.clock.sleep(self._client.clock.jitter(_AGAIN_SECONDS))
-                continue
+                await self._client.clock.sleep(backoff.next())
             except Invalid as error:
                 if "being deleted" in error.status.message:
                     raise self._too_late() from error
                 raise
-            return True
 
     async def live(self) -> None:
         """Signs of life, until it is cancelled or all is done. A beat that fails is not the end."""
@@ -147,13 +137,16 @@ class Participant:
             try:
                 await self.beat()
             except SkoupaError:
-                await self._client.clock.sleep(min(backoff.next(), _BEAT_SECONDS))
+                await self._client.clock.sleep(min(backoff.next(), BEAT_SECONDS))
             else:
                 backoff.reset()
-                await self._client.clock.sleep(_BEAT_SECONDS)
+                await self._client.clock.sleep(BEAT_SECONDS)
 
     async def on_deletion(self) -> Deletion:
-        """Returns when the deletion was asked for, and what it wants. Where Alive was made anew we join it again."""
+        """Returns when the deletion was asked for, and what it wants. Where Alive was made anew we join it again.
+
+        What the watch tells may be of yesterday, of an Alive that another has followed: the server is asked once more.
+        """
         async with aclosing(watch.watch(self._client, ALIVES, WHOLE, scope=_ONE)) as events:
             async for event in events:
                 match event:
@@ -167,9 +160,20 @@ class Participant:
                     if self.finalizer not in _finalizers(one):
                         # Made anew, or somebody took it off: who is late now is told so.
                         await self.join()
-                    elif (since := _since(one)) is not None:
-                        return _deletion(one, since)
+                    elif _since(one) is not None and (deletion := await self._deletion_now()) is not None:
+                        return deletion
         raise AssertionError("a watch goes on for ever")
+
+    async def _deletion_now(self) -> Deletion | None:
+        try:
+            found = await self._read()
+        except NotFound:
+            return None
+        since = _since(found)
+        if since is None or self.finalizer not in _finalizers(found):
+            return None
+        self._uid = _uid(found)
+        return _deletion(found, since)
 
     async def report(
         self,
@@ -179,86 +183,126 @@ class Participant:
         failed: bool = False,
         preserved: Sequence[str] = (),
     ) -> None:
-        """How many things are left. `failed`: we can't go on; `preserved` are those that we leave as they are."""
-        self._said = _Said(
+        """How many things are left. `failed`: we can't go on; `preserved` are those that we leave as they are.
+
+        Where it can't be written now, the next beat of `live` says it.
+        """
+        self._said = Said(
             remaining=max(0, remaining),
-            message=message[:_LONGEST_MESSAGE],
+            message=message[:LONGEST_MESSAGE],
             failed=failed,
             preserved=tuple(preserved),
         )
-        await self.beat()
+        with suppress(SkoupaError):
+            await self.beat()
 
     async def done(self) -> None:
-        """Nothing is left: takes off our finalizer, and no other. Safe to repeat."""
-        while True:
-            try:
-                found = await self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
-                finalizers = _finalizers(found)
-                if self.finalizer not in finalizers:
-                    break
-                finalizers.remove(self.finalizer)
-                metadata = {"resourceVersion": _version(found), "finalizers": finalizers}
-                await self._client.merge_patch(ALIVES, names.ALIVE_NAME, {"metadata": metadata})
-            except NotFound:
-                break
-            except Conflict:
-                await self._client.clock.sleep(self._client.clock.jitter(_AGAIN_SECONDS))
-                continue
-            break
+        """Nothing is left: takes off our finalizer, and no other. Safe to repeat, also where that Alive is gone.
+
+        Raises `UsageError` where nobody has asked for the deletion: who does not want to be waited for any more calls `leave`.
+        """
+        await self._take_off(going=True)
         self._done = True
         self._said = msgspec.structs.replace(self._said, remaining=0, failed=False)
-        await self.beat()
+        # The namespace of the Lease may be gone already.
+        with suppress(SkoupaError):
+            await self.beat()
+
+    async def leave(self) -> None:
+        """We take no part any more, and nobody waits for us: takes off our finalizer and our entry. Safe to repeat."""
+        await self._take_off(going=False)
+        self._done = True
+
+    async def _take_off(self, *, going: bool) -> None:
+        backoff = self._backoff()
+        while True:
+            try:
+                found = await self._read()
+                if _uid(found) != self._uid:
+                    return
+                if going and _since(found) is None:
+                    raise UsageError(
+                        f"{self.finalizer} is waited for: nobody has asked for the deletion of this cluster",
+                        advice="wait for on_deletion() before done(), or leave()",
+                    )
+                finalizers = _finalizers(found)
+                left = [one for one in finalizers if one != self.finalizer]
+                entries = [one for one in _entries(found) if one.get("finalizer") != self.finalizer]
+                patch: dict[str, Any] = {"metadata": {"resourceVersion": _version(found), "finalizers": left}}
+                changed = left != finalizers
+                if not going and entries != _entries(found):
+                    patch["spec"] = {"participants": entries}
+                    changed = True
+                if changed:
+                    await self._write(patch)
+            except NotFound:
+                return
+            except Conflict:
+                await self._client.clock.sleep(backoff.next())
+            else:
+                return
 
     async def beat(self) -> None:
         """One sign of life, with what was reported last."""
         namespace, name = self._lease
-        said = self._said
-        annotations = {
-            names.STATE_ANNOTATION: "failed" if said.failed else "",
-            names.MESSAGE_ANNOTATION: said.message,
-            names.PRESERVED_ANNOTATION: "\n".join(said.preserved),
-        }
-        if said.remaining is not None:
-            annotations[names.REMAINING_ANNOTATION] = str(said.remaining)
-        body = {
-            "apiVersion": LEASES.api_version,
-            "kind": LEASES.kind,
-            "metadata": {
-                "name": name,
-                "labels": {names.PARTICIPANT_LABEL: "true"},
-                "annotations": {key: value for key, value in annotations.items() if value},
-            },
-            "spec": {
-                "holderIdentity": self.finalizer,
-                "leaseDurationSeconds": _LEASE_SECONDS,
-                "renewTime": micro_time(self._client.clock.now()),
-            },
-        }
+        body = beat_of(self._said, finalizer=self.finalizer, name=name, now=self._client.clock.now())
         manager = self.finalizer.replace("/", "-")[:128]
         await self._client.apply(LEASES, body, namespace=namespace, manager=manager, force=True)
 
-    def _joining(self, found: Found) -> dict[str, Any]:
-        entries = [*((found.get("spec") or {}).get("participants") or ())]
-        ours: dict[str, Any] = {"finalizer": self.finalizer, "identity": self.identity}
+    def _entry(self) -> dict[str, Any]:
         namespace, name = self._lease
+        ours: dict[str, Any] = {"finalizer": self.finalizer, "identity": self.identity}
         ours["lease"] = {"namespace": namespace, "name": name}
         if self._title:
             ours["title"] = self._title
-        others = [entry for entry in entries if entry.get("finalizer") != self.finalizer]
-        changed = entries if ours in entries else [*others, ours]
+        return ours
+
+    def _joining(self, found: Found) -> dict[str, Any]:
+        """Each entry keeps its place: the server compares them place by place."""
+        ours = self._entry()
+        entries = [ours if one.get("finalizer") == self.finalizer else one for one in _entries(found)]
+        finalizers = _finalizers(found)
         return {
             "metadata": {
                 "resourceVersion": _version(found),
-                "finalizers": [*_finalizers(found), self.finalizer],
+                "finalizers": finalizers if self.finalizer in finalizers else [*finalizers, self.finalizer],
             },
-            "spec": {"participants": changed},
+            "spec": {"participants": entries if ours in entries else [*entries, ours]},
         }
+
+    async def _read(self) -> dict[str, Any]:
+        return await _answered(self._client, lambda: self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE))
+
+    async def _write(self, patch: Found) -> None:
+        """Safe to repeat: it names the state that it changes."""
+        await _answered(self._client, lambda: self._client.merge_patch(ALIVES, names.ALIVE_NAME, patch))
+
+    def _backoff(self) -> Backoff:
+        return Backoff(self._client.clock, cap=_LONGEST_WAIT_SECONDS)
 
     def _too_late(self) -> TooLate:
         return TooLate(
             f"the deletion of this cluster has begun, and {self.finalizer} is not among those who are waited for",
             advice="the server takes no new finalizer any more: clean up at once, or afterwards by other means",
         )
+
+
+async def _answered(client: Client, ask: Callable[[], Awaitable[T]]) -> T:
+    """A server that is away is waited for, however long that takes."""
+    backoff = Backoff(client.clock, cap=_LONGEST_WAIT_SECONDS)
+    while True:
+        try:
+            return await ask()
+        except PASSING:
+            await client.clock.sleep(backoff.next())
+
+
+def _uid(found: Found) -> str:
+    return str(found["metadata"]["uid"])
+
+
+def _entries(found: Found) -> list[dict[str, Any]]:
+    return list((found.get("spec") or {}).get("participants") or ())
 
 
 def _finalizers(found: Found) -> list[str]:
@@ -277,7 +321,7 @@ def _since(found: Found) -> float | None:
 def _deletion(found: Found, since: float) -> Deletion:
     spec = found.get("spec") or {}
     return Deletion(
-        uid=str(found["metadata"]["uid"]),
+        uid=_uid(found),
         since=since,
         timeout=str(spec.get("timeout") or ""),
         preserve=tuple(spec.get("preserve") or ()),

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
 
 import pytest
 
 from skoupa.alive import sdk
 from skoupa.alive.sdk import Participant, register
 from skoupa.alive.signs import signs_of
-from skoupa.errors import NotFound, TooLate
+from skoupa.errors import NotFound, TooLate, UsageError
 from skoupa.kinds.alive import ALIVES, manifest
+from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import LEASES, NAMESPACES
 from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sim.faults import asking
 from tests.unit.kinds.test_embedded import installed
 from tests.unit.sim.asking import on_cluster
 
@@ -152,5 +156,170 @@ def test_being_done_where_alive_is_gone_is_no_error() -> None:
         with pytest.raises(NotFound):
             await finalizers(client)
         await dns.done()
+
+    on_cluster(work)
+
+
+async def asked_for(client: Client, uid: str) -> None:
+    await client.delete(ALIVES, "cluster", uid=uid, propagation="Background")
+
+
+def test_who_comes_back_with_another_lease_says_so_in_its_entry_at_its_place() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        uid = await made(client)
+        await joined(client, DNS)
+        await joined(client, DISKS)
+        moved = await register(client, DNS, lease=("work", "other"), identity="dns-operator", title="DNS")
+        entries = (await client.get(ALIVES, "cluster", view=WHOLE))["spec"]["participants"]
+        assert [one["finalizer"] for one in entries] == [DNS, DISKS]
+        assert entries[0]["lease"]["name"] == "other"
+        assert entries[0]["title"] == "DNS"
+        assert await finalizers(client) == ["skoupa.dev/alive", DNS, DISKS]
+        await asked_for(client, uid)
+        again = await joined(client, DNS)
+        assert (await again.on_deletion()).uid == uid, "an entry stays as it is once it goes"
+        await moved.done()
+        assert await finalizers(client) == ["skoupa.dev/alive", DISKS]
+
+    on_cluster(work)
+
+
+def test_done_is_said_of_the_alive_that_was_joined_and_of_no_other() -> None:
+    """One is still at work for an Alive that is gone when its other replica has joined the next."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        uid = await made(client)
+        slow = await joined(client, DNS)
+        await asked_for(client, uid)
+        await slow.on_deletion()
+        await client.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": None}})
+        await made(client)
+        await joined(client, DNS)
+        await slow.done()
+        assert DNS in await finalizers(client)
+
+    on_cluster(work)
+
+
+def test_done_is_refused_where_nobody_asked_for_it_and_leaving_takes_off_both() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await made(client)
+        dns, disks = await joined(client, DNS), await joined(client, DISKS)
+        with pytest.raises(UsageError, match="nobody has asked for the deletion"):
+            await dns.done()
+        assert DNS in await finalizers(client)
+        await dns.leave()
+        await dns.leave()
+        found = await client.get(ALIVES, "cluster", view=WHOLE)
+        assert found["metadata"]["finalizers"] == ["skoupa.dev/alive", DISKS]
+        assert [one["finalizer"] for one in found["spec"]["participants"]] == [DISKS]
+        assert disks.identity == "disks-operator"
+
+    on_cluster(work)
+
+
+def test_a_deletion_of_yesterday_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server whose cache is behind shows an Alive that another has followed."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        uid = await made(client)
+        await joined(client, DNS)
+        await asked_for(client, uid)
+        old = await client.get(ALIVES, "cluster", view=WHOLE)
+        await client.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": None}})
+        fresh = await made(client)
+        again = await joined(client, DNS)
+        shown: list[Any] = [old]
+
+        async def behind(*_: Any, **__: Any) -> AsyncGenerator[Any, None]:
+            while True:
+                yield watched.Listed([shown[-1]], ())
+                await cluster.clock.sleep(1)
+
+        monkeypatch.setattr(watch, "watch", behind)
+        hearing = asyncio.ensure_future(again.on_deletion())
+        await cluster.clock.sleep(30)
+        assert not hearing.done()
+        await asked_for(client, fresh)
+        shown.append(await client.get(ALIVES, "cluster", view=WHOLE))
+        assert (await hearing).uid == fresh
+
+    on_cluster(work)
+
+
+def test_a_server_that_is_away_for_a_while_is_waited_for_at_every_step() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        uid = await made(client)
+        away = 600.0
+
+        async def out() -> float:
+            cluster.faults.unreachable(times=None, seconds=away)
+            return cluster.clock.now()
+
+        began = await out()
+        dns = await joined(client, DNS)
+        assert cluster.clock.now() - began >= away
+        living = asyncio.ensure_future(dns.live())
+        hearing = asyncio.ensure_future(dns.on_deletion())
+        await cluster.clock.sleep(30)
+        await asked_for(client, uid)
+        assert (await hearing).uid == uid
+        began = await out()
+        await dns.report(remaining=2, message="at it")
+        assert cluster.clock.now() - began < 60, "the work does not stand still for it"
+        await cluster.clock.sleep(away + 60)
+        lease = await client.get(LEASES, "dns", namespace="work", view=WHOLE)
+        sign = signs_of([lease])["work", "dns"]
+        assert sign.remaining == 2
+        began = await out()
+        await dns.done()
+        assert cluster.clock.now() - began >= away
+        assert await finalizers(client) == ["skoupa.dev/alive"]
+        await living
+
+    on_cluster(work)
+
+
+def test_a_lease_that_can_not_be_written_any_more_keeps_nobody_from_being_done() -> None:
+    """Its namespace went first."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        uid = await made(client)
+        dns = await joined(client, DNS)
+        await asked_for(client, uid)
+        cluster.faults.answer(403, when=asking(kind="leases.coordination.k8s.io"), times=None)
+        await dns.report(remaining=1)
+        await dns.done()
+        assert DNS not in await finalizers(client)
+
+    on_cluster(work)
+
+
+def test_very_many_join_and_leave_at_once() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        uid = await made(client)
+        # So that what was read is old when it is written.
+        cluster.faults.delay(0.1, when=asking(method="PATCH", path="/apis/skoupa.dev"), times=None)
+        everybody = await asyncio.gather(
+            *(
+                register(
+                    client, f"p{number}.example.com/cleanup", lease=("work", f"p{number}"), identity="all"
+                )
+                for number in range(40)
+            )
+        )
+        assert len(await finalizers(client)) == 41
+        await asked_for(client, uid)
+        began = cluster.clock.now()
+        await asyncio.gather(*(one.done() for one in everybody))
+        assert await finalizers(client) == ["skoupa.dev/alive"]
+        assert cluster.clock.now() - began < 300
 
     on_cluster(work)
