@@ -68,7 +68,9 @@ counts. A controller of that kind, or of Kubernetes, that is earlier is not held
 
 Whatever else would let the object go waits for this label too: the TTL label, a policy with a schedule (unless
 `policies.respectTtl` is off), the limit of a retention policy. A label that says nothing of how it ended, `failed-7d` on
-what succeeded, holds nothing back; one that is not understood keeps it from limits alone.
+what succeeded, holds nothing back, nor does `finished-…` on a kind that does not finish; one that is not understood keeps it from limits alone.
+`unused-…` on a kind that is there for itself (a Deployment, a Node) never comes, so beside the TTL label it keeps the object for good. Whoever writes
+a label that can never come is told (`SkoupaLabelProblem`).
 
 Of an object that has finished and does not say how, `succeeded-…` and `failed-…` count only together, and then the longer of them; alone
 they keep it. `finished-…` counts for every end.

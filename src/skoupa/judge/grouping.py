@@ -71,7 +71,7 @@ def too_many(members: Sequence[Member], limit: Limit, quotas: Mapping[str, int])
         # How many run is not for a limit of what is left to say.
         members = [member for member in members if not member.never and not member.at_work]
     if limit.quota:
-        return _chosen(members, _namespace, {place: _below(hard) for place, hard in quotas.items()})
+        return _chosen(members, _namespace, {place: room_below(hard) for place, hard in quotas.items()})
     if limit.divide == "Cluster":
         return _chosen(members, _everywhere, {"": limit.at_most})
     by = _owner if limit.divide == "PerOwner" else _namespace
@@ -112,7 +112,7 @@ def _chosen(members: Iterable[Member], by: Callable[[Member], Uid], most: Mappin
     return [member.uid for member in _by_age(going)]
 
 
-def _below(hard: int) -> int:
+def room_below(hard: int) -> int:
     """A quota that is used up refuses the next one: a tenth stays free, one at least."""
     return max(hard - max(1, hard // 10), 0)
 

@@ -15,11 +15,13 @@ from skoupa import names
 from skoupa.expr.instants import parse_label_time
 from skoupa.expr.readings import After, At, Never, Problem
 from skoupa.expr.ttl import keep_slip
+from skoupa.expr.ttl_after import parse_ttl_after
 from skoupa.facts.rows import Row
 from skoupa.model.reasons import Reason, reason
 
 # What stands for a value that nobody can guess.
 ANY_TTL: Final = "TTL, with a TTL such as 30m, 12h, 1d12h or 2026-09-30"
+ANY_TTL_AFTER: Final = "VALUE, with a value such as finished-1h or unused-30m"
 LABEL_VALUE: Final = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 KEEP_FOR_GOOD: Final = "true"
 _LABEL_VALUE: Final = re.compile(LABEL_VALUE)
@@ -34,6 +36,14 @@ def misplaced_ttl(row: Row, read: Callable[[str], After | At | Never | Problem])
         if not _LABEL_VALUE.fullmatch(written):
             written = ANY_TTL
         yield reason("ttl-annotation", key=names.TTL_LABEL, command=_command(row, names.TTL_LABEL, written))
+
+
+def misplaced_ttl_after(row: Row) -> Iterator[Reason]:
+    value = _misplaced(row, names.TTL_AFTER_LABEL) if row.annotations else None
+    if value is not None:
+        written = ANY_TTL_AFTER if isinstance(parse_ttl_after(value), Problem) else value
+        key = names.TTL_AFTER_LABEL
+        yield reason("ttl-annotation", key=key, command=_command(row, key, written))
 
 
 def misplaced_keep(row: Row) -> Iterator[Reason]:

@@ -18,6 +18,7 @@ from skoupa.expr.readings import Problem
 from skoupa.expr.ttl_after import TtlAfter, parse_ttl_after
 from skoupa.facts.rows import Row
 from skoupa.judge.mechanism import NO_ANSWER, Answer, Interest
+from skoupa.judge.misplaced import misplaced_ttl_after
 from skoupa.judge.protection import own
 from skoupa.judge.ttl_after import Cause, Goes, Standing, Wait, Waits, going
 from skoupa.kube.timestamps import whole_seconds
@@ -26,6 +27,7 @@ from skoupa.model.verdicts import Claim, Hold
 from skoupa.usage import needs
 from skoupa.usage.finishing import Doubt, Ends, Finish, shipped
 from skoupa.usage.graph import kind_name
+from skoupa.usage.leftovers.worth import FOR_ITSELF
 from skoupa.usage.needs import Need, Needed, Unknown, Unneeded, told
 
 NAME: Final = "retention"
@@ -96,6 +98,7 @@ class RetentionMechanism:
             verbs=("list", "watch", "delete", "patch"),
             annotations=(
                 names.UNNEEDED_SINCE_ANNOTATION,
+                names.TTL_AFTER_LABEL,
                 names.NOTICE_BEFORE_ANNOTATION,
                 names.NOTIFY_ANNOTATION,
             ),
@@ -110,8 +113,9 @@ class RetentionMechanism:
 
     def answer(self, row: Row, now: float) -> Answer:
         after = written(row)
+        misplaced = () if own(row) else tuple(misplaced_ttl_after(row))
         if after is None:
-            return NO_ANSWER
+            return Answer(notes=misplaced) if misplaced else NO_ANSWER
         key, value = names.TTL_AFTER_LABEL, row.label(names.TTL_AFTER_LABEL)
         what = own(row)
         if what:
@@ -119,10 +123,16 @@ class RetentionMechanism:
         if isinstance(after, Problem):
             told_what = reason("ttl-invalid", key=key, value=value, what=after.what, instead=after.instead)
             return Answer(notes=(told_what,))
-        notes = tuple(reason("ttl-short", key=key, value=value, what=one.text) for one in after.warnings)
+        short = tuple(reason("ttl-short", key=key, value=value, what=one.text) for one in after.warnings)
+        notes = (*misplaced, *short)
         found = self._going(row, after, now)
         if isinstance(found, Waits):
             need = self.evidence.needs(row)
+            never = _never(found, need)
+            if never is not None:
+                what, instead = never
+                told_what = reason("ttl-after-never", key=key, value=value, what=what, instead=instead)
+                return Answer(notes=(*notes, told_what))
             owned = self._owned(row, after, need, now)
             if owned is not None:
                 # Held by the guard, with who owns it.
@@ -221,6 +231,16 @@ def waiting(found: Waits, need: needs.Answer | None, *, key: str, value: str) ->
             yield reason("needs-unread")
         else:
             yield reason("waits", written="=".join(one for one in (key, value) if one), what=wait.text)
+
+
+def _never(found: Waits, need: needs.Answer | None) -> tuple[str, str] | None:
+    """Why the label lets it go at no time, whatever happens, and what to write: nobody means that."""
+    instead = f"give it a time by the label {names.TTL_LABEL}"
+    if isinstance(need, Needed) and any(one.why == FOR_ITSELF for one in need.needs):
+        return FOR_ITSELF, instead
+    if any(wait.cause is Cause.NEVER_FINISHES for wait in found.waits):
+        return "objects of its kind do not finish", f"write unused-… alone, or {instead}"
+    return None
 
 
 def native(found: Goes) -> Iterator[Reason]:

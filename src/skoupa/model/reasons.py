@@ -232,6 +232,7 @@ REASONS: Final[dict[str, Meaning]] = {
         "it has finished, and {key} lets it stay while an owner of it lives: set the limits of the owner "
         "(successfulJobsHistoryLimit of a CronJob for instance)",
     ),
+    "ttl-after-never": Meaning("problem", "{key}={value} never lets it go: {what}; {instead}"),
     "ttl-on-own": Meaning("problem", "{key} is ignored on {what}: Skoupa's own objects do not go by a label"),
     "refreshed-ahead": Meaning(
         "problem", "{key}={value} is in the future: the time counts from when it was written instead"
@@ -262,6 +263,10 @@ REASONS: Final[dict[str, Meaning]] = {
     ),
     "data-unknown": Meaning("note", "whether data goes for good is not known: {why}"),
     "waits": Meaning("note", "{written}: {what}"),
+    "ttl-after-off": Meaning(
+        "note",
+        "{key}={value} does nothing: the feature retention is switched off in the settings (features.retention)",
+    ),
     "retention-suspended": Meaning("note", "{rule} is suspended, so nothing that it is about goes by it"),
     "retention-broken": Meaning(
         "note",

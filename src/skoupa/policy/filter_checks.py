@@ -18,8 +18,13 @@ _NO_USER: Final = "an object that lies in the cluster has no user who asks for i
 _USER_FIELDS: Final = (("subjects", "subjects"), ("roles", "roles"), ("cluster_roles", "clusterRoles"))
 
 
-def filters_problems(filters: Filters, *, raw: Any, path: str, namespace: str) -> Iterator[Problem]:
-    """`raw` is the same as it was written, where absent and empty differ; `namespace` that of a namespaced policy."""
+def filters_problems(
+    filters: Filters, *, raw: Any, path: str, namespace: str, cluster_kind: str
+) -> Iterator[Problem]:
+    """`raw` is the same as it was written, where absent and empty differ; `namespace` that of a namespaced policy.
+
+    `cluster_kind` is what such a policy is called that is in none.
+    """
     if isinstance(raw, Mapping) and "any" in raw and "all" in raw:
         instead = "write all filters under one of them"
         yield Problem(path=path, what="any and all can't stand together", instead=instead)
@@ -28,7 +33,9 @@ def filters_problems(filters: Filters, *, raw: Any, path: str, namespace: str) -
             place = f"{path}.{mode}[{index}]"
             yield from _user_problems(one, place)
             if one.resources is not None:
-                yield from _resource_problems(one.resources, f"{place}.resources", namespace=namespace)
+                yield from _resource_problems(
+                    one.resources, f"{place}.resources", namespace=namespace, cluster_kind=cluster_kind
+                )
 
 
 def match_problems(match: Filters, *, path: str) -> Iterator[Problem]:
@@ -62,14 +69,16 @@ def _user_problems(one: Filter, path: str) -> Iterator[Problem]:
             )
 
 
-def _resource_problems(found: Resources, path: str, *, namespace: str) -> Iterator[Problem]:
+def _resource_problems(
+    found: Resources, path: str, *, namespace: str, cluster_kind: str
+) -> Iterator[Problem]:
     if found.name is not None and found.names:
         yield Problem(path=path, what="name and names can't stand together", instead="write names alone")
     for index, kind in enumerate(found.kinds):
         yield from _kind_problems(kind, f"{path}.kinds[{index}]")
     if found.namespaces and namespace:
         what = "a policy of a namespace is about that namespace only"
-        instead = "leave it out, or write a ClusterCleanupPolicy"
+        instead = f"leave it out, or write a {cluster_kind}"
         yield Problem(path=f"{path}.namespaces", what=what, instead=instead)
     if found.selector is not None:
         place = f"{path}.selector"

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
+from skoupa import names
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.expr.readings import Problem as Unread
 from skoupa.expr.schedules import Schedule, parse_schedule
@@ -145,7 +146,15 @@ class _PolicyParts:
         for field, found in (("match", match), ("exclude", exclude)):
             if found is not None:
                 path, raw = f"spec.{field}", self._spec.get(field)
-                self._read.also(filters_problems(found, raw=raw, path=path, namespace=self._namespace))
+                self._read.also(
+                    filters_problems(
+                        found,
+                        raw=raw,
+                        path=path,
+                        namespace=self._namespace,
+                        cluster_kind=names.CLUSTER_CLEANUP_POLICY_KIND,
+                    )
+                )
         if match is None:
             return None
         self._read.also(match_problems(match, path="spec.match"))

@@ -9,6 +9,7 @@ import pytest
 from skoupa.cli.remembering.misunderstandings import explained
 from skoupa.errors import NoController, Status
 from tests.unit.cli.saying import Shell
+from tests.unit.cli.test_sweep_looks_again import WIDGETS
 from tests.unit.cli.worlds import Town, config_map
 
 pytestmark = pytest.mark.unit
@@ -57,3 +58,14 @@ def test_no_file_is_named_where_nothing_is_written_to_one(
     monkeypatch.setenv(LEDGER, elsewhere)
     assert advice().endswith("is looked back at with --ledger")
     assert "hunter2" not in advice()
+
+
+def test_of_a_custom_kind_the_history_is_asked_by_whatever_name_the_cluster_knows_it(
+    skoupa: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town = Town(skoupa, monkeypatch).holding(config_map("old", "1h"))
+    town.cluster.install(WIDGETS)
+    for word in (WIDGETS.kind.lower(), WIDGETS.plural, WIDGETS.qualified):
+        said = town("explain", f"{word}/gone", "-n", "shop")
+        assert f"there is no {WIDGETS.kind} gone in shop" in said.sentence
+        assert "no Skoupa answers here, so its history could not be asked" in said.sentence

@@ -392,6 +392,7 @@ def test_explain_says_which_policies_count_and_who_needs_it_up_to_a_root(
     assert "retention: RetentionPolicy/shop/configs counts: unused 30m" in said
     assert "RetentionPolicy/shop/more counts: unused 1h, the newest 2 stay" in said
     assert "so it goes when all of them agree" in said
+    assert "a limit takes the oldest" not in said
     assert "not by: ClusterRetentionPolicy/all: a policy of its namespace" in said
     lines = [line.strip() for line in said.splitlines()]
     first = lines.index("used by: Pod shop/web-1-a (spec.volumes[].configMap.name)")
@@ -466,3 +467,24 @@ def test_a_profile_that_would_not_count_is_refused_with_what_to_write(folder: Fo
     assert said.code == 2
     assert "KindProfile training" in said.err
     assert "spec.finishedAt" in said.err
+
+
+def test_that_a_limit_is_not_put_off_by_the_times_of_others_is_told_where_people_look(
+    skoupa: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town = town_of(
+        skoupa,
+        monkeypatch,
+        policy("configs", "ConfigMap", after={"unused": "7d"}),
+        policy("few", "ConfigMap", capacity={"atMost": 5}),
+        config("free"),
+    )
+    said = town("explain", "-n", "shop", "cm/free").out
+    assert "a limit takes the oldest at once, before their times have come" in said
+
+
+def test_a_limit_from_a_quota_that_is_not_there_is_told(folder: Folder) -> None:
+    said = folder(
+        policies=[policy("jobs", "Job", capacity={"fromQuota": "count/jobs.batch"})], objects=[job("runs")]
+    )
+    assert "caution: there is no ResourceQuota with count/jobs.batch in its namespace" in said.out

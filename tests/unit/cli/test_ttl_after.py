@@ -129,9 +129,32 @@ def test_sweep_leaves_them_to_the_controller(town: Town) -> None:
     assert town.find(JOBS, "nightly") is not None
 
 
-def test_off_nothing_is_said_of_the_label(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_off_the_plan_does_without_the_label_and_explain_says_that_it_does_nothing(
+    skoupa: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     town = Town(skoupa, monkeypatch)
     town.cluster.load(
         [obj("Namespace", "shop"), labelled("free", "unused-30m", since="2026-05-01T09:00:00Z")]
     )
     assert json.loads(town("plan", "-n", "shop", "-o", "json").out)["items"] == []
+    said = town("explain", "-n", "shop", "cm/free").out
+    assert "skoupa.dev/ttl-after=unused-30m does nothing: the feature retention is switched off" in said
+    assert "(features.retention)" in said
+
+
+def test_what_can_never_come_is_told_with_what_to_write(town: Town) -> None:
+    forever = deployment("forever", "other")
+    forever["metadata"]["labels"] = {AFTER: "unused-30m", "cleanup.kyverno.io/ttl": "1h"}
+    town.cluster.load([forever, labelled("done", "finished-1h")])
+    said = town("plan", "-n", "shop").out
+    assert "ConfigMap shop/done: skoupa.dev/ttl-after=finished-1h never lets it go" in said
+    told = town("explain", "-n", "shop", "deployment/forever").out
+    assert "held by: its own time has not come: skoupa.dev/ttl-after=unused-30m" in told
+    assert "unused-30m never lets it go: objects of this kind are there for themselves" in told
+    assert "give it a time by the label cleanup.kyverno.io/ttl" in told
+
+
+def test_written_as_an_annotation_explain_has_the_command(town: Town) -> None:
+    town.cluster.load([config_map("slip", annotations={AFTER: "unused-30m"})])
+    said = town("explain", "-n", "shop", "cm/slip").out
+    assert "kubectl label configmaps/slip -n shop skoupa.dev/ttl-after=unused-30m" in said

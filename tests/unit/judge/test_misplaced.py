@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skoupa import names
-from skoupa.judge.misplaced import ANY_TTL
+from skoupa.judge.misplaced import ANY_TTL, ANY_TTL_AFTER
+from skoupa.judge.retention import RetentionMechanism
 from skoupa.judge.ttl import TtlMechanism
 from skoupa.kube.resources import NAMESPACES
 from skoupa.model.reasons import problems, render
@@ -155,3 +156,15 @@ def test_other_keep_labels_are_not_spoken_of(value: str) -> None:
 
 def test_a_keep_label_on_skoupas_own_objects_is_not_spoken_of() -> None:
     assert STRICT.answer(row(keep="1h", labels={names.PART_OF_LABEL: names.COMPONENT}), CREATED).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "written"), [("unused-1h", "unused-1h"), ("unused=1h", ANY_TTL_AFTER), ("1h", ANY_TTL_AFTER)]
+)
+def test_the_label_of_retention_too(value: str, written: str) -> None:
+    key = names.TTL_AFTER_LABEL
+    answer = RetentionMechanism().answer(row("web", annotations={key: value}), CREATED)
+    assert not answer.claims
+    assert problems(answer.notes) == answer.notes
+    (command,) = [dict(note.facts)["command"] for note in answer.notes]
+    assert command == f"kubectl label configmaps/web -n shop {key}={written}"

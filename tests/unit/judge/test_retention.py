@@ -14,10 +14,11 @@ from skoupa.facts.rows import Row
 from skoupa.judge.judge import Judge
 from skoupa.judge.retention import NeedGuard, RetentionMechanism, unneeded_since
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.model.reasons import render
+from skoupa.model.reasons import problems, render
 from skoupa.model.verdicts import Verdict
 from skoupa.usage.finishing import Doubt, Ends, Finish, Outcome
 from skoupa.usage.found import Target
+from skoupa.usage.leftovers.worth import FOR_ITSELF
 from skoupa.usage.needs import Answer, Need, Needed, Unknown, Unneeded
 from skoupa.usage.sight import Unread
 from tests.unit.judge.rows import CREATED, row
@@ -30,6 +31,7 @@ USED = Needed(
     (Need(how="user", by=Target("apps/Deployment", "shop", "web"), at="spec.template.spec.volumes[]"),)
 )
 OWNED = Needed((Need(how="owner", by=Target("batch/CronJob", "shop", "nightly")),))
+FOR_ITS_SAKE = Needed((Need(how="work", why=FOR_ITSELF),))
 UNREAD = Unknown((Unread(kind="example.com/Widget", what="widgets.example.com", why="no permission"),))
 
 
@@ -189,3 +191,34 @@ def test_nothing_goes_that_is_needed_runs_or_is_not_known(
         assert finish.at is not None
         assert CREATED + at >= finish.at.timestamp()
         assert isinstance(mark, int)
+
+
+@pytest.mark.parametrize(
+    ("value", "known", "why"),
+    [
+        ("finished-1h", Known(ends=Ends.NEVER), "objects of its kind do not finish; write unused-… alone"),
+        ("unused-1h", Known(ends=Ends.NEVER, needs=FOR_ITS_SAKE), "there for themselves"),
+        ("finished-1h", Known(ends=Ends.NEVER, needs=FOR_ITS_SAKE), "there for themselves"),
+    ],
+)
+def test_a_label_that_never_comes_is_told_to_its_writer_with_what_to_write(
+    value: str, known: Known, why: str
+) -> None:
+    found = verdict(value, known, at=HOUR)
+    assert not found.claims
+    (told_of_it,) = problems(found.notes)
+    assert told_of_it.code == "ttl-after-never"
+    assert why in render(told_of_it)
+    assert "give it a time by the label cleanup.kyverno.io/ttl" in render(told_of_it)
+
+
+@pytest.mark.parametrize(
+    ("value", "known"),
+    [
+        ("failed-7d", Known(finish=finished(100))),
+        ("finished-1h", Known()),
+        ("unused-1h", Known(ends=Ends.NEVER, needs=USED)),
+    ],
+)
+def test_one_that_may_come_or_has_another_outcome_in_mind_is_no_mistake(value: str, known: Known) -> None:
+    assert not problems(verdict(value, known, at=HOUR).notes)

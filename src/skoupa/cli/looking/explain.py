@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import typer
 
+from skoupa import names
 from skoupa.cli.alive.standing import alive_standing
 from skoupa.cli.installed import settings_for
 from skoupa.cli.looking.backlogs import held_backlogs
@@ -33,7 +34,7 @@ from skoupa.cli.terminal.targets import Target, find, read_targets
 from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.keeping.surroundings import Surroundings
-from skoupa.controller.survey import Finding, Survey
+from skoupa.controller.survey import Finding, Survey, kind_of
 from skoupa.controller.weighing.weight import weigh
 from skoupa.errors import NotFound, UnknownKind, UsageError
 from skoupa.facts.rows import Row, Uid
@@ -162,7 +163,7 @@ async def explain(
                 # Of a kind that is gone too the ledger may know.
                 if not isinstance(error, UnknownKind) and not isinstance(error.__cause__, NotFound):
                     raise
-                missing.append((target, error))
+                missing.append((_spelled(survey, target), error))
         if not rows:
             continue
         # What could hold an object in no namespace is read everywhere, which is enough for the others.
@@ -198,6 +199,15 @@ async def explain(
     return [found[number] for number in sorted(found)], missing
 
 
+def _spelled(survey: Survey, target: Target) -> Target:
+    """With its kind in full, where that is one of the cluster: the history knows no others."""
+    try:
+        kind = kind_of(survey.knowledge.discovery, target.kind).qualified
+    except UnknownKind:
+        return target
+    return msgspec.structs.replace(target, kind=kind)
+
+
 async def _retention(
     world: World, survey: Survey, rows: tuple[Row, ...], settings: Settings, namespace: str
 ) -> dict[Uid, dict[str, Any]]:
@@ -231,6 +241,11 @@ async def _explain(world: World, row: Row, survey: Survey, ancestors: list[Ances
     )
     found = await surrounded(Finding(row, verdict), Surroundings(world.client, survey.knowledge))
     parents = parents_of(ancestors, survey, now)
+    value = row.label(names.TTL_AFTER_LABEL)
+    if value is not None and survey.knowledge.retention is None:
+        off = reason("ttl-after-off", key=names.TTL_AFTER_LABEL, value=value)
+        told = msgspec.structs.replace(found.verdict, notes=(*found.verdict.notes, off))
+        found = Finding(row, told)
     return Explanation(
         now=now,
         found=found,

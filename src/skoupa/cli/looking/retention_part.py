@@ -275,7 +275,14 @@ class RetentionPart:
                     if policy is not None and policy.namespace in ("", place)
                 ),
             ),
-            cautions=tuple(map(str, entry.reading.warnings)),
+            cautions=(
+                *map(str, entry.reading.warnings),
+                *(
+                    (lacking,)
+                    if policy is not None and rules and (lacking := rules.without_quota(policy))
+                    else ()
+                ),
+            ),
         )
 
 

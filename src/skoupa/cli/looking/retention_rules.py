@@ -119,6 +119,9 @@ class RulesOnce:
         self._survey.knowledge.judge.join(RulesGuard(mechanism, doubt=lambda: doubt))
         self._groups.decide()
 
+    def without_quota(self, policy: Retention) -> str:
+        return self._quotas.lacking(policy)
+
     def owners_hold(self, row: Row) -> bool:
         wish = self.wish(row)
         return wish is None or wish.owners_hold or written(row) is not None

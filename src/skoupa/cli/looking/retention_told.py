@@ -106,6 +106,10 @@ def object_lines(found: Sequence[ItemRetention], *, labelled: bool) -> Iterator[
         yield f"retention: {_called(one)} counts: {_says(one)}"
     if len(counting) > 1:
         yield "           they count as much, so it goes when all of them agree: the longest time, and no living owner unless all ignore it"
+        if any(one.at_most is not None or one.from_quota for one in counting) and any(
+            one.after for one in counting
+        ):
+            yield "           a limit takes the oldest at once, before their times have come"
     if counting and labelled:
         yield "           a label on the object itself replaces their times, but not that the newest stay"
     for one in found:

@@ -18,6 +18,7 @@ from skoupa.controller.retaining.policy_status import Counts
 from skoupa.facts.rows import Row
 from skoupa.judge.retention import NAME, Evidence
 from skoupa.model.verdicts import Verdict
+from skoupa.policy.retention.policies import Retention
 from skoupa.usage.finishing import Ends, Finish
 from skoupa.usage.graph import kind_name
 from skoupa.usage.needs import Needed, owner_kind
@@ -45,6 +46,7 @@ class Counting:
         evidence: Callable[[], Evidence],
         verdict: Callable[[Row, float], Verdict],
         beside: Callable[[], Mapping[str, int]],
+        without_quota: Callable[[Retention], str],
     ) -> None:
         self._clock = clock
         self._matched = matched
@@ -52,6 +54,7 @@ class Counting:
         self._evidence = evidence
         self._verdict = verdict
         self._beside = beside
+        self._without_quota = without_quota
 
     async def of(self, entry: Entry) -> Counts:
         waiting = owned = held = 0
@@ -59,13 +62,16 @@ class Counting:
         sooner: Counter[str] = Counter()
         limited: Counter[str] = Counter()
         ties: set[str] = set()
+        limiting: set[str] = set()
         rows = [row for row in self._matched.of_policy(entry.uid).values() if not row.deleted_at]
         for number, row in enumerate(rows, 1):
             if number % AT_A_TIME == 0:
                 await self._clock.sleep(0.0)
             now = self._clock.now()
             terms = self._matched.terms(row.uid)
-            ties.update(one.called for one in terms.by if one.uid != entry.uid) if terms is not None else None
+            beside = [one for one in terms.by if one.uid != entry.uid] if terms is not None else []
+            ties.update(one.called for one in beside)
+            limiting.update(one.called for one in beside if one.limit is not None)
             need = self._evidence().needs(row)
             if isinstance(need, Needed) and need.needs and need.needs[0].how == "owner":
                 owned += 1
@@ -91,6 +97,8 @@ class Counting:
             sooner=tuple(sorted(sooner.items())),
             limited=tuple(sorted(limited.items())),
             ties=tuple(sorted(ties)),
+            limiting=tuple(sorted(limiting)),
+            without_quota=self._without_quota(entry.policy) if entry.policy is not None else "",
             unread=self._unread(entry),
         )
 

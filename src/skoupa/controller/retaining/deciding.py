@@ -18,6 +18,7 @@ from skoupa.controller.retaining.quotas import READ_SECONDS, Quotas
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.client import Client
+from skoupa.policy.retention.policies import Retention
 
 # What is kept until a time, or protected, may be free by now: nobody tells of that.
 REVIEW_SECONDS: Final = 60.0
@@ -88,6 +89,9 @@ class Deciding:
     def counts(self, row: Row) -> bool:
         """Whether a quota counts it, whoever is about it."""
         return row.resource.qualified in self._quota_kinds()
+
+    def without_quota(self, policy: Retention) -> str:
+        return self._quotas.lacking(policy)
 
     async def read(self) -> None:
         """What is asked for beside the objects."""

@@ -16,7 +16,7 @@ from skoupa.clock import Clock
 from skoupa.controller.retaining.gathered import Gathered
 from skoupa.controller.retaining.matched import Matched
 from skoupa.facts.rows import Row, Uid
-from skoupa.judge.grouping import Member, newest, too_many
+from skoupa.judge.grouping import Member, newest, room_below, too_many
 from skoupa.judge.retention_rules import Surplus
 from skoupa.policy.retention.policies import Retention
 
@@ -219,7 +219,7 @@ class Groups:
         return {
             uid: Surplus(
                 rule=policy.called,
-                limit=quotas[by_uid[uid].namespace] if limit.quota else limit.at_most,
+                limit=room_below(quotas[by_uid[uid].namespace]) if limit.quota else limit.at_most,
                 place=_place(limit.quota, limit.divide),
                 at=old[uid].at if uid in old else now,
             )
@@ -273,7 +273,7 @@ def _limits(quota: str, row: Row) -> bool:
 
 def _place(quota: str, divide: str) -> str:
     if quota:
-        return f"by the quota {quota} of its namespace"
+        return f"below the quota {quota} of its namespace, of which a tenth stays free"
     return {"PerNamespace": "shared by namespaces", "PerOwner": "shared by owners"}.get(divide, "in all")
 
 

@@ -31,7 +31,8 @@ _LONGEST: Final = 4000
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """What a policy is about at a moment. `sooner` go earlier by a time of their own, by what that is, `limited` may by a limit of their owner.
 
-    `ties` are others that count as much for some of it, `unread` what is in the way of seeing all.
+    `ties` are others that count as much for some of it, `limiting` those of them that have a limit, `unread` what is in the way of seeing
+    all. `without_quota`: why there is no limit to take from quotas.
     """
 
     matched: int = 0
@@ -43,6 +44,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     sooner: tuple[tuple[str, int], ...] = ()
     limited: tuple[tuple[str, int], ...] = ()
     ties: tuple[str, ...] = ()
+    limiting: tuple[str, ...] = ()
+    without_quota: str = ""
     unread: tuple[str, ...] = ()
 
 
@@ -178,6 +181,10 @@ def _remarks(entry: Entry, counts: Counts) -> Iterable[str]:
         yield f"{one.path}: {one.what}; {one.instead}."
     if counts.ties:
         yield f"{', '.join(counts.ties)} count as much for some of its objects, which go when all agree."
+    if counts.limiting and entry.policy is not None and entry.policy.after:
+        yield f"What is over the limit of {', '.join(counts.limiting)} goes at once, before its own times have come."
+    if counts.without_quota:
+        yield f"{counts.without_quota}."
     if counts.held_by_owners:
         yield f"{counts.held_by_owners} stay while an owner lives (owners: Ignore lets them go)."
     for path, number in counts.sooner:

@@ -14,6 +14,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
+from skoupa.policy.retention.policies import Retention
 
 RESOURCE_QUOTAS: Final = Resource(
     version="v1", plural="resourcequotas", kind="ResourceQuota", namespaced=True
@@ -32,6 +33,15 @@ class Quotas:
     def of(self, name: str) -> Mapping[str, int] | None:
         """By namespace, the smallest where there are several; None: not known."""
         return None if self._hard is None else self._hard.get(name, {})
+
+    def lacking(self, policy: Retention) -> str:
+        """Why nothing that it is about is too many, though it takes its limit from quotas; empty: that is not so, or not known."""
+        name = policy.limit.quota if policy.limit is not None else ""
+        found = self.of(name) if name else None
+        if found is None or (policy.namespace in found if policy.namespace else found):
+            return ""
+        where = "in its namespace" if policy.namespace else "anywhere"
+        return f"there is no ResourceQuota with {name} {where}, so nothing is too many"
 
     async def read(self) -> bool:
         """Whether something is another than before."""

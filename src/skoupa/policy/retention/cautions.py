@@ -62,6 +62,11 @@ def _of_kinds(policy: Retention, subject: Subject, discovery: Discovery) -> Iter
     expansion = expand(subject, discovery)
     for one in (*expansion.missing, *expansion.unreached):
         yield Problem(path=_MATCH, what=one.what, instead=one.instead)
+    quota = policy.limit.quota if policy.limit is not None else ""
+    named = [row.qualified for row in expansion.resources]
+    if quota and named and quota.removeprefix("count/") not in named:
+        what = f"it says how many {quota} there may be, and the policy is about none of these, so that nothing is too many"
+        yield Problem(path="spec.capacity.fromQuota", what=what, instead=f"write count/{named[0]}")
     written = [moment for moment in _OF_AN_END if moment in policy.after]
     endless = [
         row.kind

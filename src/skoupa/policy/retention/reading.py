@@ -113,7 +113,13 @@ class _Parts:
             if found is not None:
                 raw = self._read.spec.get(field)
                 self._read.also(
-                    filters_problems(found, raw=raw, path=f"spec.{field}", namespace=self._namespace)
+                    filters_problems(
+                        found,
+                        raw=raw,
+                        path=f"spec.{field}",
+                        namespace=self._namespace,
+                        cluster_kind=names.CLUSTER_RETENTION_POLICY_KIND,
+                    )
                 )
         if not self._read.is_whole("match", "exclude"):
             return None

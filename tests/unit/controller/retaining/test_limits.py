@@ -250,3 +250,21 @@ async def test_nor_by_a_policy_that_keeps_the_newest_and_names_no_time(stage: St
     assert stage.found() == {"coming", "newer"}
     await stage.later(6 * MINUTE)
     assert stage.found() == {"coming"}
+
+
+@story(also=ALSO, features=ON)
+async def test_a_limit_is_not_put_off_by_the_times_of_another_policy_whose_status_says_so(
+    stage: Stage,
+) -> None:
+    await defined(stage)
+    await ended(stage, "old-1", "mid", "new")
+    await stage.play()
+    await policy(stage, "times", match=kinds("Job"), after={"finished": "30d"})
+    await policy(stage, "limit", match=kinds("Job"), capacity={"atMost": 2})
+    await stage.later(5 * MINUTE)
+    assert stage.found(JOBS) == {"mid", "new"}
+    over = (
+        "What is over the limit of RetentionPolicy/shop/limit goes at once, before its own times have come."
+    )
+    assert over in ready(stage, "times")["message"]
+    assert "over the limit" not in ready(stage, "limit")["message"]

@@ -261,12 +261,15 @@ async def test_beyond_a_limit_the_oldest_that_nobody_needs_go_at_once_and_withou
 @story(also=ALSO, features=ON)
 async def test_a_quota_is_a_limit_that_leaves_room(stage: Stage) -> None:
     await defined(stage)
-    await stage.play()
-    quota = {"metadata": {"name": "quota"}, "spec": {"hard": {"count/jobs.batch": "4"}}}
-    await stage.people.create(QUOTAS, quota, namespace=SHOP)
+    play = await stage.play()
     await policy(
         stage, "jobs", match=kinds("Job", names=["job-*"]), capacity={"fromQuota": "count/jobs.batch"}
     )
+    await stage.later(MINUTE)
+    nothing = "there is no ResourceQuota with count/jobs.batch in its namespace, so nothing is too many."
+    assert ready(stage, "jobs")["message"] == nothing
+    quota = {"metadata": {"name": "quota"}, "spec": {"hard": {"count/jobs.batch": "4"}}}
+    await stage.people.create(QUOTAS, quota, namespace=SHOP)
     await job(stage, "other")
     for number in range(3):
         await job(stage, f"job-{number}")
@@ -274,6 +277,9 @@ async def test_a_quota_is_a_limit_that_leaves_room(stage: Stage) -> None:
         await stage.later(MINUTE)
     await stage.later(2 * MINUTE)
     assert stage.found(JOBS) == {"other", "job-1", "job-2"}
+    (deleted,) = play.told("deleted")
+    assert "has room for 3 below the quota count/jobs.batch of its namespace" in deleted["why"]
+    assert ready(stage, "jobs")["message"] == "it is understood"
 
 
 @story(also=ALSO, features=ON)

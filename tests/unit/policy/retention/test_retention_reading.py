@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from skoupa import names
+from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import Metadata
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from skoupa.policy.retention.policies import Limit, Newest, Retention
 from skoupa.policy.retention.reading import read_retention
+from skoupa.sim.state.kinds import BUILT_IN
 
 pytestmark = pytest.mark.unit
 
@@ -106,7 +108,7 @@ def test_without_a_word_a_living_owner_holds_and_a_quota_counts_for_each_namespa
         ({"after": {"unused": "1h"}, "match": {}}, "spec.match: it matches nothing"),
         (
             {"after": {"unused": "1h"}, "match": kinds("Job", namespaces=["a"])},
-            "a policy of a namespace is about that namespace only",
+            "a policy of a namespace is about that namespace only; leave it out, or write a ClusterRetentionPolicy",
         ),
         ({"after": {"unused": "1h"}, "match": kinds("pods/log")}, "subresource"),
         ({"after": {"unused": "1h"}, "owners": "None"}, "spec.owners"),
@@ -170,3 +172,17 @@ def test_what_every_namespace_has_is_left_alone() -> None:
 def test_what_is_mostly_not_meant_is_told() -> None:
     reading = read_retention(manifest(keepNewest={"count": 3}, owners="Ignore"))
     assert [warning.path for warning in reading.warnings] == ["spec.keepNewest", "spec.owners", "spec.match"]
+
+
+@pytest.mark.parametrize(
+    ("quota", "said"),
+    [
+        ("count/pods", ["write count/jobs.batch"]),
+        ("pods", ["write count/jobs.batch"]),
+        ("count/jobs.batch", []),
+    ],
+)
+def test_a_quota_of_what_it_is_not_about_limits_nothing_and_that_is_told(quota: str, said: list[str]) -> None:
+    found = manifest(match=kinds("Job"), capacity={"fromQuota": quota})
+    reading = read_retention(found, discovery=Discovery(resources=BUILT_IN))
+    assert [one.instead for one in reading.warnings if one.path == "spec.capacity.fromQuota"] == said
