@@ -19,6 +19,7 @@ from skoupa.cli.installing.install import admission_of, installation_of
 from skoupa.install.kinds import DEFAULT_KINDS
 from skoupa.install.labelling import Manifest
 from skoupa.install.manifests import manifests
+from skoupa.install.rights import LABEL_TENANTS
 from skoupa.settings import Settings
 
 HOME: Final = "the-namespace-of-the-release"
@@ -36,6 +37,7 @@ _SETTINGS: Final[dict[str, tuple[Setting, Setting]]] = {
     "alive": (("features.alive", True), ("features.alive", False)),
     "tenants": (("features.tenants", True), ("features.tenants", False)),
     "tenantNames": (("tenants.byName", True), ("tenants.byName", False)),
+    "tenantLabel": (("tenants.label", "a-label"), ("tenants.label", "")),
     "enforce": (("mode", "enforce"), ("mode", "observe")),
     "history": (("api.address", "0.0.0.0:8443"), ("api.address", "none")),
     "webhook": (("webhook.address", "0.0.0.0:9443"), ("webhook.address", "none")),
@@ -65,6 +67,7 @@ _OF_ADMISSION: Final = (
 )
 _OF_ALIVE: Final = ("alive",)
 _OF_TENANTS: Final = ("tenants", "tenantNames", "enforce")
+_OF_LABELS: Final = ("tenants", "tenantLabel", "enforce", "namespaced")
 _KINDS_OF_RIGHTS: Final = {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 SWITCHING: Final = {setting[0] for both in _SETTINGS.values() for setting in both}
 
@@ -108,7 +111,14 @@ def _rights() -> list[Manifest]:
             if body["kind"] in _KINDS_OF_RIGHTS:
                 yield _without_instance(body)
 
-    return pieces(_OF_RIGHTS, made)
+    def made_for_labels(circumstance: Circumstance) -> Iterator[Manifest]:
+        installation = installation_of(_settings(circumstance, _OF_LABELS), kinds=some)
+        for body in manifests(installation):
+            if body["metadata"]["name"] == LABEL_TENANTS:
+                yield _without_instance(body)
+
+    # By itself: what a single setting brings need not double all the others.
+    return [*pieces(_OF_RIGHTS, made), *pieces(_OF_LABELS, made_for_labels)]
 
 
 def _settings(circumstance: Circumstance, switches: tuple[str, ...]) -> Settings:

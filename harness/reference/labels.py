@@ -66,6 +66,12 @@ HONOURED: Final = {
         "again or runs again; one that can't be meant (ahead, before its creation, no time) is written anew. "
         "[`skoupa unused`](unused.md) shows it.",
     ),
+    names.TENANT_LABEL: Meaning(
+        "label",
+        "Skoupa",
+        "The tenant to whom an object in no namespace belongs by the rule, where `tenants.label` names this key. It gives nothing to "
+        "anybody: the server selects by it. See [tenants](tenants.md#a-label-to-select-by).",
+    ),
     names.NOTICE_BEFORE_ANNOTATION: Meaning(
         "annotation",
         "user",

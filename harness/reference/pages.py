@@ -13,20 +13,20 @@ from harness.reference.labels import labels_page
 from harness.reference.markdown import code, page, table
 from harness.reference.never import never_page
 from harness.reference.references import references_page
-from skoupa import errors
+from skoupa import errors, names
 from skoupa.cli.installing.install import plan
 from skoupa.install.alive import alive_rights
 from skoupa.install.kinds import DEFAULT_KINDS
 from skoupa.install.policies import policy_rights
 from skoupa.install.retention import retention_rights
-from skoupa.install.rights import home_namespace, own_namespace, rights
+from skoupa.install.rights import LABEL_TENANTS, home_namespace, own_namespace, rights
 from skoupa.install.roles import SWEEP_ROLE, SWEEP_VERBS
 from skoupa.install.tenants import tenant_rights
 from skoupa.kinds.brake import BRAKES
 from skoupa.model.reasons import REASONS
 from skoupa.report.metrics import METRICS
 from skoupa.report.reporter import EVENT_REASONS
-from skoupa.settings import DURATION, Features, Setting, Settings, every_setting
+from skoupa.settings import DURATION, Features, Setting, Settings, TenantSettings, every_setting
 
 _SETTINGS: Final = """
 One YAML file (`skoupa run --config FILE`; in a cluster the ConfigMap `skoupa-config`), `SKOUPA_*` variables on top of it, and flags on
@@ -168,9 +168,11 @@ def rights_page() -> str:
         why = f"{right.why} (without {code('features.alive')}; not in a namespaced installation)"
         kinds = _resources(right.group, right.resources)
         rows.append((code(right.role), ", ".join(right.verbs), kinds, ", ".join(map(code, right.names)), why))
-    of_tenants = Settings(mode="enforce", features=Features(tenants=True))
+    labels = TenantSettings(label=names.TENANT_LABEL)
+    of_tenants = Settings(mode="enforce", features=Features(tenants=True), tenants=labels)
     for right in tenant_rights(of_tenants):
-        why = f"{right.why} (with {code('features.tenants')}; not in a namespaced installation)"
+        setting = "tenants.label" if right.role == LABEL_TENANTS else "features.tenants"
+        why = f"{right.why} (with {code(setting)}; not in a namespaced installation)"
         kinds = _resources(right.group, right.resources)
         rows.append((code(right.role), ", ".join(right.verbs), kinds, "", why))
     for own in (own_namespace(""), home_namespace("")):

@@ -20,6 +20,8 @@ SHARED_LABEL: Final = "skoupa.dev/shared"
 
 # Written on any object by Skoupa.
 UNNEEDED_SINCE_ANNOTATION: Final = "skoupa.dev/unneeded-since"
+# Only where a setting says so, which may name another key.
+TENANT_LABEL: Final = "skoupa.dev/tenant"
 
 # Written on a policy.
 TIME_ZONE_ANNOTATION: Final = "skoupa.dev/time-zone"

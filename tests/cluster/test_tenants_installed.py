@@ -18,6 +18,7 @@ NAMESPACES = "/api/v1/namespaces"
 RBAC = "rbac.authorization.k8s.io"
 ROLES = f"/apis/{RBAC}/v1/clusterroles"
 BINDINGS = f"/apis/{RBAC}/v1/clusterrolebindings"
+LABEL = "skoupa.dev/tenant"
 PRIORITIES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 
@@ -29,7 +30,9 @@ def server() -> Iterator[Access]:
 
 def install(access: Access, directory: Path, *, tenants: bool) -> dict[str, str]:
     file = directory / "settings.yaml"
-    file.write_text(f"mode: enforce\nfeatures: {{tenants: {str(tenants).lower()}}}\nledger: {{dsn: none}}\n")
+    file.write_text(
+        f"mode: enforce\nfeatures: {{tenants: {str(tenants).lower()}}}\nledger: {{dsn: none}}\ntenants: {{label: {LABEL}}}\n"
+    )
     return outcomes(skoupa(access, "install", "--config", str(file), "--apply"))
 
 
@@ -54,6 +57,12 @@ def is_there(access: Access, path: str, name: str) -> bool:
     return access.probe().ask("GET", f"{path}/{name}").status == 200
 
 
+def label(access: Access, path: str, name: str) -> str | None:
+    found = asked(access.probe(), "GET", f"{path}/{name}")
+    said: str | None = found["metadata"].get("labels", {}).get(LABEL)
+    return said
+
+
 def finalizers(access: Access, name: str) -> list[str]:
     found = asked(access.probe(), "GET", f"{TENANTS}/{name}")
     return list(found["metadata"].get("finalizers", ()))
@@ -70,6 +79,10 @@ def test_a_tenant_goes_with_the_rights_of_the_installation_and_the_other_is_free
     with controller(server, tmp_path, home="skoupa"):
         eventually(lambda: len(finalizers(server, "111111")) == 2, "the Tenant gets its finalizers")
         eventually(lambda: len(finalizers(server, "222222")) == 2, "the other too")
+        # With the right to that and to nothing else: a role could not be written by whom it gives no rights.
+        eventually(lambda: label(server, NAMESPACES, "111111-default") == "111111", "the Namespace's label")
+        eventually(lambda: label(server, PRIORITIES, "111111-high") == "111111", "the class's label")
+        assert label(server, ROLES, "111111-admin") is None
         planned = skoupa(server, "tenant", "plan", "111111", "-o", "name")
         assert planned.returncode == 0, planned.stderr
         assert planned.stdout.split() == [

@@ -18,6 +18,7 @@ is, how many replicas. What an installation can't be is refused here, in the wor
     "alive" (dig "features" "alive" $shipped.features.alive $settings)
     "tenants" (dig "features" "tenants" $shipped.features.tenants $settings)
     "tenantNames" (dig "tenants" "byName" $shipped.tenants.byName $settings)
+    "tenantLabel" (not (empty (dig "tenants" "label" $shipped.tenants.label $settings)))
     "enforce" (eq $settings.mode "enforce")
     "history" (ne $settings.api.address "none")
     "webhook" (not (has (dig "webhook" "address" "" $settings) (list "" "none")))

@@ -20,6 +20,7 @@ from harness.bench.subject import skoupa
 from harness.bench.tenants import town
 from harness.bench.tenants.going import Gone
 from harness.controlplane import ControlPlane, Options
+from skoupa.controller.tenancy.labelling import ROUND_SECONDS
 from skoupa.kinds.definition import document
 from skoupa.kinds.tenant import TENANT, TENANTS
 from skoupa.kube.lists import everything
@@ -39,8 +40,10 @@ async def embedded(course: Course) -> tuple[Figure, ...]:
     tenants = course.scaled(TENANTS_IN_ALL)
     many = course.scaled(AT_ONCE)
     one, several = await _gone(tenants, 1), await _gone(tenants, many)
-    if one.left or several.left:
-        raise RuntimeError(f"{one.left} and {several.left} objects were left, or more went than had to")
+    labelled = await _gone(tenants, 1, "--label")
+    if one.left or several.left or labelled.left:
+        left = f"{one.left}, {several.left} and {labelled.left}"
+        raise RuntimeError(f"{left} objects were left, or more went than had to")
     all_of_it = f"{tenants * town.OBJECTS_EACH} objects of {tenants} tenants"
     return (
         Figure(
@@ -66,6 +69,22 @@ async def embedded(course: Course) -> tuple[Figure, ...]:
             f"({several.inside} / {one.inside}); bytes {several.list_bytes / one.once_bytes:.1f}x of one LIST of everything; "
             f"{several.requests_each:.2f} other requests for each object; {several.seconds:.0f} s of virtual time",
         ),
+        Figure(
+            name="one tenant deleted where tenants.label is set: bytes of all LISTs / one metadata LIST of everything in no namespace",
+            value=labelled.list_bytes / labelled.once_bytes,
+            unit="x",
+            counts=f"{all_of_it}; {labelled.list_bytes / 1e6:.1f} MB / {labelled.once_bytes / 1e6:.1f} MB; {_by_label(labelled)}",
+        ),
+    )
+
+
+def _by_label(found: Gone) -> str:
+    told = found.labelling
+    assert told is not None, "it was written"
+    each = ROUND_SECONDS / 60
+    return (
+        f"written before with {told.patches} patches after {told.list_bytes / found.once_bytes:.2f}x of one LIST of everything, "
+        f"and {told.round_bytes / found.once_bytes:.2f}x of one every {each:.0f} min from then on"
     )
 
 
@@ -77,8 +96,8 @@ def _by_verb(found: Gone) -> str:
     return ", ".join(f"{number} {verb}" for verb, number in sorted(counted.items()))
 
 
-async def _gone(tenants: int, deleted: int) -> Gone:
-    words = ("--tenants", str(tenants), "--deleted", str(deleted))
+async def _gone(tenants: int, deleted: int, *more: str) -> Gone:
+    words = ("--tenants", str(tenants), "--deleted", str(deleted), *more)
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "harness.bench.tenants.going", *words),

@@ -1,6 +1,6 @@
 """Tenants of an embedded cluster deleted under a running engine, in virtual time, and what that asked of the server.
 
-`python -m harness.bench.tenants.going --tenants 100 --deleted 1` prints a `Gone`. It is a process of its own, since virtual time needs a loop of its
+`python -m harness.bench.tenants.going --tenants 100 --deleted 1` prints a `Gone`; with `--label` Skoupa writes its label before. It is a process of its own, since virtual time needs a loop of its
 own. What is counted is what the engine sends from the moment in which the Tenants are deleted until they are gone, beyond what it would send
 in that time anyway: its Lease and the watches that it has open are no part of it.
 """
@@ -18,7 +18,9 @@ from typing import Any, Final
 import msgspec
 
 from harness.bench.tenants import town
+from skoupa import names
 from skoupa.controller.engine import Engine
+from skoupa.controller.tenancy.labelling import ROUND_SECONDS, WRITES_A_SECOND
 from skoupa.kinds.tenant import TENANTS
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
@@ -46,6 +48,14 @@ _NO_BRAKES: Final = dict.fromkeys(
 )
 
 
+class Labelling(msgspec.Struct, frozen=True, kw_only=True):
+    """What it cost to write the label on all of it, and what each round costs from then on."""
+
+    patches: int
+    list_bytes: int
+    round_bytes: int
+
+
 class Gone(msgspec.Struct, frozen=True, kw_only=True):
     """`list_bytes` of all lists, `lists` those of kinds in all Namespaces or in none, `inside` looks into a Namespace before it goes; `once_bytes` of one list of the metadata of everything in no namespace; `others` by what they are."""
 
@@ -59,6 +69,7 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
     once_bytes: int
     others: dict[str, int]
     left: int
+    labelling: Labelling | None = None
 
     @property
     def requests_each(self) -> float:
@@ -98,7 +109,7 @@ class Counting:
         await self._inner.close()
 
 
-async def gone(clock: VirtualClock, *, tenants: int, deleted: int) -> Gone:
+async def gone(clock: VirtualClock, *, tenants: int, deleted: int, label: bool) -> Gone:
     async with EmbeddedCluster(clock=clock) as cluster:
         people = Client(Flow(cluster, clock), clock)
         await people.create(NAMESPACES, {"metadata": {"name": HOME}})
@@ -111,8 +122,9 @@ async def gone(clock: VirtualClock, *, tenants: int, deleted: int) -> Gone:
         once = await _once(cluster, clock)
         wire = Counting(cluster)
         async with asyncio.TaskGroup() as group:
-            playing = [group.create_task(one) for one in _engine(wire, clock)]
+            playing = [group.create_task(one) for one in _engine(wire, clock, label=label)]
             await clock.sleep(_SETTLE_SECONDS)
+            labelling = await _labelled(wire, clock, objects=tenants * town.OBJECTS_EACH) if label else None
             wire.forget()
             # What it asks now and then anyway.
             await clock.sleep(_TOLD_SECONDS + _SETTLE_SECONDS)
@@ -144,15 +156,27 @@ async def gone(clock: VirtualClock, *, tenants: int, deleted: int) -> Gone:
             once_bytes=once[1],
             others=dict(wire.others - anyway),
             left=town.OBJECTS_EACH * deleted - (once[2] - after[2]),
+            labelling=labelling,
         )
 
 
-def _engine(wire: Transport, clock: VirtualClock) -> list[Any]:
+async def _labelled(wire: Counting, clock: VirtualClock, *, objects: int) -> Labelling:
+    await clock.sleep(objects / WRITES_A_SECOND)
+    patches = sum(number for what, number in wire.others.items() if what.startswith("patch "))
+    first = wire.list_bytes
+    wire.forget()
+    # From here on one round and no more.
+    await clock.sleep(ROUND_SECONDS)
+    return Labelling(patches=patches, list_bytes=first, round_bytes=wire.list_bytes)
+
+
+def _engine(wire: Transport, clock: VirtualClock, *, label: bool) -> list[Any]:
     """As `skoupa run --enforce` has it, and what it tells people."""
     settings = decode(
         {
             "mode": "enforce",
             "features": {"tenants": True},
+            "tenants": {"label": names.TENANT_LABEL if label else ""},
             "rate": {"deletionsPerSecond": 1_000_000},
             "brakes": _NO_BRAKES,
         },
@@ -185,10 +209,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m harness.bench.tenants.going")
     parser.add_argument("--tenants", type=int, required=True)
     parser.add_argument("--deleted", type=int, required=True)
+    parser.add_argument("--label", action="store_true")
     asked = parser.parse_args()
 
     async def measured(clock: VirtualClock) -> Gone:
-        return await gone(clock, tenants=asked.tenants, deleted=asked.deleted)
+        return await gone(clock, tenants=asked.tenants, deleted=asked.deleted, label=asked.label)
 
     sys.stdout.buffer.write(msgspec.json.encode(run(measured)))
 

@@ -2,7 +2,7 @@
 
 Reading is broad and deleting is narrow. The rights on a kind of others are list, watch and delete: no get, no update,
 nothing that changes an object; Brakes are Skoupa's own, of policies one annotation is written (`install.policies`), and with
-`features.retention` one on what may go, and of Tenants finalizers. What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
+`features.retention` one on what may go, with `tenants.label` a label on what belongs to a tenant, and of Tenants finalizers. What RBAC can't say: `list` on Secrets would show their values to whoever holds the token,
 though Skoupa asks for metadata only, and for the whole of what it is about to delete. The roles of `skoupa install` and `docs/rights.md` are written from this table.
 """
 
@@ -28,13 +28,21 @@ from skoupa.kube.resources import (
 from skoupa.kube.reviews import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
 
 RoleName = Literal[
-    "skoupa-read", "skoupa-report", "skoupa-delete", "skoupa-delete-tenants", "skoupa-ask", "skoupa"
+    "skoupa-read",
+    "skoupa-report",
+    "skoupa-delete",
+    "skoupa-delete-tenants",
+    "skoupa-label-tenants",
+    "skoupa-ask",
+    "skoupa",
 ]
 READ: Final[RoleName] = "skoupa-read"
 REPORT: Final[RoleName] = "skoupa-report"
 DELETE: Final[RoleName] = "skoupa-delete"
 # Joins the one before; by itself, so that an operator may take it away or narrow it.
 DELETE_TENANTS: Final[RoleName] = "skoupa-delete-tenants"
+# The same, of a label that a setting asks for.
+LABEL_TENANTS: Final[RoleName] = "skoupa-label-tenants"
 # Of others, not of objects: no Role can grant it.
 ASK: Final[RoleName] = "skoupa-ask"
 # The only role that counts in Skoupa's own namespace and nowhere else.

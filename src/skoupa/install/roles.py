@@ -17,6 +17,7 @@ from skoupa.install.rights import (
     DELETE,
     DELETE_TENANTS,
     HOME,
+    LABEL_TENANTS,
     READ,
     REPORT,
     Right,
@@ -59,10 +60,11 @@ def rules(rights: Iterable[Right]) -> list[dict[str, Any]]:
 
 
 def _cluster_wide(rights: Sequence[Right], *, home: str) -> Iterator[Manifest]:
-    of_tenants = rules(right for right in rights if right.role == DELETE_TENANTS)
-    if of_tenants:
-        labels = {AGGREGATE_LABEL: "true"}
-        yield manifest(_VERSION, "ClusterRole", DELETE_TENANTS, labels=labels, rules=of_tenants)
+    for of_tenants in (DELETE_TENANTS, LABEL_TENANTS):
+        granted = rules(right for right in rights if right.role == of_tenants)
+        if granted:
+            labels = {AGGREGATE_LABEL: "true"}
+            yield manifest(_VERSION, "ClusterRole", of_tenants, labels=labels, rules=granted)
     for name in (*_EVERYWHERE, ASK):
         granted = rules(right for right in rights if right.role == name)
         if name == ASK and not granted:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from skoupa.install.labelling import Manifest
-from skoupa.install.rights import DELETE_TENANTS, READ, REPORT, Right
+from skoupa.install.rights import DELETE_TENANTS, LABEL_TENANTS, READ, REPORT, Right, RoleName
 from skoupa.judge.mechanism import Interest
-from skoupa.kinds.tenant import TENANTS, tenant_definitions
+from skoupa.kinds.tenant import NEVER_LABELLED, TENANTS, tenant_definitions
 from skoupa.settings import Settings
 
 # Those of the server itself, but machines and what drivers and the server make; then those that many clusters have.
@@ -55,27 +55,27 @@ def tenant_rights(settings: Settings) -> Iterator[Right]:
         return
     if settings.features.tenants:
         yield _right(("list", "watch"), "", "Tenants are read and followed")
-        yield from _deleting()
+        yield from _each_kind(DELETE_TENANTS, "delete", "what a deleted Tenant had goes")
     if settings.mode != "enforce":
         return
     if settings.features.tenants:
         why = "their finalizers are put on, and taken off when nothing of them is left"
         yield _right(("patch",), "", why, writes=True)
         yield _right(("patch",), "/status", "how far a deletion is stands in their status", writes=True)
+        if settings.tenants.label:
+            yield from _each_kind(
+                LABEL_TENANTS, "patch", "`tenants.label` is written on what belongs to a tenant"
+            )
     else:
         yield _right(("list", "patch"), "", "finalizers of features.tenants are taken off", writes=True)
 
 
-def _deleting() -> Iterator[Right]:
+def _each_kind(role: RoleName, verb: str, why: str) -> Iterator[Right]:
     for group, plurals in KINDS:
-        yield Right(
-            role=DELETE_TENANTS,
-            group=group,
-            resources=plurals,
-            verbs=("delete",),
-            namespaced=False,
-            why="what a deleted Tenant had goes",
-        )
+        # Who changes a role needs all rights that are in it: that is granted to nobody for the sake of a label.
+        if verb == "patch" and group in NEVER_LABELLED:
+            continue
+        yield Right(role=role, group=group, resources=plurals, verbs=(verb,), namespaced=False, why=why)
 
 
 def _right(verbs: tuple[str, ...], below: str, why: str, *, writes: bool = False) -> Right:

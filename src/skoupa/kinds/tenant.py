@@ -19,6 +19,11 @@ from skoupa.kinds.schema import about
 # How many of each a status names; the others are only counted.
 SAMPLE_SIZE: Final = 20
 
+# Groups whose objects never get the label of `tenants.label`: see `tenants.labels`.
+NEVER_LABELLED: Final = frozenset(
+    {"admissionregistration.k8s.io", "apiregistration.k8s.io", "rbac.authorization.k8s.io"}
+)
+
 Phase = Literal["Active", "Refused", "Waiting", "Deleting", "Verifying"]
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]

@@ -52,6 +52,13 @@ class TenantSettings(Section, frozen=True, kw_only=True):
             "label can give what they like to a tenant."
         ),
     ] = ""
+    label: Annotated[
+        str,
+        about(
+            "Skoupa writes this label on what belongs to a tenant, with its name, so that the server can select by it, such as "
+            "`skoupa.dev/tenant`; empty: none. It says nothing about ownership: the rule does."
+        ),
+    ] = ""
     owners: Annotated[
         bool, about("What has the Tenant itself among its owners, and is in no namespace, is the tenant's.")
     ] = False

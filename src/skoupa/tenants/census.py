@@ -2,7 +2,8 @@
 
 One list of metadata for each kind, in pages, in the version that the server prefers; of volumes the whole object. An object that the
 server has under two kinds counts once. What could not be read, or was not told by discovery, is said: nobody may take it for
-"there is nothing", and a kind that discovery names and that is not found is not read either.
+"there is nothing", and a kind that discovery names and that is not found is not read either. A census that was `narrowed` to a label has
+found what it has found, and never tells that there is no more.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from skoupa.kinds.tenant import Volume
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery, Gap
-from skoupa.kube.lists import pages
+from skoupa.kube.lists import EVERYWHERE, Scope, pages
 from skoupa.kube.objects import METADATA, Metadata, View, detached
 from skoupa.kube.resources import Resource
 from skoupa.settings import TenantSettings
+from skoupa.tenants.labels import may_have_label
 from skoupa.tenants.ownership import (
     NEVER,
     Belongs,
@@ -108,6 +110,7 @@ class Census(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[Gap, ...] = ()
     objects: int = 0
     uses: dict[Kind, Uses] = {}
+    narrowed: bool = False
 
     def of(self, tenant: str) -> tuple[Belonging, ...]:
         return self.belongings.get(tenant, ())
@@ -146,12 +149,15 @@ async def take_census(
     wanted: Collection[str] | None = None,
     ownership: Ownership | None = None,
     ask_for_users: bool = False,
+    labels: str = "",
+    only_labelled: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Census:
     """Of all `tenants` that there are: without them their objects might be taken for somebody else's.
 
     `wanted` are those whose objects are remembered; None: all. `ownership` is another rule than theirs alone. `ask_for_users`: of kinds
-    whose objects name others the whole is read, so that nobody has to read them once more. Raises what keeps kinds from being known at all.
+    whose objects name others the whole is read, so that nobody has to read them once more. `labels` narrows the kinds that have Skoupa's label; `only_labelled`: the others, but for
+    Namespaces, are not read at all. Raises what keeps kinds from being known at all.
     """
     discovery = await discover(client)
     ids = {one.name for one in tenants} if wanted is None else set(wanted)
@@ -160,9 +166,13 @@ async def take_census(
         ownership or Ownership(settings, tenants),
         wanted=ids,
         ask_for_users=ask_for_users,
+        labels=labels,
         progress=progress,
     )
-    await counting.count(list(countable(discovery, settings.ignore_kinds)))
+    kinds = countable(discovery, settings.ignore_kinds)
+    await counting.count(
+        [one for one in kinds if not only_labelled or is_namespace(one) or may_have_label(one)]
+    )
     return Census(
         tenants={one.name: one for one in tenants},
         ownership=counting.ownership,
@@ -174,6 +184,7 @@ async def take_census(
         gaps=tuple(gap for gap in discovery.gaps if not waived_group(gap.group, settings.ignore_kinds)),
         objects=counting.objects,
         uses=counting.uses,
+        narrowed=bool(labels) or only_labelled,
     )
 
 
@@ -185,6 +196,7 @@ class _Counting:
         *,
         wanted: Collection[str],
         ask_for_users: bool,
+        labels: str,
         progress: Callable[[str], None],
     ) -> None:
         self._client = client
@@ -196,6 +208,7 @@ class _Counting:
         self.unread: dict[str, str] = {}
         self.uses: dict[Kind, Uses] = {}
         self._ask_for_users = ask_for_users
+        self._labels = labels
         self.objects = 0
         # Of Namespaces, which some servers have under a second name.
         self._namespaces: set[str] = set()
@@ -219,10 +232,13 @@ class _Counting:
         fields = used_by(kind) if self._ask_for_users else []
         view: View[Any] = _WITH_USES if fields else VIEWS.get(kind, METADATA)
         uses: Uses = {}
+        # Who might use something of a tenant's is read whole, whosever it is.
+        narrow = self._labels and not fields and may_have_label(resource) and not is_namespace(resource)
+        scope = Scope(labels=self._labels) if narrow else EVERYWHERE
         read: list[tuple[Candidate, Metadata, Volume | None]] = []
         number, bad = 0, ""
         try:
-            async with aclosing(pages(self._client, resource, view)) as listing:
+            async with aclosing(pages(self._client, resource, view, scope=scope)) as listing:
                 async for page in listing:
                     if page.first:
                         read, number, bad = [], 0, ""

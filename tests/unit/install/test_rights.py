@@ -11,10 +11,21 @@ from skoupa.controller.knowledge import KEPT, mechanisms_of
 from skoupa.install.alive import alive_rights
 from skoupa.install.kinds import DEFAULT_KINDS, DeletableKind
 from skoupa.install.retention import retention_rights
-from skoupa.install.rights import ASK, DELETE, DELETE_TENANTS, HOME, READ, REPORT, Right, rights
+from skoupa.install.rights import (
+    ASK,
+    DELETE,
+    DELETE_TENANTS,
+    HOME,
+    LABEL_TENANTS,
+    READ,
+    REPORT,
+    Right,
+    rights,
+)
 from skoupa.install.tenants import KINDS, tenant_rights
 from skoupa.judge.mechanism import Interest
-from skoupa.settings import Features, Settings
+from skoupa.kinds.tenant import NEVER_LABELLED
+from skoupa.settings import Features, Settings, TenantSettings
 
 pytestmark = pytest.mark.unit
 
@@ -159,3 +170,16 @@ def test_with_tenants_the_servers_own_kinds_in_no_namespace_may_go_but_for_machi
     assert not list(tenant_rights(Settings()))
     assert not list(tenant_rights(msgspec.structs.replace(on, namespaces=("shop",))))
     assert {right.verbs for right in tenant_rights(on) if right.role == DELETE_TENANTS} == {("delete",)}
+
+
+def test_a_label_for_tenants_is_a_right_of_its_own_and_never_one_on_roles_or_what_stands_in_the_way() -> None:
+    on = Settings(mode="enforce", features=Features(tenants=True))
+    labelling = msgspec.structs.replace(on, tenants=TenantSettings(label=names.TENANT_LABEL))
+    assert not [right for right in tenant_rights(on) if right.role == LABEL_TENANTS]
+    found = [right for right in tenant_rights(labelling) if right.role == LABEL_TENANTS]
+    assert {right.verbs for right in found} == {("patch",)}
+    granted = {(right.group, plural) for right in found for plural in right.resources}
+    assert {("", "namespaces"), ("", "persistentvolumes"), ("storage.k8s.io", "storageclasses")} <= granted
+    assert not {group for group, _ in granted} & NEVER_LABELLED
+    observing = msgspec.structs.replace(labelling, mode="observe")
+    assert not [right for right in tenant_rights(observing) if right.role == LABEL_TENANTS]

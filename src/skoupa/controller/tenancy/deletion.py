@@ -73,7 +73,7 @@ class Deletion:
         self._opened_at = 0.0
 
     def counted(self, census: Census, at: float, *, began: float) -> None:
-        """A full reading, begun at that moment of the monotonic clock, after all that was asked for before it.
+        """A reading, begun at that moment of the monotonic clock, after all that was asked for before it; one by label is never the last.
 
         Who uses what is asked after it, and then it is `settled`.
         """
@@ -99,6 +99,10 @@ class Deletion:
         """Whether that found nothing, and when all is read again."""
         assert self.census is not None, "there was a census"
         self.volumes |= {one.volume.name: one.volume for one in self.left if one.volume is not None}
+        if self.census.narrowed and not self.left:
+            # Nobody has read whether there is more.
+            self.plan_look(FIRST_SECONDS)
+            return
         nothing = not self.left and not self.owned() and not self.census.missing()
         if not nothing:
             self._there = self._clock.monotonic()
@@ -114,6 +118,11 @@ class Deletion:
             FIRST_SECONDS if nothing and not self.is_over else None,
             at_least=SENDING_SECONDS if self.to_send() else 0,
         )
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was read for it yet: then a label may tell what can be sent on its way before all is read."""
+        return self.census is None
 
     def owned(self) -> list[str]:
         """Objects that stay and have the Tenant among their owners: once it is gone the server might collect them."""

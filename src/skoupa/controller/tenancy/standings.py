@@ -71,7 +71,7 @@ def let_go(tenant: Tenant) -> Standing | None:
 def in_words(deletion: Deletion, *, settings: Settings) -> Standing:
     """Of one that is under way."""
     census, left = deletion.census, deletion.left
-    if census is None:
+    if census is None or (census.narrowed and not left):
         return Standing(phase="Deleting", reason="Counting", why="all kinds in no namespace are being read")
     blocked = deletion.blocked(settings.tenants)
     held = deletion.held()

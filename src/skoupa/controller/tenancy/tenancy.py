@@ -18,6 +18,7 @@ from skoupa.controller.tenancy.book import NOT_READ, TenantBook
 from skoupa.controller.tenancy.counting import TenantCounting, postponed
 from skoupa.controller.tenancy.definition import GOING, definition_stands
 from skoupa.controller.tenancy.deletion import Deletion
+from skoupa.controller.tenancy.labelling import TenantLabelling
 from skoupa.controller.tenancy.last_look import LastLook
 from skoupa.controller.tenancy.standings import Readiness, in_words, let_go, not_begun, readiness
 from skoupa.controller.tenancy.writing import TenantWriting
@@ -86,6 +87,9 @@ class Tenancy:
         self._counting = TenantCounting(
             client, settings=settings, acting=self._acting, on_counted=self._last_look.learn
         )
+        self._labelling = TenantLabelling(
+            client, settings=settings, book=self.book, acting=self._acting, told=told, untold=untold
+        )
         self._others_deleted, overhearing.on_deleted = overhearing.on_deleted, self._deleted
         self._others_gone, overhearing.on_gone = overhearing.on_gone, self._gone
         self.deletions: dict[str, Deletion] = {}
@@ -100,7 +104,7 @@ class Tenancy:
         self._group = group
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
-        return [self._follow()]
+        return [self._follow(), self._labelling.follow()]
 
     def arrange(self) -> None:
         """After every look at the kinds."""
@@ -113,6 +117,7 @@ class Tenancy:
         for uid in list(self.deletions):
             self._end(uid)
         self._writing.doubt()
+        self._labelling.doubt()
         self._wake()
 
     def learn(self, deltas: Sequence[Delta]) -> None:
@@ -220,7 +225,7 @@ class Tenancy:
             if not await definition_stands(self._client):
                 return await self._stand_still(ready)
             try:
-                await self._counting.count(under_way, tenants)
+                await self._counting.count(looked_at, under_way, tenants)
             except SkoupaError as unread:
                 return await self._can_not_count(under_way, unread)
         error: SkoupaError | None = None

@@ -80,6 +80,7 @@ class Town:
     def _marks(self) -> dict[str, Any]:
         """Owners in no namespace, and now and then that it is shared."""
         marks: dict[str, Any] = {}
+        labels: dict[str, str] = {}
         owners = [(kind, one) for kind, one in self.made if not kind.namespaced]
         if owners and self.chance.random() < 0.5:
             kind, one = self.chance.choice(owners)
@@ -92,8 +93,11 @@ class Town:
                 }
             ]
         if self.chance.random() < 0.1:
-            marks["labels"] = SHARED
-        return marks
+            labels |= SHARED
+        if self.chance.random() < 0.3:
+            # Skoupa's own, of which somebody else makes nonsense.
+            labels[names.TENANT_LABEL] = self.chance.choice([ONE, OTHER, "nobody", ""])
+        return marks | ({"labels": labels} if labels else {})
 
     def there(self) -> set[str]:
         served = {
@@ -127,6 +131,16 @@ def belongs(kind: Resource, found: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("seed", range(20))
 @story(also=KINDS, features=ON)
 async def test_nothing_goes_but_what_is_the_tenants(stage: Stage, seed: int) -> None:
+    await a_tenant_leaves_a_town(stage, seed)
+
+
+@pytest.mark.parametrize("seed", range(20, 32))
+@story(also=KINDS, features=ON, tenants={"label": names.TENANT_LABEL})
+async def test_nothing_else_goes_where_a_label_is_written_and_read(stage: Stage, seed: int) -> None:
+    await a_tenant_leaves_a_town(stage, seed)
+
+
+async def a_tenant_leaves_a_town(stage: Stage, seed: int) -> None:
     town = Town(stage, random.Random(seed))
     await town.fill()
     await stage.settle()
@@ -140,9 +154,14 @@ async def test_nothing_goes_but_what_is_the_tenants(stage: Stage, seed: int) -> 
     gone = before - town.there()
     mine = {one["metadata"]["uid"] for kind, one in town.made if belongs(kind, one)}
     assert {called[uid] for uid in gone - mine} == set()
-    # What is in a Namespace that is shared stays with it.
+    # What is in a Namespace that is shared stays with it, and so do the volumes of its claims.
     lent = {one["metadata"]["name"] for kind, one in town.made if kind == NAMESPACES and is_shared(one)}
-    inside = {one["metadata"]["uid"] for _, one in town.made if one["metadata"].get("namespace") in lent}
+    inside = {
+        one["metadata"]["uid"]
+        for kind, one in town.made
+        if one["metadata"].get("namespace") in lent
+        or (kind == VOLUMES and one["spec"]["claimRef"]["namespace"] in lent)
+    }
     left = mine - gone - inside
     # What is left of it keeps the Tenant, and its Namespace, definition or the like says why.
     if left:
