@@ -140,7 +140,8 @@ def _readable(message: str, value: Any, shape: Any, *, where: str) -> UsageError
         return UsageError(f"{place}: {_shown(found)} is not known", advice=f"write {choices}")
     if match := _WRONG_TYPE.fullmatch(said):
         wanted = _words(match[1])
-        return UsageError(f"{place}: {_shown(found)} is not {wanted}", advice=f"write {wanted}")
+        advice = _in_quotes(found) if "str" in match[1].split(" | ") else ""
+        return UsageError(f"{place}: {_shown(found)} is not {wanted}", advice=advice or f"write {wanted}")
     if _NOT_FORMED.search(said):
         field = steps[-1][0] if steps else place.rpartition(".")[2]
         wanted_type = _field(_shape_at(shape, steps[:-1]), field) if steps else types.type_info(shape)
@@ -149,6 +150,8 @@ def _readable(message: str, value: Any, shape: Any, *, where: str) -> UsageError
             return UsageError(f"{place}: it is empty", advice=form or f"write it: {about}")
         if form or "matching regex" in said:
             return UsageError(f"{place}: {_shown(found)} is none", advice=form or about)
+        if found in ([], {}):
+            return UsageError(f"{place}: it is empty", advice=f"write at least one: {about}")
     return UsageError(f"{place}: {_shown(found)} can't be used", advice=said[:1].lower() + said[1:])
 
 
@@ -263,6 +266,13 @@ def _about(found: types.Type | None, name: str) -> str:
 def _words(wanted: str) -> str:
     parts = [part for part in wanted.split(" | ") if part != "null"]
     return " or ".join(_WORDS.get(part, part) for part in parts)
+
+
+def _in_quotes(found: Any) -> str:
+    """What stands there is meant as a text, and YAML reads it as something else."""
+    if isinstance(found, bool):
+        return "put it into quotes: without them YAML reads y, n, yes, no, on and off as true or false"
+    return f'put it into quotes: "{found}"' if isinstance(found, int | float) else ""
 
 
 def _shown(value: Any) -> str:

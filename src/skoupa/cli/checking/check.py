@@ -17,6 +17,7 @@ import typer
 from skoupa import names
 from skoupa import settings as configuration
 from skoupa.cli.checking.company import Companion, read_company
+from skoupa.cli.checking.company_cautions import with_cautions
 from skoupa.cli.checking.findings import CheckDocument, Finding, next_runs, told, told_companion
 from skoupa.cli.checking.phases import unknown_phases
 from skoupa.cli.checking.reading import Read, judged, read_all
@@ -50,6 +51,15 @@ _WITHOUT: Final = {
 _WORDS: Final = {True: "yes", False: "no", None: "-"}
 
 
+class _Looked(msgspec.Struct, frozen=True):
+    """The time, what was found out of policies and of what concerns retention, and the kinds, where somebody looked."""
+
+    now: float
+    findings: list[Finding]
+    retaining: list[Finding]
+    discovery: Discovery | None = None
+
+
 def run(
     *,
     connecting: Connecting,
@@ -67,7 +77,12 @@ def run(
     many = read_all(found, known.settings.policies)
     besides = read_company(found.company)
     retained = read_retained(found.retention)
-    now, findings, retaining = _look(many, retained, connecting=connecting, sources=sources, offline=offline)
+    looked = _look(many, retained, connecting=connecting, sources=sources, offline=offline)
+    now, findings, retaining = looked.now, looked.findings, looked.retaining
+    besides = [
+        with_cautions(one, now=now, settings=known.settings.policies, discovery=looked.discovery)
+        for one in besides
+    ]
     everything = [*findings, *retaining]
     if form in {"json", "yaml"}:
         document = CheckDocument(
@@ -117,10 +132,8 @@ def _look(
     connecting: Connecting,
     sources: tuple[str, ...],
     offline: bool,
-) -> tuple[float, list[Finding], list[Finding]]:
-    """The time, and what was found out of policies and of what concerns retention."""
-
-    async def work(world: World) -> tuple[float, list[Finding], list[Finding]]:
+) -> _Looked:
+    async def work(world: World) -> _Looked:
         discovery = await discover(world.client)
         access = None if world.given is not None else Access(world.client, clock=world.client.clock)
         namespace = connecting.namespace or world.namespace or "default"
@@ -131,12 +144,12 @@ def _look(
         retaining = [found_out(each, discovery=discovery, namespace=namespace) for each in retained]
         if access is not None:
             retaining = [await with_answers(one, access) for one in retaining]
-        return world.now(), findings, retaining
+        return _Looked(world.now(), findings, retaining, discovery)
 
     if offline:
         namespace = connecting.namespace or "default"
         findings = [judged(each, namespace=namespace)[0] for each in many]
-        return time.time(), findings, [found_out(each, namespace=namespace) for each in retained]
+        return _Looked(time.time(), findings, [found_out(each, namespace=namespace) for each in retained])
     if sources:
         place = connecting.namespace or ""
         return in_files(work, sources=sources, now=time.time(), namespace=place)
@@ -200,6 +213,7 @@ def _shown_beside(one: Companion, screen: Screen) -> str:
     lines = [
         f"{manifest.kind} {printable(called)} ({manifest.file}, document {manifest.document}): {verdict}",
         *(f"  problem: {printable(str(problem))}" for problem in one.problems),
+        *(screen.paint(f"  caution: {printable(str(caution))}", "yellow") for caution in one.cautions),
     ]
     return "".join(f"{line}\n" for line in lines)
 

@@ -1,7 +1,8 @@
 """What stands beside policies in files and changes what they do: PolicyExceptions and GlobalContextEntries.
 
 Read as far as files tell; CEL is compiled in a process of its own, so outside of an event loop. One that is wrong is a mistake here: in
-a cluster a broken exception would let everything stay, and a broken entry would leave everything unclear.
+a cluster a broken exception would let everything stay, and a broken entry would leave everything unclear. What is right and may yet
+not mean what its writer thinks is a caution: an exception about a kind of policies that knows none lets nothing stay.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Companion(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
     exemption: Exemption | None = None
     problems: tuple[Problem, ...] = ()
+    cautions: tuple[Problem, ...] = ()
 
     @property
     def name(self) -> str:
@@ -74,7 +76,7 @@ def _read(manifest: Manifest) -> Companion:
     if definition is GLOBAL_CONTEXT_ENTRY:
         return Companion(manifest=manifest, problems=(*problems, *_entry_problems(body)))
     exemption = read_exemption(body)
-    problems += (_problem("spec", text) for text in exemption.problems)
+    problems += (_placed(*_parted(text)) for text in exemption.problems)
     return Companion(
         manifest=manifest, namespace=exemption.namespace, exemption=exemption, problems=tuple(problems)
     )
@@ -91,7 +93,7 @@ def _entry_problems(body: Mapping[str, Any]) -> Iterator[Problem]:
     try:
         spec = read(body.get("spec"), GlobalContextSpec, where="spec")
     except UsageError as error:
-        yield _problem("spec", error.message, error.advice)
+        yield _placed(error.message, error.advice)
         return
     if (spec.kubernetes_resource is None) == (spec.api_call is None):
         yield _problem("spec", "what it asks for is not clear", "write one of kubernetesResource and apiCall")
@@ -120,6 +122,19 @@ def _call_problems(call: ExternalCall) -> Iterator[Problem]:
 def _of_exception(problem: Problem) -> Problem:
     path = problem.path.replace("spec.conditions", "spec.matchConditions", 1)
     return msgspec.structs.replace(problem, path=path)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """What an exception says of itself, which is one text: what is wrong where, and what to write."""
+    place, _, said = text.partition(": ")
+    what, _, instead = said.partition(": ")
+    return (f"{place}: {what}", instead) if instead else (text, "")
+
+
+def _placed(message: str, instead: str) -> Problem:
+    """With the place that the message begins with; what is missing as a whole has none."""
+    place, _, what = message.partition(": ")
+    return _problem(place, what, instead) if what and " " not in place else _problem("spec", message, instead)
 
 
 def _problem(path: str, what: str, instead: str = "") -> Problem:

@@ -83,6 +83,7 @@ class ToldCompanion(Shape, frozen=True, kw_only=True):
     name: str
     valid: bool
     problems: tuple[ToldProblem, ...]
+    cautions: tuple[ToldProblem, ...] = ()
 
 
 class CheckDocument(Shape, frozen=True, kw_only=True):
@@ -146,7 +147,6 @@ def told(finding: Finding, now: float) -> ToldPolicy:
     schedule = finding.schedule
     return ToldPolicy(
         **_read(finding),
-        cautions=tuple(map(_problem, finding.cautions)),
         schedule=None
         if schedule is None
         else ToldSchedule(
@@ -175,6 +175,7 @@ def _read(one: Finding | Companion) -> dict[str, Any]:
         "name": one.name,
         "valid": one.valid,
         "problems": tuple(map(_problem, one.problems)),
+        "cautions": tuple(map(_problem, one.cautions)),
     }
 
 

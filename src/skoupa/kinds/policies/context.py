@@ -42,9 +42,9 @@ class ApiCall(
     data: Annotated[tuple[Datum, ...], about("What a POST sends, as fields of one JSON object.")] = ()
     service: Annotated[Service | None, about("Another service than the API server.")] = None
     jmes_path: Annotated[str | None, about("What to take of the answer; without it all of it.")] = None
-    default: Annotated[Any, about("The value where the call, or jmesPath on its answer, yields nothing.")] = (
-        None
-    )
+    default: Annotated[
+        Any, about("The value where what is asked for does not exist (404), and for nothing else.")
+    ] = None
 
 
 class Variable(
