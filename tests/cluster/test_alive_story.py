@@ -318,6 +318,10 @@ def test_a_policy_that_is_gone_is_told(installed: Access) -> None:
     binding = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/skoupa-alive-deletion"
     before = asked(installed.probe(), "GET", binding)
     asked(installed.probe(), "DELETE", binding)
+    # Whoever does something with Alive makes Skoupa look, which does so once a minute otherwise.
+    assert (
+        Writer(installed).ask("PATCH", CLUSTER, {"spec": {"timeout": "45m"}}, media_type=MERGE).status == 200
+    )
     eventually(lambda: protected(installed) == "False", "it is not guarded", seconds=120)
     del before["metadata"]["resourceVersion"], before["metadata"]["uid"]
     asked(installed.probe(), "POST", binding.rpartition("/")[0], before)

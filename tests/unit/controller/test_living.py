@@ -7,20 +7,36 @@ from typing import Any
 
 import pytest
 
+from skoupa.admission.alive import alive_admission
 from skoupa.alive.sdk import Participant, register
 from skoupa.controller.gauges import gauges_of
 from skoupa.errors import NotFound
 from skoupa.kinds.alive import ALIVE, ALIVES
 from skoupa.kinds.definition import document
 from skoupa.kube.objects import WHOLE
-from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from skoupa.settings import decode
 from skoupa.sim.faults import asking
 from tests.unit.controller.braking import bring_kind, pull, release, state
-from tests.unit.controller.stage import HOUR, MINUTE, Play, Stage, story
+from tests.unit.controller.stage import ALL_VERBS, HOUR, MINUTE, Play, Stage, story
 from tests.unit.controller.test_trash import ledger
 
 pytestmark = pytest.mark.unit
 
+GUARDING = [
+    Resource(
+        group="admissionregistration.k8s.io",
+        version="v1",
+        plural=plural,
+        kind=kind,
+        namespaced=False,
+        verbs=ALL_VERBS,
+    )
+    for plural, kind in (
+        ("validatingadmissionpolicies", "ValidatingAdmissionPolicy"),
+        ("validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding"),
+    )
+]
 DNS, DISKS = "dns.example.com/cleanup", "disks.example.com/cleanup"
 
 
@@ -478,3 +494,32 @@ async def test_the_metrics_tell_the_phase_and_who_has_something_left(stage: Stag
     assert gauges_of(play.engine, stage.clock.now())["skoupa_alive"]["TimedOut",] == 1
     play.standing_by = True
     assert gauges_of(play.engine, stage.clock.now())["skoupa_alive"]["Unknown",] == 1
+
+
+@story(also=GUARDING, features={"alive": True})
+async def test_the_guard_is_looked_at_when_somebody_writes_on_alive_and_often_while_it_is_not_there(
+    stage: Stage,
+) -> None:
+    await bring(stage)
+    kinds = {one.kind: one for one in GUARDING}
+    for manifest in alive_admission(decode({"features": {"alive": True}}, source="the test")):
+        await stage.people.create(kinds[manifest["kind"]], manifest)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    assert condition(await there(stage), "Protected") == ("True", "Guarded")
+    looks = len(play.sent("GET", path="validatingadmission"))
+    await stage.later(10 * MINUTE)
+    assert len(play.sent("GET", path="validatingadmission")) - looks <= 80, "eight of them once a minute"
+    binding = kinds["ValidatingAdmissionPolicyBinding"]
+    found = await stage.people.get(binding, "skoupa-alive-deletion", view=WHOLE)
+    await stage.people.delete(
+        binding, "skoupa-alive-deletion", uid=found["metadata"]["uid"], propagation="Background"
+    )
+    await stage.people.merge_patch(ALIVES, "cluster", {"spec": {"timeout": "45m"}})
+    await stage.later(15)
+    assert condition(await there(stage), "Protected") == ("False", "Missing")
+    body = {key: value for key, value in found.items() if key != "metadata"}
+    await stage.people.create(binding, {**body, "metadata": {"name": "skoupa-alive-deletion"}})
+    await stage.later(15)
+    assert condition(await there(stage), "Protected") == ("True", "Guarded")
+    assert len(said(play, "SkoupaUnprotected")) == 1

@@ -44,6 +44,8 @@ GOING_SECONDS: Final = 2.0
 SEEN_SECONDS: Final = 15.0
 RETRY_SECONDS: Final = 5.0
 GUARD_SECONDS: Final = 60.0
+# Where it is not as it should be, or somebody has just written on Alive.
+GUARD_SECONDS_IN_DOUBT: Final = 10.0
 _ONE: Final = Scope(fields=f"metadata.name={names.ALIVE_NAME}")
 _NO_KIND: Final = "there is no kind Alive in this cluster: run `skoupa install --apply`, or upgrade the chart"
 
@@ -89,6 +91,7 @@ class Living:
         self._writer = StatusWriter(client, words=_poorer, told=told, untold=untold)
         self._protection: Protection = NOT_LOOKED_AT
         self._looked_at = float("-inf")
+        self._looked_for: object = None
         self._leads = False
         self._woken = asyncio.Event()
         self._poorer: set[str] = set()
@@ -181,7 +184,7 @@ class Living:
                 found = await self._existence.put_finalizer(alive)
                 alive = read_alive(found)
             await self._tell(alive, course(alive, await self._signs(), now=self._now()))
-            return IDLE_SECONDS
+            return min(IDLE_SECONDS, self._guard_at(alive) - self._clock.monotonic())
         await self._see_through(alive)
         return GOING_SECONDS
 
@@ -228,10 +231,16 @@ class Living:
             self._said.add((alive.uid, what))
             self._report.of_alive(what, note, uid=alive.uid, at=self._now())
 
+    def _guard_at(self, alive: Alive) -> float:
+        """When it is to be looked at next."""
+        calm = self._protection.status == "True" and self._looked_for == _written(alive)
+        return self._looked_at + (GUARD_SECONDS if calm else GUARD_SECONDS_IN_DOUBT)
+
     async def _look_at_guard(self, alive: Alive) -> None:
         moment = self._clock.monotonic()
-        if moment - self._looked_at < GUARD_SECONDS:
+        if moment < self._guard_at(alive):
             return
+        self._looked_for = _written(alive)
         before = self._protection
         self._protection = await look(self._client, self._settings)
         self._looked_at = moment
@@ -265,6 +274,11 @@ class Living:
         if said in self._poorer:
             self._poorer.discard(said)
             self._untold(said)
+
+
+def _written(alive: Alive) -> tuple[object, ...]:
+    """What somebody wrote on it; the status is Skoupa's own."""
+    return alive.uid, alive.generation, alive.finalizers, alive.confirmed
 
 
 def _poorer(kind: str, where: str) -> str:
