@@ -191,3 +191,14 @@ def test_claims_of_a_custom_stateful_set_are_its_own(unused: Unused) -> None:
 @pytest.mark.parametrize("name", ["velero-repo-credentials", "argocd-image-updater-secret", "rook-ceph-mon"])
 def test_what_a_program_reads_by_a_name_of_its_own_stays(unused: Unused, name: str) -> None:
     assert name not in unused(secret(name))
+
+
+def test_the_volume_of_a_claim_says_its_name_and_does_not_use_it(unused: Unused) -> None:
+    claim = {"kind": "PersistentVolumeClaim", "namespace": "shop", "name": "idle"}
+    told = {"csi.storage.k8s.io/pvc/name": "idle", "csi.storage.k8s.io/pvc/namespace": "shop"}
+    spec = {"claimRef": claim, "csi": {"driver": "x", "volumeAttributes": {**told, "secret": "mine"}}}
+    idle = made("v1", "PersistentVolumeClaim", "idle", spec={"volumeName": "disk"}, status={"phase": "Bound"})
+    disk = made("v1", "PersistentVolume", "disk", "", spec=spec, status={"phase": "Bound"})
+    said = unused.said(idle, disk, secret("mine"), secret("idle"))
+    found = {line.split()[0] for line in said.out.splitlines()}
+    assert found == {"persistentvolumeclaim/shop/idle", f"secret/shop/{LEFT}", "secret/prod/else"}
