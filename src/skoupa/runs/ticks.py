@@ -2,7 +2,7 @@
 
 Ticks count from a moment that is remembered across restarts: the last run, or when the policy was first seen; one that was made
 while nobody led counts from then. So whatever was missed meanwhile is found by the clock alone, and is one run or none
-(`skoupa.dev/missed-runs`). A policy whose spec or schedule is new waits for its next tick after it was written; a tick that is due
+(`skoupa.dev/missed-runs`). A clock that was ahead for a while costs no tick either. A policy whose spec or schedule is new waits for its next tick after it was written; a tick that is due
 or under way when it changes is still its own where the new schedule has it too. Two runs of one policy keep a distance; a run that
 is under way is never overtaken by the next. What failed of a run is run again by itself after a restart.
 """
@@ -59,6 +59,8 @@ class Ticks:
         self._left_out: dict[str, float] = {}
         self._slept_through: dict[str, float] = {}
         self._led_since = 0.0
+        # When somebody asked last what is due, and what counts anew since the clock was set back.
+        self._asked, self._turned_back = -math.inf, list[str]()
         # By then all policies that there were had been seen.
         self._all_seen = math.inf
 
@@ -211,8 +213,13 @@ class Ticks:
         moment = self._next.get(tick.uid)
         return moment is not None and moment <= tick.moment
 
-    def overtaken(self, tick: Tick) -> bool:
-        """Whether a later tick runs or has run: what is read for this one only now would take the place of that."""
+    def overtaken(self, tick: Tick, now: float) -> bool:
+        """Whether a later tick runs or has run: what is read for this one only now would take the place of that.
+
+        Or the clock was set back while it ran, so that it is still to come.
+        """
+        if tick.moment > now + self._minimum:
+            return True
         running, known = self._running.get(tick.uid), self._known.get(tick.uid)
         began = running is not None and running.moment > tick.moment
         return began or (known is not None and known.ran and known.counts_from > tick.moment)
@@ -223,6 +230,9 @@ class Ticks:
 
     def due(self, now: float) -> list[Tick]:
         """What is to begin now, the longest overdue first; it counts as under way until `ended`."""
+        if now < self._asked:
+            self._turn_back(now)
+        self._asked = now
         found = []
         while self._order and self._order[0][0] <= now:
             moment, uid = heapq.heappop(self._order)
@@ -237,6 +247,20 @@ class Ticks:
             self._running[uid] = _UnderWay(now, tick)
             found.append(Tick(uid, tick))
         return [*found, *self._rests(now)]
+
+    def _turn_back(self, now: float) -> None:
+        """The clock was set back: what counts from a time that is to come would wait for it. A step within the distance does no harm."""
+        for uid, known in list(self._known.items()):
+            if known.counts_from > now + self._minimum and uid in self._policies:
+                since = min(known.since, int(now))
+                self._known[uid] = msgspec.structs.replace(known, counts_from=int(now), since=since)
+                self._plan(self._policies[uid])
+                self._turned_back.append(uid)
+
+    def turned_back(self) -> list[str]:
+        """Policies that run sooner than they would have; each is told once."""
+        found, self._turned_back = self._turned_back, []
+        return found
 
     def _rests(self, now: float) -> Iterator[Tick]:
         """Runs before this process led of which something failed; the next run of a policy is about all of it."""
@@ -265,6 +289,9 @@ class Ticks:
 
     def _count_from(self, policy: Policy, moment: float, *, ran: bool) -> None:
         known = self._known[policy.uid]
+        if moment > self._asked + self._minimum:
+            # The clock was set back while it ran.
+            moment = self._asked
         self._known[policy.uid] = msgspec.structs.replace(known, counts_from=int(moment), ran=ran)
         self._plan(policy)
 

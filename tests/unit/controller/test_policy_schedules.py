@@ -7,6 +7,7 @@ import pytest
 from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
 from skoupa.sim.faults import asking
 from tests.unit.controller.braking import many, pull, release
+from tests.unit.controller.jumping import Jumping
 from tests.unit.controller.policies import (
     EVERY_MINUTE,
     HOURLY,
@@ -55,6 +56,27 @@ async def test_a_tick_that_was_missed_before_the_first_run_counts_as_well(stage:
     await stage.until(1.5 * HOUR)
     await stage.play()
     await stage.later(10)
+    assert not stage.found()
+
+
+@story()
+async def test_a_clock_that_was_far_ahead_for_a_while_costs_no_tick_and_no_object(stage: Stage) -> None:
+    jumping = Jumping(stage.clock)
+    stage.cluster.clock = stage.clock
+    await bring_policies(stage)
+    play = await stage.play()
+    await cleanup(stage, schedule=HOURLY)
+    stage.old(many(5))
+    await stage.until(30 * MINUTE)
+    jumping.by, stage.cluster.skew = 9000 * HOUR, -9000 * HOUR
+    await stage.later(5 * MINUTE)
+    assert len(stage.found()) == 5
+    assert not play.sent("DELETE")
+    jumping.by, stage.cluster.skew = 0.0, 0.0
+    await stage.later(2 * MINUTE)
+    assert len(stage.found()) == 5
+    assert (await read(stage))["status"]["nextExecutionTime"] == "2026-01-01T01:00:00Z"
+    await stage.until(HOUR + MINUTE)
     assert not stage.found()
 
 

@@ -7,8 +7,8 @@ import pytest
 from skoupa import names
 from skoupa.controller.recreation.loops import FREE_ROUNDS
 from skoupa.kube.resources import CONFIG_MAPS
-from skoupa.sim.clock import VirtualClock
 from skoupa.sim.faults import asking
+from tests.unit.controller.jumping import Jumping
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, story
 
 pytestmark = pytest.mark.unit
@@ -39,18 +39,6 @@ async def test_a_difference_below_two_seconds_is_none(stage: Stage, skew: float)
     await stage.make("web", "1m")
     await stage.until(61)
     assert not stage.there("web")
-
-
-class Jumping:
-    """The machine's clock, set to another time by somebody."""
-
-    def __init__(self, clock: VirtualClock) -> None:
-        self._now = clock.now
-        self.by = 0.0
-        clock.now = self.now  # type: ignore[method-assign]
-
-    def now(self) -> float:
-        return self._now() + self.by
 
 
 @story()

@@ -210,6 +210,43 @@ def test_a_clock_that_was_ahead_does_not_keep_a_policy_waiting() -> None:
     assert moments(ticks, START + HOUR) == [HOUR]
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["after the run", "while it runs"])
+def test_a_clock_that_is_set_back_does_not_keep_a_policy_waiting(*, late: bool) -> None:
+    ticks, wrong = Ticks(), START + 9000 * HOUR
+    ticks.learn(policy(observe="1h"), START)
+    (tick,) = ticks.due(wrong)
+    if not late:
+        ticks.ended(tick)
+    assert ticks.due(START + 60) == []
+    if late:
+        ticks.ended(tick)
+    assert moments(ticks, START + HOUR) == [HOUR]
+    known = ticks.known("u")
+    assert known is not None
+    assert known.since <= START + 60
+
+
+def test_what_was_seen_first_by_a_clock_that_was_ahead_only_reports_as_long_as_was_said() -> None:
+    ticks = Ticks()
+    ticks.due(START + 9000 * HOUR)
+    ticks.learn(policy(observe="1h"), START + 9000 * HOUR)
+    assert ticks.due(START) == []
+    known = ticks.known("u")
+    assert known is not None
+    assert known.since == START
+    assert moments(ticks, START + HOUR) == [HOUR]
+
+
+def test_a_small_step_back_runs_nothing_twice() -> None:
+    ticks = Ticks()
+    ticks.learn(policy(), START)
+    (tick,) = ticks.due(START + HOUR)
+    assert ticks.due(START + HOUR - 0.5) == []
+    ticks.ended(tick)
+    assert ticks.due(START + HOUR + 1) == []
+    assert ticks.next("u") == START + 2 * HOUR
+
+
 def test_a_wish_to_observe_counts_from_when_it_was_seen() -> None:
     ticks = Ticks()
     ticks.learn(policy(), START)

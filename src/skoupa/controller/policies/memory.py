@@ -61,6 +61,9 @@ class PolicyMemory:
         found: int | None = self._state.get(POLICIES_SEEN, int)
         return found
 
+    def read_all(self) -> tuple[dict[str, Known], float | None]:
+        return self.read(), self.all_seen()
+
     def changed(self) -> None:
         self._unwritten.set()
 

@@ -198,8 +198,7 @@ class Policies:
 
     def take_over(self) -> None:
         """This process acts from now on; the state has to be read. What was chosen before is void."""
-        acts = self._settings.mode == "enforce"
-        known, seen = (self.memory.read(), self.memory.all_seen()) if acts else ({}, None)
+        known, seen = self.memory.read_all() if self._settings.mode == "enforce" else ({}, None)
         self.runs.begin_anew()
         self.ticks.remember(known, self._clock.now(), all_seen=seen, rests=True)
         self._leads = True
@@ -281,6 +280,8 @@ class Policies:
             self._woken.clear()
             if self._leads and not self._standing_by():
                 due = self.ticks.due(self._clock.now())
+                for uid in self.ticks.turned_back():
+                    self.statuses.want(uid)
                 self.statuses.give_way(len(due))
                 self.statuses.heed_time()
                 self.runs.start(due)

@@ -242,7 +242,8 @@ class PolicyRuns:
 
     def _counts(self, tick: Tick, policy: Policy, era: int) -> bool:
         same = (entry := self._book.get(tick.uid)) is not None and entry.policy == policy
-        return same and era == self._era and not self._standing_by() and not self._ticks.overtaken(tick)
+        overtaken = self._ticks.overtaken(tick, self._clock.now())
+        return same and era == self._era and not self._standing_by() and not overtaken
 
     def _put(
         self, tick: Tick, entry: Entry, policy: Policy, went: Went, *, doubted: Iterable[Uid] = ()
