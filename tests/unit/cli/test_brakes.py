@@ -215,7 +215,7 @@ def test_a_retention_policy_is_paused_by_its_name_like_any_other(town: Town, nam
     assert "there are 3 (" in town("pause", "policy/zzz").sentence
 
 
-@pytest.mark.parametrize("mechanism", ["ttl", "policies", "retention"])
+@pytest.mark.parametrize("mechanism", ["ttl", "policies", "retention", "tenants"])
 def test_the_help_of_pause_names_each_mechanism_by_which_something_goes(town: Town, mechanism: str) -> None:
     assert town("pause", f"mechanism/{mechanism}").code == 0
     assert f"mechanism/{mechanism}" in town("pause", "--help").out

@@ -28,6 +28,7 @@ Scopes:
   mechanism/ttl        by a ttl label
   mechanism/policies   by a cleanup or deleting policy
   mechanism/retention  by skoupa.dev/ttl-after or a retention policy
+  mechanism/tenants    by the deletion of a Tenant
 
 \b
 Examples:

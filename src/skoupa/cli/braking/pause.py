@@ -39,7 +39,10 @@ _PARTS: Final = {
     "kind": "kind",
     "mechanism": "mechanism",
 }
-_SAY: Final = "write all, or some of ns/NAME, policy/NAME, kind/KIND, mechanism/ttl, mechanism/policies, mechanism/retention"
+_SAY: Final = (
+    "write all, or some of ns/NAME, policy/NAME, kind/KIND, "
+    "mechanism/ttl, mechanism/policies, mechanism/retention, mechanism/tenants"
+)
 _TRIES: Final = 9
 # A controller says so in the status; one that only observes, or none, does not.
 _WAITS: Final = 15
