@@ -96,6 +96,8 @@ class EventSweeps:
         self.error: SkoupaError | None = None
         # Whose delete had no answer: its place is taken until it is known what became of it.
         self._unanswered: set[Uid] = set()
+        # While observing: those of which it was told already that they would go.
+        self._supposed: set[Uid] = set()
 
     async def follow(self) -> None:
         while True:
@@ -125,7 +127,7 @@ class EventSweeps:
                     self._told(entry, went[entry.uid])
 
     async def _look(self, entries: list[Entry], matched: dict[str, int], went: dict[str, int]) -> None:
-        left, braked = set(self._unanswered), EventsSeen()
+        left, braked, supposed = set(self._unanswered), EventsSeen(), set[Uid]()
         for place in self._places(entries):
             listing = pages(self._client, EVENTS, _VIEW, scope=Scope(namespace=place))
             async with aclosing(listing):
@@ -147,7 +149,12 @@ class EventSweeps:
                     for one in await self._send(due, went):
                         # Such as by a Brake that it pulled itself.
                         braked.note(one.row, one.claim, self._held_by(one) or frozenset())
+                    if self._observing:
+                        supposed.update(one.row.uid for one in due)
+                        # Also where the list breaks off.
+                        self._supposed |= supposed
         self._braked.tell(braked)
+        self._supposed = supposed
         for uid in left:
             # It is gone, or not due any more: its place stays counted.
             self._unanswered.discard(uid)
@@ -195,7 +202,8 @@ class EventSweeps:
         """Those that did not go; what went counts also where this breaks off."""
         if self._observing:
             for one in due:
-                went[one.entry.uid] += 1
+                # They stay, and are met at each look again.
+                went[one.entry.uid] += one.row.uid not in self._supposed
             return []
         if not due or not self._acting():
             return []

@@ -241,3 +241,16 @@ async def test_a_time_that_is_written_on_an_event_holds_it_against_policies(stag
     assert left(stage) == {MANY[0]}
     await stage.later(HOUR)
     assert not left(stage)
+
+
+@story(also=(*ALSO, EVENTS), features=ON, mode="observe")
+async def test_while_observing_each_event_is_told_once(stage: Stage) -> None:
+    await begun(stage)
+    play = await stage.play(mode="observe")
+    await make_many(stage)
+    await stage.later(30 * MINUTE)
+    assert left(stage) == set(MANY)
+    assert [line["number"] for line in play.told("would sweep")] == ["6"]
+    await event(stage, "old-too")
+    await stage.later(15 * MINUTE)
+    assert [line["number"] for line in play.told("would sweep")] == ["6", "1"]
