@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from skoupa import names
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.policy.expansion import expand
@@ -62,6 +63,11 @@ def _of_kinds(policy: Retention, subject: Subject, discovery: Discovery) -> Iter
     expansion = expand(subject, discovery)
     for one in (*expansion.missing, *expansion.unreached):
         yield Problem(path=_MATCH, what=one.what, instead=one.instead)
+    never = tuple(_for_themselves(row for row in expansion.resources if policy.names_kind(row)))
+    for kind in never:
+        what = f"{kind} are there for themselves, so that nothing of that kind goes by a retention policy"
+        instead = f"leave them out; the label {names.TTL_LABEL} and cleanup policies may take them"
+        yield Problem(path=_MATCH, what=what, instead=instead)
     quota = policy.limit.quota if policy.limit is not None else ""
     named = [row.qualified for row in expansion.resources]
     if quota and named and quota.removeprefix("count/") not in named:
@@ -71,9 +77,23 @@ def _of_kinds(policy: Retention, subject: Subject, discovery: Discovery) -> Iter
     endless = [
         row.kind
         for row in expansion.resources
-        if policy.names_kind(row) and shipped().ends(kind_name(row)) is Ends.NEVER
+        if policy.names_kind(row)
+        and row.qualified not in never
+        and shipped().ends(kind_name(row)) is Ends.NEVER
     ]
     for kind in dict.fromkeys(endless if written else ()):
         what = f"as far as is known no {kind} ever finishes, so that this never counts for it"
         path = f"spec.after.{written[0]}"
         yield Problem(path=path, what=what, instead="write unused or created for it, in a policy of its own")
+
+
+def _for_themselves(resources: Iterable[Resource]) -> Iterator[str]:
+    """Kinds that no use keeps and no end frees, as people call them; Events go by their age."""
+    # The tables are much, and most who read a policy have no need of them.
+    from skoupa.usage.leftovers.worth import is_for_itself  # noqa: PLC0415
+    from skoupa.usage.reading import shipped as tables  # noqa: PLC0415
+
+    for row in resources:
+        ends = shipped().ends(kind_name(row))
+        if ends is not Ends.BY_RULE and row.kind != "Event" and is_for_itself(row, tables()):
+            yield row.qualified

@@ -186,3 +186,24 @@ def test_a_quota_of_what_it_is_not_about_limits_nothing_and_that_is_told(quota: 
     found = manifest(match=kinds("Job"), capacity={"fromQuota": quota})
     reading = read_retention(found, discovery=Discovery(resources=BUILT_IN))
     assert [one.instead for one in reading.warnings if one.path == "spec.capacity.fromQuota"] == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("Deployment", ["deployments.apps"]),
+        ("ReplicaSet", ["replicasets.apps"]),
+        ("ConfigMap", []),
+        ("Job", []),
+        ("Event", []),
+        ("*", []),
+    ],
+)
+def test_that_a_kind_is_there_for_itself_and_never_goes_is_told(kind: str, told: list[str]) -> None:
+    after = {"created": "10m"} if kind == "Event" else {"unused": "1h"}
+    reading = read_retention(
+        manifest(match=kinds(kind), after=after), discovery=Discovery(resources=BUILT_IN)
+    )
+    assert not reading.problems
+    found = [one.what for one in reading.warnings if "there for themselves" in one.what]
+    assert [one.partition(" ")[0] for one in found] == told
