@@ -28,7 +28,11 @@ async def main() -> None:
         client = Client(Flow(transport, clock), clock)
         namespace, _, name = asked.lease.partition("/")
         participant = await register(
-            client, asked.finalizer, lease=(namespace, name), title=f"the files in {asked.things}"
+            client,
+            asked.finalizer,
+            lease=(namespace, name),
+            title=f"the files in {asked.things}",
+            namespace=asked.namespace,
         )
         print("joined", flush=True)
         living = asyncio.create_task(participant.live())
@@ -67,6 +71,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--things", required=True, help="the folder whose files it owns")
     parser.add_argument("--finalizer", required=True)
     parser.add_argument("--lease", required=True, help="NAMESPACE/NAME")
+    parser.add_argument("--namespace", default="", help="where Alive is, in its namespaced form")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds that one file takes")
     return parser.parse_args()
 

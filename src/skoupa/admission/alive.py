@@ -54,7 +54,7 @@ def guarding(definition: Definition, *, home: str, namespace: str = "") -> Itera
         condition="request.operation == 'DELETE'",
         what="Alive",
         command=f"kubectl annotate {definition.name} {names.ALIVE_NAME}{f' -n {namespace}' if namespace else ''}",
-        advice=": run `skoupa alive delete`, or" if not namespace else ":",
+        advice=f": run `skoupa alive delete{f' -n {namespace}' if namespace else ''}`, or",
         decided=_NAMESPACE_GOES if namespace else "false",
     )
     yield from changes(CHANGES_GUARD + end, definition, home=home, namespace=namespace)

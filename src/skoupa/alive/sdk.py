@@ -39,6 +39,10 @@ ALIVES: Final = Resource(
     namespaced=False,
     verbs=("get", "list", "watch", "patch"),
 )
+# The form of the seed, which is in a namespace.
+NAMESPACED_ALIVES: Final = msgspec.structs.replace(
+    ALIVES, group=names.NAMESPACED_ALIVE_GROUP, namespaced=True
+)
 _SELF: Final = Resource(
     group="authentication.k8s.io",
     version="v1",
@@ -46,7 +50,7 @@ _SELF: Final = Resource(
     kind="SelfSubjectReview",
     namespaced=False,
 )
-_ONE: Final = Scope(fields=f"metadata.name={names.ALIVE_NAME}")
+_ONE: Final = f"metadata.name={names.ALIVE_NAME}"
 _LOOK_SECONDS: Final = 5.0
 # Between two tries: of a thousand who want to write it at once each has to find a gap.
 _LONGEST_WAIT_SECONDS: Final = 15.0
@@ -72,15 +76,25 @@ async def whoami(client: Client) -> str:
 
 
 async def register(
-    client: Client, finalizer: str, *, lease: tuple[str, str], identity: str = "", title: str = ""
+    client: Client,
+    finalizer: str,
+    *,
+    lease: tuple[str, str],
+    identity: str = "",
+    title: str = "",
+    namespace: str = "",
 ) -> Participant:
     """Joins, as soon as there is an Alive. `lease` is namespace and name; the identity is our own unless another is given.
+
+    `namespace` is where Alive is, in its namespaced form; empty: there is one for the whole cluster.
 
     Raises `TooLate` where the deletion has begun without us.
     """
     if not identity:
         identity = await _answered(client, lambda: whoami(client))
-    participant = Participant(client, finalizer, lease=lease, identity=identity, title=title)
+    participant = Participant(
+        client, finalizer, lease=lease, identity=identity, title=title, namespace=namespace
+    )
     await _answered(client, participant.beat)
     while not await participant.join():
         await client.clock.sleep(_LOOK_SECONDS)
@@ -91,13 +105,22 @@ class Participant:
     """One who has joined; made by `register`."""
 
     def __init__(
-        self, client: Client, finalizer: str, *, lease: tuple[str, str], identity: str, title: str = ""
+        self,
+        client: Client,
+        finalizer: str,
+        *,
+        lease: tuple[str, str],
+        identity: str,
+        title: str = "",
+        namespace: str = "",
     ) -> None:
         self._client = client
         self.finalizer = finalizer
         self.identity = identity
         self._lease = lease
         self._title = title
+        self._namespace = namespace
+        self._kind = NAMESPACED_ALIVES if namespace else ALIVES
         self._said = Said()
         self._done = False
         # Of the Alive that we have joined: another is none of our business.
@@ -147,7 +170,8 @@ class Participant:
 
         What the watch tells may be of yesterday, of an Alive that another has followed: the server is asked once more.
         """
-        async with aclosing(watch.watch(self._client, ALIVES, WHOLE, scope=_ONE)) as events:
+        scope = Scope(namespace=self._namespace, fields=_ONE)
+        async with aclosing(watch.watch(self._client, self._kind, WHOLE, scope=scope)) as events:
             async for event in events:
                 match event:
                     case watched.Listed(objects, _):
@@ -271,11 +295,17 @@ class Participant:
         }
 
     async def _read(self) -> dict[str, Any]:
-        return await _answered(self._client, lambda: self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE))
+        return await _answered(
+            self._client,
+            lambda: self._client.get(self._kind, names.ALIVE_NAME, view=WHOLE, namespace=self._namespace),
+        )
 
     async def _write(self, patch: Found) -> None:
         """Safe to repeat: it names the state that it changes."""
-        await _answered(self._client, lambda: self._client.merge_patch(ALIVES, names.ALIVE_NAME, patch))
+        await _answered(
+            self._client,
+            lambda: self._client.merge_patch(self._kind, names.ALIVE_NAME, patch, namespace=self._namespace),
+        )
 
     def _backoff(self) -> Backoff:
         return Backoff(self._client.clock, cap=_LONGEST_WAIT_SECONDS)

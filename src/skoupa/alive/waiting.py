@@ -16,7 +16,7 @@ from skoupa.alive.course import Course, course
 from skoupa.alive.reading import Alive, read_alive
 from skoupa.alive.signs import Place, Sign, signs_of
 from skoupa.errors import PASSING, Forbidden, NotFound, SkoupaError
-from skoupa.kinds.alive import ALIVES, OnTimeout, OnUnreachable
+from skoupa.kinds.alive import CLUSTER_WIDE, Form, OnTimeout, OnUnreachable
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import WHOLE
@@ -53,10 +53,10 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-async def read(client: Client) -> Alive | None:
+async def read(client: Client, form: Form = CLUSTER_WIDE) -> Alive | None:
     """None: there is none, or no such kind."""
     try:
-        found = await client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
+        found = await client.get(form.resource, names.ALIVE_NAME, view=WHOLE, namespace=form.namespace)
     except NotFound:
         return None
     return read_alive(found)
@@ -78,6 +78,7 @@ async def wait(
     terms: Terms,
     now: Callable[[], float],
     look: Callable[[Course], None] = lambda _: None,
+    form: Form = CLUSTER_WIDE,
 ) -> Ended:
     """`first` is Alive as it was read, with its deletion asked for; `now` is the server's time; `look` hears how far it is."""
     assert first.since is not None, "nobody has asked for the deletion"
@@ -87,7 +88,7 @@ async def wait(
     seen, at = first, course(first, {}, now=now())
     while True:
         try:
-            alive = await read(client)
+            alive = await read(client, form)
             known = await signs(client) if alive is not None else None
         except PASSING as error:
             silent = clock.monotonic() - heard

@@ -16,6 +16,7 @@ from skoupa import names
 from skoupa.kinds.conditions import Conditions
 from skoupa.kinds.definition import AGE, Column, Definition, Version, resource
 from skoupa.kinds.schema import FORM, Rule, about
+from skoupa.kube.resources import Resource
 
 OnTimeout = Literal["Fail", "Proceed", "ForceFinalizers"]
 OnUnreachable = Literal["Fail", "Proceed"]
@@ -300,6 +301,21 @@ ALIVE: Final = _definition(names.SKOUPA_GROUP, namespaced=False)
 ALIVES: Final = resource(ALIVE)
 NAMESPACED_ALIVE: Final = _definition(names.NAMESPACED_ALIVE_GROUP, namespaced=True)
 NAMESPACED_ALIVES: Final = resource(NAMESPACED_ALIVE)
+
+
+class Form(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of the two forms is meant: the one Alive of the cluster, or that in a namespace."""
+
+    resource: Resource
+    namespace: str = ""
+
+
+CLUSTER_WIDE: Final = Form(resource=ALIVES)
+
+
+def form_in(namespace: str) -> Form:
+    """Empty: that of the whole cluster."""
+    return Form(resource=NAMESPACED_ALIVES, namespace=namespace) if namespace else CLUSTER_WIDE
 
 
 def manifest(spec: AliveSpec | None = None) -> dict[str, Any]:

@@ -39,6 +39,14 @@ _OnUnreachable = Annotated[
 _UnreachableAfter = Annotated[
     str, typer.Option(metavar="DURATION", help="How long it may be silent before that counts.")
 ]
+_Place = Annotated[
+    str | None,
+    typer.Option(
+        "-n",
+        "--namespace",
+        help="The Alive in this namespace instead of that of the whole cluster, where its kind was installed.",
+    ),
+]
 # The marker \b keeps the lines below it as they are.
 DELETE_HELP: Final = """Asks for the deletion of the cluster: everybody who takes part cleans up what they own elsewhere.
 
@@ -66,6 +74,7 @@ def _deleting(
 @alive_app.command()
 def status(
     *,
+    namespace: _Place = None,
     output: TextOutput = "text",
     report: _Report = None,
     kubeconfig: Kubeconfig = None,
@@ -77,13 +86,14 @@ def status(
     Example: skoupa alive status
     """
     connecting = Connecting(kubeconfig, context, None, as_user)
-    dispatch("alive.looking", connecting=connecting, form=output, file=report)
+    dispatch("alive.looking", connecting=connecting, form=output, file=report, namespace=namespace)
 
 
 @alive_app.command()
 def confirm(
     *,
     yes: Yes = False,
+    namespace: _Place = None,
     output: TextOutput = "text",
     report: _Report = None,
     kubeconfig: Kubeconfig = None,
@@ -95,7 +105,7 @@ def confirm(
     Example: skoupa alive confirm
     """
     connecting = Connecting(kubeconfig, context, None, as_user)
-    _deleting(connecting, yes=yes, form=output, file=report)
+    _deleting(connecting, yes=yes, form=output, file=report, namespace=namespace)
 
 
 @alive_app.command(help=DELETE_HELP)
@@ -109,6 +119,7 @@ def delete(
     on_timeout: _OnTimeout = None,
     on_unreachable: _OnUnreachable = None,
     unreachable_after: _UnreachableAfter = "1m",
+    namespace: _Place = None,
     output: TextOutput = "text",
     report: _Report = None,
     kubeconfig: Kubeconfig = None,
@@ -127,6 +138,7 @@ def delete(
         on_timeout=on_timeout,
         on_unreachable=on_unreachable,
         unreachable_after=unreachable_after,
+        namespace=namespace,
     )
 
 
@@ -137,6 +149,7 @@ def wait(
     on_timeout: _OnTimeout = None,
     on_unreachable: _OnUnreachable = None,
     unreachable_after: _UnreachableAfter = "1m",
+    namespace: _Place = None,
     output: TextOutput = "text",
     report: _Report = None,
     kubeconfig: Kubeconfig = None,
@@ -159,4 +172,5 @@ def wait(
         on_timeout=on_timeout,
         on_unreachable=on_unreachable,
         unreachable_after=unreachable_after,
+        namespace=namespace,
     )

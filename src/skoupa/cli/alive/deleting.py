@@ -23,7 +23,7 @@ from skoupa.cli.terminal.saying import progress
 from skoupa.cli.worlds import World
 from skoupa.errors import Conflict, Forbidden, Invalid, NotFound, TimedOut, UsageError
 from skoupa.expr.durations import parse_duration
-from skoupa.kinds.alive import ALIVES, OnTimeout, OnUnreachable
+from skoupa.kinds.alive import Form, OnTimeout, OnUnreachable, form_in
 
 _GUARD = "ValidatingAdmissionPolicy"
 
@@ -38,6 +38,11 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     on_timeout: OnTimeout | None = None
     on_unreachable: OnUnreachable | None = None
     unreachable_after: str = "1m"
+    namespace: str | None = None
+
+    @property
+    def form(self) -> Form:
+        return form_in(self.namespace or "")
 
     def spec(self) -> dict[str, Any]:
         """What of it is written on Alive, for everybody who waits."""
@@ -63,11 +68,16 @@ def run(*, connecting: Connecting, yes: bool, form: TextForm, file: str | None, 
     for text, option in ((wish.timeout, "--timeout"), (wish.unreachable_after, "--unreachable-after")):
         if text is not None:
             _seconds(text, option)
+    if wish.namespace and wish.on_timeout == "ForceFinalizers":
+        raise UsageError(
+            "the controller looks after the Alive of the whole cluster alone, so nobody would force finalizers of this one",
+            advice="write --on-timeout Fail or Proceed",
+        )
     proceed = wish.on_unreachable == "Proceed"
     found: list[Alive | None] = []
 
     async def look(world: World) -> AliveReport:
-        found.append(await waiting.read(world.client))
+        found.append(await waiting.read(world.client, wish.form))
         return report("absent", now=world.now())
 
     told = asked(look, connecting=connecting, proceed=proceed)
@@ -109,6 +119,7 @@ async def _work(world: World, alive: Alive, wish: Wish) -> AliveReport:
 
 async def _ask(world: World, alive: Alive, wish: Wish) -> None:
     """Confirms with the uid that was read, and deletes by it."""
+    form = wish.form
     if not alive.confirmed or wish.spec():
         metadata = {"uid": alive.uid, "annotations": {names.CONFIRM_DELETION_ANNOTATION: alive.uid}}
         patch: dict[str, Any] = {"metadata": metadata}
@@ -117,18 +128,25 @@ async def _ask(world: World, alive: Alive, wish: Wish) -> None:
             if wish.on_timeout is not None and wish.on_timeout != "ForceFinalizers":
                 # It counts only there.
                 patch["spec"]["forceAfter"] = None
-        await world.client.merge_patch(ALIVES, names.ALIVE_NAME, patch, rule="alive")
+        await world.client.merge_patch(
+            form.resource, names.ALIVE_NAME, patch, namespace=form.namespace, rule="alive"
+        )
     if wish.delete:
         try:
             await world.client.delete(
-                ALIVES, names.ALIVE_NAME, uid=alive.uid, propagation="Background", rule="alive"
+                form.resource,
+                names.ALIVE_NAME,
+                namespace=form.namespace,
+                uid=alive.uid,
+                propagation="Background",
+                rule="alive",
             )
         except NotFound:
             return
 
 
 async def _waited(world: World, alive: Alive, wish: Wish, *, begun: bool) -> AliveReport:
-    now = await waiting.read(world.client)
+    now = await waiting.read(world.client, wish.form)
     if now is None or now.uid != alive.uid:
         return report("drained" if now is None else "replaced", now=world.now(), alive=alive)
     if now.since is None:
@@ -137,7 +155,7 @@ async def _waited(world: World, alive: Alive, wish: Wish, *, begun: bool) -> Ali
     if not wish.wait:
         return report("signalled", now=world.now(), alive=now, at=at)
     ended = await waiting.wait(
-        world.client, now, terms=wish.terms(own=begun), now=world.now, look=_show_progress
+        world.client, now, terms=wish.terms(own=begun), now=world.now, look=_show_progress, form=wish.form
     )
     progress("")
     return report(

@@ -18,10 +18,11 @@ from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import Work, World, in_cluster
 from skoupa.clock import SystemClock
 from skoupa.errors import PASSING, Forbidden, Unauthorized
+from skoupa.kinds.alive import CLUSTER_WIDE, Form, form_in
 
 
-async def looked(world: World) -> AliveReport:
-    alive = await waiting.read(world.client)
+async def looked(world: World, form: Form = CLUSTER_WIDE) -> AliveReport:
+    alive = await waiting.read(world.client, form)
     if alive is None:
         return report("absent", now=world.now())
     known = await waiting.signs(world.client)
@@ -64,5 +65,6 @@ def asked(work: Work[AliveReport], *, connecting: Connecting, proceed: bool = Fa
         return report("denied", now=SystemClock().now(), why=str(error))
 
 
-def run(*, connecting: Connecting, form: TextForm, file: str | None) -> None:
-    show(asked(looked, connecting=connecting), form=form, file=file)
+def run(*, connecting: Connecting, form: TextForm, file: str | None, namespace: str | None = None) -> None:
+    meant = form_in(namespace or "")
+    show(asked(lambda world: looked(world, meant), connecting=connecting), form=form, file=file)
