@@ -27,11 +27,15 @@ _AGGREGATED: Final = ",".join(
 _UNKNOWN_MEDIA_TYPE: Final = {406, 415}
 
 
-async def discover(client: Client) -> Discovery:
-    """Raises only when the server tells nothing at all."""
-    resources: list[Resource] = []
+async def discover(client: Client, *, known: Discovery | None = None) -> Discovery:
+    """Raises only when the server tells nothing at all.
+
+    The kinds below /api are in the server's program, and no other group of it comes or goes: from `known` they are taken as they are.
+    """
+    core = [one for one in known.resources if not one.group] if known is not None else []
+    resources: list[Resource] = core
     gaps: list[Gap] = []
-    for root in ("/api", "/apis"):
+    for root in ("/apis",) if core else ("/api", "/apis"):
         answer = await _root(client, root)
         if answer.kind == "APIGroupDiscoveryList":
             _read_aggregated(answer, resources, gaps)

@@ -31,7 +31,7 @@ WAITING_LIMIT: Final = 20_000
 # So many refusals are told in one round: the writer's queue belongs to the deletions.
 REFUSALS_A_ROUND: Final = 50
 # So long what goes with a tenant is gathered: it goes in several steps.
-TENANT_SECONDS: Final = 5.0
+TENANT_SECONDS: Final = 20.0
 # The shared words of a bundle leave room for names.
 _WORDS_LIMIT: Final = 400
 REASON: Final = "SkoupaDeleted"

@@ -28,6 +28,7 @@ from skoupa.report.notices.notice import Notice, about
 from skoupa.report.notices.notifier import Notifier
 from skoupa.report.policy_reporting import PolicyReporting
 from skoupa.report.retold import retold
+from skoupa.report.tenant_reporting import TENANT_EVENT_REASONS, TenantReporting
 from skoupa.settings.notices import What
 from skoupa.sweep.failures import refused, server_words, shared_words
 from skoupa.sweep.reporting import Announced, PolicyRun, Unclear
@@ -56,6 +57,7 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaPolicyUnclear": "On a policy: whether the objects named in the note meet its conditions is not known, so they "
     "stay; the note says why. Told once for as long as that is so.",
     **ALIVE_EVENT_REASONS,
+    **TENANT_EVENT_REASONS,
     "SkoupaHeld": "The object is due, or a policy matches it, but it stays for a reason that its people can mend; the "
     "note says which.",
 }
@@ -84,6 +86,7 @@ class Reporter:
         self._notices = notices
         self.bundles = Bundles(events, clock) if events is not None else None
         self.of_alive = AliveReporting(log=log, events=events).tell
+        self.of_tenant = TenantReporting(log=log, events=events, notices=notices).tell
         self._of_policies = PolicyReporting(log=log, metrics=metrics, events=events, bundles=self.bundles)
 
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:

@@ -85,6 +85,9 @@ class Overhearing:
     def of_alive(self, what: str, note: str, *, uid: str, at: float) -> None:
         self._report.of_alive(what, note, uid=uid, at=at)
 
+    def of_tenant(self, what: str, note: str, *, name: str, uid: str, key: str, at: float) -> None:
+        self._report.of_tenant(what, note, name=name, uid=uid, key=key, at=at)
+
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
         self._report.policy_ran(ran, at=at)
 

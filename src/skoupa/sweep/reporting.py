@@ -96,6 +96,9 @@ class Report(Protocol):
     def of_alive(self, what: str, note: str, *, uid: str, at: float) -> None:
         """Something about the life of the cluster; `what` is the reason of the Event."""
 
+    def of_tenant(self, what: str, note: str, *, name: str, uid: str, key: str, at: float) -> None:
+        """Something about the deletion of a tenant as a whole; `what` is the reason of the Event, `key` what makes it the same when it is told again."""
+
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
         """All that a run of a policy chose went, is held, or fails for now; or it could not be run."""
 

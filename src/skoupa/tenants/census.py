@@ -151,15 +151,16 @@ async def take_census(
     ask_for_users: bool = False,
     labels: str = "",
     only_labelled: bool = False,
+    known: Discovery | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Census:
     """Of all `tenants` that there are: without them their objects might be taken for somebody else's.
 
     `wanted` are those whose objects are remembered; None: all. `ownership` is another rule than theirs alone. `ask_for_users`: of kinds
     whose objects name others the whole is read, so that nobody has to read them once more. `labels` narrows the kinds that have Skoupa's label; `only_labelled`: the others, but for
-    Namespaces, are not read at all. Raises what keeps kinds from being known at all.
+    Namespaces, are not read at all. `known` spares to ask for the kinds that a server always has. Raises what keeps kinds from being known at all.
     """
-    discovery = await discover(client)
+    discovery = await discover(client, known=known)
     ids = {one.name for one in tenants} if wanted is None else set(wanted)
     counting = _Counting(
         client,

@@ -61,6 +61,11 @@ def status_of(tenant: Tenant, standing: Standing, now: float) -> dict[str, Any]:
     return {**nothing, **msgspec.to_builtins(status)}
 
 
+def volumes_told(tenant: Tenant) -> tuple[Volume, ...]:
+    """What its status has of data that stays."""
+    return _read(tenant.status).volumes
+
+
 def blockers(standing: Standing, now: float) -> Iterable[str]:
     """The oldest first: what is on its way out and stays, then what could not be sent on its way."""
     leaving = [one for one in standing.left if one.is_leaving]

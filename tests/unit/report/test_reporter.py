@@ -28,6 +28,7 @@ from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
 from skoupa.report.notices import Notifier
 from skoupa.report.reporter import EVENT_REASONS, Reporter
+from skoupa.report.tenant_reporting import TENANT_EVENT_REASONS
 from skoupa.settings.notices import EVENTS
 from skoupa.sweep.reporting import PolicyRun, Unclear
 from skoupa.sweep.tripping import Tripped
@@ -162,6 +163,8 @@ def test_every_event_reason_is_in_the_table_and_none_is_left_over() -> None:
     told.about_objects_of_policies()
     for what in ALIVE_EVENT_REASONS:
         told.reporter.of_alive(what, "a note", uid="u", at=CREATED)
+    for what in TENANT_EVENT_REASONS:
+        told.reporter.of_tenant(what, "a note", name="111111", uid="u", key="", at=CREATED)
     assert {event.reason for event in told.desk.told} == set(EVENT_REASONS)
 
 

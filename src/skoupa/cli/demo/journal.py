@@ -116,6 +116,9 @@ class Journal:
         if what != "SkoupaUnprotected":
             self._say("alive", note)
 
+    def of_tenant(self, what: str, note: str, *, name: str, uid: str, key: str, at: float) -> None:  # noqa: ARG002
+        self._say("tenant", f"{name}: {note}")
+
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:  # noqa: ARG002
         if ran.matched or ran.trouble:
             self._say("ran", f"{ran.called}: deleted {ran.deleted} of {ran.matched} {ran.trouble}".rstrip())

@@ -14,6 +14,7 @@ from skoupa.controller.tenancy.deletion import HANGING, Deletion
 from skoupa.controller.tenancy.inside import inside_namespaces
 from skoupa.errors import NotFound, SkoupaError
 from skoupa.kube.client import Client
+from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import everything
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
@@ -36,12 +37,14 @@ class TenantCounting:
         *,
         settings: Settings,
         acting: Callable[[], bool],
+        known: Callable[[], Discovery],
         on_counted: Callable[[Ownership], None],
     ) -> None:
         self._client = client
         self._clock: Clock = client.clock
         self._settings = settings
         self._acting = acting
+        self._known = known
         self._on_counted = on_counted
 
     async def all_hang(self, deletions: Sequence[Deletion]) -> bool:
@@ -71,6 +74,7 @@ class TenantCounting:
             ask_for_users=self._settings.tenants.keep_used
             and any(one.census is None or one.to_send() for one in under_way),
             labels=labels,
+            known=self._known(),
         )
         self._on_counted(census.ownership)
         for deletion in under_way:

@@ -19,6 +19,7 @@ from skoupa.tenants.census import Belonging, Census, Kept
 from skoupa.tenants.order import ROLES, after_its_instances, open_step, step
 from skoupa.tenants.ownership import is_definition, is_namespace
 from skoupa.tenants.tenant import Tenant
+from skoupa.tenants.told import volumes_told
 
 FIRST_SECONDS: Final = 3.1
 LONGEST_SECONDS: Final = 60.0
@@ -46,8 +47,8 @@ class Deletion:
         self.census: Census | None = None
         self.left: tuple[Belonging, ...] = ()
         self.kept: tuple[Kept, ...] = ()
-        # By name: they are told as long as the Tenant is there, when the object is gone too.
-        self.volumes: dict[str, Volume] = {}
+        # By name: they are told as long as the Tenant is there, when the object is gone too, also by who takes over.
+        self.volumes: dict[str, Volume] = {one.name: one for one in volumes_told(tenant)}
         self.sent: set[str] = set()
         # By uid: of which it is not known whether somebody else uses it, so that it waits.
         self.unsure: dict[str, str] = {}

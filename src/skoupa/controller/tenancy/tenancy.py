@@ -21,6 +21,7 @@ from skoupa.controller.tenancy.deletion import Deletion
 from skoupa.controller.tenancy.labelling import TenantLabelling
 from skoupa.controller.tenancy.last_look import LastLook
 from skoupa.controller.tenancy.standings import Readiness, in_words, let_go, not_begun, readiness
+from skoupa.controller.tenancy.telling import TenantTelling
 from skoupa.controller.tenancy.writing import TenantWriting
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row, Uid, uid_text
@@ -74,6 +75,7 @@ class Tenancy:
         self.book = TenantBook(client, on_change=self._wake)
         self._showing = Showing(knowledge.store, knowledge.extraction)
         self._writing = TenantWriting(client, told=told, untold=untold)
+        self._telling = TenantTelling(self._clock, overhearing, acting=self._acting)
         self._last_look = LastLook(
             client,
             self._mechanism,
@@ -85,7 +87,11 @@ class Tenancy:
         )
         knowledge.tenant_look = self._last_look
         self._counting = TenantCounting(
-            client, settings=settings, acting=self._acting, on_counted=self._last_look.learn
+            client,
+            settings=settings,
+            acting=self._acting,
+            known=lambda: knowledge.discovery,
+            on_counted=self._last_look.learn,
         )
         self._labelling = TenantLabelling(
             client, settings=settings, book=self.book, acting=self._acting, told=told, untold=untold
@@ -168,8 +174,9 @@ class Tenancy:
         tenants = list(self.book)
         ids = Ids(tenants)
         for uid in self.deletions.keys() - {one.uid for one in tenants}:
-            self._end(uid)
+            self._over(uid)
             self._writing.forget(uid)
+            self._telling.forget(uid)
         ready: list[Tenant] = []
         for tenant in tenants:
             if not tenant.is_leaving:
@@ -183,7 +190,7 @@ class Tenancy:
                     self._end(tenant.uid)
                     error = await self._tell(tenant, stand) or error
             else:
-                self._end(tenant.uid)
+                self._over(tenant.uid)
                 stand = let_go(tenant)
                 error = (await self._tell(tenant, stand) if stand is not None else None) or error
         return await self._go_on(ready, tenants) or error
@@ -269,6 +276,7 @@ class Tenancy:
         if deletion.blocked(self._settings.tenants) is not None:
             self._let_stay(deletion)
             return
+        self._telling.begun(deletion)
         claimed = deletion.claimed()
         rows = [self._showing.row(one.resource, one.metadata) for one in claimed]
         left = self._mechanism.put(deletion.claims())
@@ -288,9 +296,17 @@ class Tenancy:
         if deletion is not None:
             self._let_stay(deletion)
 
+    def _over(self, uid: str) -> None:
+        """It is not ours any more, or not there."""
+        deletion = self.deletions.get(uid)
+        if deletion is not None and deletion.is_over:
+            self._telling.gone(deletion)
+        self._end(uid)
+
     async def _tell(self, tenant: Tenant, stand: Standing) -> SkoupaError | None:
         if not self._acting() or self.book.kind is None:
             return None
+        self._telling.stands(tenant, stand)
         return await self._writing.tell(self.book.kind, tenant, stand, self._clock.now())
 
     def _holds(self, uid: Uid) -> str:
