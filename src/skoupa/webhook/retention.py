@@ -23,6 +23,10 @@ from skoupa.webhook.rights import May, Wanted, decided, everything, known, unkno
 RETENTION_KINDS: Final = frozenset({*KINDS, names.KIND_PROFILE_KIND})
 _VERBS: Final = ("list", "watch", "patch", "delete")
 _OFF: Final = "features.retention is off here, so that this does nothing until it is switched on"
+_TEACHES: Final = (
+    "features.retention is off here, so that no label and no retention policy goes by this; "
+    "skoupa_finished and skoupa_unused in policies do, and so does `skoupa unused`"
+)
 
 Known = Callable[[], Awaitable[tuple[Discovery | None, list[str]]]]
 ProfileCheck = Callable[[Profile], Awaitable[Iterable[Problem]]]
@@ -43,7 +47,8 @@ class RetentionReviewer:
             return Decision()
         discovery, doubts = await self._known()
         if not self._settings.features.retention:
-            doubts = [_OFF, *doubts]
+            profile = asked.object.get("kind") == names.KIND_PROFILE_KIND
+            doubts = [_TEACHES if profile else _OFF, *doubts]
         if asked.object.get("kind") == names.KIND_PROFILE_KIND:
             return await self._of_profile(asked, discovery, doubts)
         return await self._of_policy(asked, discovery, doubts)

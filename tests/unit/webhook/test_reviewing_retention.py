@@ -195,6 +195,13 @@ async def test_where_retention_is_off_its_writers_are_told() -> None:
     assert refusal
 
 
+async def test_a_profile_teaches_functions_of_policies_also_where_retention_is_off() -> None:
+    desk = Desk(features=Features(retention=False))
+    _, (warning, *_) = await desk.says({"kind": "batch/Job", "finished": "true"}, kind="KindProfile")
+    assert "no label and no retention policy goes by this" in warning
+    assert "skoupa_finished and skoupa_unused in policies do" in warning
+
+
 async def test_where_other_policies_do_not_run_they_are_not_looked_at() -> None:
     desk = Desk(strict=True, features=Features(retention=True, policies=False))
     spec = {"schedule": "never", "match": {}}
