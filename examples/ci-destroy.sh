@@ -4,13 +4,24 @@
 #
 #   DESTROY='terraform destroy -auto-approve' examples/ci-destroy.sh
 #
-# TIMEOUT (30m) is how long participants have, REPORT (alive-report.json) where the report goes.
+# TIMEOUT (30m) is how long participants have, REPORT (alive-report.json) where the report goes; what else is written behind the command
+# goes to `skoupa alive delete`. Who interrupts it while it waits (Ctrl-C, a job that is cancelled) has nothing destroyed: it returns 7.
 set -u
 
 : "${DESTROY:?write the command that destroys the infrastructure}"
 
-skoupa alive delete --yes --wait --timeout "${TIMEOUT:-30m}" --report "${REPORT:-alive-report.json}"
+interrupted() {
+    echo "ci-destroy: interrupted; the infrastructure was not touched, run it again to go on" >&2
+    exit 7
+}
+trap interrupted INT TERM
+
+skoupa alive delete --yes --wait --timeout "${TIMEOUT:-30m}" --report "${REPORT:-alive-report.json}" "$@"
 told=$?
+if [ "$told" -eq 7 ]; then
+    interrupted
+fi
+trap - INT TERM
 if [ "$told" -ne 0 ]; then
     echo "ci-destroy: not everybody cleaned up (code $told, see ${REPORT:-alive-report.json}); destroying all the same" >&2
 fi

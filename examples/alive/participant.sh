@@ -16,24 +16,57 @@ apply() {
     ask -X PATCH -H 'Content-Type: application/apply-patch+yaml' --data-binary @- "$1?fieldManager=$manager&force=true"
 }
 
-# Server-side apply: what we leave out the next time goes, and nobody else's is touched.
-entry() {
-    cat <<EOF
+# Its metadata alone and on one line: a label or an annotation that is called deletionTimestamp must not be taken for one.
+look() {
+    ask -H 'Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' "$alive?pretty=false"
+}
+
+# A text of the metadata itself; what is in the braces of labels and annotations comes after it.
+field() {
+    printf '%s' "$found" | sed -n "s/.*\"metadata\":{[^{}]*\"$1\":\"\([^\"]*\)\".*/\1/p"
+}
+
+finalizers() {
+    printf '%s' "$found" | sed -n 's/.*"finalizers":\[\([^]]*\)\].*/\1/p' | tr ',' '\n'
+}
+
+on_it() {
+    finalizers | grep -qxF "\"$FINALIZER\""
+}
+
+# With the uid, so that nothing is made where there is none.
+join() {
+    apply "$alive" <<END
 apiVersion: skoupa.dev/v1alpha1
 kind: Alive
 metadata:
   name: cluster
-  $1
+  uid: $(field uid)
+  finalizers: [$FINALIZER]
 spec:
   participants:
     - finalizer: $FINALIZER
       identity: $IDENTITY
       lease: {namespace: $NAMESPACE, name: $LEASE}
-EOF
+END
+}
+
+# Takes off our finalizer and no other, from the state that was read. It fails as long as that was not done.
+leave() {
+    if ! found=$(look); then
+        printf '%s' "$found" | grep -q '"reason":"NotFound".*"name":"cluster"'
+        return
+    fi
+    if ! on_it || [ "$(field uid)" != "$joined" ]; then
+        return 0
+    fi
+    left=$(finalizers | grep -vxF "\"$FINALIZER\"" | tr '\n' ',')
+    printf '{"metadata":{"resourceVersion":"%s","finalizers":[%s]}}' "$(field resourceVersion)" "${left%,}" |
+        ask -X PATCH -H 'Content-Type: application/merge-patch+json' --data-binary @- "$alive" >/dev/null
 }
 
 beat() {
-    apply "$SERVER/apis/coordination.k8s.io/v1/namespaces/$NAMESPACE/leases/$LEASE" >/dev/null <<EOF
+    apply "$SERVER/apis/coordination.k8s.io/v1/namespaces/$NAMESPACE/leases/$LEASE" >/dev/null <<END
 apiVersion: coordination.k8s.io/v1
 kind: Lease
 metadata:
@@ -45,18 +78,31 @@ spec:
   holderIdentity: $FINALIZER
   leaseDurationSeconds: 40
   renewTime: "$(date -u +%Y-%m-%dT%H:%M:%S.000000Z)"
-EOF
+END
 }
 
-beat "" "" 0
-until entry "finalizers: [$FINALIZER]" | apply "$alive" >/dev/null; do
-    sleep "${PAUSE:-5}"
-done
-echo joined
-
-# An answer without a deletionTimestamp means that the cluster lives; no answer means nothing.
-until ask "$alive" | grep -q '"deletionTimestamp"'; do
+# An answer with a deletionTimestamp means that the cluster is about to die, one without that it lives; no answer, and no Alive, mean
+# nothing. One that was made anew is joined again.
+joined=""
+while :; do
     beat "" "" 0
+    if found=$(look); then
+        if [ -n "$(field deletionTimestamp)" ]; then
+            if on_it; then
+                joined=$(field uid)
+            else
+                echo "the deletion has begun without us, and nobody waits for us: cleaning up all the same" >&2
+            fi
+            break
+        elif on_it && [ "$joined" = "$(field uid)" ]; then
+            :
+        elif said=$(join); then
+            joined=$(field uid)
+            echo joined
+        else
+            printf '%s\n' "$said" >&2
+        fi
+    fi
     sleep "${PAUSE:-5}"
 done
 
@@ -65,5 +111,7 @@ until sh -c "$CLEANUP"; do
     sleep "${PAUSE:-5}"
 done
 beat "" "" 0
-entry "" | apply "$alive" >/dev/null
+until leave; do
+    sleep "${PAUSE:-5}"
+done
 echo done

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from skoupa.alive.sdk import Participant, register
 from skoupa.clock import SystemClock
+from skoupa.errors import TooLate
 from skoupa.kube.client import Client
 from skoupa.kube.flow import Flow
 from skoupa.kube.http import HttpTransport
@@ -27,19 +28,26 @@ async def main() -> None:
     async with HttpTransport(connection, clock) as transport:
         client = Client(Flow(transport, clock), clock)
         namespace, _, name = asked.lease.partition("/")
-        participant = await register(
-            client,
-            asked.finalizer,
-            lease=(namespace, name),
-            title=f"the files in {asked.things}",
-            namespace=asked.namespace,
-        )
+        things = Path(asked.things)
+        try:
+            participant = await register(
+                client,
+                asked.finalizer,
+                lease=(namespace, name),
+                title=f"the files in {things}",
+                namespace=asked.namespace,
+            )
+        except TooLate as late:
+            # Nobody waits for us, and the cluster goes all the same.
+            print(late, flush=True)
+            await clean_up(None, things, pause=asked.pause)
+            return
         print("joined", flush=True)
         living = asyncio.create_task(participant.live())
         try:
             deletion = await participant.on_deletion()
             print(f"the cluster is about to die, {deletion.timeout} are left", flush=True)
-            await clean_up(participant, Path(asked.things), pause=asked.pause)
+            await clean_up(participant, things, pause=asked.pause)
             await participant.done()
             print("done", flush=True)
         finally:
@@ -47,15 +55,17 @@ async def main() -> None:
             await asyncio.gather(living, return_exceptions=True)
 
 
-async def clean_up(participant: Participant, things: Path, *, pause: float) -> None:
+async def clean_up(participant: Participant | None, things: Path, *, pause: float) -> None:
     """Also what was begun before: what is gone already is done."""
     left, kept = look_at(things)
     while left:
-        await participant.report(remaining=len(left), message=f"removing {left[0].name}", preserved=kept)
+        if participant is not None:
+            await participant.report(remaining=len(left), message=f"removing {left[0].name}", preserved=kept)
         await asyncio.sleep(pause)
         left[0].unlink(missing_ok=True)
         left, kept = look_at(things)
-    await participant.report(remaining=0, preserved=kept)
+    if participant is not None:
+        await participant.report(remaining=0, preserved=kept)
 
 
 def look_at(things: Path) -> tuple[list[Path], list[str]]:

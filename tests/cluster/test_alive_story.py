@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -199,6 +200,10 @@ def test_everybody_cleans_up_and_it_ends_with_0(installed: Access, tmp_path: Pat
         operator(installed, tmp_path, "slow", things=3),
         by_curl(installed, tmp_path, "failing", cleanup=f"touch {marker}"),
     ):
+        meddle(installed)
+        seen: set[str] = set()
+        eventually(lambda: beaten(installed, "failing", seen) > 2, "it has looked twice since then")
+        assert not marker.exists(), "nobody has asked for the deletion"
         code, told = deleted(installed, "--timeout", "2m", "--report", str(tmp_path / "report.json"))
     assert (code, told["outcome"]) == (0, "drained"), told
     assert json.loads((tmp_path / "report.json").read_text()) == told
@@ -207,6 +212,34 @@ def test_everybody_cleans_up_and_it_ends_with_0(installed: Access, tmp_path: Pat
     assert found(installed) is None
     code, told = deleted(installed)
     assert (code, told["outcome"]) == (0, "absent"), "a second installer finds nothing to wait for"
+
+
+def meddle(access: Access) -> None:
+    """Names that mean something elsewhere, and fields of everybody that somebody else applies too."""
+    writer = Writer(access)
+    named = {
+        "labels": {"deletionTimestamp": "x"},
+        "annotations": {"deletionTimestamp": "2026-01-01T00:00:00Z"},
+    }
+    wanted = {"metadata": named, "spec": {"preserve": [{"matchLabels": {"deletionTimestamp": "x"}}]}}
+    assert writer.ask("PATCH", CLUSTER, wanted, media_type=MERGE).status == 200
+    alive = found(access)
+    assert alive is not None
+    same = {
+        "apiVersion": alive["apiVersion"],
+        "kind": alive["kind"],
+        "metadata": {"name": "cluster", "finalizers": alive["metadata"]["finalizers"]},
+        "spec": {"participants": alive["spec"]["participants"]},
+    }
+    applied = f"{CLUSTER}?fieldManager=gitops&force=true"
+    assert writer.ask("PATCH", applied, same, media_type="application/apply-patch+yaml").status == 200
+
+
+def beaten(access: Access, name: str, seen: set[str]) -> int:
+    """How many signs of life were seen."""
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{name}/leases/alive"
+    seen.add(asked(access.probe(), "GET", path)["spec"]["renewTime"])
+    return len(seen)
 
 
 @pytest.mark.parametrize(
@@ -369,8 +402,9 @@ def test_in_ci_a_cluster_that_does_not_answer_is_destroyed_too(installed: Access
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:9"
     written = tmp_path / "nowhere"
     written.write_text(yaml.safe_dump(config))
+    soon = [*CI, "--unreachable-after", "2s"]
     said = subprocess.run(
-        CI, env=ci(tmp_path, written), capture_output=True, text=True, check=False, cwd=tmp_path
+        soon, env=ci(tmp_path, written), capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert said.returncode == 6, said.stderr
     assert (tmp_path / "destroyed").exists()
@@ -382,6 +416,32 @@ def test_in_ci_a_destroyer_that_fails_is_told(installed: Access, tmp_path: Path)
     env = {**ci(tmp_path, installed.kubeconfig), "DESTROY": "exit 9"}
     said = subprocess.run(CI, env=env, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert said.returncode == 9, said.stderr
+
+
+def test_in_ci_who_interrupts_it_has_nothing_destroyed(installed: Access, tmp_path: Path) -> None:
+    anew(installed)
+    env = {**ci(tmp_path, installed.kubeconfig), "TIMEOUT": "10m"}
+    try:
+        with (
+            by_curl(installed, tmp_path, "failing", cleanup="false"),
+            subprocess.Popen(
+                CI, env=env, cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True
+            ) as running,
+        ):
+            eventually(
+                lambda: "deletionTimestamp" in (found(installed) or {"metadata": {}})["metadata"],
+                "the deletion was asked for",
+                seconds=60,
+            )
+            os.killpg(running.pid, signal.SIGINT)
+            assert running.wait(timeout=60) == 7
+        assert not (tmp_path / "destroyed").exists()
+        report = json.loads((tmp_path / "alive-report.json").read_text())
+        assert (report["outcome"], report["exitCode"]) == ("interrupted", 7)
+        assert report["uid"] == (found(installed) or {"metadata": {}})["metadata"].get("uid")
+    finally:
+        force(installed)
+        eventually(lambda: found(installed) is None, "it is gone")
 
 
 def ci(directory: Path, kubeconfig: Path) -> dict[str, str]:

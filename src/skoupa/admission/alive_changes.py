@@ -94,7 +94,9 @@ def _lists() -> Iterator[Variable]:
         f"variables.entriesWas.exists(w, w.finalizer == e.finalizer && w.identity != {_USER}))",
     )
     yield variable("foreign", f"variables.removed.filter(f, !({_may_remove()}))")
-    yield variable("nobodys", f"variables.added.filter(f, !({_may_add()}))")
+    # Without the right to signal, which would cost more than a message may.
+    theirs = f"variables.entriesNow.exists(e, e.finalizer == f && e.identity == {_USER})"
+    yield variable("nobodys", f"variables.added.filter(f, f != {_OWN} && !{theirs})")
 
 
 def _others(now: str, was: str) -> str:
@@ -109,15 +111,6 @@ def _may_remove() -> str:
     kubernetes = f"(f in {_texts(_OF_KUBERNETES)} && {_USER} in {_texts(_COLLECTORS)})"
     theirs = f"variables.entriesWas.exists(e, e.finalizer == f && e.identity == {_USER})"
     return f"f == {_OWN} || variables.forces || {kubernetes} || {theirs}"
-
-
-def _may_add() -> str:
-    # Those of Kubernetes come with a deletion, which is no update.
-    own = f"f == {_OWN}"
-    theirs = (
-        f"variables.entriesNow.exists(e, e.finalizer == f && (e.identity == {_USER} || variables.maySignal))"
-    )
-    return f"{own} || {theirs}"
 
 
 def _texts(texts: tuple[str, ...]) -> str:
@@ -169,10 +162,11 @@ def _belonging(definition: Definition, force: str) -> Iterator[Manifest]:
         finalizer="size(variables.foreign) == 0 ? '' : variables.foreign[0]",
     )
     yield _said(
-        "size(variables.nobodys) == 0",
+        "size(variables.nobodys) == 0 || (variables.maySignal && "
+        "variables.nobodys.all(f, variables.entriesNow.exists(e, e.finalizer == f)))",
         "the finalizer {finalizer} has no entry in spec.participants with the identity {user}, so nobody could remove it: write the "
         "entry along with it",
-        "a finalizer needs an entry in spec.participants that names who removes it",
+        "a finalizer needs an entry in spec.participants with the identity of who joins: write the entry along with it",
         user=_USER,
         finalizer="size(variables.nobodys) == 0 ? '' : variables.nobodys[0]",
     )

@@ -2,13 +2,14 @@
 
 A thing outside of the cluster is preserved by its own tags, by the annotations of the object that it was made for, or by
 `spec.preserve`: any of them is enough, and preserving wins over deleting. What can't be understood preserves too, and is told. What a
-preserved thing needs (a load balancer its target groups and security groups) stays as well, and says because of which. Pure.
+preserved thing needs (a load balancer its target groups and security groups) stays as well, and says because of which. An entry of
+`spec.preserve` of which a part is not understood means whatever fits the rest of it. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import msgspec
 
@@ -18,6 +19,7 @@ from skoupa.expr.readings import At
 from skoupa.expr.ttl import parse_ttl
 from skoupa.expr.wildcards import matches
 from skoupa.kinds.alive import Preserved
+from skoupa.kinds.reading import read_partly
 
 _FALSE: Final = "false"
 
@@ -43,10 +45,16 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     doubt: str = ""
 
 
-def preserved(things: Iterable[Thing], wanted: Sequence[Preserved], *, now: float) -> dict[str, Kept]:
-    """By id: everything that stays, and why. Each with what it needs, however far away that is."""
+def preserved(
+    things: Iterable[Thing], wanted: Iterable[Preserved | Mapping[str, Any]], *, now: float
+) -> dict[str, Kept]:
+    """By id: everything that stays, and why. Each with what it needs, however far away that is.
+
+    `wanted` are the entries of `spec.preserve`, also as the server has them (`Deletion.preserve` of the SDK).
+    """
     known = {thing.id: thing for thing in things}
-    kept = {one.id: why for one in known.values() if (why := _itself(one, wanted, now)) is not None}
+    entries = [_entry(one) for one in wanted]
+    kept = {one.id: why for one in known.values() if (why := _itself(one, entries, now)) is not None}
     ahead = list(kept)
     while ahead:
         needed_by = ahead.pop(0)
@@ -56,6 +64,26 @@ def preserved(things: Iterable[Thing], wanted: Sequence[Preserved], *, now: floa
                 kept[needed] = Kept(why=f"{needed_by} needs it, which is preserved", because_of=needed_by)
                 ahead.append(needed)
     return kept
+
+
+def understood(raw: object) -> tuple[Preserved, ...]:
+    """`spec.preserve` as it is in the object, as far as it can be understood. What is no list means everything, if it is anything."""
+    if isinstance(raw, list | tuple):
+        return tuple(_entry(one).entry for one in raw)
+    return () if raw is None else (_entry(raw).entry,)
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    entry: Preserved
+    doubt: str = ""
+
+
+def _entry(one: object) -> _Entry:
+    if isinstance(one, Preserved):
+        return _Entry(one)
+    partly = read_partly(one, Preserved, where="preserve")
+    entry = partly.value if isinstance(partly.value, Preserved) else Preserved()
+    return _Entry(entry, "; ".join(str(error) for error in partly.errors))
 
 
 def marked(marks: Mapping[str, str], *, now: float, where: str) -> Kept | None:
@@ -76,22 +104,22 @@ def marked(marks: Mapping[str, str], *, now: float, where: str) -> Kept | None:
     return Kept(why=f"{where} has {names.PRESERVE_UNTIL_ANNOTATION}={until}") if now < end else None
 
 
-def _itself(thing: Thing, wanted: Sequence[Preserved], now: float) -> Kept | None:
+def _itself(thing: Thing, wanted: list[_Entry], now: float) -> Kept | None:
     found = marked(thing.tags, now=now, where="it")
     if found is None:
         found = marked(thing.annotations, now=now, where=f"{thing.kind} {thing.namespace}/{thing.name}")
     if found is not None:
         return found
-    for number, one in enumerate(wanted):
+    for number, (one, doubt) in enumerate((each.entry, each.doubt) for each in wanted):
         if (one.until is None or now < one.until.timestamp()) and _means(one, thing):
-            return Kept(why=one.reason or f"spec.preserve[{number}] of Alive")
+            return Kept(why=one.reason or f"spec.preserve[{number}] of Alive", doubt=doubt)
     return None
 
 
 def _means(one: Preserved, thing: Thing) -> bool:
     """Whether it fits all that is written."""
     return (
-        (one.kind is None or _fits(one.kind, thing.kind))
+        (one.kind is None or _fits(one.kind.lower(), thing.kind.lower()))
         and (one.namespace is None or _fits(one.namespace, thing.namespace))
         and (not one.names or any(_fits(name, thing.name) for name in one.names))
         and (not one.ids or thing.id in one.ids)

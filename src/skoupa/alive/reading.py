@@ -13,9 +13,11 @@ from typing import Any, Final
 import msgspec
 
 from skoupa import names
+from skoupa.alive.preserving import understood
 from skoupa.errors import UsageError
-from skoupa.expr.durations import parse_duration
-from skoupa.kinds.alive import SHIPPED_TIMEOUT, AliveSpec, AliveStatus, Entry
+from skoupa.expr.durations import MAXIMUM_SECONDS, parse_duration
+from skoupa.expr.readings import Problem, ProblemCode
+from skoupa.kinds.alive import SHIPPED_TIMEOUT, AliveSpec, AliveStatus, Entry, Preserved
 from skoupa.kinds.reading import read, read_partly
 
 # Of Kubernetes itself: nobody's work, and the garbage collector takes them off.
@@ -57,7 +59,12 @@ def read_alive(found: Mapping[str, Any]) -> Alive:
     if problems:
         # A misread word must never be one that is less careful.
         spec = msgspec.structs.replace(
-            spec, timeout=SHIPPED_TIMEOUT, on_timeout="Fail", force_after=None, on_unreachable="Fail"
+            spec,
+            timeout=SHIPPED_TIMEOUT,
+            on_timeout="Fail",
+            force_after=None,
+            on_unreachable="Fail",
+            preserve=_preserve(found),
         )
     annotations = metadata.get("annotations") or {}
     try:
@@ -78,6 +85,11 @@ def read_alive(found: Mapping[str, Any]) -> Alive:
     )
 
 
+def _preserve(found: Mapping[str, Any]) -> tuple[Preserved, ...]:
+    spec = found.get("spec")
+    return understood(spec.get("preserve") if isinstance(spec, Mapping) else None)
+
+
 def moment(text: Any) -> float | None:
     """Seconds since the epoch; None where there is no time, or none that can be read."""
     if not isinstance(text, str):
@@ -89,6 +101,11 @@ def moment(text: Any) -> float | None:
 
 
 def seconds(text: str | None) -> float | None:
-    """The length of a duration of the spec; None where there is none, or none that can be read."""
+    """The length of a duration of the spec; None where there is none, or none that can be read.
+
+    The server takes longer ones than can be counted: those are as long as can be, and not as short as what is shipped.
+    """
     found = parse_duration(text) if text is not None else None
-    return float(found) if isinstance(found, int) else None
+    if isinstance(found, Problem):
+        return float(MAXIMUM_SECONDS) if found.code is ProblemCode.TOO_LONG else None
+    return float(found) if found is not None else None

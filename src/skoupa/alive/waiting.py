@@ -1,7 +1,8 @@
 """Waiting for the end of Alive, as who destroys the cluster does: with the caller's rights, and with no controller needed.
 
 It reads and removes nothing. Several may wait for the same: all of them count from the deletion, by the server's clock. What a time-out
-and a server that is gone mean is said by the spec that was read while it could be, unless the caller says something else.
+and a server that is gone mean is said by the spec that was read while it could be, unless the caller says something else. An answer that
+does not come, and a refusal, count when they last; and only who knows Alive can say that it is gone.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from skoupa import names
 from skoupa.alive.course import Course, course
 from skoupa.alive.reading import Alive, read_alive
 from skoupa.alive.signs import Place, Sign, signs_of
-from skoupa.errors import PASSING, Forbidden, NotFound, SkoupaError
+from skoupa.errors import PASSING, Forbidden, NotFound, SkoupaError, Unauthorized, Unreachable
 from skoupa.kinds.alive import CLUSTER_WIDE, Form, OnTimeout, OnUnreachable
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything
-from skoupa.kube.objects import WHOLE
-from skoupa.kube.resources import LEASES
+from skoupa.kube.objects import METADATA, WHOLE
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES
 
+_NO_ANSWER: Final[tuple[type[SkoupaError], ...]] = (*PASSING, Forbidden, Unauthorized)
 POLL_SECONDS: Final = 2.0
 # Skoupa writes down the end, which it does within seconds where it runs.
 NOTED_SECONDS: Final = 30.0
@@ -62,6 +64,43 @@ async def read(client: Client, form: Form = CLUSTER_WIDE) -> Alive | None:
     return read_alive(found)
 
 
+async def read_patiently(
+    client: Client, form: Form = CLUSTER_WIDE, *, unreachable_after: float
+) -> Alive | None:
+    """As `read`; a server that does not answer is asked again for so many seconds."""
+    began = client.clock.monotonic()
+    while True:
+        try:
+            return await read(client, form)
+        except PASSING:
+            if client.clock.monotonic() - began >= unreachable_after:
+                raise
+            await client.clock.sleep(POLL_SECONDS)
+
+
+async def _read_on(client: Client, form: Form) -> Alive | None:
+    """For who has seen it: that there is none is believed only if it is said of Alive, or if its definition is gone too.
+
+    What stands between us and a server that is on its way out may say of everything that it was not found.
+    """
+    kind = form.resource.qualified
+    try:
+        found = await client.get(form.resource, names.ALIVE_NAME, view=WHOLE, namespace=form.namespace)
+        return read_alive(found)
+    except NotFound as error:
+        if error.status.details:
+            return None
+    try:
+        await client.get(CUSTOM_RESOURCE_DEFINITIONS, kind, view=METADATA)
+    except NotFound as error:
+        if error.status.details:
+            return None
+    raise Unreachable(
+        f"{kind} is not served here any more, and its definition is not gone: nobody can tell whether Alive is",
+        advice="look whether this is the server of the cluster, and what became of that definition",
+    )
+
+
 async def signs(client: Client) -> dict[Place, Sign] | None:
     """None where they may not be read."""
     try:
@@ -77,10 +116,13 @@ async def wait(
     *,
     terms: Terms,
     now: Callable[[], float],
-    look: Callable[[Course], None] = lambda _: None,
+    look: Callable[[Alive, Course], None] = lambda _alive, _at: None,
     form: Form = CLUSTER_WIDE,
 ) -> Ended:
-    """`first` is Alive as it was read, with its deletion asked for; `now` is the server's time; `look` hears how far it is."""
+    """`first` is Alive as it was read, with its deletion asked for; `now` is the server's time; `look` hears how far it is.
+
+    Raises the refusal of a server that does not let us read it any more, where that lasts.
+    """
     assert first.since is not None, "nobody has asked for the deletion"
     clock = client.clock
     began = heard = clock.monotonic()
@@ -88,11 +130,13 @@ async def wait(
     seen, at = first, course(first, {}, now=now())
     while True:
         try:
-            alive = await read(client, form)
+            alive = await _read_on(client, form)
             known = await signs(client) if alive is not None else None
-        except PASSING as error:
+        except _NO_ANSWER as error:
             silent = clock.monotonic() - heard
             if silent >= terms.unreachable_after:
+                if isinstance(error, Forbidden | Unauthorized):
+                    raise
                 return _unreachable(seen, at, terms, error, silent)
             await clock.sleep(POLL_SECONDS)
             continue
@@ -100,13 +144,10 @@ async def wait(
         if alive is None:
             return _gone(seen, at, now=now())
         if alive.uid != first.uid:
-            warning = (
-                f"Alive {first.uid} is gone, and there is another already ({alive.uid}): it was made anew"
-            )
-            return Ended(outcome="replaced", alive=seen, at=at, warnings=(warning,))
+            return _gone(seen, at, now=now(), another=alive.uid)
         seen = _remembering(alive, seen, at)
         at = course(seen, known, now=now())
-        look(at)
+        look(seen, at)
         if at.drained:
             drained = heard if drained is None else drained
             if heard - drained >= NOTED_SECONDS:
@@ -124,9 +165,13 @@ def _remembering(alive: Alive, before: Alive, at: Course) -> Alive:
     return msgspec.structs.replace(alive, status=status)
 
 
-def _gone(seen: Alive, at: Course, *, now: float, unnoted: bool = False) -> Ended:
+def _gone(seen: Alive, at: Course, *, now: float, unnoted: bool = False, another: str = "") -> Ended:
     """Who was not seen to be done, when Skoupa was about to force, may have been forced: that is no clean end."""
     warnings = []
+    if another:
+        warnings.append(
+            f"Alive {seen.uid} is gone, and there is another already ({another}): it was made anew"
+        )
     if unnoted:
         warnings.append(
             f"nobody has anything left, but Skoupa has not taken off its own note ({names.ALIVE_FINALIZER}): is it running?"
@@ -135,7 +180,8 @@ def _gone(seen: Alive, at: Course, *, now: float, unnoted: bool = False) -> Ende
     if not forced and at.force_at is not None and now >= at.force_at and not at.drained:
         forced = [one.finalizer for one in at.participants if one.state != "Done"]
     if not forced:
-        return Ended(outcome="drained", alive=seen, at=at, warnings=tuple(warnings))
+        outcome: Outcome = "replaced" if another else "drained"
+        return Ended(outcome=outcome, alive=seen, at=at, warnings=tuple(warnings))
     why = f"finalizers were forced, and what their participants had left may still be there: {', '.join(forced)}"
     return Ended(outcome="forced", alive=seen, at=at, why=why, warnings=tuple(warnings))
 

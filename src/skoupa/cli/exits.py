@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 DONE: Final = 0
-# A test of `skoupa test` failed.
+# A test of `skoupa test` failed, or the server took a request for a mistake.
 FAILED: Final = 1
 TIMED_OUT: Final = 3
 LEFTOVERS: Final = 4

@@ -140,3 +140,19 @@ def test_a_spec_that_is_not_understood_forces_nobody(spec: dict[str, Any]) -> No
     late = course(one, {}, now=BEGAN + 10**7)
     assert late.phase == "TimedOut"
     assert forcing(one, late, now=BEGAN + 10**7) == ()
+
+
+def test_a_time_that_is_too_long_to_be_counted_is_long_and_not_what_is_shipped() -> None:
+    """The server takes it: nine digits of weeks."""
+    for_ever = "999999999w"
+    found = course(alive(DNS, timeout=for_ever), {}, now=BEGAN + 10**9)
+    assert (found.phase, found.timed_out) == ("Terminating", None)
+    one = alive(DNS, timeout="1m", onTimeout="ForceFinalizers", forceAfter=for_ever)
+    late = BEGAN + 10**9
+    assert forcing(one, course(one, {}, now=late), now=late) == ()
+
+
+def test_of_a_spec_that_is_not_understood_everything_is_preserved_that_it_may_mean() -> None:
+    wrong = [{"kind": "Service", "names": ["web"], f"new{number}": 1} for number in range(30)]
+    kept = alive(DNS, preserve=[*wrong, {"names": ["db"]}]).spec.preserve
+    assert [one.names for one in kept] == [("web",)] * 30 + [("db",)]

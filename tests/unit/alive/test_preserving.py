@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -81,3 +82,30 @@ def test_what_a_preserved_thing_needs_stays_too_and_says_because_of_what() -> No
     assert found.keys() == {"lb", "group", "targets", "other-group"}
     assert found["group"].because_of == "lb"
     assert found["other-group"].because_of == "group"
+
+
+@pytest.mark.parametrize(
+    ("entry", "stays"),
+    [
+        ({"kind": "Service", "names": ["web"]}, {"web"}),
+        ({"kind": "service", "names": ["*"]}, {"web", "api"}),
+        # Of a newer version, or wrong: whatever the rest of it means, and all where nothing is left of it.
+        ({"kind": "Service", "names": ["web"], "unless": "x"}, {"web"}),
+        ({"kind": "Service", "names": "web"}, {"web", "api"}),
+        ({"kind": "Service", "names": ["web"], "until": "soon"}, {"web"}),
+        ({"kind": 1}, {"web", "api", "disk"}),
+        ("web", {"web", "api", "disk"}),
+    ],
+)
+def test_an_entry_as_the_server_has_it_means_no_less_than_what_is_understood_of_it(
+    entry: Any, stays: set[str]
+) -> None:
+    things = [
+        Thing(id="web", kind="Service", namespace="shop", name="web"),
+        Thing(id="api", kind="Service", namespace="shop", name="api"),
+        Thing(id="disk", kind="PersistentVolumeClaim", namespace="shop", name="data"),
+    ]
+    found = preserved(things, [entry], now=NOW)
+    assert found.keys() == stays
+    wrong = not isinstance(entry, dict) or "unless" in entry or entry.get("kind") == 1
+    assert not wrong or all(one.doubt for one in found.values())

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from skoupa.alive.sdk import register
-from skoupa.alive.waiting import Ended, Terms, read, wait
+from skoupa.alive.waiting import Ended, Terms, read, read_patiently, wait
+from skoupa.errors import Forbidden, Unreachable
 from skoupa.kinds.alive import ALIVES, manifest
 from skoupa.kube.client import Client
+from skoupa.kube.objects import METADATA
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.sim.faults import asking
 from tests.unit.alive.test_sdk import DNS, joined, prepared
@@ -182,5 +185,90 @@ def test_a_server_that_is_silent_for_long_ends_it_and_a_short_silence_does_not(
         ended, _ = await waiting
         assert ended.outcome == outcome
         assert ended.at.waiting == 1, "what was seen last"
+
+    on_cluster(work)
+
+
+def test_not_found_by_something_that_knows_no_alive_is_no_end() -> None:
+    """A load balancer whose servers go away says 404 to everything."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10h")
+        waiting = asyncio.ensure_future(waited(client))
+        await cluster.clock.sleep(5)
+        cluster.faults.answer(404, when=asking(path="/apis/"), times=None, seconds=30)
+        await cluster.clock.sleep(10 * MINUTE)
+        assert not waiting.done()
+        cluster.faults.answer(404, when=asking(path="/apis/skoupa.dev"), times=None)
+        ended, _ = await waiting
+        assert ended.outcome == "unreachable"
+        assert "nobody can tell" in ended.why
+        assert ended.at.waiting == 1
+
+    on_cluster(work)
+
+
+def test_where_its_definition_went_too_it_is_gone() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10h")
+        waiting = asyncio.ensure_future(waited(client))
+        await cluster.clock.sleep(5)
+        definition = await client.get(CUSTOM_RESOURCE_DEFINITIONS, ALIVES.qualified, view=METADATA)
+        await freed(client)
+        await client.delete(
+            CUSTOM_RESOURCE_DEFINITIONS,
+            ALIVES.qualified,
+            uid=definition.metadata.uid,
+            propagation="Background",
+        )
+        ended, _ = await waiting
+        assert ended.outcome == "drained"
+
+    on_cluster(work)
+
+
+def test_a_refusal_counts_when_it_lasts() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10h")
+        waiting = asyncio.ensure_future(waited(client))
+        await cluster.clock.sleep(5)
+        for status in (401, 403):
+            cluster.faults.answer(status, when=asking(path="/apis/skoupa.dev"), times=None, seconds=30)
+            await cluster.clock.sleep(2 * MINUTE)
+            assert not waiting.done()
+        cluster.faults.answer(403, when=asking(path="/apis/skoupa.dev"), times=None)
+        with pytest.raises(Forbidden):
+            await waiting
+
+    on_cluster(work)
+
+
+def test_one_that_was_forced_and_made_anew_has_leftovers() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10m", onTimeout="ForceFinalizers")
+        waiting = asyncio.ensure_future(waited(client))
+        await cluster.clock.sleep(10 * MINUTE + 31)
+        await freed(client)
+        await client.create(ALIVES, manifest())
+        ended, _ = await waiting
+        assert ended.outcome == "forced"
+        assert "made anew" in ended.warnings[0]
+
+    on_cluster(work)
+
+
+def test_a_server_that_is_silent_at_first_is_asked_for_a_while() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await client.create(ALIVES, manifest())
+        cluster.faults.unreachable(when=asking(path="/apis/skoupa.dev"), times=None, seconds=40)
+        assert await read_patiently(client, unreachable_after=MINUTE) is not None
+        cluster.faults.unreachable(when=asking(path="/apis/skoupa.dev"), times=None)
+        with pytest.raises(Unreachable):
+            await read_patiently(client, unreachable_after=MINUTE)
 
     on_cluster(work)

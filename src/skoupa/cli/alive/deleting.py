@@ -15,7 +15,7 @@ from skoupa.alive import waiting
 from skoupa.alive.course import Course, course
 from skoupa.alive.reading import Alive
 from skoupa.alive.waiting import Terms
-from skoupa.cli.alive.looking import asked, show
+from skoupa.cli.alive.looking import Seen, asked, show
 from skoupa.cli.alive.report import AliveReport, report
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal.confirming import confirm
@@ -77,7 +77,8 @@ def run(*, connecting: Connecting, yes: bool, form: TextForm, file: str | None, 
     found: list[Alive | None] = []
 
     async def look(world: World) -> AliveReport:
-        found.append(await waiting.read(world.client, wish.form))
+        patience = _seconds(wish.unreachable_after, "--unreachable-after") if wish.wait else 0.0
+        found.append(await waiting.read_patiently(world.client, wish.form, unreachable_after=patience))
         return report("absent", now=world.now())
 
     told = asked(look, connecting=connecting, proceed=proceed)
@@ -91,11 +92,15 @@ def run(*, connecting: Connecting, yes: bool, form: TextForm, file: str | None, 
         if not wish.delete:
             question = f"Confirm the deletion of Alive {alive.uid}?"
         confirm(question, done="told", command="alive", for_programs=form != "text")
-    told = asked(lambda world: _work(world, alive, wish), connecting=connecting, proceed=proceed)
+    seen = Seen(alive)
+    told = asked(lambda world: _work(world, seen, wish), connecting=connecting, proceed=proceed, seen=seen)
+    progress("")
     show(told, form=form, file=file)
 
 
-async def _work(world: World, alive: Alive, wish: Wish) -> AliveReport:
+async def _work(world: World, seen: Seen, wish: Wish) -> AliveReport:
+    alive = seen.alive
+    assert alive is not None, "it was read"
     begun = alive.since is not None
     if not begun and not wish.delete and not wish.confirm:
         raise UsageError(
@@ -114,7 +119,7 @@ async def _work(world: World, alive: Alive, wish: Wish) -> AliveReport:
             raise Conflict(why, status=error.status, advice="look at it, and run it again") from error
         if not wish.delete:
             return report("confirmed", now=world.now(), alive=alive)
-    return await _waited(world, alive, wish, begun=begun)
+    return await _waited(world, alive, wish, seen, begun=begun)
 
 
 async def _ask(world: World, alive: Alive, wish: Wish) -> None:
@@ -145,7 +150,7 @@ async def _ask(world: World, alive: Alive, wish: Wish) -> None:
             return
 
 
-async def _waited(world: World, alive: Alive, wish: Wish, *, begun: bool) -> AliveReport:
+async def _waited(world: World, alive: Alive, wish: Wish, seen: Seen, *, begun: bool) -> AliveReport:
     now = await waiting.read(world.client, wish.form)
     if now is None or now.uid != alive.uid:
         return report("drained" if now is None else "replaced", now=world.now(), alive=alive)
@@ -154,10 +159,15 @@ async def _waited(world: World, alive: Alive, wish: Wish, *, begun: bool) -> Ali
     at = course(now, await waiting.signs(world.client), now=world.now())
     if not wish.wait:
         return report("signalled", now=world.now(), alive=now, at=at)
+
+    def look(alive: Alive, at: Course) -> None:
+        seen.alive, seen.at = alive, at
+        _show_progress(at)
+
+    look(now, at)
     ended = await waiting.wait(
-        world.client, now, terms=wish.terms(own=begun), now=world.now, look=_show_progress, form=wish.form
+        world.client, now, terms=wish.terms(own=begun), now=world.now, look=look, form=wish.form
     )
-    progress("")
     return report(
         ended.outcome,
         now=world.now(),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 import msgspec
 import typer
 
 from skoupa.alive import waiting
-from skoupa.alive.course import course
+from skoupa.alive.course import Course, course
+from skoupa.alive.reading import Alive
 from skoupa.cli.alive.preserved import with_preserved
 from skoupa.cli.alive.report import AliveReport, lines, report, write_file
 from skoupa.cli.options import Connecting, TextForm
@@ -17,8 +19,11 @@ from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import Work, World, in_cluster
 from skoupa.clock import SystemClock
-from skoupa.errors import PASSING, Forbidden, Unauthorized
+from skoupa.errors import PASSING, ApiError, BadReply, Forbidden, SkoupaError, Unauthorized
 from skoupa.kinds.alive import CLUSTER_WIDE, Form, form_in
+
+# Something else that answers in the place of the server is none.
+_NO_ANSWER: Final[tuple[type[SkoupaError], ...]] = (*PASSING, BadReply)
 
 
 async def looked(world: World, form: Form = CLUSTER_WIDE) -> AliveReport:
@@ -53,16 +58,36 @@ def show(told: AliveReport, *, form: TextForm, file: str | None) -> None:
         raise typer.Exit(told.exit_code)
 
 
-def asked(work: Work[AliveReport], *, connecting: Connecting, proceed: bool = False) -> AliveReport:
-    """There is a report however it ends: also of a server that does not answer, or refuses. `proceed`: that is no failure."""
+class Seen:
+    """What was seen of it last, for a report of an end that nobody has foreseen."""
+
+    def __init__(self, alive: Alive | None = None) -> None:
+        self.alive = alive
+        self.at: Course | None = None
+
+
+def asked(
+    work: Work[AliveReport], *, connecting: Connecting, proceed: bool = False, seen: Seen | None = None
+) -> AliveReport:
+    """There is a report however it ends: also of a server that does not answer, or refuses, and where somebody interrupts it.
+
+    `proceed`: that it does not answer is no failure.
+    """
+    last = seen or Seen()
+
+    def ended(outcome: str, why: str) -> AliveReport:
+        return report(outcome, now=SystemClock().now(), alive=last.alive, at=last.at, why=why)
+
     try:
         return in_cluster(work, connecting=connecting)
-    except PASSING as error:
-        return report(
-            "proceeded-unreachable" if proceed else "unreachable", now=SystemClock().now(), why=str(error)
-        )
+    except _NO_ANSWER as error:
+        return ended("proceeded-unreachable" if proceed else "unreachable", str(error))
     except (Forbidden, Unauthorized) as error:
-        return report("denied", now=SystemClock().now(), why=str(error))
+        return ended("denied", str(error))
+    except ApiError as error:
+        return ended("failed", str(error))
+    except KeyboardInterrupt:
+        return ended("interrupted", "what was begun goes on in the cluster; run it again to wait for it")
 
 
 def run(*, connecting: Connecting, form: TextForm, file: str | None, namespace: str | None = None) -> None:

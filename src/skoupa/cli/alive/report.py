@@ -34,6 +34,8 @@ EXITS: Final = {
     "refused": exits.REFUSED,
     "unreachable": exits.DENIED,
     "denied": exits.DENIED,
+    "failed": exits.FAILED,
+    "interrupted": exits.INTERRUPTED,
 }
 
 
@@ -140,6 +142,8 @@ def _headline(told: AliveReport) -> str:
         "refused": "refused",
         "unreachable": "unreachable",
         "denied": "denied",
+        "failed": "failed",
+        "interrupted": "interrupted",
     }
     why = f": {told.why}" if told.why else ""
     return f"{words[told.outcome]}{why}"
