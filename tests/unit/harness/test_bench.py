@@ -145,9 +145,10 @@ async def test_a_build_is_compared_with_a_list_of_the_very_same_objects() -> Non
     assert found.ratio > 0
 
 
-def test_what_a_deleted_tenant_costs_is_counted_until_all_of_it_is_gone() -> None:
+@pytest.mark.parametrize("label", [False, True])
+def test_what_a_deleted_tenant_costs_is_counted_until_all_of_it_is_gone(*, label: bool) -> None:
     async def gone(clock: VirtualClock) -> going.Gone:
-        return await going.gone(clock, tenants=2, deleted=1)
+        return await going.gone(clock, tenants=2, deleted=1, label=label)
 
     found = run(gone)
     assert found.left == 0
@@ -155,6 +156,7 @@ def test_what_a_deleted_tenant_costs_is_counted_until_all_of_it_is_gone() -> Non
     assert deletes == found.objects == 100
     assert found.list_bytes > found.once_bytes > 0
     assert found.requests_each <= 1.1
+    assert (found.labelling is not None) is label
 
 
 def test_only_where_it_is_named_is_a_peer_taken_for_a_command_that_answers_once() -> None:
