@@ -19,9 +19,9 @@ import msgspec
 
 from skoupa import names
 from skoupa.kube.timestamps import whole_seconds
+from skoupa.ledger.batches import planned
 from skoupa.ledger.opening import is_shared, store_for
 from skoupa.ledger.rows import Entry, Result, id_text
-from skoupa.ledger.statements import planned
 from skoupa.ledger.store import Change, Finish, Intent, Note, Told
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim

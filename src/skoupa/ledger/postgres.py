@@ -7,18 +7,16 @@ call, and the schema is looked at again then: it may be another database. The pa
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from skoupa.ledger import postgres_bodies, reading
+from skoupa.ledger import postgres_bodies, postgres_pruning, postgres_writing, reading
 from skoupa.ledger.dsn import driver, shown, translated, understood
 from skoupa.ledger.identity import Identity
-from skoupa.ledger.postgres_ready import LONG_SECONDS, bring_up_to_date, identify, number_of
+from skoupa.ledger.postgres_ready import bring_up_to_date, identify, number_of
 from skoupa.ledger.rows import Body, Entry, Tally
-from skoupa.ledger.statements import ANY_BODY, Statement, planned
-from skoupa.ledger.store import EVERYTHING, Change, Intent, Note, Place, Size, Wish
+from skoupa.ledger.store import EVERYTHING, Change, Place, Size, Wish
 
 # The driver is not there for everybody and has no types.
 _Connection = Any
@@ -27,7 +25,6 @@ _Pool = Any
 CONNECT_SECONDS: Final = 5.0
 STATEMENT_SECONDS: Final = 10.0
 _CONNECTIONS: Final = 4
-_PRUNED_AT_ONCE: Final = 500
 _NOBODY: Final = 0
 # Every query and every change here has an index to walk along. A planner without fresh statistics thinks that reading
 # the whole table is cheap, for each batch.
@@ -39,11 +36,6 @@ _ALONG_INDEXES: Final = {
     "plan_cache_mode": "force_custom_plan",
     "jit": "off",
 }
-# The cluster comes from the same place as the uid, so that only the index of both fits.
-_IDS: Final = (
-    "SELECT e.uid, e.id FROM unnest($1::int[], $2::text[]) AS n (cluster, uid)"
-    " JOIN skoupa_entries AS e ON e.cluster = n.cluster AND e.uid = n.uid"
-)
 
 
 class PostgresStore:
@@ -80,23 +72,8 @@ class PostgresStore:
             self._pool = None
 
     async def write(self, changes: Sequence[Change]) -> Mapping[str, str]:
-        decided = {change.uid for change in changes if isinstance(change, Intent | Note)}
-        ids: dict[str, str] = {}
-        async with self._connection() as (connection, number), connection.transaction():
-            keeps = await connection.fetchval(ANY_BODY) or any(
-                isinstance(change, Intent) and change.bodies for change in changes
-            )
-            for statement, rows in planned(number, changes, keeps=keeps):
-                columns = (list(column) for column in zip(*rows, strict=True))
-                if statement.decides:
-                    text = f"{_sql(statement)} RETURNING skoupa_entries.uid, skoupa_entries.id"
-                    ids.update(await connection.fetch(text, *columns))
-                else:
-                    await connection.execute(_sql(statement), *columns)
-            # Those that their row did not need any more.
-            if settled := list(decided - ids.keys()):
-                ids.update(await connection.fetch(_IDS, [number] * len(settled), settled))
-        return ids
+        async with self._connection() as (connection, number):
+            return await postgres_writing.write(connection, number, changes)
 
     async def open_entries(self) -> list[Entry]:
         async with self._connection() as (connection, number):
@@ -124,23 +101,15 @@ class PostgresStore:
 
     async def prune(self, *, before: float, spare: float, most_bytes: int | None = None) -> int:
         async with self._connection() as (connection, number):
-            gone = await _forget_all(connection, number, before=min(before, spare))
+            gone = await postgres_pruning.forget(connection, number, before=min(before, spare))
             if most_bytes is not None:
-                cut = await _cut(connection, number, most_bytes=most_bytes)
-                gone += await _forget_all(connection, number, before=min(cut, spare))
+                cut = await postgres_pruning.cut(connection, number, most_bytes=most_bytes)
+                gone += await postgres_pruning.forget(connection, number, before=min(cut, spare))
         return gone
 
     async def size(self) -> Size:
-        async with self._connection() as (connection, number), _patiently(connection):
-            row = await connection.fetchrow(
-                "SELECT count(*), coalesce(sum(pg_column_size(e.*) + greatest(kept, 0)), 0),"
-                " pg_total_relation_size('skoupa_entries') + pg_total_relation_size('skoupa_bodies')"
-                " FROM skoupa_entries AS e WHERE cluster = $1",
-                number,
-                timeout=LONG_SECONDS,
-            )
-        assert row is not None
-        return Size(rows=row[0], used=int(row[1]), allocated=row[2])
+        async with self._connection() as (connection, number):
+            return await postgres_pruning.size_of(connection, number)
 
     async def body(self, entry_id: str) -> tuple[Body, ...]:
         return (await self.bodies([entry_id])).get(entry_id, ())
@@ -271,50 +240,6 @@ async def _leave_as_it_is(_: _Connection) -> None:
     """Nothing here outlives its transaction, so a round trip to reset the connection would be for nothing."""
 
 
-def _sql(statement: Statement) -> str:
-    names = ", ".join(name for name, _ in statement.columns)
-    arrays = ", ".join(f"${place}::{kind}[]" for place, (_, kind) in enumerate(statement.columns, start=1))
-    return f"WITH n ({names}) AS (SELECT * FROM unnest({arrays})) {statement.text}"  # noqa: S608 - constants
-
-
 async def _entries(connection: _Connection, query: reading.Query) -> list[Entry]:
     text, values = query
     return [reading.entry_of(row) for row in await connection.fetch(reading.numbered(text), *values)]
-
-
-@asynccontextmanager
-async def _patiently(connection: _Connection) -> AsyncIterator[None]:
-    async with connection.transaction():
-        await connection.execute(f"SET LOCAL statement_timeout = {int(LONG_SECONDS * 1000)}")
-        await connection.execute("SET LOCAL enable_seqscan = on")
-        yield
-
-
-async def _forget_all(connection: _Connection, number: int, *, before: float) -> int:
-    """In pieces, so that nobody who writes waits long. A row that somebody intends meanwhile stays."""
-    text, _ = reading.oldest_query(number, before=before, limit=_PRUNED_AT_ONCE)
-    statement = (
-        f"WITH old AS ({reading.numbered(text)}), gone AS ("  # noqa: S608 - constants
-        "DELETE FROM skoupa_entries AS e USING old WHERE e.cluster = old.cluster AND e.uid = old.uid AND e.at < $2"
-        " AND e.outcome <> 'intended' RETURNING e.cluster, e.uid), bodies AS ("
-        "DELETE FROM skoupa_bodies AS b USING gone WHERE b.cluster = gone.cluster AND b.uid = gone.uid)"
-        " SELECT count(*) FROM gone"
-    )
-    total = 0
-    while count := await connection.fetchval(statement, number, before, _PRUNED_AT_ONCE):
-        total += count
-    return total
-
-
-async def _cut(connection: _Connection, number: int, *, most_bytes: int) -> float:
-    """The time before which everything has to go, so that the rest takes no more than that."""
-    async with _patiently(connection):
-        at = await connection.fetchval(
-            "SELECT max(at) FROM (SELECT at, sum(pg_column_size(e.*) + greatest(kept, 0))"
-            " OVER (ORDER BY at DESC, id DESC) AS total FROM skoupa_entries AS e WHERE cluster = $1) AS run"
-            " WHERE total > $2",
-            number,
-            most_bytes,
-            timeout=LONG_SECONDS,
-        )
-    return -math.inf if at is None else math.nextafter(at, math.inf)

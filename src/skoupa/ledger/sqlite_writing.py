@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
+from skoupa.ledger.batches import Values, planned
 from skoupa.ledger.connecting import Connection
-from skoupa.ledger.statements import ANY_BODY, Statement, Values, planned
+from skoupa.ledger.statements import ANY_BODY, Statement
 from skoupa.ledger.store import Change, Intent, Note
 
 _SIZES: Final = (256, 32, 4, 1)

@@ -1,7 +1,7 @@
 """What a ledger store can do, as a Protocol, and the changes that are written to it.
 
 A store keeps the rows of one cluster; a database may hold those of many. All changes of one `write` are in one
-transaction. Every method raises LedgerUnavailable when the database can't be used now, and may simply be called again:
+transaction, or in two: first those of objects that are new. Every method raises LedgerUnavailable when the database can't be used now, and may simply be called again:
 a store opens itself anew. Nothing here batches or retries, that is the journal's part.
 """
 

@@ -21,7 +21,7 @@ from skoupa.ledger.journal import Journal
 from skoupa.ledger.postgres import PostgresStore
 from skoupa.ledger.rows import Body
 from skoupa.ledger.store import Wish
-from tests.unit.ledger.entries import CLUSTER, finish, intent
+from tests.unit.ledger.entries import CLUSTER, finish, intent, told
 from tests.unit.ledger.rules import NewStore, StoreRules
 
 pytestmark = pytest.mark.cluster
@@ -81,6 +81,34 @@ async def test_two_leaders_that_write_the_same_rows_in_opposite_order_do_not_wai
     assert {row.uid: row.kept for row in rows} == {uid: int(uid[-1] in "02468") for uid in uids}
     for store in stores:
         await store.close()
+
+
+@pytest.mark.parametrize(("kept", "most"), [(b"", 1), (b"x", 4)])
+async def test_what_is_new_and_its_news_are_written_by_few_questions(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, kept: bytes, most: int
+) -> None:
+    bodies = (Body(form="json", data=kept),) if kept else ()
+    first = [intent(f"first-{number}", bodies=bodies) for number in range(20)]
+    second = [intent(f"second-{number}", bodies=bodies) for number in range(20)]
+    news = [finish(one.uid) for one in first]
+    await store.write([*first, intent("before"), finish("before")])
+    asked: list[str] = []
+    for name in ("execute", "fetch", "fetchval"):
+        plain = getattr(asyncpg.Connection, name)
+
+        async def noted(self: Any, query: str, *args: Any, plain: Any = plain, **options: Any) -> Any:
+            asked.append(query)
+            return await plain(self, query, *args, **options)
+
+        monkeypatch.setattr(asyncpg.Connection, name, noted)
+    ids = await store.write([*second, *news, told("before")])
+    monkeypatch.undo()
+    assert len(asked) == most
+    assert ids == {one.uid: one.entry.id for one in second}
+    gone = await store.find(Wish(outcomes=("deleted",)))
+    assert {row.uid for row in gone} == {"before", *(one.uid for one in first)}
+    assert [row.uid for row in gone if row.told] == ["before"]
+    assert len(await store.bodies([one.entry.id for one in second])) == 20 * len(kept)
 
 
 @pytest.mark.parametrize("bodies", [(), (Body(form="json", data=b"late"),)])

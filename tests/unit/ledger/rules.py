@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from typing import Protocol
 
@@ -599,6 +600,69 @@ class StoreRules:
             assert asked.result(30) == expected
 
         await asyncio.to_thread(check)
+
+    async def test_however_changes_come_together_the_rows_are_as_if_each_came_alone(
+        self, new_store: NewStore
+    ) -> None:
+        together, alone = new_store("together"), new_store("alone")
+        await together.open()
+        await alone.open()
+        loop, examples = asyncio.get_running_loop(), itertools.count(1)
+
+        async def rows(store: Store, example: int) -> list[tuple[Entry, tuple[Body, ...]]]:
+            found = [row for row in await store.find(limit=0x7FFF) if row.uid.startswith(f"{example}-")]
+            return sorted(
+                [(msgspec.structs.replace(row, cluster=""), await store.body(row.id)) for row in found],
+                key=lambda one: one[0].uid,
+            )
+
+        async def both(batches: list[list[Change]]) -> None:
+            example = next(examples)
+            for batch in batches:
+                named = [_named(change, f"{example}-{change.uid}") for change in batch]
+                ids = await together.write(named)
+                ids_alone: dict[str, str] = {}
+                for change in named:
+                    ids_alone |= await alone.write([change])
+                assert ids == ids_alone
+            assert await rows(together, example) == await rows(alone, example)
+
+        @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        @given(batches=st.lists(st.lists(_changes(), min_size=1, max_size=8), min_size=1, max_size=4))
+        def check(batches: list[list[Change]]) -> None:
+            asyncio.run_coroutine_threadsafe(both(batches), loop).result(30)
+
+        await asyncio.to_thread(check)
+        await together.close()
+        await alone.close()
+
+
+def _changes() -> st.SearchStrategy[Change]:
+    uid = st.sampled_from("abcd")
+    epoch = st.integers(1, 2)
+    bodies = st.lists(
+        st.builds(
+            Body, part=st.sampled_from(["", "Pod/web"]), form=st.just("json"), data=st.binary(max_size=3)
+        ),
+        max_size=2,
+        unique_by=lambda body: body.part,
+    ).map(tuple)
+    outcome = st.sampled_from(OUTCOMES)
+    return st.one_of(
+        st.builds(intent, uid, bodies=bodies, epoch=epoch),
+        st.builds(intent, uid, epoch=epoch, unkept=st.just(FOUND_GONE)),
+        st.builds(note, uid, st.sampled_from(["braked", "would-delete"]), epoch=epoch),
+        st.builds(finish, uid, outcome, epoch=epoch),
+        st.builds(resolution, uid, seen=epoch, epoch=epoch),
+        st.builds(told, uid),
+        st.builds(Restored, uid=uid, restored_as=st.just("new")),
+    )
+
+
+def _named(change: Change, uid: str) -> Change:
+    if isinstance(change, Intent | Note):
+        return msgspec.structs.replace(change, entry=msgspec.structs.replace(change.entry, uid=uid))
+    return msgspec.structs.replace(change, uid=uid)
 
 
 def _wishes() -> st.SearchStrategy[Wish]:
