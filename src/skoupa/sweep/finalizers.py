@@ -17,11 +17,12 @@ from typing import Any, Final
 import msgspec
 
 from skoupa import names
-from skoupa.errors import ApiError, Conflict, Invalid, NotFound, SkoupaError
+from skoupa.errors import Conflict, Invalid, NotFound, SkoupaError
 from skoupa.facts.rows import Row, pack_uid, uid_text
 from skoupa.kube.client import Client
 from skoupa.ledger.rows import Entry
 from skoupa.model.verdicts import Claim, Hold
+from skoupa.sweep.failures import is_sure
 from skoupa.sweep.record import Record
 
 # What servers say where a test of a patch does not hold.
@@ -80,19 +81,16 @@ class FinalizerRemoval:
         except NotFound:
             self._record.finished(told, "gone")
             return None
-        except Invalid as error:
-            self._record.failed(told, error.message)
-            if error.status.message != _NOT_SO:
-                raise
-            said = f"{row.resource.kind} {row.name} is not any more as it was looked at"
-            raise Conflict(said, status=error.status) from error
-        except ApiError as error:
-            self._record.failed(told, error.message)
-            raise
         except SkoupaError as error:
-            # No answer came: it may be off all the same.
-            self._record.unanswered(told, error.message)
-            self._unanswered = (told, uid_text(row.uid), finalizer)
+            if is_sure(error):
+                self._record.failed(told, error.message)
+            else:
+                # No answer came, or from a server that failed: it may be off all the same.
+                self._record.unanswered(told, error.message)
+                self._unanswered = (told, uid_text(row.uid), finalizer)
+            if isinstance(error, Invalid) and error.status.message == _NOT_SO:
+                said = f"{row.resource.kind} {row.name} is not any more as it was looked at"
+                raise Conflict(said, status=error.status) from error
             raise
         self._record.finished(told, "deleted")
         # It is told on the object itself: no Event of a deletion is owed to anybody.

@@ -27,8 +27,11 @@ async def rows(book: Ledger) -> dict[str, Entry]:
     return {row.rule.rpartition(" ")[2]: row for row in await book.record.store.find()}
 
 
-async def forced_up_to_the_patch(stage: Stage, book: Ledger, *, done: bool) -> None:
-    """The patch of the only participant has left, no answer came, and the controller ends; `done`: it was carried out."""
+async def forced_up_to_the_patch(stage: Stage, book: Ledger, *, done: bool, answer: int = 0) -> None:
+    """The patch of the only participant has left, no answer came, and the controller ends; `done`: it was carried out.
+
+    With an `answer` the server said that, and nothing was done.
+    """
     await bring(stage)
     play = await stage.play(record=book.record)
     await stage.later(MINUTE)
@@ -41,7 +44,10 @@ async def forced_up_to_the_patch(stage: Stage, book: Ledger, *, done: bool) -> N
             return True
         return False
 
-    stage.cluster.faults.disconnect(when=leaves, done=done)
+    if answer:
+        stage.cluster.faults.answer(answer, when=leaves)
+    else:
+        stage.cluster.faults.disconnect(when=leaves, done=done)
     stage.cluster.faults.unreachable(when=lambda _: bool(left), times=None)
     await signal(stage, timeout="10m", onTimeout="ForceFinalizers")
     await stage.clock.sleep(9 * MINUTE)
@@ -84,6 +90,20 @@ async def test_ended_before_the_patch_it_is_still_there_and_goes_with_the_next_t
         assert {name: row.outcome for name, row in (await rows(book)).items()} == {DNS: "still-there"}
         await again.kill()
         await stage.people.merge_patch(ALIVES, "cluster", {"spec": {"onTimeout": "ForceFinalizers"}})
+        await stage.play(record=book.record)
+        await stage.later(MINUTE)
+        assert await alive(stage) is None
+        [row] = (await rows(book)).values()
+        assert (row.outcome, row.attempts) == ("deleted", 2)
+
+
+@story(features={"alive": True})
+async def test_a_server_that_failed_while_it_was_at_it_has_not_said_what_became_of_it(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        # Which ends in the row being open still.
+        await forced_up_to_the_patch(stage, book, done=False, answer=504)
         await stage.play(record=book.record)
         await stage.later(MINUTE)
         assert await alive(stage) is None
