@@ -33,7 +33,6 @@ from skoupa.judge.mechanism import Ruling
 from skoupa.judge.policies import PolicyMechanism
 from skoupa.kube.client import Client
 from skoupa.ledger.nowhere import NoStore
-from skoupa.ledger.rows import Entry
 from skoupa.model.verdicts import Hold
 from skoupa.runs.overhearing import Overhearing
 from skoupa.settings import Settings
@@ -149,7 +148,7 @@ class Engine:
             discovery=lambda: self.knowledge.discovery,
             standing_by=standing_by,
             retell=report.retell,
-            adopt=self._adopt,
+            adopt=lambda entry: self.sweeper.adopt(pack_uid(entry.uid)),
             on_return=self.sweeper.look_again,
         )
         self._beginning = Beginning(
@@ -244,12 +243,6 @@ class Engine:
     def _look_in_turn(self, uids: Iterable[Uid]) -> None:
         """What rules choose may be much, and goes no faster: what goes by a label finds its place in between."""
         self.sweeper.look_at(uids, spacing=1.0 / self._settings.rate.deletions_per_second)
-
-    def _adopt(self, entry: Entry) -> bool:
-        row = self.knowledge.store.get(pack_uid(entry.uid))
-        if row is not None:
-            self.sweeper.unanswered.answered(row, terminating=True)
-        return row is not None
 
     def _waiting_for_rights(self) -> set[str]:
         """Namespaces in which something is overdue and may not be deleted."""

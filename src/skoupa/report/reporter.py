@@ -13,18 +13,17 @@ from skoupa.clock import Clock
 from skoupa.errors import SkoupaError
 from skoupa.facts.rows import Row
 from skoupa.judge.ttl import will_return
-from skoupa.kinds.brake import BRAKES
-from skoupa.kinds.brake_effect import scope_text
 from skoupa.kube.events import Event, EventWriter, Regarding
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason, render
 from skoupa.model.verdicts import Claim, Hold, Verdict
 from skoupa.report.alive_reporting import ALIVE_EVENT_REASONS, AliveReporting
+from skoupa.report.brake_reporting import BRAKE_EVENT_REASONS, BrakeReporting
 from skoupa.report.bundles import Bundles, regarding
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
-from skoupa.report.notices.notice import Notice, about
+from skoupa.report.notices.notice import about
 from skoupa.report.notices.notifier import Notifier
 from skoupa.report.policy_reporting import PolicyReporting
 from skoupa.report.retold import retold
@@ -32,7 +31,6 @@ from skoupa.report.tenant_reporting import TENANT_EVENT_REASONS, TenantReporting
 from skoupa.settings.notices import What
 from skoupa.sweep.failures import refused, server_words, shared_words
 from skoupa.sweep.reporting import Announced, PolicyRun, Unclear
-from skoupa.sweep.tripping import Tripped
 
 # Event reasons, all of them; docs/events.md is written from this table.
 EVENT_REASONS: Final[dict[str, str]] = {
@@ -43,9 +41,7 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaFailed": "The object, or those named in the note, are due, but a webhook, a policy or the server refuses the "
     "delete in the words of the note, or a webhook that has to be asked does not answer; it is tried again. Told once, and again when the words change.",
     "SkoupaStuck": "The object was deleted but finalizers keep it.",
-    "SkoupaBraked": "On a Brake: Skoupa pulled it, because a ceiling was full or a backlog was found; the note says which.",
-    "SkoupaReleased": "On a Brake: it was released, or its time is over; the note says by whom, where that is known, and how much it "
-    "held.",
+    **BRAKE_EVENT_REASONS,
     "SkoupaPolicyRan": "On a policy: its run deleted something, or what it matched stays and that is news (a Warning where nothing went); "
     "the note says how much, and what holds it.",
     "SkoupaPolicyFailed": "On a policy: it is not understood and does not run, or not all of its run could be read, judged or "
@@ -87,6 +83,9 @@ class Reporter:
         self.bundles = Bundles(events, clock) if events is not None else None
         self.of_alive = AliveReporting(log=log, events=events).tell
         self.of_tenant = TenantReporting(log=log, events=events, notices=notices).tell
+        brakes = BrakeReporting(log=log, metrics=metrics, events=events, notices=notices)
+        self.tripped, self.brake_made = brakes.tripped, brakes.made
+        self.brake_released, self.brake_ended = brakes.released, brakes.ended
         self._of_policies = PolicyReporting(log=log, metrics=metrics, events=events, bundles=self.bundles)
 
     def deleted(self, row: Row, claim: Claim, *, at: float, terminating: bool) -> None:
@@ -178,53 +177,6 @@ class Reporter:
     def retell(self, entries: Sequence[Entry]) -> None:
         if self.bundles is not None:
             self.bundles.add_made(retold(entries))
-
-    def tripped(self, tripped: Tripped, *, at: float) -> None:
-        release = "" if tripped.supposed else f"skoupa brakes release {tripped.name}"
-        self._metrics.count("skoupa_trips_total", tripped.span)
-        self._log(
-            "brake pulled",
-            level="warning",
-            name=tripped.name,
-            scope=scope_text(tripped.spec.scope),
-            why=tripped.by,
-            **({"release": release} if release else {}),
-        )
-        if self._notices:
-            notice = Notice(
-                what="braked",
-                kind=BRAKES.qualified,
-                name=tripped.name,
-                namespace=tripped.spec.scope.namespace or "",
-                why=tripped.by,
-                at=at,
-                count=tripped.count,
-                release=release,
-            )
-            self._notices.tell(notice)
-
-    def brake_made(self, name: str, uid: str, *, why: str, at: float) -> None:
-        self._log("brake made", name=name, why=why)
-        self._tell_of_brake(name, uid, "SkoupaBraked", "Brake", why, at=at)
-
-    def brake_released(self, name: str, uid: str, *, by: str, held: int, at: float) -> None:
-        who = by or "somebody unknown"
-        self._metrics.count("skoupa_brakes_released_total", "known" if by else "unknown")
-        self._log("brake released", level="warning", name=name, by=who, held=held)
-        note = f"released by {who}; the {held} objects that it held are judged anew"
-        self._tell_of_brake(name, uid, "SkoupaReleased", "Release", note, at=at)
-
-    def brake_ended(self, name: str, uid: str, *, held: int, at: float) -> None:
-        self._log("brake ended", name=name, held=held)
-        note = f"its time is over; the {held} objects that it held are judged anew"
-        self._tell_of_brake(name, uid, "SkoupaReleased", "Release", note, at=at)
-
-    def _tell_of_brake(self, name: str, uid: str, reason: str, action: str, note: str, *, at: float) -> None:
-        if self._events is not None:
-            about = Regarding(api_version=BRAKES.api_version, kind=BRAKES.kind, name=name, uid=uid)
-            self._events.tell(
-                Event(regarding=about, reason=reason, action=action, note=note, type="Warning", at=at)
-            )
 
     def policy_ran(self, ran: PolicyRun, *, at: float) -> None:
         self._of_policies.ran(ran, at=at)

@@ -151,6 +151,13 @@ class Sweeper:
     def stopping(self) -> bool:
         return self._stopped.is_set()
 
+    def adopt(self, uid: Uid) -> bool:
+        """An earlier leader deleted it, and it is not gone yet; whether the feeds will tell its end."""
+        row = self._store.get(uid)
+        if row is not None:
+            self.unanswered.answered(row, terminating=True)
+        return row is not None
+
     async def run(self) -> None:
         """Works until `stop`; then what is under way is finished and it returns."""
         async with asyncio.TaskGroup() as group:
