@@ -6,6 +6,7 @@ import asyncio
 import random
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -103,12 +104,22 @@ async def test_a_start_on_a_new_file_says_that_the_history_is_gone_and_holds_wha
     process.end()
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request: pytest.FixtureRequest, yard: Yard) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(yard.ledger)
+        return
+    with PostgresServer() as server:
+        yield server.dsn
+
+
 async def test_killed_again_and_again_every_deletion_has_exactly_one_completed_row(
-    people: People, yard: Yard
+    people: People, yard: Yard, where: str
 ) -> None:
     uids = await make_many(people, MANY)
     chance = random.Random(7)
     settings = {"clusterName": NAME, "rate__deletionsPerSecond": "600", "lease__seconds": "3"}
+    settings["ledger__dsn"] = where
     process = await yard.started(**settings)
     await people.label(people.namespace, resource=NAMESPACES, keep=None)
     for _ in range(3):
@@ -127,7 +138,7 @@ async def test_killed_again_and_again_every_deletion_has_exactly_one_completed_r
 
     await eventually(all_gone, what="all to go", seconds=90)
     process.end()
-    found = await rows(yard.ledger, people)
+    found = await rows(where, people)
     assert {entry.uid for entry in found} == uids
     assert len(found) == len(uids)
     outcomes = Counter(entry.outcome for entry in found)
