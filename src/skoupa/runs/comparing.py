@@ -123,6 +123,11 @@ class Comparing:
     def troubles(self) -> tuple[str, ...]:
         return self._context.failures
 
+    @property
+    def interrupted(self) -> bool:
+        """Nobody else is asked to work anything out."""
+        return False
+
     async def begin(self) -> None:
         """Everything is read when it is made; context is brought when it is first asked for."""
 

@@ -103,8 +103,9 @@ class Evaluation:
 
     @property
     def unanswered(self) -> bool:
-        """Whether something that it asked for had no answer for a reason that passes."""
-        return self._namespace_unanswered or self._calls.unanswered
+        """Whether something had no answer for a reason that passes: what it asked for, or what somebody interrupted."""
+        interrupted = self._begun is not None and self._begun.interrupted
+        return interrupted or self._namespace_unanswered or self._calls.unanswered
 
     @property
     def looked_around(self) -> bool:

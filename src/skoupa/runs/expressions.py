@@ -90,6 +90,10 @@ class Expressions:
         )
         return (self._account.closed, *exempting) if self._account.closed else exempting
 
+    @property
+    def interrupted(self) -> bool:
+        return self._account.interrupted
+
     async def begin(self) -> None:
         """A BadExpression where a condition does not compile."""
         self._report = await self._compiled(self._source)

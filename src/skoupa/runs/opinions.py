@@ -52,6 +52,11 @@ class Judging(Protocol):
         """What went wrong for the run as a whole so far, each once."""
         ...
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether something had no answer for what happened to the machine, so that it may have one later."""
+        ...
+
     def looks_into(self, fields: frozenset[str]) -> bool:
         """Whether they may look at one of these fields of an object; known once begun."""
         ...

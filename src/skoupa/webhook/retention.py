@@ -17,7 +17,7 @@ from skoupa.policy.retention.policies import Retention
 from skoupa.policy.retention.profiles import Profile, read_profile
 from skoupa.policy.retention.reading import KINDS, read_retention
 from skoupa.settings import Settings
-from skoupa.webhook.review import Asked, Decision, joined, warned
+from skoupa.webhook.review import Asked, Decision, joined, looked_at, warned
 from skoupa.webhook.rights import May, Wanted, decided, everything, known, unknown
 
 RETENTION_KINDS: Final = frozenset({*KINDS, names.KIND_PROFILE_KIND})
@@ -57,7 +57,7 @@ class RetentionReviewer:
         reading = read_profile(asked.object or {}, discovery=discovery)
         problems = list(reading.problems)
         if reading.profile is not None:
-            problems += await self._check_profile(reading.profile)
+            problems += await looked_at(self._check_profile(reading.profile), doubts)
         return (
             Decision(refusal=joined(problems)) if problems else warned([*doubts, *map(str, reading.warnings)])
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
+from skoupa.errors import SkoupaError
 from skoupa.kube.reviews import Caller
 from skoupa.policy.problems import Problem
 
@@ -84,3 +85,12 @@ def reply(asked: Asked, decision: Decision) -> bytes:
 def _cut(warnings: list[str]) -> Iterator[str]:
     for warning in warnings[:_MOST_WARNINGS]:
         yield warning if len(warning) <= _LONGEST_WARNING else f"{warning[: _LONGEST_WARNING - 1]}…"
+
+
+async def looked_at(check: Awaitable[Iterable[Problem]], doubts: list[str]) -> list[Problem]:
+    """What is wrong with expressions; where nobody could be asked that is a doubt, for whoever reads them later finds it too."""
+    try:
+        return list(await check)
+    except SkoupaError as error:
+        doubts.append(f"whether its expressions can be meant could not be asked: {error.message}")
+        return []

@@ -28,7 +28,7 @@ from skoupa.policy.retention.profiles import Profile
 from skoupa.runs.calls.written import call_cautions, confinement_problems
 from skoupa.settings import Settings, seconds
 from skoupa.webhook.retention import RETENTION_KINDS, ProfileCheck, RetentionReviewer
-from skoupa.webhook.review import Asked, Decision, Review, joined, reply, warned
+from skoupa.webhook.review import Asked, Decision, Review, joined, looked_at, reply, warned
 from skoupa.webhook.rights import May, decided, known, unknown
 
 Check = Callable[[Clauses], Awaitable[Iterable[Problem]]]
@@ -82,7 +82,9 @@ class Reviewer:
             return Decision()
         discovery, doubts = await self._known()
         reading = self._read(obj, asked, discovery)
-        compiled = [] if reading.policy is None else list(await self._check(reading.policy.clauses))
+        compiled: list[Problem] = []
+        if reading.policy is not None:
+            compiled = await looked_at(self._check(reading.policy.clauses), doubts)
         problems = [*reading.problems, *compiled]
         if not problems:
             return await self._let_in(reading, discovery, asked, doubts)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,6 +123,34 @@ async def test_a_namespace_that_cel_looks_at_is_read_again(stage: Stage) -> None
         stage, lambda request: by_name(request) and "fieldSelector" in dict(request.query), 503
     )
     await went_in_the_end(stage, "cel", kind=DELETING_POLICIES)
+
+
+def children() -> list[int]:
+    """Those of this process in which CEL is worked out."""
+    mine = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
+    return [int(pid) for pid in mine if b"skoupa.expr.cel.child" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+@story(brakes=WIDE)
+async def test_a_machine_with_no_room_for_cel_at_the_tick_costs_minutes(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(3))
+    await stage.play()
+    await deleting(stage, "object.metadata.name.startsWith('web')", schedule=WEEKLY)
+    await stage.until(HOUR - 10)
+    room, began = subprocess.Popen, stage.now
+
+    def crowded(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+        if stage.now < began + MINUTE:
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        return room(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(subprocess, "Popen", crowded)
+        for child in children():
+            os.kill(child, signal.SIGKILL)
+        await stage.until(HOUR + 30)
+        await went_in_the_end(stage, "cel", kind=DELETING_POLICIES)
 
 
 @story(brakes=WIDE)

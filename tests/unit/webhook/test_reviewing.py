@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from skoupa.errors import Unreachable
+from skoupa.errors import TimedOut, Unreachable
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.reviews import Ask, Caller
 from skoupa.policy.policies import Clauses
@@ -25,12 +25,19 @@ class Desk:
     """A reviewer to whom the writer may delete `allowed`; Skoupa itself may do everything."""
 
     def __init__(
-        self, *allowed: str, strict: bool = True, kinds: bool = True, answers: bool = True, **policies: Any
+        self,
+        *allowed: str,
+        strict: bool = True,
+        kinds: bool = True,
+        answers: bool = True,
+        compiles: bool = True,
+        **policies: Any,
     ) -> None:
         self.asked: list[str] = []
         self._allowed = allowed
         self._kinds = kinds
         self._answers = answers
+        self._compiles = compiles
         settings = Settings(policies=PolicySettings(require_delete_right=strict, **policies))
         self._reviewer = Reviewer(
             settings=settings, discovery=self._discovery, check=self._check, may=self._may
@@ -42,6 +49,8 @@ class Desk:
         return Discovery(resources=BUILT_IN)
 
     async def _check(self, _: Clauses) -> tuple[Problem, ...]:
+        if not self._compiles:
+            raise TimedOut("no processes today", advice="wait")
         return ()
 
     async def _may(self, caller: Caller | None, ask: Ask) -> bool:
@@ -182,3 +191,13 @@ async def test_a_write_that_suspends_is_not_refused_for_another_annotation_and_o
     assert refusal == ""
     assert "skoupa.dev/observe" in warning
     assert "skoupa.dev/observe" in (await Desk("jobs.batch").says(JOBS, old=before, **observe))[0]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+async def test_a_policy_whose_expressions_nobody_can_compile_now_is_let_in_with_a_word_about_it(
+    *, strict: bool
+) -> None:
+    refusal, (warning,) = await Desk("jobs.batch", strict=strict, compiles=False).says(JOBS)
+    assert refusal == ""
+    assert warning == "whether its expressions can be meant could not be asked: no processes today"
+    assert "may not delete" in (await Desk(compiles=False).says(JOBS))[0]

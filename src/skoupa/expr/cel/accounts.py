@@ -16,11 +16,15 @@ _MOST_REMEMBERED: Final = 1024
 
 
 class Account:
-    """Of one run. `spent` is in seconds; `closed` says why nothing more is judged for it, empty while something is."""
+    """Of one run. `spent` is in seconds; `closed` says why nothing more is judged for it, empty while something is.
+
+    `interrupted`: something had no answer because somebody else ended a child.
+    """
 
     def __init__(self) -> None:
         self.spent = 0.0
         self.closed = ""
+        self.interrupted = False
         # However many lists it reads at once, a run stands in line with one batch.
         self.turn = asyncio.Lock()
 

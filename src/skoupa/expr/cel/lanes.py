@@ -106,8 +106,12 @@ class Lane:
 
     async def _process(self) -> Process:
         self._leave_be()
-        if self._idle:
-            return self._idle.pop()
+        while self._idle:
+            process = self._idle.pop()
+            if process.alive:
+                return process
+            # Somebody killed it while it had nothing to do.
+            process.close()
         self._started()
         process = await Process.start(clock=self._clock, limits=self._limits)
         if self._spare:

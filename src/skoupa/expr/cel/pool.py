@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from skoupa.clock import Clock
-from skoupa.errors import BadReply, SkoupaError
+from skoupa.errors import BadReply, SkoupaError, TimedOut
 from skoupa.expr.cel.accounts import Account, Paces
 from skoupa.expr.cel.batches import Batch
 from skoupa.expr.cel.broker import Broker, Nobody
@@ -39,6 +39,7 @@ from skoupa.expr.cel.messages import (
 from skoupa.expr.cel.process import Died, Process
 
 _MOST_IDLE_DEATHS: Final = 3
+_ROOM: Final = "try again; if that does not help give it more memory, or more processes"
 
 
 class _GaveWay(Exception):
@@ -92,15 +93,21 @@ class Pool:
         return sorted((*self._quick.pids, *self._slow.pids))
 
     async def compile(self, source: Source) -> Report:
-        """What is wrong with the expressions, in words, and what they look at."""
-        try:
-            async with self._quick.turn() as turn:
-                await turn.process.send(Compile(source=source))
-                reply = await turn.process.receive()
-        except Died as death:
-            where = "conditions" if source.conditions else "variables"
-            problem = Problem(where=where, expression="", reason=f"compiling {death.reason}")
-            return Report(problems=(problem,), fields=None)
+        """What is wrong with the expressions, in words, and what they look at. A TimedOut where no child lives long enough."""
+        for left in range(_MOST_IDLE_DEATHS - 1, -1, -1):
+            try:
+                async with self._quick.turn() as turn:
+                    await turn.process.send(Compile(source=source))
+                    reply = await turn.process.receive()
+                break
+            except Died as death:
+                self.statistics.died += 1
+                if not death.passes:
+                    where = "conditions" if source.conditions else "variables"
+                    problem = Problem(where=where, expression="", reason=f"compiling {death.reason}")
+                    return Report(problems=(problem,), fields=None)
+                if not left:
+                    raise TimedOut(f"compiling expressions {death.reason}", advice=_ROOM) from death
         if not isinstance(reply, Compiled):
             raise BadReply("the process that compiles expressions answered out of turn")
         return reply.report
@@ -146,11 +153,11 @@ class Pool:
                 try:
                     cpu = await self._giving_way(turn, self._talk(turn.process, batch))
                 except Died as death:
-                    self._blame(batch, turn.process.at, death.reason)
+                    self._blame(batch, account, turn.process.at, death)
                 finally:
                     self._charge(batch, account, held=self._clock.monotonic() - began, cpu=cpu)
         except Died as death:
-            self._blame(batch, None, death.reason)
+            self._blame(batch, account, None, death)
         except _GaveWay:
             # From here on it is one of the slow, and judges the object that it was at once more.
             self._paces.took(batch.source, account, seconds=self._limits.slow_seconds)
@@ -242,15 +249,17 @@ class Pool:
         numbers.cpu += reply.cpu
         numbers.peak = max(numbers.peak, reply.peak)
 
-    def _blame(self, batch: Batch, at: tuple[int, int] | None, reason: str) -> None:
+    def _blame(self, batch: Batch, account: Account, at: tuple[int, int] | None, death: Died) -> None:
         """On the object that the child was at; one that dies at none is tried again, but not for ever."""
         self.statistics.died += 1
         if at is not None:
-            batch.lose(at[0], f"condition {batch.name_of(at[1])} {reason}")
-            return
-        batch.idle_deaths += 1
-        if batch.idle_deaths >= _MOST_IDLE_DEATHS:
-            batch.give_up(f"evaluating {reason}")
+            batch.lose(at[0], f"condition {batch.name_of(at[1])} {death.reason}")
+        else:
+            batch.idle_deaths += 1
+            if batch.idle_deaths < _MOST_IDLE_DEATHS:
+                return
+            batch.give_up(f"evaluating {death.reason}")
+        account.interrupted = account.interrupted or death.passes
 
     def _child_started(self) -> None:
         self.statistics.started += 1

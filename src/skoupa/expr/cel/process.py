@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import AbstractContextManager
-from typing import Final
+from typing import BinaryIO, Final, cast
 
 import msgspec
 
@@ -26,15 +26,17 @@ from skoupa.expr.cel.limits import Limits
 from skoupa.expr.cel.messages import FromChild, ToChild
 
 _NICENESS: Final = 5
+_CRASHES: Final = frozenset({-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS})
 _DECODER: Final = msgspec.json.Decoder(FromChild)
 
 
 class Died(Exception):
-    """The child is gone; `reason` goes on after the name of what it was at."""
+    """The child is gone; `reason` goes on after the name of what it was at, `passes`: which is not to blame for it."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, passes: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.passes = passes
 
 
 class Process:
@@ -61,42 +63,55 @@ class Process:
 
     @classmethod
     async def start(cls, *, clock: Clock, limits: Limits) -> Process:
-        """Ready to work."""
-        ours, theirs = socket.socketpair()
-        with theirs, tempfile.TemporaryFile() as file:
-            file.write(PROGRESS.pack(NOWHERE, 0))
-            file.flush()
-            progress = mmap.mmap(file.fileno(), PROGRESS.size)
-            process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own module; starting takes a millisecond
-                [
-                    sys.executable,
-                    "-P",
-                    "-m",
-                    "skoupa.expr.cel.child",
-                    str(theirs.fileno()),
-                    str(file.fileno()),
-                    str(limits.memory_bytes),
-                    str(limits.expression_seconds),
-                    str(limits.retire_bytes),
-                ],
-                pass_fds=(theirs.fileno(), file.fileno()),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                # Nothing of the parent's settings and secrets; its path, however it was put together.
-                env={
-                    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-                    "PATH": os.environ.get("PATH", ""),
-                },
-            )
-        reader, writer = await asyncio.open_connection(sock=ours)
-        child = cls(process, reader=reader, writer=writer, progress=progress, clock=clock, limits=limits)
+        """Ready to work. A Died that passes where the machine has no room for it."""
+        try:
+            child = await cls._started(clock=clock, limits=limits)
+        except OSError as error:
+            raise Died(f"can't begin, for no process could be started: {error}", passes=True) from error
         try:
             await child.receive()
+        except Died as death:
+            child.close()
+            raise Died(death.reason, passes=True) from death
         except BaseException:
             child.close()
             raise
         return child
+
+    @classmethod
+    async def _started(cls, *, clock: Clock, limits: Limits) -> Process:
+        with contextlib.ExitStack() as undone:
+            ours, theirs = socket.socketpair()
+            undone.callback(ours.close)
+            with theirs, _page() as file:
+                progress = undone.enter_context(mmap.mmap(file.fileno(), PROGRESS.size))
+                process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own module; starting takes a millisecond
+                    [
+                        sys.executable,
+                        "-P",
+                        "-m",
+                        "skoupa.expr.cel.child",
+                        str(theirs.fileno()),
+                        str(file.fileno()),
+                        str(limits.memory_bytes),
+                        str(limits.expression_seconds),
+                        str(limits.retire_bytes),
+                    ],
+                    pass_fds=(theirs.fileno(), file.fileno()),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    # Nothing of the parent's settings and secrets; its path, however it was put together.
+                    env={
+                        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                        "PATH": os.environ.get("PATH", ""),
+                    },
+                )
+            undone.callback(process.wait)
+            undone.callback(process.kill)
+            reader, writer = await asyncio.open_connection(sock=ours)
+            undone.pop_all()
+        return cls(process, reader=reader, writer=writer, progress=progress, clock=clock, limits=limits)
 
     @property
     def pid(self) -> int:
@@ -121,7 +136,7 @@ class Process:
                 async with self._clock.timeout(self._limits.silence_seconds):
                     await self._writer.drain()
         except (ConnectionError, TimeoutError) as error:
-            raise Died(self._end(error)) from error
+            raise self._end(error) from error
 
     async def receive(self) -> FromChild:
         try:
@@ -131,7 +146,7 @@ class Process:
                     message: FromChild = _DECODER.decode(await self._reader.readexactly(length))
                     return message
         except (asyncio.IncompleteReadError, ConnectionError, TimeoutError) as error:
-            raise Died(self._end(error)) from error
+            raise self._end(error) from error
 
     def stand_back(self) -> None:
         """From now on whatever else there is to do on the machine goes first."""
@@ -149,19 +164,38 @@ class Process:
         self.end()
         self._progress.close()
 
-    def _end(self, error: Exception) -> str:
+    def _end(self, error: Exception) -> Died:
         silent = isinstance(error, TimeoutError)
         if not silent:
             # Its end of the line is closed, so it is on its way out with a code of its own.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=1)
         self.end()
-        return _told(self._process.returncode, silent=silent, limits=self._limits)
+        code = self._process.returncode
+        return Died(
+            _told(code, silent=silent, limits=self._limits), passes=silent or _came_from_outside(code)
+        )
 
 
 def _standing() -> AbstractContextManager[None]:
     stand = getattr(asyncio.get_running_loop(), "standing", None)
     return stand() if stand is not None else contextlib.nullcontext()
+
+
+def _page() -> BinaryIO:
+    """A file for both to map, in memory: a pod has no disk that it may write to."""
+    if hasattr(os, "memfd_create"):
+        file: BinaryIO = os.fdopen(os.memfd_create("skoupa-progress"), "w+b")
+    else:
+        file = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - closed by who asks
+    file.write(PROGRESS.pack(NOWHERE, 0))
+    file.flush()
+    return file
+
+
+def _came_from_outside(code: int) -> bool:
+    """Whether somebody killed it, and not what it was at."""
+    return code < 0 and code not in {-signal.SIGPROF, *_CRASHES}
 
 
 def _told(code: int, *, silent: bool, limits: Limits) -> str:
@@ -172,7 +206,7 @@ def _told(code: int, *, silent: bool, limits: Limits) -> str:
             f"took more than {limits.expression_seconds:g} s of CPU time and was ended: "
             "look at fewer or smaller values"
         )
-    if code in {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS}:
+    if code in _CRASHES:
         return (
             f"ended its process (signal {-code}), most likely because it needs more than "
             f"{limits.memory_bytes // 2**20} MiB of memory or is nested too deeply: look at smaller values"

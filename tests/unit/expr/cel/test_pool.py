@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
+import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,8 @@ import pytest
 import pytest_asyncio
 
 from skoupa.clock import SystemClock
-from skoupa.errors import BadReply, NotFound, Status, UsageError
+from skoupa.errors import BadReply, NotFound, Status, TimedOut, UsageError
+from skoupa.expr.cel.accounts import Account
 from skoupa.expr.cel.limits import Limits
 from skoupa.expr.cel.messages import Circumstances, GetResource, GlobalContext, Question, Result
 from skoupa.expr.cel.pool import Pool
@@ -416,3 +420,59 @@ async def test_batches_wait_for_their_turn() -> None:
         for number, results in enumerate(found):
             assert [result.matched for result in results] == [index == number for index in range(50)]
         assert judges.statistics.started == 1
+
+
+async def test_a_child_needs_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a pod, whose file system is read-only."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+    async with pool() as judges:
+        assert matched(await judges.judge(source("true"), page({}), circumstances=NOW)) == [True]
+
+
+async def test_a_child_that_was_killed_while_it_had_nothing_to_do_costs_nothing() -> None:
+    async with pool() as judges:
+        for _ in range(4):
+            assert (await judges.compile(source("true"))).problems == ()
+            killed(judges)
+            assert matched(await judges.judge(source("true"), page({}), circumstances=NOW)) == [True]
+            killed(judges)
+
+
+def killed(judges: Pool) -> None:
+    (child,) = judges.pids
+    os.kill(child, signal.SIGKILL)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+
+
+async def test_a_compiler_that_stands_still_says_nothing_of_the_policy() -> None:
+    async with pool(silence_seconds=1.5) as judges:
+        await judges.compile(source("true"))
+        os.kill(judges.pids[0], signal.SIGSTOP)
+        assert (await judges.compile(source("object.metadata.name == 'a'"))).problems == ()
+
+
+async def test_where_no_process_can_be_started_nothing_is_judged_and_later_it_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    async with pool() as judges:
+        account = Account()
+        with monkeypatch.context() as crowded:
+            crowded.setattr(subprocess, "Popen", full)
+            with pytest.raises(TimedOut, match="no process could be started"):
+                await judges.compile(source("true"))
+            results = await judges.judge(source("true"), page({}, {}), circumstances=NOW, account=account)
+        assert matched(results) == [None, None]
+        assert "no process could be started" in results[0].error
+        assert account.interrupted
+        assert matched(await judges.judge(source("true"), page({}), circumstances=NOW)) == [True]
+
+
+async def test_what_an_expression_did_itself_is_no_interruption() -> None:
+    account = Account()
+    async with pool(expression_seconds=20.0) as judges:
+        (result,) = await judges.judge(source(HOG), page({}), circumstances=NOW, account=account)
+    assert "memory" in result.error
+    assert not account.interrupted
