@@ -201,10 +201,14 @@ def _member(cel: str, texts: list[str], *, key: Key, without: bool) -> str:
     if without and not key.tame:
         # A key with wildcards in it is a pattern for the others.
         tests += (f'!{text}.contains("{wildcard}")' for wildcard in "*?")
+    said = every(tests)
+    if said == FALSE and cel == key.cel:
+        # What is not there has no answer, whatever the answer would be.
+        return f"[{cel}] == []"
     if key.sort != "text":
-        return every([f"type({cel}) in [string, int, bool]", *tests])
-    # Whatever holds for every text holds for those that are there: the key has to be asked for.
-    return f"size({text}) >= 0" if every(tests) == TRUE else every(tests)
+        return every([f"type({cel}) in [string, int, bool]", said])
+    # The same of what holds for every text.
+    return f"size({text}) >= 0" if said == TRUE else said
 
 
 def _texts(value: Any) -> list[str]:

@@ -231,6 +231,15 @@ def test_no_condition_claims_more_when_it_is_converted(key: str) -> None:
     assert agreed > 0, "nothing was compared"
 
 
+@pytest.mark.parametrize("key", KEYS)
+def test_what_has_no_answer_has_none_when_it_is_converted_whatever_it_is_compared_with(key: str) -> None:
+    """`any` asks in order: what comes after it must not be asked."""
+    always = one("{{ target.metadata.name }}", "NotEquals", "")
+    for operator in OPERATORS:
+        for value in [*VALUES, "*", ["*"], [], "?*"]:
+            never_more(conditions(some=(one(key, operator, value), always)), BODIES)
+
+
 AMOUNTS = ["0", "5", "5.0", "1e3", "1000", "1k", "1Gi", "1024Mi", "5m", "300s", "0.005", "1h", "60m", "x"]
 AMOUNTS_AND_MORE: list[Any] = [*AMOUNTS, 0, 5, 5.0, 1000, 300, True, None, [], ["5"], {}]
 AMOUNT_BODIES = [
