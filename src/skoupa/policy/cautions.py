@@ -11,8 +11,10 @@ from skoupa.expr.readings import quoted
 from skoupa.expr.wildcards import has_wildcard
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import PODS
+from skoupa.policy.constant_cautions import constant_cautions, sifts
 from skoupa.policy.constraints import ALL, Constraints
 from skoupa.policy.context_cautions import context_cautions
+from skoupa.policy.exclusion_cautions import exclusion_cautions, spares
 from skoupa.policy.expansion import Expansion, also_called, expand
 from skoupa.policy.filters import Filters
 from skoupa.policy.match import Subject, names_kind
@@ -32,10 +34,12 @@ def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) ->
     if subject.exclude is not None and not subject.exclude.filters:
         what = "it is empty, which excludes everything, so that nothing goes"
         yield Problem(path="spec.exclude", what=what, instead="leave it out")
-    if clauses.empty and subject.exclude is None:
+    if not sifts(clauses) and not spares(subject.exclude):
         whole = whole_kinds(subject, empty=expansion.empty)
         if whole:
             yield Problem(path=path, what=f"nothing narrows it, so that {whole}", instead=_NARROW)
+    yield from constant_cautions(clauses)
+    yield from exclusion_cautions(subject, expansion, discovery)
     yield from selector_cautions(subject, discovery)
     if names_kind(subject.match, PODS) and not _looks_at_owners(clauses):
         what = "Pods match whether something owns them or not, and their owners make them again"

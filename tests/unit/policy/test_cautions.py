@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from tests.unit.policy.world import cleanup, deleting, excluding, warned
+from skoupa.kube.kinds import Gap
+from skoupa.policy.reading import read_policy
+from tests.unit.policy.world import ALL, cleanup, deleting, excluding, warned
 
 pytestmark = pytest.mark.unit
 
 OLD = {"names": ["old-*"]}
 MAPS = {"kinds": ["ConfigMap"], **OLD}
-RECENT: dict[str, Any] = {"conditions": {"all": [{"key": 1, "operator": "Equals", "value": 1}]}}
+NAME: dict[str, Any] = {"key": "{{ target.metadata.name }}", "operator": "NotEquals", "value": "keep"}
+RECENT: dict[str, Any] = {"conditions": {"all": [NAME]}}
 TEAM: dict[str, Any] = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
 NO_TEAM: dict[str, Any] = {
     "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}
@@ -118,7 +122,14 @@ def test_its_writer_is_told(obj: dict[str, Any], says: str) -> None:
         deleting({"resources": ["configmaps"], "resourceNames": ["a"]}),
         deleting(
             {"resources": ["configmaps"]},
-            excludeResourceRules=[{"apiGroups": [""], "apiVersions": ["*"], "resources": ["secrets"]}],
+            excludeResourceRules=[
+                {
+                    "apiGroups": [""],
+                    "apiVersions": ["v9"],
+                    "resources": ["configmaps"],
+                    "resourceNames": ["a"],
+                }
+            ],
         ),
         deleting({}, objectSelector={"matchLabels": {"a": "b"}}),
     ],
@@ -195,10 +206,144 @@ def test_a_namespace_selector_for_what_lies_in_no_namespace_is_told(obj: dict[st
         cleanup({"kinds": ["Secret"], **TEAM}),
         cleanup({"kinds": ["*"], **TEAM}),
         cleanup({"kinds": ["Namespace"], **OLD}, {"kinds": ["*"], **TEAM}),
-        cleanup({"kinds": ["Namespace"]}, **excluding({"kinds": ["Secret"], **TEAM})),
+        cleanup({"kinds": ["Namespace", "Secret"]}, **excluding({"kinds": ["Secret"], **TEAM})),
         deleting({"resources": ["namespaces", "secrets"]}, **TEAM),
         deleting({"resources": ["*"], "scope": "Namespaced"}, **TEAM),
     ],
 )
 def test_a_namespace_selector_that_means_what_it_says_is_not_commented_on(obj: dict[str, Any]) -> None:
     assert warned(obj) == []
+
+
+def condition(mode: str = "all", **changed: Any) -> dict[str, Any]:
+    """Of everything in the kind but what is called keep; a field that is None is left out."""
+    return {"conditions": {mode: [{key: it for key, it in {**NAME, **changed}.items() if it is not None}]}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        (
+            condition(key="target.metadata.name"),
+            (
+                "spec.conditions.all[0]: no variable stands in it, so that it is true of every object; "
+                'put what is looked at into braces: "{{ target.metadata.name }}"'
+            ),
+        ),
+        (condition("any", key="{ request.name }"), '"{{ request.name }}"'),
+        (condition(key="$(target.metadata.labels['app'])"), "\"{{ target.metadata.labels['app'] }}\""),
+        (condition(key="name"), "so that it is true of every object"),
+        (condition(key="target.metadata.name", operator="Equals"), "so that it is true of none"),
+        (condition(key="web", value="target.metadata.name"), '"{{ target.metadata.name }}"'),
+        (
+            condition(value=None),
+            "spec.conditions.all[0].value: it has no value, so that it is compared with null",
+        ),
+    ],
+)
+def test_of_a_condition_that_says_the_same_of_everything_the_writer_is_told(
+    spec: dict[str, Any], says: str
+) -> None:
+    (warning,) = warned(cleanup(MAPS, **spec))
+    assert says in warning
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        condition(key="target.metadata.name"),
+        {"conditions": {"any": [NAME, {"key": "a", "operator": "Equals", "value": "a"}]}},
+        excluding({}),
+        excluding({"names": ["keep"]}, {}, mode="all"),
+    ],
+)
+def test_what_is_true_of_everything_narrows_nothing(spec: dict[str, Any]) -> None:
+    assert any(
+        "every Secret in the cluster goes" in one for one in warned(cleanup({"kinds": ["Secret"]}, **spec))
+    )
+
+
+def test_cel_that_is_nothing_but_true_narrows_nothing() -> None:
+    obj = deleting({"apiGroups": [""], "resources": ["secrets"]})
+    obj["spec"]["conditions"] = [{"name": "all", "expression": " true "}]
+    (warning,) = warned(obj)
+    assert "all secrets in the cluster go" in warning
+
+
+@pytest.mark.parametrize(
+    ("filters", "mode", "says"),
+    [
+        (
+            [{"kinds": ["Configmap"], "names": ["keep"]}],
+            "any",
+            (
+                'spec.exclude.any[0].resources.kinds[0]: there is no kind "Configmap", so that it excludes nothing; '
+                "did you mean ConfigMap?"
+            ),
+        ),
+        (
+            [{"kinds": ["ConfigMap"], **OLD}, {"kinds": ["Confg*"], **OLD}],
+            "any",
+            'no kind fits "Confg*", so that',
+        ),
+        (
+            [{"kinds": ["shop.example/v1/Widget"], **OLD}],
+            "any",
+            (
+                'match means shop.example/v2/Widget and not "shop.example/v1/Widget", so that it excludes nothing; '
+                "write shop.example/v2/Widget"
+            ),
+        ),
+        (
+            [{"kinds": ["Pod", "Job"], "names": ["keep"]}],
+            "any",
+            'spec.exclude.any[0]: match means no "Pod" and "Job", so that it excludes nothing',
+        ),
+        (
+            [{"kinds": ["Widget"], **OLD}, {}],
+            "any",
+            "spec.exclude.any[1]: the filter is empty, so that it excludes nothing",
+        ),
+        ([{"names": ["keep"]}, {}], "all", "spec.exclude.all[1]: the filter is empty"),
+    ],
+)
+def test_of_an_exclusion_that_spares_nothing_the_writer_is_told(
+    filters: list[dict[str, Any]], mode: str, says: str
+) -> None:
+    match = {"kinds": ["ConfigMap", "Widget"], **OLD}
+    (warning,) = warned(cleanup(match, **excluding(*filters, mode=mode)))
+    assert says in warning
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        (
+            {"resources": ["configmap"]},
+            'there is no kind "configmap", so that it excludes nothing; did you mean configmaps?',
+        ),
+        (
+            {"apiGroups": ["apps"]},
+            'there is no "configmaps.apps", so that it excludes nothing; write apiGroups: [""]',
+        ),
+        ({"resources": ["secrets"]}, 'the rules mean no "secrets", so that it excludes nothing'),
+        ({"scope": "Cluster"}, "configmaps are not of scope Cluster, so that it excludes nothing"),
+    ],
+)
+def test_of_a_rule_that_excludes_nothing_the_writer_is_told(rule: dict[str, Any], says: str) -> None:
+    excluded = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "resourceNames": ["a"]}
+    obj = deleting(
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["a", "b"]},
+        excludeResourceRules=[excluded | rule],
+    )
+    (warning,) = warned(obj)
+    assert says in warning
+    assert warning.startswith("spec.matchConstraints.excludeResourceRules[0]: ")
+
+
+def test_of_an_excluded_kind_that_could_not_be_read_nothing_is_said() -> None:
+    gap = Gap(group="shop.example", version="v1", why="503")
+    blind = msgspec.structs.replace(ALL, gaps=(gap,))
+    for written in ("shop.example/v1/Gadget", "Gadget"):
+        reading = read_policy(cleanup(MAPS, **excluding({"kinds": [written], **OLD})), discovery=blind)
+        assert reading.warnings == ()
