@@ -8,7 +8,8 @@ from typing import Final
 from skoupa import names
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
-from skoupa.policy.expansion import expand
+from skoupa.policy.exclusion_cautions import exclusion_cautions
+from skoupa.policy.expansion import Expansion, expand
 from skoupa.policy.filters import Filters
 from skoupa.policy.match import Subject
 from skoupa.policy.problems import Problem
@@ -39,6 +40,9 @@ def cautions(policy: Retention, discovery: Discovery | None) -> Iterator[Problem
     if subject.exclude is not None and not subject.exclude.filters:
         what = "it is empty, which excludes everything, so that nothing goes"
         yield Problem(path="spec.exclude", what=what, instead="leave it out")
+    yield from exclusion_cautions(
+        subject, expand(subject, discovery) if discovery is not None else Expansion(resources=()), discovery
+    )
     yield from selector_cautions(subject, discovery)
     if discovery is not None:
         yield from _of_kinds(policy, subject, discovery)

@@ -207,3 +207,11 @@ def test_that_a_kind_is_there_for_itself_and_never_goes_is_told(kind: str, told:
     assert not reading.problems
     found = [one.what for one in reading.warnings if "there for themselves" in one.what]
     assert [one.partition(" ")[0] for one in found] == told
+
+
+def test_an_exclusion_that_spares_nothing_is_told() -> None:
+    written = manifest(match=kinds("Job"), after={"finished": "1h"}, exclude=kinds("Jobs", names=["keep"]))
+    reading = read_retention(written, discovery=Discovery(resources=BUILT_IN))
+    assert [str(one) for one in reading.warnings] == [
+        'spec.exclude.any[0].resources.kinds[0]: there is no kind "Jobs", so that it excludes nothing; did you mean Job?'
+    ]
