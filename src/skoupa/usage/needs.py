@@ -15,6 +15,7 @@ from typing import Final, Literal
 import msgspec
 
 from skoupa.facts.rows import Owner, Row, Uid
+from skoupa.usage.bound_claims import is_claim, is_its_volume, using
 from skoupa.usage.found import Target
 from skoupa.usage.graph import Graph, User, kind_name, target_of
 from skoupa.usage.rules import Means
@@ -142,12 +143,16 @@ class Needs:
 
     def _pointing(self, row: Row) -> Iterator[Need]:
         for user in self._graph.users(target_of(row)):
-            if user.means is not Means.CONCERNS and not _is_its_own(user, row):
+            if user.means is not Means.CONCERNS and not is_its_volume(self._graph, user, row):
                 yield _need("user", user)
         for user in self._graph.choosers(row, self.namespace_labels):
             if user.means is not Means.CONCERNS:
                 yield _need("selector", user)
-        yield from (_need("user", user) for user in self._mentioning(row) if not _is_its_own(user, row))
+        for user in self._mentioning(row):
+            if not is_its_volume(self._graph, user, row):
+                yield _need("user", user)
+        if is_claim(row):
+            yield from (_need("user", user) for user in using(self._graph, row, self._sight.read))
 
     def _owners_unread(self, row: Row) -> Iterator[Unread]:
         for owner in row.owners:
@@ -182,15 +187,6 @@ def told(target: Target) -> str:
     """An object in words: `Deployment shop/web`."""
     kind = target.kind.rpartition("/")[2]
     return f"{kind} {target.namespace}/{target.name}" if target.namespace else f"{kind} {target.name}"
-
-
-def _is_its_own(user: User, row: Row) -> bool:
-    """A volume is there for its claim and says its name, as drivers do in its attributes: no claim is needed for that."""
-    return (
-        user.means is Means.MENTIONS
-        and kind_name(row.resource) == "PersistentVolumeClaim"
-        and kind_name(user.row.resource) == "PersistentVolume"
-    )
 
 
 def _need(how: How, user: User) -> Need:

@@ -21,6 +21,7 @@ from skoupa.kube.decoding import metadata_of
 from skoupa.kube.objects import Metadata, Partial
 from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 from skoupa.usage import tracking
+from skoupa.usage.bound_claims import CLAIM, VOLUME, claims_of, is_made_for
 from skoupa.usage.edges.patterns import ANYTHING, kinds_meaning, means
 from skoupa.usage.found import Choice, Found, Use
 from skoupa.usage.graph import Graph, User, is_partly_known, kind_name
@@ -110,7 +111,8 @@ class UsageGraph:
         self.changes += 1
         named = self.mentions.hush(uid)
         if followed:
-            self._on_concerned({*self._meant_by(before), *self._labelled.owned_by(uid), *named})
+            concerned = {*self._meant_by(before), *self._labelled.owned_by(uid), *named}
+            self._on_concerned(concerned.union(self._made_for(known)))
         if self.deployers.remove(uid) or doubtful:
             self._on_doubt()
 
@@ -138,7 +140,7 @@ class UsageGraph:
             return
         concerned = {*self._meant_by(set(before) ^ set(self._edges(row.uid))), *named}
         if known is None:
-            concerned.update(self._labelled.owned_by(row.uid))
+            concerned.update(self._labelled.owned_by(row.uid), self._made_for(row))
         elif is_namespace(row) and known.labels != row.labels:
             concerned.update(one.uid for one in self._labelled if one.namespace == row.name)
         self._on_concerned(concerned)
@@ -171,13 +173,20 @@ class UsageGraph:
                 continue
             target = edge.target
             if not is_partly_known(target):
-                uid = self._labelled.named(target)
-                if uid is not None:
-                    yield uid
+                volume = self.graph.get(target) if target.kind == VOLUME else None
+                for one in (target, *(claims_of(self.graph, volume) if volume is not None else ())):
+                    uid = self._labelled.named(one)
+                    if uid is not None:
+                        yield uid
             else:
                 for row in self._may_be_meant(target.kind, target.namespace):
                     if means(target.name, row.name):
                         yield row.uid
+
+    def _made_for(self, maker: Row) -> Iterator[Uid]:
+        """Claims that an operator made for this object, which comes or goes."""
+        if maker.resource.group not in BUILT_IN_GROUPS:
+            yield from (row.uid for row in self._labelled.of_kind(CLAIM) if is_made_for(row, maker))
 
     def _may_be_meant(self, kind: str, namespace: str, namespaces: str = "") -> Iterator[Row]:
         for known in self._labelled.kinds:

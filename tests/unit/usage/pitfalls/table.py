@@ -479,6 +479,27 @@ _ENDED: Final = (
     ),
 )
 
+
+def bound(name: str, **rest: Any) -> dict[str, Any]:
+    """A claim that has its volume, as a server has it; `labels`, and more of its spec."""
+    labels = rest.pop("labels", {})
+    return old(
+        "PersistentVolumeClaim",
+        name,
+        labels=labels,
+        status={"phase": "Bound"},
+        spec={"volumeName": f"of-{name}", **rest},
+    )
+
+
+def volume(claim_: str, **attributes: str) -> dict[str, Any]:
+    """What a provisioner makes for it."""
+    told = {"csi.storage.k8s.io/pvc/name": claim_, "csi.storage.k8s.io/pvc/namespace": SHOP, **attributes}
+    ref = {"kind": "PersistentVolumeClaim", "namespace": SHOP, "name": claim_}
+    spec = {"claimRef": ref, "csi": {"driver": "disks", "volumeAttributes": told}}
+    return old("PersistentVolume", f"of-{claim_}", namespace="", spec=spec, status={"phase": "Bound"})
+
+
 _OTHERS: Final = (
     Case(
         pitfall=13,
@@ -514,6 +535,43 @@ _OTHERS: Final = (
         of=obj("PersistentVolume", WANTED, spec={"claimRef": {"name": "data", "namespace": SHOP}}, status={"phase": "Bound"}),
         left=obj("PersistentVolume", LEFT, status={"phase": "Released"}),
         by=(claim("data"), workload("Deployment", pod=mounting(persistentVolumeClaim={"claimName": "data"}))),
+    ),
+    *(
+        Case(pitfall=18, rule=rule, of=bound(WANTED, labels=labels), left=bound(LEFT), by=(volume(WANTED), volume(LEFT), *by))
+        for rule, labels, by in (
+            (
+                "a claim whose volume a machine still has attached is in use, and one that only its own volume names is not",
+                {},
+                (old("VolumeAttachment", "csi-1", api="storage.k8s.io/v1", namespace="", spec={
+                    "attacher": "disks", "nodeName": "node-1", "source": {"persistentVolumeName": f"of-{WANTED}"}
+                }),),
+            ),
+            (
+                "a claim that a driver keeps the data of another volume in is in use",
+                {},
+                (volume("shared", server=f"{WANTED}.{SHOP}.svc.cluster.local"), bound("shared")),
+            ),
+            (
+                "a claim that an operator made is wanted back as long as that lives which it was made for",
+                {"strimzi.io/cluster": "orders", "app.kubernetes.io/instance": "orders"},
+                (custom("kafka.strimzi.io/v1beta2", "Kafka", "orders"),),
+            ),
+            (
+                "a claim is in use that another is still to be copied from",
+                {},
+                (bound("copy", dataSource={"kind": "PersistentVolumeClaim", "name": WANTED}), volume("copy")),
+            ),
+            (
+                "a claim is in use that a snapshot was taken of",
+                {},
+                (custom("snapshot.storage.k8s.io/v1", "VolumeSnapshot", source={"persistentVolumeClaimName": WANTED}),),
+            ),
+            (
+                "a claim is in use whose only user is asleep",
+                {},
+                (workload("Deployment", pod=mounting(persistentVolumeClaim={"claimName": WANTED}), replicas=0),),
+            ),
+        )
     ),
     Case(
         pitfall=19,
