@@ -10,20 +10,15 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache, lru_cache
-from itertools import chain
+from functools import lru_cache
 from typing import Any, Final
 
-import msgspec
-
-from skoupa import names
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.objects import Metadata
-from skoupa.usage import tracking
 from skoupa.usage.found import Target, Use
 from skoupa.usage.graph import Graph, kind_name, target_of
 from skoupa.usage.rules import Means
-from skoupa.usage.silent import REPORTS
+from skoupa.usage.texts import texts_of
 
 # Eight bytes each. A cluster in which more is said is one whose objects are not read to the end.
 MOST_WORDS: Final = 16_000_000
@@ -32,73 +27,8 @@ _REMEMBERED: Final = 256
 _REMEMBERED_TOGETHER: Final = 1024
 _RUN: Final = re.compile(r"[A-Za-z0-9.:-]+")
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9.:]*[A-Za-z0-9])?")
-# What these say is about the object itself, or is a copy of what it has in its fields.
-_ABOUT_ITSELF: Final = (
-    "kubernetes.io/description",
-    "kubectl.kubernetes.io/",
-    "deployment.kubernetes.io/",
-    "meta.helm.sh/",
-    "skoupa.dev/",
-    "argocd.argoproj.io/tracking-id",
-    "config.kubernetes.io/",
-    "config.k8s.io/",
-)
 # Words by where they stand: the numbers of some are shared by objects that say the same, and nobody changes them.
 Said = list[tuple[str, "array[int]"]]
-Texts = Iterator[tuple[str, list[str]]]
-_NOT_WALKED: Final = frozenset({"apiVersion", "kind", "metadata"})
-_MADE_PODS: Final = re.compile(rb'"(?:args|command|env|annotations)"')
-# What a policy that deletes, or a Brake, is about and has done is no use of it: by that a policy would keep what it was to delete.
-# What a policy asks for in its context or its conditions is.
-_ABOUT_OTHERS: Final = ("status", "match", "exclude", "matchConstraints")
-_POLICY_GROUPS: Final = frozenset({"kyverno.io", "policies.kyverno.io"})
-# Fields of built-in kinds that hold whatever a driver likes.
-_OPEN: Final = {"PersistentVolume": ("spec",), "storage.k8s.io/StorageClass": ("parameters",)}
-
-
-class _Variable(msgspec.Struct, frozen=True, gc=False):
-    name: str = ""
-    value: str | None = None
-
-
-class _Container(msgspec.Struct, frozen=True, gc=False):
-    args: list[str] | None = None
-    command: list[str] | None = None
-    env: list[_Variable] | None = None
-
-
-class _PodSpec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    containers: list[_Container] | None = None
-    init_containers: list[_Container] | None = None
-    ephemeral_containers: list[_Container] | None = None
-
-
-class _Marks(msgspec.Struct, frozen=True, gc=False):
-    annotations: dict[str, str] | None = None
-
-
-class _Template(msgspec.Struct, frozen=True, gc=False):
-    metadata: _Marks | None = None
-    spec: _PodSpec | None = None
-
-
-class _Job(msgspec.Struct, frozen=True, gc=False):
-    template: _Template | None = None
-
-
-class _JobTemplate(msgspec.Struct, frozen=True, gc=False):
-    spec: _Job | None = None
-
-
-class _Spec(_PodSpec, frozen=True, gc=False, rename="camel"):
-    """That of a Pod, or of what makes Pods."""
-
-    template: _Template | None = None
-    job_template: _JobTemplate | None = None
-
-
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_SPEC: Final = msgspec.json.Decoder(_Spec | None)
 
 
 class Mentioned:
@@ -157,7 +87,7 @@ def said_by(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Said:
 
     `item` is a manifest, or what was listed of an object: its fields at the top as bytes. `custom`: all of it counts.
     """
-    texts = _texts_of(row, item, metadata, custom=custom)
+    texts = texts_of(row, item, metadata, custom=custom)
     return [(at, words) for at, told in texts if told and (words := numbers_of(told))]
 
 
@@ -174,61 +104,6 @@ def _all_numbers(texts: Iterable[str]) -> array[int]:
 
 
 _numbers_of = lru_cache(maxsize=8192)(_all_numbers)
-
-
-def _texts_of(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Texts:
-    kind = kind_name(row.resource)
-    if metadata.annotations:
-        yield "metadata.annotations", _in_annotations(metadata.annotations)
-    if row.resource.group == names.SKOUPA_GROUP or kind in REPORTS:
-        return
-    fields = item if isinstance(item, Mapping) else _listed(item)
-    if row.resource.group in _POLICY_GROUPS:
-        fields = _without_subjects(fields)
-    for field, value in fields.items():
-        if field in _NOT_WALKED or (field == "status" and kind in tracking.KINDS):
-            # What a deployer lists there is read by rules: it names what it is about to prune as well.
-            continue
-        if custom or field in _OPEN.get(kind, ()):
-            yield str(field), _in_everything(_decoded(value))
-        elif field == "spec":
-            yield from _in_pods(value)
-        elif field == "template" and kind == "PodTemplate":
-            yield from _in_pods({"template": _decoded(value)})
-
-
-def _without_subjects(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    kept = {field: _decoded(value) for field, value in fields.items() if field not in _ABOUT_OTHERS}
-    if isinstance(spec := kept.get("spec"), Mapping):
-        kept["spec"] = {field: value for field, value in spec.items() if field not in _ABOUT_OTHERS}
-    return kept
-
-
-def _in_annotations(marks: Mapping[str, str]) -> list[str]:
-    return [
-        value for key, value in marks.items() if not key.startswith(_ABOUT_ITSELF) and isinstance(value, str)
-    ]
-
-
-def _in_container(one: _Container) -> Iterator[str]:
-    values = (variable.value for variable in one.env or ())
-    return chain(one.command or (), one.args or (), filter(None, values))
-
-
-def _in_everything(value: Any) -> list[str]:
-    """Every text, and the keys of maps; without recursion, for nobody knows how deep it goes."""
-    found: list[str] = []
-    left = [value]
-    while left:
-        here = left.pop()
-        if isinstance(here, str):
-            found.append(here)
-        elif isinstance(here, Mapping):
-            found += map(str, here)
-            left += here.values()
-        elif isinstance(here, list):
-            left += here
-    return found
 
 
 def words_in(text: str) -> Collection[str]:
@@ -251,52 +126,3 @@ def _words(text: str) -> Collection[str]:
 
 
 _remembered = lru_cache(maxsize=16384)(_words)
-
-
-def _listed(item: Any) -> dict[str, Any]:
-    return {field: getattr(item, attribute) for field, attribute in _attributes(item.__class__)}
-
-
-@cache
-def _attributes(kind: type) -> tuple[tuple[str, str], ...]:
-    fields = msgspec.structs.fields(kind)
-    return tuple((one.encode_name, one.name) for one in fields if one.encode_name not in _NOT_WALKED)
-
-
-def _decoded(value: Any) -> Any:
-    if not isinstance(value, msgspec.Raw):
-        return value
-    try:
-        return msgspec.json.decode(value) if bytes(value) else None
-    except _UNREADABLE:
-        # Whoever reads the object by its table says so.
-        return None
-
-
-def _in_pods(value: Any) -> Texts:
-    """The containers of a Pod, or of the template of one."""
-    if isinstance(value, msgspec.Raw):
-        raw = bytes(value)
-        if not _MADE_PODS.search(raw):
-            return
-    elif isinstance(value, Mapping):
-        raw = b""
-    else:
-        return
-    try:
-        spec = _SPEC.decode(raw or msgspec.json.encode(value))
-    except _UNREADABLE:
-        # Not as a server would have it, or no Pods at all: then whatever it says counts.
-        yield "spec", _in_everything(_decoded(value))
-        return
-    if spec is None:
-        return
-    job = spec.job_template.spec if spec.job_template else None
-    template = spec.template or (job.template if job else None)
-    if template and template.metadata and template.metadata.annotations:
-        yield "the annotations of the template", _in_annotations(template.metadata.annotations)
-    for pods in (spec, template.spec if template else None):
-        if pods is not None:
-            groups = (pods.containers, pods.init_containers, pods.ephemeral_containers)
-            told = [text for group in groups for one in group or () for text in _in_container(one)]
-            yield "the arguments or the environment of a container", told
