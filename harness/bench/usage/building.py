@@ -21,8 +21,9 @@ import msgspec
 from skoupa import names
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.labelled import Labelled
-from skoupa.controller.retaining.usage_feeds import Key, UsageFeeds
+from skoupa.controller.retaining.usage_feeds import UsageFeeds
 from skoupa.controller.retaining.usage_graph import UsageGraph
+from skoupa.controller.retaining.wanted_feeds import Key
 from skoupa.facts.rows import Extraction
 from skoupa.facts.store import Delta
 from skoupa.kube.client import Client

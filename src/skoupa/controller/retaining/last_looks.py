@@ -17,8 +17,9 @@ import msgspec
 
 from skoupa.clock import Clock
 from skoupa.controller.retaining.usage_feed import UsageFeed
-from skoupa.controller.retaining.usage_feeds import Key, UsageFeeds
+from skoupa.controller.retaining.usage_feeds import UsageFeeds
 from skoupa.controller.retaining.usage_graph import UsageGraph, release_of
+from skoupa.controller.retaining.wanted_feeds import Key
 from skoupa.errors import BadReply, NotFound, SkoupaError
 from skoupa.facts.rows import Row, Uid, pack_uid
 from skoupa.facts.store import Store

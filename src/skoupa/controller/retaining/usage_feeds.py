@@ -1,7 +1,6 @@
 """Which kinds are followed to know who uses what is labelled, and how much of that can be seen.
 
-Followed are the kinds that can point at what is labelled or deploy it, those that own some of it, those that say what it is good
-for, and Namespaces; nothing is while nothing has the label. What is not followed though it matters, or not up to date, is what `sight` calls unread: it may point at
+Which kinds those are says `wanted_feeds`; nothing is followed while nothing has the label. What is not followed though it matters, or not up to date, is what `sight` calls unread: it may point at
 anything that it could. A group whose kinds the server can't tell for a while keeps its feeds.
 """
 
@@ -11,48 +10,25 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
-import msgspec
-
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.labelled import Labelled
 from skoupa.controller.retaining.usage_feed import NOT_READ_YET, Sink, UsageFeed
 from skoupa.controller.retaining.usage_graph import Detailed, ReleaseRecords, UsageGraph
+from skoupa.controller.retaining.wanted_feeds import Key, WantedFeeds
 from skoupa.errors import SkoupaError
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery, Gap
-from skoupa.kube.lists import Scope
 from skoupa.kube.objects import WHOLE, View
-from skoupa.kube.resources import BUILT_IN_GROUPS, CONFIG_MAPS, NAMESPACES, Resource
+from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 from skoupa.runs.using.schemas import schemas_of
 from skoupa.usage.edges.patterns import ANYTHING
 from skoupa.usage.graph import kind_name
-from skoupa.usage.leftovers.questions import REQUIRED_EVERYWHERE
-from skoupa.usage.leftovers.relevance import Relevance
 from skoupa.usage.leftovers.views import KindView
-from skoupa.usage.leftovers.worth import is_asked
-from skoupa.usage.objects import Objects, is_waived, readable, untold
+from skoupa.usage.objects import Objects, is_waived, untold
 from skoupa.usage.sight import Sight, Unread
-from skoupa.usage.tracking import KINDS as TRACKING_KINDS
 from skoupa.usage.tracking import helm
 
-SECRETS: Final = Resource(version="v1", plural="secrets", kind="Secret", namespaced=True)
 _RECORDS: Final = "records of Helm releases"
-
-
-class Key(msgspec.Struct, frozen=True):
-    """`records`: only the records of Helm among them, and these whole. `detailed`: questions ask about it, too."""
-
-    resource: Resource
-    namespace: str = ""
-    records: bool = False
-    detailed: bool = False
-
-    @property
-    def scope(self) -> Scope:
-        if not self.records:
-            return Scope(namespace=self.namespace)
-        fields = f"type={helm.RELEASE_TYPE}" if self.resource.kind == "Secret" else ""
-        return Scope(namespace=self.namespace, labels=helm.RECORDS, fields=fields)
 
 
 class UsageFeeds:
@@ -74,6 +50,8 @@ class UsageFeeds:
         self._records = ReleaseRecords(graph)
         self._labelled = labelled
         self._knowledge = knowledge
+        self._wanted = WantedFeeds(objects, labelled, knowledge)
+        self.reaches_across = self._wanted.reaches_across
         self._on_sight = on_sight
         self._open: dict[Key, tuple[UsageFeed, asyncio.Task[None]]] = {}
         self._made: Sight | None = None
@@ -106,7 +84,7 @@ class UsageFeeds:
             return True
         if self._labelled.generation == self._generation:
             return False
-        if self._wanted_for() != self._looked_for:
+        if self._wanted.kinds() != self._looked_for:
             return True
         self._generation = self._labelled.generation
         return False
@@ -138,7 +116,7 @@ class UsageFeeds:
     async def arrange(self, group: asyncio.TaskGroup) -> None:
         """Opens what is wanted and not open, and closes what nobody wants any more."""
         misread = self._misread
-        looked_for, gaps = self._wanted_for(), self._knowledge.discovery.gaps
+        looked_for, gaps = self._wanted.kinds(), self._knowledge.discovery.gaps
         wanted = self._all_wanted()
         known = (wanted, looked_for, gaps) == (set(self._open), self._looked_for, self._gaps)
         if known and self._schemas_unread is None:
@@ -206,51 +184,14 @@ class UsageFeeds:
 
     def referrers(self, targets: frozenset[str], owners: frozenset[str]) -> Iterator[tuple[Key, UsageFeed]]:
         """The feeds of what can point at such objects, deploy or own them, or says what they are good for."""
-        relevance = self._relevance(targets)
-        for key, (feed, _) in self._open.items():
-            kind = kind_name(key.resource)
-            asked = (kind in targets and is_asked(kind)) or relevance.requires(key.resource)
-            if key.records or asked or kind in owners or self._objects.may_point(kind, targets):
-                yield key, feed
-
-    def reaches_across(self, kind: str, targets: frozenset[str]) -> bool:
-        """Whether something of this kind may point at such objects in another namespace than its own."""
-        return kind in TRACKING_KINDS or any(
-            kind in REQUIRED_EVERYWHERE.get(target, ())
-            or (
-                self._objects.may_point(kind, (target,)) and self._objects.readings.reach.across(kind, target)
-            )
-            for target in targets
-        )
-
-    def _relevance(self, targets: frozenset[str]) -> Relevance:
-        """What questions about such objects ask about."""
-        asked = frozenset(kind for kind in targets if is_asked(kind))
-        return Relevance(asked, self._objects.readings, place="")
-
-    def _wanted_for(self) -> frozenset[str]:
-        return self._labelled.kinds | self._labelled.owner_kinds
+        for key in self._wanted.about(self._open, targets, owners):
+            yield key, self._open[key][0]
 
     def _all_wanted(self) -> set[Key]:
-        if not self._wanted_for():
+        if not self._wanted.kinds():
             return set()
         unsure = {gap.group for gap in self._knowledge.discovery.gaps}
-        return {*self._wanted(), *(key for key in self._open if key.resource.group in unsure)}
-
-    def _wanted(self) -> Iterator[Key]:
-        places = self._knowledge.settings.namespaces or ("",)
-        targets, owners = self._labelled.kinds, self._labelled.owner_kinds
-        relevance = self._relevance(targets)
-        for resource in readable(self._knowledge.discovery):
-            kind = kind_name(resource)
-            is_namespaces = resource.qualified == NAMESPACES.qualified
-            detailed = (kind in targets and is_asked(kind)) or relevance.requires(resource)
-            if detailed or kind in owners or is_namespaces or self._objects.may_point(kind, targets):
-                for place in places if resource.namespaced else ("",):
-                    yield Key(resource, place, detailed=detailed)
-        for resource in (SECRETS, CONFIG_MAPS):
-            if self._knowledge.discovery.find("", resource.kind) is not None:
-                yield from (Key(resource, place, records=True) for place in places)
+        return {*self._wanted.keys(), *(key for key in self._open if key.resource.group in unsure)}
 
     async def _learn_schemas(self, resources: Iterator[Resource]) -> None:
         new = {one for one in resources if self._objects.is_walked(one)} - self._learned
@@ -292,7 +233,7 @@ class UsageFeeds:
 
     def _ahead(self) -> Iterator[Unread]:
         """Kinds that are on their way, or that nobody follows yet."""
-        for name, blind in self._knowledge.coming.items() if self._wanted_for() else ():
+        for name, blind in self._knowledge.coming.items() if self._wanted.kinds() else ():
             known = kind_name(blind.resource) if blind.resource.kind else ""
             yield Unread(kind=known or f"{blind.resource.group}/{ANYTHING}", what=name, why=blind.why)
         for key in sorted(self._missing, key=lambda key: key.resource.qualified):
@@ -310,6 +251,8 @@ class UsageFeeds:
 
     def _narrowness(self, key: Key) -> str:
         """Only some namespaces are looked into; what can point out of others into these is not known then."""
-        if not key.namespace or not self.reaches_across(kind_name(key.resource), self._labelled.kinds):
+        if not key.namespace or not self._wanted.reaches_across(
+            kind_name(key.resource), self._labelled.kinds
+        ):
             return ""
         return "only those in the namespaces of the settings are read"
