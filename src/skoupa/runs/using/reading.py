@@ -8,14 +8,14 @@ is told with the answer; it never looks like "there is nothing". Others get thei
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import aclosing, suppress
 from typing import Any, Final
 
 import msgspec
 
 from skoupa import names
-from skoupa.errors import PASSING, ApiError, BadReply, Forbidden, SkoupaError, TimedOut
+from skoupa.errors import ApiError, BadReply, Forbidden, SkoupaError, TimedOut
 from skoupa.facts.rows import Extraction, Row, Uid, pack_uid
 from skoupa.kube.client import Client
 from skoupa.kube.decoding import metadata_of
@@ -25,6 +25,7 @@ from skoupa.kube.objects import METADATA, Metadata, Partial
 from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 from skoupa.policy.retention.teaching import Taught
 from skoupa.runs.turns import Turns
+from skoupa.runs.using.kinds_read import KindsRead
 from skoupa.runs.using.schemas import schemas_of
 from skoupa.runs.using.trackers import TrackersRead
 from skoupa.usage import never
@@ -36,8 +37,8 @@ from skoupa.usage.leftovers.relevance import Relevance
 from skoupa.usage.leftovers.views import KindView
 from skoupa.usage.mentions import Mentioned
 from skoupa.usage.needs import owner_kind
-from skoupa.usage.objects import Objects, both, is_waived, readable, untold
-from skoupa.usage.sight import Sight, Unread
+from skoupa.usage.objects import Objects, both, readable, untold
+from skoupa.usage.sight import Sight
 
 LISTS_AT_A_TIME: Final = 8
 _AT_A_TIME: Final = 50
@@ -68,36 +69,31 @@ class UsageReading:
         self._asked = {kind_name(resource): resource for resource in asked}
         # What is about something in no namespace is about the whole cluster.
         self._place = place if all(one.namespaced for one in self._asked.values()) else ""
-        self._ignored = frozenset(ignored)
+        self._known = KindsRead(readings, self._asked, place=self._place, ignored=ignored)
         self._keys_too = keys
         self._progress = progress
         self._extraction = Extraction(annotations=(names.UNNEEDED_SINCE_ANNOTATION,))
         self._relevance = Relevance(self._asked, readings, place=self._place)
         self._objects = Objects(readings)
-        self._schemas_unread: SkoupaError | None = None
         self._tracking = TrackersRead(client)
         self._mentioned = Mentioned()
-        self._read: set[str] = set()
-        self._narrow: set[str] = set()
-        # With the names that the settings have for them.
-        self._walked: dict[str, Resource] = {}
-        self._unread: list[Unread] = []
         self.graph = Graph()
         self.particulars: dict[Uid, Particulars] = {}
         self.natures: dict[Uid, str] = {}
         # Where keys were asked for: those of the objects to be judged, and who reads which.
         self.keys: dict[Uid, tuple[str, ...]] = {}
         self.key_uses: dict[Uid, KeyUses] = {}
-        # Kinds that are to be judged and could not be read at all.
-        self.refused: dict[str, SkoupaError] = {}
         self._types: dict[Uid, str] = {}
-        self._lists_may_come = False
 
     @property
     def may_come(self) -> bool:
         """Whether something was not read for a reason that passes."""
-        late = isinstance(self._schemas_unread, PASSING) or self._tracking.may_come
-        return late or self._lists_may_come
+        return self._known.may_come or self._tracking.may_come
+
+    @property
+    def refused(self) -> dict[str, SkoupaError]:
+        """Kinds that are to be judged and could not be read at all."""
+        return self._known.refused
 
     @property
     def served(self) -> dict[str, str]:
@@ -106,12 +102,15 @@ class UsageReading:
     def trackers(self) -> dict[Uid, str]:
         return self._tracking.reasons()
 
+    def sight(self) -> Sight:
+        return self._known.sight(self.graph, unread=self._tracking.unread, schemas=self._objects.schemas)
+
     async def read(self) -> None:
-        self._unread += untold(self._discovery)
-        self._unread += self._taught.unclear(self._discovery)
+        self._known.unread += untold(self._discovery)
+        self._known.unread += self._taught.unclear(self._discovery)
         every = {kind_name(resource): resource for resource in readable(self._discovery)}
         wanted = {kind: resource for kind, resource in every.items() if self._relevance.matters(resource)}
-        self._objects.schemas, self._schemas_unread = await schemas_of(
+        self._objects.schemas, self._known.schemas_unread = await schemas_of(
             self._client, filter(self._objects.is_walked, wanted.values())
         )
         async for record in self._tracking.records(self._place):
@@ -130,38 +129,6 @@ class UsageReading:
         turns = Turns(self._client.clock)
         for _ in self._mentioned.resolved(self.graph, self._asked):
             await turns.pause()
-
-    def sight(self) -> Sight:
-        unread = (*self._unread, *self._tracking.unread, *self._searched_blindly())
-        return Sight(
-            readings=self._readings,
-            read=frozenset(self._read),
-            walked=frozenset(self._walked),
-            unread=tuple(one for one in unread if not is_waived(one, self._ignored)),
-            waived=tuple(one for one in unread if is_waived(one, self._ignored)),
-            place=self._place,
-            narrow=frozenset(self._narrow),
-            ignored=self._ignored,
-            overlooked=tuple(self._overlooked()),
-        )
-
-    def _overlooked(self) -> Iterator[Unread]:
-        for row, doubts in self.graph.doubtful():
-            kind = kind_name(row.resource)
-            found = Unread(kind=kind, what=row.resource.qualified, why=f"{row.name}: {'; '.join(doubts)}")
-            if is_waived(found, self._ignored):
-                yield found
-
-    def _searched_blindly(self) -> Iterator[Unread]:
-        """Custom kinds of which only a definition says what some fields name, and it could not be read."""
-        if self._schemas_unread is None:
-            return
-        error = self._schemas_unread
-        why = "no permission" if isinstance(error, Forbidden) else error.brief
-        why = f"their definition says which fields name something, and can't be read: {why}"
-        for kind, resource in self._walked.items():
-            if resource.group not in BUILT_IN_GROUPS and resource not in self._objects.schemas:
-                yield Unread(kind=kind, what=resource.qualified, why=why)
 
     async def _lists(self, resources: Iterable[Resource]) -> None:
         ahead = iter(tuple(resources))
@@ -191,14 +158,12 @@ class UsageReading:
             refused = await self._inside(resource) if beside else error
             if kind == "Namespace" and self._place:
                 await self._namespace(resource)
-            self._could_not(resource, refused or error, inside=refused is None)
+            self._known.could_not(resource, refused or error, inside=refused is None)
             return
         except (ApiError, BadReply, TimedOut) as error:
-            self._could_not(resource, error)
+            self._known.could_not(resource, error)
             return
-        self._read.add(kind)
-        if scope.namespace:
-            self._narrow.add(kind)
+        self._known.all_of(kind, narrow=bool(scope.namespace))
 
     async def _inside(self, resource: Resource) -> SkoupaError | None:
         try:
@@ -212,18 +177,6 @@ class UsageReading:
         with suppress(ApiError, BadReply, TimedOut):
             found = await self._client.get(resource, self._place, view=METADATA)
             self.graph.put(self._extraction.row(resource, found), Found())
-
-    def _could_not(self, resource: Resource, error: SkoupaError, *, inside: bool = False) -> None:
-        kind = kind_name(resource)
-        self._lists_may_come = self._lists_may_come or isinstance(error, PASSING)
-        if kind in self._asked and not inside:
-            self.refused.setdefault(kind, error)
-        why = (
-            f"only those in the namespace {self._place} could be read: {error.brief}"
-            if inside
-            else error.brief
-        )
-        self._unread.append(Unread(kind=kind, what=resource.qualified, why=why))
 
     async def _list(self, resource: Resource, scope: Scope) -> None:
         kind = kind_name(resource)
@@ -243,11 +196,10 @@ class UsageReading:
                     await turns.pause()
                     seen += self._put(resource, page.items[first : first + _AT_A_TIME], how)
                 for bad in page.undecodable:
-                    named = f"{resource.qualified}/{bad.name}"
-                    self._unread.append(Unread(kind=kind, what=named, why=bad.why))
+                    self._known.could_not_decode(resource, bad)
                 self._progress(f"{len(self.graph)} objects, reading {resource.qualified}")
         if how.walked and seen:
-            self._walked[kind] = resource
+            self._known.walked[kind] = resource
 
     def _put(self, resource: Resource, items: list[Any], how: KindView) -> list[Uid]:
         known = [metadata_of(item) for item in items]
