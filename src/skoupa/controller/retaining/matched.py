@@ -1,4 +1,4 @@
-"""Which retention policies are about which objects, and what they wish for each together.
+"""Which retention policies are about which objects; what they wish for each together says `agreeing`.
 
 Kept true while objects, policies and labels of namespaces change. What a policy asks of annotations is looked up in those of the
 object, which are remembered only while some policy asks for any. Where the labels of a namespace are not known a policy that asks
@@ -8,29 +8,27 @@ for them is not about what is in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from skoupa.controller.retaining.agreeing import Agreeing
 from skoupa.controller.retaining.policy_book import Entry
-from skoupa.expr.ttl_after import TtlAfter
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.cascade import is_namespace
 from skoupa.judge.protection import own
-from skoupa.judge.retention_rules import FRESH_SECONDS, Wish
+from skoupa.judge.retention_rules import Wish
 from skoupa.kube.objects import Metadata
 from skoupa.kube.resources import Resource
-from skoupa.model.reasons import Reason, reason
 from skoupa.policy.filters import Filters
 from skoupa.policy.reach import out_of_reach
 from skoupa.policy.retention.policies import NEVER_UNNAMED, Retention
-from skoupa.policy.retention.precedence import Terms, terms
+from skoupa.policy.retention.precedence import Terms
 from skoupa.usage.finishing import Ends
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.questions import QUESTIONS
 
 Version = int | str
-_ON_FINISH: Final = ("finished", "succeeded", "failed")
 # That an object is gone a watch may tell before the delete of it is answered.
 _GONE_KEPT: Final = 1000
 
@@ -41,19 +39,10 @@ class Matched:
     def __init__(self, *, ends: Callable[[str], Ends], used: Callable[[], Collection[str]]) -> None:
         self._ends = ends
         self._used = used
-        self._entries: tuple[Entry, ...] = ()
+        self._agreeing = Agreeing()
         self._labels: dict[str, Mapping[str, str]] = {}
         self._annotations: dict[Uid, tuple[Version, Mapping[str, str]]] = {}
         self._terms: dict[Uid, Terms] = {}
-        # By the policies that are about an object: many are about the same.
-        self._shared: dict[tuple[str, ...], Terms | None] = {}
-        # By the terms themselves, for policies change and keep their names.
-        self._wishes: dict[int, tuple[Terms, dict[Ends, Wish | None]]] = {}
-        # As each was last understood: one that is not any more rests, and hands its objects to nobody.
-        self._understood: dict[str, Retention] = {}
-        self._resting: tuple[Retention, ...] = ()
-        # Namespaces (an empty name is the cluster) of policies that were never understood, with their names.
-        self._unknown: dict[str, str] = {}
         self._by_rule: dict[str, set[Uid]] = {}
         # Rows that are matched, by policy that counts.
         self._by_policy: dict[str, dict[Uid, Row]] = {}
@@ -63,29 +52,13 @@ class Matched:
 
     def put_policies(self, entries: Iterable[Entry]) -> None:
         """Every object has to be matched anew after it."""
-        every = tuple(entries)
-        self._entries = tuple(one for one in every if one.policy is not None)
-        known = {one.uid: one.policy for one in self._entries if one.policy is not None}
-        broken = [one for one in every if one.policy is None]
-        self._understood = {
-            one.uid: known.get(one.uid) or self._understood[one.uid]
-            for one in every
-            if one.uid in known or one.uid in self._understood
-        }
-        self._resting = tuple(
-            msgspec.structs.replace(self._understood[one.uid], suspended=True)
-            for one in broken
-            if one.uid in self._understood
-        )
-        self._unknown = {one.namespace: one.called for one in broken if one.uid not in self._understood}
+        self._agreeing.put(entries)
         self.asks_annotations = any(_asks_annotations(policy) for policy in self.policies())
         if not self.asks_annotations:
             self._annotations.clear()
-        self._wishes.clear()
-        self._shared.clear()
 
     def policies(self) -> Iterator[Retention]:
-        return (one.policy for one in self._entries if one.policy is not None)
+        return iter(self._agreeing.policies)
 
     def places(self, resource: Resource) -> set[str]:
         """The namespaces whose objects of this kind some policy may be about; an empty name is all of them."""
@@ -135,7 +108,7 @@ class Matched:
 
     def match(self, row: Row) -> bool:
         """Matches it anew; whether a policy counts for it."""
-        found = None if own(row) else self._agreed(tuple(self._about(row)), row.namespace)
+        found = None if own(row) else self._agreeing.terms(tuple(self._about(row)), row.namespace)
         before = self._terms.get(row.uid)
         if before != found:
             self._drop(row.uid)
@@ -173,89 +146,21 @@ class Matched:
 
     def wish(self, row: Row) -> Wish | None:
         found = self._terms.get(row.uid)
-        if found is None:
-            return None
-        ends = self._ends(kind_name(row.resource))
-        terms_of_it, made = self._wishes.get(id(found), (None, {}))
-        if terms_of_it is not found:
-            made = {}
-            self._wishes[id(found)] = (found, made)
-        if ends not in made:
-            made[ends] = self._made(found, ends)
-        return made[ends]
+        return None if found is None else self._agreeing.wish(found, self._ends(kind_name(row.resource)))
 
     def chosen(self, rule: str) -> Collection[Uid]:
         return tuple(self._by_rule.get(rule, ()))
 
     def wishes(self) -> Iterator[Wish]:
         for uids in tuple(self._by_rule.values()):
-            found = self._terms[next(iter(uids))]
-            wish = self._made(found, Ends.BY_RULE)
+            wish = self._agreeing.made(self._terms[next(iter(uids))], Ends.BY_RULE)
             if wish is not None:
                 yield wish
-
-    def _made(self, found: Terms, ends: Ends) -> Wish | None:
-        """Moments that never come for a kind say nothing of it; with no time, only a limit may let it go."""
-        said: dict[str, Any] = {
-            moment: seconds
-            for moment, seconds in found.after.items()
-            if ends is not Ends.NEVER or moment not in _ON_FINISH
-        }
-        at_once = not found.after and any(one.newest is not None for one in found.by)
-        if at_once and ends is not Ends.BY_RULE:
-            said["created"] = FRESH_SECONDS
-        limited = any(one.limit is not None for one in found.by)
-        if not (said or at_once or limited):
-            return None
-        first = found.by[0]
-        author = next((one.author for one in self._entries if one.uid == first.uid), "")
-        uids = {one.uid for one in found.by}
-        created = max((one.created for one in self._entries if one.uid in uids), default=0.0)
-        return Wish(
-            rule=found.rule,
-            by=tuple(one.called for one in found.by),
-            uid=first.uid,
-            generation=first.generation,
-            after=TtlAfter(**said) if said or at_once else None,
-            owners_hold=found.owners_hold,
-            propagation=found.propagation,
-            rests=tuple(self._rests(found)),
-            author=author,
-            floor=created,
-        )
-
-    def _agreed(self, policies: tuple[Retention, ...], namespace: str) -> Terms | None:
-        """A policy that nobody understands may mean any of what lies where it counts: nothing goes there by others."""
-        key = (*(f"{one.uid} {one.suspended}" for one in policies), "", namespace if self._unknown else "")
-        if key not in self._shared:
-            found = terms(policies)
-            # A policy of the cluster never counts where one of the namespace does.
-            places = {namespace, ""} if found is not None and found.by[0].of_the_cluster else {namespace}
-            unknown = [self._unknown[place] for place in sorted(places) if place in self._unknown]
-            if found is not None and unknown:
-                found = msgspec.structs.replace(found, suspended=(*found.suspended, *unknown))
-            self._shared[key] = found
-        return self._shared[key]
-
-    def _rests(self, found: Terms) -> Iterator[Reason]:
-        """Why nothing goes by these, in words that say what to do."""
-        suspended = [one.called for one in self.policies() if one.suspended and one.called in found.suspended]
-        broken = {*self._unknown.values(), *(one.called for one in self._resting)}
-        for code, names in (
-            ("retention-broken", [one for one in found.suspended if one in broken]),
-            ("retention-suspended", suspended),
-            (
-                "retention-reading",
-                [one for one in found.suspended if one not in broken and one not in suspended],
-            ),
-        ):
-            if names:
-                yield reason(code, rule=", ".join(dict.fromkeys(names)))
 
     def _about(self, row: Row) -> Iterator[Retention]:
         metadata: Metadata | None = None
         version, annotations = self._annotations.get(row.uid, ("", {}))
-        for policy in (*self.policies(), *self._resting):
+        for policy in (*self._agreeing.policies, *self._agreeing.resting):
             if not self.may_be_about(policy, row.resource):
                 continue
             if _asks_annotations(policy) and version != row.version:
