@@ -34,6 +34,8 @@ _ABOUT_ITSELF: Final = (
     "config.kubernetes.io/",
     "config.k8s.io/",
 )
+# But for this one, by which it waits for others: `/namespaces/shop/ConfigMap/settings`.
+_DEPENDS_ON: Final = "config.kubernetes.io/depends-on"
 _NOT_WALKED: Final = frozenset({"apiVersion", "kind", "metadata"})
 _MADE_PODS: Final = re.compile(rb'"(?:args|command|env|annotations)"')
 # What a policy that deletes, or a Brake, is about and has done is no use of it: by that a policy would keep what it was to delete.
@@ -119,7 +121,9 @@ def _without_subjects(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _in_annotations(marks: Mapping[str, str]) -> list[str]:
     return [
-        value for key, value in marks.items() if not key.startswith(_ABOUT_ITSELF) and isinstance(value, str)
+        value
+        for key, value in marks.items()
+        if (key == _DEPENDS_ON or not key.startswith(_ABOUT_ITSELF)) and isinstance(value, str)
     ]
 
 

@@ -62,6 +62,7 @@ def pod(**container: Any) -> dict[str, Any]:
         pod(command=["sh", "-c", "exec ctl --secret=used --v=2"]),
         pod(env=[{"name": "SECRET_NAME", "value": "used"}]),
         made("networking.k8s.io/v1", "Ingress", "web", annotations={"nginx.org/basic-auth-secret": "used"}),
+        made("v1", "Service", "web", annotations={"config.kubernetes.io/depends-on": "/namespaces/shop/Secret/used"}),
         made("v1", "PersistentVolume", "disk", "", spec={"csi": {"driver": "x", "volumeAttributes": {"a": "used"}}}),
         thing(tls="used"),
         thing(configs=["secret:used/key"]),
