@@ -28,10 +28,19 @@ APIS = {
     "HorizontalPodAutoscaler": "autoscaling/v2",
     "Role": RBAC,
     "RoleBinding": RBAC,
+    "VolumeAttachment": "storage.k8s.io/v1",
 }
 # What the question is asked of: plain things that are good for nothing but to be used.
 THINGS = ("ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim", "Role")
-OTHERS = ("Service", "Ingress", "HorizontalPodAutoscaler", "RoleBinding", "PersistentVolume")
+OTHERS = (
+    "Service",
+    "Ingress",
+    "HorizontalPodAutoscaler",
+    "RoleBinding",
+    "PersistentVolume",
+    "VolumeAttachment",
+)
+IN_NO_NAMESPACE = ("PersistentVolume", "VolumeAttachment")
 
 
 class Maker:
@@ -44,7 +53,7 @@ class Maker:
 
     def cluster(self) -> list[Manifest]:
         for kind in (*THINGS, *THINGS, *OTHERS, *WORKING, *self._some((*THINGS, *OTHERS, *WORKING), 20)):
-            namespace = "" if kind == "PersistentVolume" else self._one(PLACES)
+            namespace = "" if kind in IN_NO_NAMESPACE else self._one(PLACES)
             name = self._name()
             if kind == "PersistentVolumeClaim" and self._random.random() < 0.4:
                 # As a StatefulSet would name its own.
@@ -54,6 +63,7 @@ class Maker:
             )
             made["metadata"]["uid"] = self._uid()
             self._made.setdefault((kind, namespace, name), {**made, **self._body(kind)})
+        self._bind()
         self._own()
         return list(self._made.values())
 
@@ -119,6 +129,9 @@ class Maker:
                 return {"rules": []}
             case "PersistentVolumeClaim":
                 return {"spec": {"volumeName": self._name()} if self._one((True, False)) else {}}
+            case "VolumeAttachment":
+                source = {"persistentVolumeName": self._name()}
+                return {"spec": {"attacher": "disks", "nodeName": "node-1", "source": source}}
             case "PersistentVolume":
                 return {"spec": {}, "status": {"phase": self._one(("Available", "Released", "Bound"))}}
             case _:
@@ -136,6 +149,22 @@ class Maker:
         place = self._one(("containers", "initContainers"))
         pod = {"volumes": volumes, "imagePullSecrets": self._refs(), place: [{"name": "c", "envFrom": env}]}
         return {**pod, "serviceAccountName": self._name()} if self._one((True, False)) else pod
+
+    def _bind(self) -> None:
+        """Volumes say the name of their claim, as provisioners write it; the driver of some keeps its data in another."""
+        claims = [one for (kind, *_), one in self._made.items() if kind == "PersistentVolumeClaim"]
+        for claim in claims:
+            if self._random.random() < 0.2:
+                other = self._one(claims)["metadata"]["name"]
+                claim["spec"]["dataSource"] = {"kind": "PersistentVolumeClaim", "name": other}
+        for (kind, *_), one in self._made.items():
+            if kind != "PersistentVolume" or self._random.random() < 0.2:
+                continue
+            ref = _of(self._one(claims), "name", "namespace")
+            told = {"csi.storage.k8s.io/pvc/name": ref["name"]}
+            if self._random.random() < 0.3:
+                told["share"] = self._one(claims)["metadata"]["name"]
+            one["spec"] = {"claimRef": ref, "csi": {"driver": "disks", "volumeAttributes": told}}
 
     def _own(self) -> None:
         """Owners at random: of any kind and namespace, oneself, in circles, gone, or of a kind that is not there."""

@@ -29,7 +29,8 @@ class Oracle:
 
     def reached(self) -> set[Key]:
         """Everything that something living needs, or something that this needs, and so on."""
-        living = [key for key, one in self._by_key.items() if key[0] in WORKING and self._lives(one)]
+        working = (*WORKING, "VolumeAttachment")
+        living = [key for key, one in self._by_key.items() if key[0] in working and self._lives(one)]
         reached: set[Key] = set()
         while living:
             key = living.pop()
@@ -41,6 +42,9 @@ class Oracle:
     def forlorn(self) -> set[Key]:
         """Plain things that nobody living or dead names, but for Pods that have ended, and that were never owned."""
         named = {target for one in self._by_key.values() for target in self._pointed_at(one)}
+        # Names in what a driver is told may be of anything.
+        said = {word for one in self._by_key.values() for word in _told_to_a_driver(one)}
+        named |= {key for key in self._by_key if key[0] != "PersistentVolumeClaim" and key[2] in said}
         return {
             key
             for key, one in self._by_key.items()
@@ -105,10 +109,37 @@ class Oracle:
             case "RoleBinding":
                 yield "Role", namespace, one["roleRef"]["name"]
                 yield "ServiceAccount", one["subjects"][0]["namespace"], one["subjects"][0]["name"]
-            case "PersistentVolumeClaim" if "volumeName" in spec:
-                yield "PersistentVolume", "", spec["volumeName"]
             case "HorizontalPodAutoscaler":
                 yield "Deployment", namespace, spec["scaleTargetRef"]["name"]
+            case _:
+                yield from self._stored(one)
+
+    def _stored(self, one: Manifest) -> Iterator[Key]:
+        kind, namespace, _ = key_of(one)
+        spec = one.get("spec", {})
+        match kind:
+            case "PersistentVolumeClaim":
+                if "volumeName" in spec:
+                    yield "PersistentVolume", "", spec["volumeName"]
+                if "dataSource" in spec:
+                    yield kind, namespace, spec["dataSource"]["name"]
+            case "PersistentVolume":
+                # What it says beside the name of its own claim.
+                for word in set(_told_to_a_driver(one)) - {spec.get("claimRef", {}).get("name")}:
+                    yield from (("PersistentVolumeClaim", place, word) for place in PLACES)
+            case "VolumeAttachment":
+                volume = spec["source"]["persistentVolumeName"]
+                yield "PersistentVolume", "", volume
+                ref = self._by_key.get(("PersistentVolume", "", volume), {}).get("spec", {}).get("claimRef")
+                if ref:
+                    yield "PersistentVolumeClaim", ref["namespace"], ref["name"]
+
+
+def _told_to_a_driver(one: Manifest) -> Iterator[str]:
+    if one["kind"] == "PersistentVolume":
+        spec = one["spec"]
+        yield from spec.get("claimRef", {}).values()
+        yield from spec.get("csi", {}).get("volumeAttributes", {}).values()
 
 
 def _pod_of(one: Manifest) -> Manifest:
