@@ -30,7 +30,7 @@ CALM_SECONDS: Final = 3.0
 # So few, for so long after all kinds were read, are looked for one by one.
 HANGING: Final = 5
 HANGING_SECONDS: Final = 20.0
-# So long a step waits for one that is neither held nor gone.
+# So long a step waits for those that are neither held nor gone while none of them goes.
 PATIENCE_SECONDS: Final = 60.0
 # So often one that is to be looked for waits for others that are still on their way, so that one reading does for all.
 POSTPONED: Final = 20
@@ -71,7 +71,8 @@ class Deletion:
         self._wait = FIRST_SECONDS
         # The step that is under way; -1: none yet.
         self.step = -1
-        self._opened_at = 0.0
+        # When it began, or the last delete of this deletion was taken.
+        self._went_on_at = 0.0
 
     def counted(self, census: Census, at: float, *, began: float) -> None:
         """A reading, begun at that moment of the monotonic clock, after all that was asked for before it; one by label is never the last.
@@ -192,7 +193,7 @@ class Deletion:
         """Its delete was taken, or it is gone."""
         self.sent.add(uid)
         self._taken.add(uid)
-        self._there = self._clock.monotonic()
+        self._there = self._went_on_at = self._clock.monotonic()
         if not self.to_send():
             # The rest may well be gone when somebody looks.
             self._wait = FIRST_SECONDS
@@ -259,9 +260,9 @@ class Deletion:
         now = self._clock.monotonic()
         wanted = open_step(self.left, ownership, waited_for=lambda one: one.uid in waiting)
         if wanted != self.step:
-            self.step, self._opened_at = wanted, now
-        # One that fails again and again must not keep all others.
-        limit = wanted if now - self._opened_at <= PATIENCE_SECONDS else ROLES
+            self.step, self._went_on_at = wanted, now
+        # One that fails again and again must not keep all others; many that go one after the other do.
+        limit = wanted if now - self._went_on_at <= PATIENCE_SECONDS else ROLES
         not_sent = [one for one in self.left if one.uid not in self.sent]
         places = self._namespaces_that_stay()
         for one in self.left:

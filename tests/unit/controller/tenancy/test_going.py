@@ -17,9 +17,11 @@ from tests.unit.controller.tenancy.town import (
     city,
     deleted,
     everything,
+    foos,
     gone,
     leave,
     lives,
+    make,
     order_of,
     ready,
     status,
@@ -58,6 +60,26 @@ async def test_webhooks_go_first_and_roles_last(stage: Stage) -> None:
         "clusterroles/111111-admin",
     )
     assert order_of(went, steps) == sorted(order_of(went, steps))
+
+
+@story(also=KINDS, features=ON, rate={"deletionsPerSecond": 1})
+async def test_roles_go_last_however_long_all_others_take(stage: Stage) -> None:
+    """Who finishes the objects of a kind needs its rights until the last of them is gone."""
+    await city(stage, "111111")
+    for number in range(90):
+        await make(stage, foos("111111"), f"111111-foo{number}")
+    play = await gone(stage, "111111")
+    went = deleted(play)
+    assert len(went) > 90
+    steps = [
+        "validatingwebhookconfigurations/111111-hook",
+        *(one for one in went if one.startswith("foos/")),
+        "customresourcedefinitions/foos.111111-shop.example",
+        "priorityclasses/111111-high",
+        "clusterroles/111111-admin",
+    ]
+    assert order_of(went, steps) == sorted(order_of(went, steps))
+    assert not lives(stage, "111111")
 
 
 @story(also=KINDS, features=ON)
