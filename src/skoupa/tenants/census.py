@@ -54,7 +54,7 @@ _WITH_USES: Final[View[Any]] = View(type=_Naming)
 
 
 class Belonging(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """`volume`: data that stays where it is when the object goes; `claimed_in`: the Namespace of the claim that it is for."""
+    """`volume`: data that stays where it is when the object goes; `claimed_in`: the Namespace of the claim that it is for, `claim` its uid."""
 
     resource: Resource
     metadata: Metadata
@@ -63,6 +63,7 @@ class Belonging(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     lasting: bool
     volume: Volume | None = None
     claimed_in: str = ""
+    claim: str = ""
 
     @property
     def uid(self) -> str:
@@ -309,5 +310,6 @@ class _Counting:
                 lasting=whose.lasting and (candidate.resource.group, candidate.resource.kind) not in VIEWS,
                 volume=volume,
                 claimed_in=candidate.stands_for.namespace if candidate.stands_for is not None else "",
+                claim=candidate.stands_for.uid if candidate.stands_for is not None else "",
             )
             self.found[whose.tenant].setdefault(metadata.uid, belonging)

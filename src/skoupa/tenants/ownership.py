@@ -45,14 +45,16 @@ _AUTOMANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
 _OF_KUBERNETES: Final = (".k8s.io", ".kubernetes.io")
 # Among those whose a Namespace is: somebody objects, so that nothing in it is anybody's.
 NOBODY: Final = ""
+_NO_CLAIMS: Final[Mapping[str, str]] = {}
 
 
 class StandsFor(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """The claim that a volume (or the content of a snapshot) is for; `bound`: to that very claim, and not only meant for it."""
+    """The claim that a volume (or the content of a snapshot) is for; `bound`: to that very claim (its `uid`), and not only meant for it."""
 
     namespace: str
     name: str
     bound: bool
+    uid: str = ""
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -81,10 +83,16 @@ class Disputed(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Ownership:
-    """`tenants` are all that there are. Namespaces have to be told (`learn`) before what refers to them is asked about."""
+    """`tenants` are all that there are. Namespaces have to be told (`learn`) before what refers to them is asked about.
 
-    def __init__(self, settings: TenantSettings, tenants: Iterable[Tenant]) -> None:
+    `claims` says by uid whose a claim was, as long as its Namespace was there to be asked: volumes outlive both.
+    """
+
+    def __init__(
+        self, settings: TenantSettings, tenants: Iterable[Tenant], *, claims: Mapping[str, str] = _NO_CLAIMS
+    ) -> None:
         self._settings = settings
+        self._claims = claims
         self._uids = {tenant.uid: tenant.name for tenant in tenants if tenant.uid}
         self._ids = {tenant.name for tenant in tenants}
         # By their lengths, so that a name is looked up and not compared with all.
@@ -117,13 +125,19 @@ class Ownership:
             self._whose[name] = claimants | {NOBODY} if objected else claimants
         return self._whose[name]
 
+    def whose_claim(self, claim: StandsFor) -> frozenset[str]:
+        """Whose the Namespace of a claim is; of one that is not there any more what was known of that very claim counts too."""
+        whose = self.in_namespace(claim.namespace)
+        known = self._claims.get(claim.uid) if claim.namespace not in self._namespaces else None
+        return whose if known is None else whose | {known}
+
     def owners_of(self, found: Candidate) -> list[str]:
         """Tenants that are among its owners, whether or not that makes it theirs: with its last owner the server deletes it."""
         return [self._uids[owner] for owner in found.owners if owner in self._uids]
 
     def among(self, tenants: Iterable[Tenant]) -> Ownership:
         """The same with other Tenants, and with what was told of Namespaces."""
-        found = Ownership(self._settings, tenants)
+        found = Ownership(self._settings, tenants, claims=self._claims)
         found._namespaces = self._namespaces
         return found
 
@@ -143,7 +157,7 @@ class Ownership:
         if why := self._objection(found, tenant):
             return Disputed(tenants=(tenant,), why=f"{proof}, but {why}")
         volume = found.stands_for
-        if volume is not None and self.in_namespace(volume.namespace) != {tenant}:
+        if volume is not None and self.whose_claim(volume) != {tenant}:
             why = f"{proof}, but it is for the claim {volume.namespace}/{volume.name}, which is not in a Namespace of {tenant} alone"
             return Disputed(tenants=(tenant,), why=why)
         return Belongs(tenant=tenant, proof=proof, lasting=lasting)
@@ -184,7 +198,7 @@ class Ownership:
                 claimants.setdefault(self._uids[owner], ("the Tenant is its owner", False))
         volume = found.stands_for
         if volume is not None and volume.bound:
-            for tenant in self.in_namespace(volume.namespace) - {NOBODY}:
+            for tenant in self.whose_claim(volume) - {NOBODY}:
                 claim = f"{volume.namespace}/{volume.name}"
                 claimants.setdefault(tenant, (f"it is bound to the claim {claim}", False))
         return claimants

@@ -41,6 +41,7 @@ def stands_for(found: Data) -> StandsFor | None:
                 namespace=str(reference["namespace"]),
                 name=str(reference.get("name", "")),
                 bound=bool(reference.get("uid")),
+                uid=str(reference.get("uid") or ""),
             )
     return None
 

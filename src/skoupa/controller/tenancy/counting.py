@@ -64,12 +64,14 @@ class TenantCounting:
         """Of all that are `under_way`; where all that have to be looked at are new a label tells of these what can be sent at once."""
         at, began = self._clock.now(), self._clock.monotonic()
         labels = self._by_label(looked_at)
+        claims = {uid: name for one in under_way for uid, name in one.bound.items()}
         under_way, others = (looked_at, under_way) if labels else (under_way, under_way)
         census = await take_census(
             self._client,
             tenants,
             settings=self._settings.tenants,
             wanted=[one.tenant.name for one in under_way],
+            ownership=Ownership(self._settings.tenants, tenants, claims=claims),
             # Where nothing is to be sent any more nobody has to be asked either.
             ask_for_users=self._settings.tenants.keep_used
             and any(one.census is None or one.to_send() for one in under_way),

@@ -52,6 +52,8 @@ class Deletion:
         self.sent: set[str] = set()
         # By uid: of which it is not known whether somebody else uses it, so that it waits.
         self.unsure: dict[str, str] = {}
+        # By uid, claims in its Namespaces: volumes are known by them when those are gone.
+        self.bound: dict[str, str] = {}
         # By uid of Namespaces that hang, what they wait for.
         self.inside: dict[str, str] = {}
         self._before: set[str] = set()
@@ -88,6 +90,7 @@ class Deletion:
         self.census, self.looked_at = census, at
         self._counted_at = self._clock.monotonic()
         self.left = tuple(one for one in found if not one.is_shared)
+        self.bound |= {one.claim: name for one in self.left if one.claim}
         shared = (
             Kept(called=one.called, tenants=(name,), why="it has the label skoupa.dev/shared")
             for one in found

@@ -16,6 +16,7 @@ from tests.unit.controller.tenancy.town import (
     ON,
     SHARED,
     VOLUMES,
+    bring_tenants,
     city,
     gone,
     leave,
@@ -23,11 +24,13 @@ from tests.unit.controller.tenancy.town import (
     owner,
     ready,
     status,
+    tenant,
     things_of,
 )
 
 pytestmark = pytest.mark.unit
 
+CAPSULE = "capsule.clastix.io/tenant"
 UNSHARED: dict[str, Any] = {names.SHARED_LABEL: "false"}
 
 
@@ -124,6 +127,44 @@ async def test_a_volume_that_is_bound_elsewhere_since_it_was_read_stays(stage: S
     await stage.people.merge_patch(VOLUMES, "111111-free", {"spec": {"claimRef": claim}})
     await stage.later(10 * MINUTE)
     assert stage.found(VOLUMES) == {"111111-free"}
+
+
+async def _with_a_retained_volume(stage: Stage) -> None:
+    """Of a tenant to whom nothing but a label of its Namespace gives anything; the delete of the volume takes its time."""
+    await bring_tenants(stage)
+    await tenant(stage, "solar")
+    await stage.namespace("shopping", labels={CAPSULE: "solar"})
+    await volume(stage, "pvc-1", "shopping")
+    await stage.play()
+    await stage.later(10)
+    stage.cluster.faults.delay(
+        25.0, when=lambda asked: asked.method == "DELETE" and asked.path.endswith("/pvc-1"), times=1
+    )
+    await leave(stage, "solar")
+    while "shopping" in stage.found(NAMESPACES):
+        await stage.later(1)
+    assert stage.found(VOLUMES) == {"pvc-1"}
+
+
+@story(also=KINDS, features=ON, tenants={"byName": False, "namespaceLabel": CAPSULE})
+async def test_a_volume_that_is_released_when_its_namespace_is_gone_goes_all_the_same(stage: Stage) -> None:
+    """It is in another state by then, and nobody can be asked any more whose that Namespace was."""
+    await _with_a_retained_volume(stage)
+    await stage.annotate("pvc-1", "example.com/state", "released", resource=VOLUMES, namespace="")
+    await stage.later(10 * MINUTE)
+    assert stage.found(VOLUMES) == set()
+    assert not lives(stage, "solar")
+
+
+@story(also=KINDS, features=ON, tenants={"byName": False, "namespaceLabel": CAPSULE})
+async def test_a_volume_that_is_for_another_claim_by_then_stays(stage: Stage) -> None:
+    """Also in a Namespace that is called the same, and also when that one is gone as well."""
+    await _with_a_retained_volume(stage)
+    claim = {"namespace": "shopping", "name": "data", "uid": "uid-theirs"}
+    await stage.people.merge_patch(VOLUMES, "pvc-1", {"spec": {"claimRef": claim}})
+    await stage.later(10 * MINUTE)
+    assert stage.found(VOLUMES) == {"pvc-1"}
+    assert not lives(stage, "solar")
 
 
 @story(also=KINDS, features=ON)
