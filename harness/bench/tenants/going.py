@@ -12,6 +12,7 @@ import asyncio
 import io
 import sys
 from collections import Counter
+from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
@@ -57,7 +58,10 @@ class Labelling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gone(msgspec.Struct, frozen=True, kw_only=True):
-    """`list_bytes` of all lists, `lists` those of kinds in all Namespaces or in none, `inside` looks into a Namespace before it goes; `once_bytes` of one list of the metadata of everything in no namespace; `others` by what they are."""
+    """`list_bytes` of all lists; `inside` are looks into Namespaces before they go, one by one or together, `lists` all other lists.
+
+    `once_bytes` of one list of the metadata of everything in no namespace; `others` by what they are.
+    """
 
     objects: int
     tenants: int
@@ -78,10 +82,11 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counting:
-    """A transport that counts what passes, by verb and kind."""
+    """A transport that counts what passes, by verb and kind; `namespaced` are kinds of which the metadata is looked at before Namespaces go."""
 
-    def __init__(self, inner: Transport) -> None:
+    def __init__(self, inner: Transport, *, namespaced: Collection[str] = ()) -> None:
         self._inner = inner
+        self._namespaced = frozenset(namespaced)
         self.lists = 0
         self.list_bytes = 0
         self.others: Counter[str] = Counter()
@@ -97,7 +102,10 @@ class Counting:
         if request.verb == "list":
             self.lists += 1
             self.list_bytes += len(response.body)
-            self.inside += "/namespaces/" in request.path
+            # Who uses what is read of whole objects.
+            self.inside += request.kind in self._namespaced and METADATA.accept(many=True) in dict(
+                request.headers
+            ).get("Accept", "")
         elif request.verb != "watch":
             self.others[f"{request.verb} {request.kind or request.path}"] += 1
         return response
@@ -120,7 +128,8 @@ async def gone(clock: VirtualClock, *, tenants: int, deleted: int, label: bool) 
         for place in range(tenants):
             await people.create(TENANTS, _tenant(town.tenant_name(place)))
         once = await _once(cluster, clock)
-        wire = Counting(cluster)
+        kinds = (await discover(people)).preferred()
+        wire = Counting(cluster, namespaced=[one.qualified for one in kinds if one.namespaced])
         async with asyncio.TaskGroup() as group:
             playing = [group.create_task(one) for one in _engine(wire, clock, label=label)]
             await clock.sleep(_SETTLE_SECONDS)

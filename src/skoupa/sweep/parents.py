@@ -22,12 +22,13 @@ from skoupa.judge.protection import Protection, goes_with_its_namespace, goes_wi
 from skoupa.judge.tenants import NAME as TENANTS
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.lists import Scope, pages
+from skoupa.kube.lists import pages
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.ledger.trash.patience import Patience
 from skoupa.model.reasons import reason, render
 from skoupa.model.verdicts import Claim, Hold
+from skoupa.sweep.insides import Insides
 from skoupa.sweep.shelter import Shelter, sheltered
 
 # What it defined is stored all the same, and goes with it.
@@ -64,6 +65,7 @@ class FreshLook:
         self._protection = protection
         self._extraction = extraction
         self._ignore = ignore
+        self._insides = Insides(self.patience, extraction=extraction)
 
     async def inside(self, row: Row, claim: Claim, *, discovery: Discovery, now: float) -> tuple[Hold, ...]:
         """Holds for what must not go along, and for what could not be asked; rows that contain nothing give none."""
@@ -82,7 +84,11 @@ class FreshLook:
             )
         async with asyncio.TaskGroup() as group:
             answers = [
-                group.create_task(self._of_kind(resource, row, claim, now=now, shelter=shelter))
+                group.create_task(
+                    self._of_kind_in(resource, row, claim, now)
+                    if namespace
+                    else self._of_kind(resource, row, claim, now=now, shelter=shelter)
+                )
                 for resource in kinds
                 if resource.may("list")
             ]
@@ -102,11 +108,24 @@ class FreshLook:
         group = definition.name.partition(".")[2]
         return definition.name in self._ignore or waived_group(group, self._ignore)
 
+    async def _of_kind_in(self, resource: Resource, namespace: Row, claim: Claim, now: float) -> Hold | None:
+        def judge(inside: Row) -> Hold | None:
+            return self._hold_on(inside, namespace, claim, now)
+
+        lenient = waived(resource, self._ignore)
+        try:
+            return await self._insides.first(
+                resource, namespace.name, judge, lenient=lenient, of_many=claim.mechanism == TENANTS
+            )
+        except SkoupaError as error:
+            if lenient:
+                return None
+            return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=error.message))
+
     async def _of_kind(
-        self, resource: Resource, container: Row, claim: Claim, *, now: float, shelter: Shelter
+        self, resource: Resource, definition: Row, claim: Claim, *, now: float, shelter: Shelter
     ) -> Hold | None:
-        namespace = container.name if is_namespace(container) else ""
-        asked = pages(self.patience.client, resource, METADATA, scope=Scope(namespace=namespace))
+        asked = pages(self.patience.client, resource, METADATA)
         listing = self.patience.pages(resource.qualified, asked)
         first: Row | None = None
         try:
@@ -117,11 +136,7 @@ class FreshLook:
                         return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=why))
                     for item in page.items:
                         inside = self._extraction.row(resource, item)
-                        if claim.mechanism == TENANTS:
-                            hold = self._hold_of_tenant(container, inside, claim, now)
-                        else:
-                            hold = self._hold(inside, claim, now, judged=namespace)
-                            hold = hold or shelter.hold(inside)
+                        hold = self._hold_on(inside, definition, claim, now) or shelter.hold(inside)
                         if hold is not None:
                             return hold
                         first = first or inside
@@ -129,9 +144,14 @@ class FreshLook:
             if waived(resource, self._ignore):
                 return None
             return Hold(reason=reason("keeps-unknown", kinds=resource.qualified, why=error.message))
-        if first is None or namespace or claim.mechanism == TENANTS:
+        if first is None or claim.mechanism == TENANTS:
             return None
         return Hold(reason=reason("has-instances", object=called(first)))
+
+    def _hold_on(self, inside: Row, container: Row, claim: Claim, now: float) -> Hold | None:
+        if claim.mechanism == TENANTS:
+            return self._hold_of_tenant(container, inside, claim, now)
+        return self._hold(inside, claim, now, judged=container.name if is_namespace(container) else "")
 
     def _hold_of_tenant(self, container: Row, inside: Row, claim: Claim, now: float) -> Hold | None:
         """What is protected or braked stays, and what is not the tenant's; what the tenant kept goes."""
