@@ -14,11 +14,13 @@ from typing import Final
 import msgspec
 
 from skoupa.alive.reading import Alive, seconds
-from skoupa.alive.signs import Place, Sign, sign_for
+from skoupa.alive.signs import Place, Sign, abridged, sign_for
 from skoupa.kinds.alive import SHIPPED_TIMEOUT, Forced, Participant, ParticipantState, Phase
 
 # A clock of seconds tells a sign of life up to one too old.
 _SLACK_SECONDS: Final = 2.0
+# What all of them say goes into one status, and an object has room for so much.
+_ALL_THEY_SAY: Final = 256 * 1024
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,9 +116,10 @@ def _participants(alive: Alive, signs: Mapping[Place, Sign], now: float) -> tupl
     before = {one.finalizer: one for one in alive.status.participants}
     strangers = [one for one in alive.waited_for if one not in entries]
     found = []
+    room = _ALL_THEY_SAY // max(1, len(entries) + len(strangers))
     for finalizer in (*entries, *strangers):
         entry = entries.get(finalizer)
-        sign = sign_for(entry, signs)
+        sign = abridged(sign_for(entry, signs), room=room)
         seen = min(sign.seen, now) if sign is not None and sign.seen is not None else None
         one = Participant(
             finalizer=finalizer,

@@ -19,6 +19,7 @@ _SHIPPED_SECONDS: Final = 60.0
 _MOST_PRESERVED: Final = 100
 _LONGEST: Final = 1024
 _LONGEST_NUMBER: Final = 12
+_ROOM_FOR_THE_REST: Final = 16
 
 Place = tuple[str, str]
 
@@ -46,6 +47,28 @@ def sign_for(entry: Entry | None, signs: Mapping[Place, Sign]) -> Sign | None:
     if entry is None or entry.lease is None:
         return None
     return signs.get((entry.lease.namespace, entry.lease.name))
+
+
+def abridged(sign: Sign | None, *, room: int) -> Sign | None:
+    """With as much of what it says as has room, in bytes: its message before what it preserves, of which the rest is counted."""
+    if sign is None or _size(sign.message, *sign.preserved) <= room:
+        return sign
+    message = sign.message.encode()[: room // 2].decode(errors="ignore")
+    left = room - _size(message) - _ROOM_FOR_THE_REST
+    kept: list[str] = []
+    for line in sign.preserved:
+        left -= _size(line)
+        if left < 0:
+            break
+        kept.append(line)
+    if len(kept) < len(sign.preserved):
+        kept.append(f"and {len(sign.preserved) - len(kept)} more")
+    return msgspec.structs.replace(sign, message=message, preserved=tuple(kept))
+
+
+def _size(*texts: str) -> int:
+    """As they are written, quotes and comma included."""
+    return sum(len(text.encode()) + 3 for text in texts)
 
 
 def _sign(lease: Mapping[str, Any]) -> Sign:

@@ -156,3 +156,36 @@ def test_of_a_spec_that_is_not_understood_everything_is_preserved_that_it_may_me
     wrong = [{"kind": "Service", "names": ["web"], f"new{number}": 1} for number in range(30)]
     kept = alive(DNS, preserve=[*wrong, {"names": ["db"]}]).spec.preserve
     assert [one.names for one in kept] == [("web",)] * 30 + [("db",)]
+
+
+def test_what_a_thousand_have_to_say_still_fits_into_one_status() -> None:
+    many = tuple(f"p{number}.example.com/cleanup" for number in range(1000))
+    said = {
+        "message": "ä" * 4000,
+        "preserved": "\n".join([f"vol-{number}" + "x" * 900 for number in range(200)]),
+    }
+    one = alive(*many)
+    leases = [lease(each, written=BEGAN + 10, **said) for each in many]
+    found = course(one, signs(*leases), now=BEGAN + 10)
+    assert len(msgspec.json.encode(found.participants)) < 600_000
+    assert {len(each.message or "") > 50 for each in found.participants} == {True}
+    again = course(after(one, found), signs(*leases), now=BEGAN + 20)
+    assert again.last_progress == found.last_progress, "what was cut off is no other message"
+
+
+def test_who_has_much_to_say_says_how_much_was_left_out_and_few_say_it_all() -> None:
+    kept = [f"vol-{number}" for number in range(90)]
+    few = course(alive(DNS), signs(lease(DNS, written=BEGAN, preserved="\n".join(kept))), now=BEGAN + 1)
+    assert list(few.participants[0].preserved) == kept
+    others = [f"p{number}.example.com/cleanup" for number in range(999)]
+    many = course(
+        alive(DNS, *others),
+        signs(lease(DNS, written=BEGAN, message="going on", preserved="\n".join(kept))),
+        now=BEGAN + 1,
+    )
+    first = many.participants[0]
+    assert first.message == "going on"
+    *named, rest = first.preserved
+    assert named == kept[: len(named)]
+    assert rest == f"and {90 - len(named)} more"
+    assert len(named) > 10
