@@ -38,6 +38,7 @@ LEDGER: Final = "ledger"
 EVENTS_SWEPT: Final = "eventsSwept"
 RECREATIONS: Final = "recreations"
 ALIVE: Final = "alive"
+ALIVE_SPEC: Final = "aliveSpec"
 
 
 class State:

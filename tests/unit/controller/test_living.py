@@ -14,7 +14,7 @@ from skoupa.errors import NotFound
 from skoupa.kinds.alive import ALIVE, ALIVES
 from skoupa.kinds.definition import document
 from skoupa.kube.objects import WHOLE
-from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from skoupa.settings import decode
 from skoupa.sim.faults import asking
 from tests.unit.controller.braking import bring_kind, pull, release, state
@@ -139,6 +139,71 @@ async def test_one_that_vanished_without_having_been_deleted_is_made_anew_and_lo
     assert len(said(play, "SkoupaAliveVanished")) == 1
     [event] = stage.events("SkoupaAliveVanished")
     assert event["type"] == "Warning"
+
+
+async def vanish(stage: Stage) -> None:
+    """Everything taken off, and gone within a moment: nobody could see a deletion."""
+    uid = (await there(stage))["metadata"]["uid"]
+    await stage.people.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": None}})
+    await stage.people.delete(ALIVES, "cluster", uid=uid, propagation="Background")
+    await stage.later(MINUTE)
+
+
+@story(features={"alive": True})
+async def test_one_that_is_made_anew_wants_what_the_last_one_wanted_and_nobody_is_on_it(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await joined(stage, DNS)
+    spec = {
+        "timeout": "2h",
+        "blockCreation": True,
+        "preserve": [{"kind": "Service", "names": ["web"], "until": "2030-01-01T00:00:00Z"}],
+    }
+    await stage.people.merge_patch(ALIVES, "cluster", {"spec": spec})
+    await stage.later(MINUTE)
+    await play.kill()
+    play = await stage.play()
+    await vanish(stage)
+    assert (await there(stage))["spec"] == {"onTimeout": "Fail", "onUnreachable": "Fail", **spec}
+    [note] = said(play, "SkoupaAliveVanished")
+    assert "with the spec that it had" in note
+
+
+@story(features={"alive": True})
+async def test_where_it_is_not_known_what_the_last_one_wanted_that_is_told(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    long = [{"names": [f"{number}-{'x' * 300}" for number in range(each, each + 400)]} for each in range(2)]
+    await stage.people.merge_patch(ALIVES, "cluster", {"spec": {"preserve": long}})
+    await stage.later(MINUTE)
+    await vanish(stage)
+    assert "preserve" not in (await there(stage))["spec"]
+    [note] = said(play, "SkoupaAliveVanished")
+    assert "look at spec.preserve" in note
+
+
+@story(features={"alive": True})
+async def test_where_nobody_can_tell_whether_one_has_ended_none_is_made(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    await signal(stage)
+    await stage.later(MINUTE)
+    await play.kill()
+    await stage.people.merge_patch(
+        CONFIG_MAPS, "skoupa-state", {"data": {"alive": "{tombstone"}}, namespace="skoupa"
+    )
+    play = await stage.play()
+    await stage.later(HOUR)
+    assert await alive(stage) is None
+    assert any("so no Alive is made" in told for told in play.engine.outlook.degraded)
+    body = {"apiVersion": ALIVES.api_version, "kind": "Alive", "metadata": {"name": "cluster"}}
+    await stage.people.create(ALIVES, body)
+    await stage.later(MINUTE)
+    assert not any("so no Alive is made" in told for told in play.engine.outlook.degraded)
+    assert (await there(stage))["metadata"]["finalizers"] == ["skoupa.dev/alive"]
 
 
 @story(features={"alive": True})

@@ -1,29 +1,44 @@
 """That there is an Alive, once and for the whole life of a cluster: made where there is none, and ended for good.
 
-Which one there is, and that its deletion was asked for, is written down as soon as it is seen, and its end before Skoupa's own finalizer
-is taken off. So one that vanishes is known for what it was: nobody's wish, and made anew; or somebody's, and over.
+Which one there is, what it wants, and that its deletion was asked for, is written down as soon as it is seen, and its end before Skoupa's
+own finalizer is taken off. So one that vanishes is known for what it was: nobody's wish, and made anew with what it wanted, above all
+what is to outlive the cluster; or somebody's, and over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from skoupa import names
 from skoupa.alive.reading import Alive, read_alive
-from skoupa.controller.living.memory import Life, Tombstone, remember, remembered
-from skoupa.controller.state import State
-from skoupa.errors import AlreadyExists, NotFound
-from skoupa.kinds.alive import ALIVES, manifest
+from skoupa.controller.living.memory import (
+    Life,
+    Tombstone,
+    garbled,
+    remember,
+    remember_wanted,
+    remembered,
+    wanted,
+)
+from skoupa.controller.state import ALIVE, State
+from skoupa.errors import AlreadyExists, Invalid, NotFound
+from skoupa.kinds.alive import ALIVES, AliveSpec, manifest
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 from skoupa.sweep.reporting import Report
 
+NO_KIND: Final = "there is no kind Alive in this cluster: run `skoupa install --apply`, or upgrade the chart"
+GARBLED: Final = (
+    f"{names.STATE_CONFIG_MAP} says under {ALIVE} what can't be understood, so no Alive is made: nobody knows whether one has ended. Make one by "
+    "hand (kubectl create) where this cluster is to live on"
+)
+
 
 class Existence:
-    """`no_kind` hears that the server knows no Alive at all."""
+    """`worse` hears why there is none, and can't be."""
 
     def __init__(
         self,
@@ -32,13 +47,13 @@ class Existence:
         state: State,
         report: Report,
         server_now: Callable[[], float],
-        no_kind: Callable[[], None] = lambda: None,
+        worse: Callable[[str], None] = lambda _said: None,
     ) -> None:
         self._client = client
         self._state = state
         self._report = report
         self._now = server_now
-        self._no_kind = no_kind
+        self._worse = worse
 
     @property
     def known(self) -> bool:
@@ -50,8 +65,12 @@ class Existence:
         """It is there."""
         seen = msgspec.structs.replace(remembered(self._state), uid=alive.uid, began=alive.since)
         await remember(self._state, seen)
+        await remember_wanted(self._state, alive.spec)
 
     async def bring_to_life(self) -> None:
+        if garbled(self._state):
+            self._worse(GARBLED)
+            return
         life = remembered(self._state)
         if life.over:
             # It ended as somebody wished: this cluster is about to go, or somebody makes an Alive by hand.
@@ -60,28 +79,44 @@ class Existence:
             # Somebody had asked for it, and somebody took off what it was waiting for.
             await self._taken_away(life, life.began)
             return
+        before = wanted(self._state) if life.uid else None
         try:
-            made = await self._client.create(ALIVES, manifest())
+            made = await self._made(before)
         except AlreadyExists:
             return
         except NotFound:
-            self._no_kind()
+            self._worse(NO_KIND)
             return
         uid, now = str(made["metadata"]["uid"]), self._now()
         await remember(self._state, msgspec.structs.replace(life, uid=uid))
         if life.uid:
+            as_before = before is not None and read_alive(made).spec == before
+            spec = (
+                "with the spec that it had"
+                if as_before
+                else "and what its spec was is not known: look at spec.preserve and the times"
+            )
             note = (
-                f"Alive {life.uid} vanished, and nobody had asked for its deletion: it was made anew. Participants join again; who "
+                f"Alive {life.uid} vanished, and nobody had asked for its deletion: it was made anew, {spec}. Participants join again; who "
                 "took it away can be seen in the audit log of the API server"
             )
             self._report.of_alive("SkoupaAliveVanished", note, uid=uid, at=now)
         else:
             self._report.of_alive("SkoupaAliveMade", "the cluster has an Alive now", uid=uid, at=now)
 
+    async def _made(self, spec: AliveSpec | None) -> dict[str, Any]:
+        """With this spec, unless the server does not take it any more."""
+        if spec is not None:
+            try:
+                return await self._client.create(ALIVES, manifest(spec))
+            except Invalid:
+                pass
+        return await self._client.create(ALIVES, manifest())
+
     async def gone_unwatched(self) -> None:
         """There is none, and nobody looks after it any more: one whose deletion nobody was seen to ask for is forgotten."""
         life = remembered(self._state)
-        if life.over:
+        if life.over or garbled(self._state):
             return
         if life.began is None:
             await remember(self._state, Life())

@@ -20,7 +20,7 @@ from skoupa.alive.telling import announced
 from skoupa.alive.waiting import signs
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
-from skoupa.controller.living.existence import Existence
+from skoupa.controller.living.existence import GARBLED, NO_KIND, Existence
 from skoupa.controller.living.forcing import Forcing
 from skoupa.controller.living.protection import NOT_LOOKED_AT, Protection, look
 from skoupa.controller.living.statistics import Statistics, statistics
@@ -47,7 +47,6 @@ GUARD_SECONDS: Final = 60.0
 # Where it is not as it should be, or somebody has just written on Alive.
 GUARD_SECONDS_IN_DOUBT: Final = 10.0
 _ONE: Final = Scope(fields=f"metadata.name={names.ALIVE_NAME}")
-_NO_KIND: Final = "there is no kind Alive in this cluster: run `skoupa install --apply`, or upgrade the chart"
 
 
 class Living:
@@ -77,7 +76,7 @@ class Living:
         self._told = told
         self._untold = untold
         self._existence = Existence(
-            client, state=state, report=report, server_now=server_now, no_kind=lambda: self._worse(_NO_KIND)
+            client, state=state, report=report, server_now=server_now, worse=self._worse
         )
         self._forcing = Forcing(
             client,
@@ -174,7 +173,8 @@ class Living:
             self._seen = None
             await self._existence.bring_to_life()
             return IDLE_SECONDS
-        self._better(_NO_KIND)
+        for trouble in (NO_KIND, GARBLED):
+            self._better(trouble)
         alive = read_alive(found)
         self._forcing.settle(found)
         await self._existence.note(alive)
