@@ -15,7 +15,7 @@ ALIVE_EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaSignalled": "On Alive: its deletion was asked for; who takes part cleans up now.",
     "SkoupaTimedOut": "On Alive: the time of its participants is over; the note says who has something left.",
     "SkoupaForced": "On Alive: a finalizer is about to be taken off for who has it; the note says how far that was.",
-    "SkoupaUnprotected": "On Alive: an admission policy of its guard is missing, or is not what was installed.",
+    "SkoupaUnprotected": "On Alive: an admission policy of its guard is missing, is not what was installed, or is not enforced.",
 }
 # As it should be.
 _CALM: Final = frozenset({"SkoupaAliveMade"})

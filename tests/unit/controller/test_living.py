@@ -15,8 +15,9 @@ from skoupa.kinds.alive import ALIVE, ALIVES
 from skoupa.kinds.definition import document
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from skoupa.kube.transport import Request
 from skoupa.settings import decode
-from skoupa.sim.faults import asking
+from skoupa.sim.faults import Fault, asking
 from tests.unit.controller.braking import bring_kind, pull, release, state
 from tests.unit.controller.stage import ALL_VERBS, HOUR, MINUTE, Play, Stage, story
 from tests.unit.controller.test_trash import ledger
@@ -561,6 +562,16 @@ async def test_the_metrics_tell_the_phase_and_who_has_something_left(stage: Stag
     assert gauges_of(play.engine, stage.clock.now())["skoupa_alive"]["Unknown",] == 1
 
 
+def guarded(stage: Stage) -> Fault:
+    """As a server that enforces: the embedded one knows its policies and does nothing by them."""
+    said = "ValidatingAdmissionPolicy 'skoupa-alive-changes' with binding 'skoupa-alive-changes' denied request: it confirms another Alive"
+
+    def trial(request: Request) -> bool:
+        return request.path == ALIVES.path(name="cluster") and ("dryRun", "All") in request.query
+
+    return stage.cluster.faults.answer(422, when=trial, times=None, message=said)
+
+
 @story(also=GUARDING, features={"alive": True})
 async def test_the_guard_is_looked_at_when_somebody_writes_on_alive_and_often_while_it_is_not_there(
     stage: Stage,
@@ -569,12 +580,26 @@ async def test_the_guard_is_looked_at_when_somebody_writes_on_alive_and_often_wh
     kinds = {one.kind: one for one in GUARDING}
     for manifest in alive_admission(decode({"features": {"alive": True}}, source="the test")):
         await stage.people.create(kinds[manifest["kind"]], manifest)
+    guarding = guarded(stage)
     play = await stage.play()
     await stage.later(MINUTE)
     assert condition(await there(stage), "Protected") == ("True", "Guarded")
     looks = len(play.sent("GET", path="validatingadmission"))
     await stage.later(10 * MINUTE)
     assert len(play.sent("GET", path="validatingadmission")) - looks <= 80, "eight of them once a minute"
+    stage.cluster.faults.remove(guarding)
+    before = await there(stage)
+    while (told := condition(await there(stage), "Protected")) == ("True", "Guarded"):
+        await stage.later(1)
+    assert told == ("False", "NotEnforced")
+    assert not said(play, "SkoupaUnprotected"), "nor is what was installed a moment ago"
+    await stage.later(15)
+    [note] = said(play, "SkoupaUnprotected")
+    assert "switched off?" in note
+    assert (await there(stage))["metadata"].get("annotations") == before["metadata"].get("annotations")
+    guarded(stage)
+    await stage.later(15)
+    assert condition(await there(stage), "Protected") == ("True", "Guarded")
     binding = kinds["ValidatingAdmissionPolicyBinding"]
     found = await stage.people.get(binding, "skoupa-alive-deletion", view=WHOLE)
     await stage.people.delete(
@@ -587,4 +612,4 @@ async def test_the_guard_is_looked_at_when_somebody_writes_on_alive_and_often_wh
     await stage.people.create(binding, {**body, "metadata": {"name": "skoupa-alive-deletion"}})
     await stage.later(15)
     assert condition(await there(stage), "Protected") == ("True", "Guarded")
-    assert len(said(play, "SkoupaUnprotected")) == 1
+    assert len(said(play, "SkoupaUnprotected")) == 2

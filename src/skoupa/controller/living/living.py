@@ -22,7 +22,7 @@ from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.living.existence import GARBLED, NO_KIND, Existence
 from skoupa.controller.living.forcing import Forcing
-from skoupa.controller.living.protection import NOT_LOOKED_AT, Protection, look
+from skoupa.controller.living.protection import NOT_ENFORCED, NOT_LOOKED_AT, Protection, look
 from skoupa.controller.living.statistics import Statistics, statistics
 from skoupa.controller.living.status import as_patch, said, status_of
 from skoupa.controller.state import State
@@ -89,6 +89,7 @@ class Living:
         )
         self._writer = StatusWriter(client, words=_poorer, told=told, untold=untold)
         self._protection: Protection = NOT_LOOKED_AT
+        self._warned: Protection | None = None
         self._looked_at = float("-inf")
         self._looked_for: object = None
         self._leads = False
@@ -242,12 +243,14 @@ class Living:
             return
         self._looked_for = _written(alive)
         before = self._protection
-        self._protection = await look(self._client, self._settings)
+        self._protection = found = await look(self._client, self._settings)
         self._looked_at = moment
-        if self._protection.status == "False" and self._protection != before:
-            self._report.of_alive(
-                "SkoupaUnprotected", self._protection.message, uid=alive.uid, at=self._now()
-            )
+        if found.status != "False":
+            self._warned = None
+        # What was installed a moment ago is not in force yet: that is told when it lasts.
+        elif found != self._warned and (found.reason != NOT_ENFORCED or found == before):
+            self._warned = found
+            self._report.of_alive("SkoupaUnprotected", found.message, uid=alive.uid, at=self._now())
 
     async def _tell(self, alive: Alive, at: Course, *, forced: tuple[Forced, ...] | None = None) -> bool:
         """Whether the status says so now."""

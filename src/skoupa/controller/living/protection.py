@@ -1,7 +1,8 @@
 """Whether Alive is guarded: the admission policies and their bindings are there, as this version would install them, and enforced.
 
 What may not be read is not known, and said so. A policy that was altered counts as missing, however little was changed: nobody here
-can tell what the change lets through.
+can tell what the change lets through. Whether the server does as they say is tried, by a write that they refuse and that would not be
+kept: its admission plugin may be off, and what was installed a moment ago is not in force yet.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from skoupa import names
 from skoupa.admission.alive import alive_admission
-from skoupa.errors import Forbidden, NotFound
-from skoupa.kinds.alive import STANDSTILL
+from skoupa.errors import Conflict, Forbidden, Invalid, NotFound
+from skoupa.kinds.alive import ALIVES, CHANGES_GUARD, STANDSTILL
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
 from skoupa.settings import Settings
 
 PROTECTED: Final = "Protected"
+NOT_ENFORCED: Final = "NotEnforced"
 _GROUP: Final = "admissionregistration.k8s.io"
 _INSTALL: Final = "run `skoupa install --apply`, or upgrade the chart"
 
@@ -46,8 +49,15 @@ NOT_LOOKED_AT: Final = Protection(
 )
 
 
+_GUARDED: Final = Protection(
+    status="True",
+    reason="Guarded",
+    message="it can be deleted only by who may signal, after a confirmation that names its uid",
+)
+
+
 async def look(client: Client, settings: Settings) -> Protection:
-    """Raises what keeps the server from answering at all."""
+    """Of an Alive that is there. Raises what keeps the server from answering at all."""
     missing: list[str] = []
     altered: list[str] = []
     try:
@@ -76,10 +86,31 @@ async def look(client: Client, settings: Settings) -> Protection:
             reason="Altered",
             message=f"{', '.join(altered)} is not as it was installed: {_INSTALL}",
         )
+    return await _tried(client)
+
+
+async def _tried(client: Client) -> Protection:
+    """By a confirmation of no Alive at all, in a dry run: who signals has to confirm, and this is refused by the same."""
+    nobody = {
+        "metadata": {"annotations": {names.CONFIRM_DELETION_ANNOTATION: "no uid, a trial of the guard"}}
+    }
+    try:
+        await client.merge_patch(ALIVES, names.ALIVE_NAME, nobody, dry_run=True)
+    except (Forbidden, Invalid, NotFound, Conflict) as error:
+        if CHANGES_GUARD in error.status.message:
+            return _GUARDED
+        return Protection(
+            status="Unknown",
+            reason="NotTried",
+            message=f"whether its guard is in force could not be tried: {error.status.message}",
+        )
     return Protection(
-        status="True",
-        reason="Guarded",
-        message="it can be deleted only by who may signal, after a confirmation that names its uid",
+        status="False",
+        reason=NOT_ENFORCED,
+        message=(
+            "its guard is there, and the server takes in a dry run what that refuses: is the admission plugin ValidatingAdmissionPolicy "
+            "switched off?"
+        ),
     )
 
 
