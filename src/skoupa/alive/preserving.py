@@ -8,7 +8,7 @@ preserved thing needs (a load balancer its target groups and security groups) st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -66,6 +66,16 @@ def preserved(
     return kept
 
 
+def fitting_nothing(things: Iterable[Thing], wanted: Iterable[Preserved]) -> list[int]:
+    """The numbers of the entries that mean none of these things: perhaps misspelt. What is told by tags or ids can't be seen in a cluster."""
+    known = list(things)
+    return [
+        number
+        for number, one in enumerate(wanted)
+        if not (one.tags or one.ids) and not any(_means(one, thing) for thing in known)
+    ]
+
+
 def understood(raw: object) -> tuple[Preserved, ...]:
     """`spec.preserve` as it is in the object, as far as it can be understood. What is no list means everything, if it is anything."""
     if isinstance(raw, list | tuple):
@@ -119,13 +129,19 @@ def _itself(thing: Thing, wanted: list[_Entry], now: float) -> Kept | None:
 def _means(one: Preserved, thing: Thing) -> bool:
     """Whether it fits all that is written."""
     return (
-        (one.kind is None or _fits(one.kind.lower(), thing.kind.lower()))
+        (one.kind is None or any(_fits(one.kind.lower(), called) for called in _called(thing.kind.lower())))
         and (one.namespace is None or _fits(one.namespace, thing.namespace))
         and (not one.names or any(_fits(name, thing.name) for name in one.names))
         and (not one.ids or thing.id in one.ids)
         and one.match_labels.items() <= dict(thing.labels).items()
         and one.tags.items() <= dict(thing.tags).items()
     )
+
+
+def _called(kind: str) -> Iterator[str]:
+    """Also as kubectl calls many of them: services, ingresses."""
+    yield kind
+    yield f"{kind}es" if kind.endswith("s") else f"{kind}s"
 
 
 def _time(text: str) -> float | None:

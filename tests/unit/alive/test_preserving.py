@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skoupa.alive.preserving import Thing, marked, preserved
+from skoupa.alive.preserving import Thing, fitting_nothing, marked, preserved
 from skoupa.kinds.alive import Preserved
 
 pytestmark = pytest.mark.unit
@@ -89,6 +89,7 @@ def test_what_a_preserved_thing_needs_stays_too_and_says_because_of_what() -> No
     [
         ({"kind": "Service", "names": ["web"]}, {"web"}),
         ({"kind": "service", "names": ["*"]}, {"web", "api"}),
+        ({"kind": "services", "names": ["*"]}, {"web", "api"}),
         # Of a newer version, or wrong: whatever the rest of it means, and all where nothing is left of it.
         ({"kind": "Service", "names": ["web"], "unless": "x"}, {"web"}),
         ({"kind": "Service", "names": "web"}, {"web", "api"}),
@@ -109,3 +110,15 @@ def test_an_entry_as_the_server_has_it_means_no_less_than_what_is_understood_of_
     assert found.keys() == stays
     wrong = not isinstance(entry, dict) or "unless" in entry or entry.get("kind") == 1
     assert not wrong or all(one.doubt for one in found.values())
+
+
+def test_an_entry_that_fits_nothing_is_found_unless_a_cloud_has_to_tell() -> None:
+    things = [Thing(id="web", kind="Service", namespace="shop", name="web")]
+    wanted = [
+        Preserved(kind="Service", names=("web",), until=datetime(2020, 1, 1, tzinfo=UTC)),
+        Preserved(kind="Servce", names=("web",)),
+        Preserved(namespace="shpo", match_labels={"tier": "gold"}),
+        Preserved(kind="Service", tags={"env": "prod"}),
+        Preserved(ids=("vol-1",)),
+    ]
+    assert fitting_nothing(things, wanted) == [1, 2]

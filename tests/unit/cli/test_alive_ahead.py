@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from skoupa.cli.alive import looking as alive_looking
 from skoupa.cli.worlds import World
 from skoupa.kinds.alive import ALIVE
 from skoupa.kinds.definition import document
@@ -48,7 +49,9 @@ def service(name: str, namespace: str = "shop", **marks: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def town(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> Town:
-    return Town(skoupa, monkeypatch).holding(obj("Namespace", "shop"), obj("Namespace", "lab"))
+    found = Town(skoupa, monkeypatch).holding(obj("Namespace", "shop"), obj("Namespace", "lab"))
+    monkeypatch.setattr(alive_looking, "in_cluster", found._in_cluster)
+    return found
 
 
 def dying() -> list[dict[str, Any]]:
@@ -106,6 +109,32 @@ def test_what_outlives_the_cluster_is_in_the_plan_before_anything_happens(town: 
     assert [one["object"] for one in shop] == ["Service shop/doubtful", "Service shop/web"]
     volumes = town.document("plan", "persistentvolumes", "-A")["alive"]["preserved"]
     assert [one["object"] for one in volumes] == ["PersistentVolume data"]
+
+
+def test_the_volume_of_a_claim_that_is_preserved_stays_with_it(town: Town) -> None:
+    town.holding(
+        document(ALIVE),
+        alive(DNS, preserve=[{"kind": "PersistentVolumeClaims", "names": ["orders"]}, {"names": ["oders"]}]),
+        obj("PersistentVolumeClaim", "orders", namespace="shop", spec={"volumeName": "pv-1"}),
+        obj("PersistentVolumeClaim", "scratch", namespace="shop", spec={"volumeName": "pv-2"}),
+        obj("PersistentVolume", "pv-1", spec={}),
+        obj("PersistentVolume", "pv-2", spec={}),
+    )
+    said = town("plan", "-A")
+    assert (
+        "  PersistentVolume pv-1: PersistentVolumeClaim shop/orders needs it, which is preserved" in said.out
+    )
+    assert "pv-2" not in said.out
+    volumes = town.document("plan", "persistentvolumes", "-A")["alive"]["preserved"]
+    assert [one["object"] for one in volumes] == ["PersistentVolume pv-1"]
+    status = town.document("alive", "status")
+    assert [one["object"] for one in status["preserved"]] == [
+        "PersistentVolume pv-1",
+        "PersistentVolumeClaim shop/orders",
+    ]
+    assert [one for one in status["warnings"] if "fits nothing" in one] == [
+        "spec.preserve[1] fits nothing in this cluster: look whether it is written as it is meant"
+    ]
 
 
 def test_without_alive_and_to_who_may_not_read_it_a_plan_says_nothing_of_it(town: Town) -> None:
