@@ -81,8 +81,11 @@ def test_it_shows_a_cluster_that_is_given_up_and_who_cleans_up_what_it_owns_else
         "confirms it, and deletes Alive",
         "dns.example.com/cleanup: 3 things removed",
         "buckets.example.com/cleanup is Failed, 1 left: backups may not be emptied",
+        "volumes.example.com/cleanup is Silent",
         "gave the operator the right",
+        "started the operator of volumes again",
         "buckets.example.com/cleanup: 3 things removed",
+        "volumes.example.com/cleanup: 2 things removed",
         "leaves nothing behind",
     ]
     places = [told.find(words) for words in order]

@@ -1,7 +1,7 @@
 """The end of the demo's cluster: who owns things outside of it is told, and given time. It only tells; nothing else goes because of it.
 
-Two operators have joined. One is quick; the other stands before a bucket that it may not empty, so that the time runs out and somebody
-has to look. What they own elsewhere are two lists.
+Three operators have joined. One is quick; one stands before a bucket that it may not empty, and one has died, so that the time runs out
+and somebody has to look. What they own elsewhere are three lists.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _SIGNAL_SECONDS: Final = 0.2 * HOUR
 _MENDED_SECONDS: Final = 40 * MINUTE
 _RECORDS: Final = ("www", "api", "mail")
 _BUCKETS: Final = ("logs", "uploads", "backups")
+_VOLUMES: Final = ("orders", "carts")
 _STUCK: Final = "backups"
 
 
@@ -46,23 +47,28 @@ class Farewell:
         await self._clock.sleep(_JOIN_SECONDS)
         dns = await self._joined("dns", len(_RECORDS))
         buckets = await self._joined("buckets", len(_BUCKETS))
+        await self._joined("volumes", len(_VOLUMES))
         await self._clock.sleep(_SIGNAL_SECONDS)
         await self._signal()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._clean_up(dns, _RECORDS, seconds=MINUTE))
             group.create_task(self._clean_up(buckets, _BUCKETS, seconds=4 * MINUTE))
             group.create_task(self._mend())
+            group.create_task(self._start_again())
         self._tell("everybody is done: whoever destroys the machines now leaves nothing behind")
 
     async def _joined(self, who: str, things: int) -> Participant:
-        participant = await register(
+        participant = await self._registered(who)
+        self._tell(f"the operator of {who} takes part: it owns {things} things outside of the cluster")
+        return participant
+
+    async def _registered(self, who: str) -> Participant:
+        return await register(
             self._client,
             f"{who}.example.com/cleanup",
             lease=("skoupa", f"alive-{who}"),
             identity=f"system:serviceaccount:skoupa:{who}",
         )
-        self._tell(f"the operator of {who} takes part: it owns {things} things outside of the cluster")
-        return participant
 
     async def _signal(self) -> None:
         found = await self._client.get(ALIVES, names.ALIVE_NAME, view=METADATA)
@@ -91,3 +97,10 @@ class Farewell:
         await self._clock.sleep(_MENDED_SECONDS)
         self._mended.set()
         self._tell(f"somebody read who is left, and gave the operator the right to empty {_STUCK}")
+
+    async def _start_again(self) -> None:
+        """The operator of volumes gives no sign of life until then."""
+        await self._mended.wait()
+        self._tell("and started the operator of volumes again, which had died: it goes on where it was")
+        volumes = await self._registered("volumes")
+        await self._clean_up(volumes, _VOLUMES, seconds=MINUTE)
