@@ -14,15 +14,28 @@ refuses is raised, but for signs of life, which never stand in the way of the wo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
-from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from skoupa import names
 from skoupa.alive.beats import BEAT_SECONDS, LONGEST_MESSAGE, Said, beat_of
+from skoupa.alive.joining import (
+    ALIVES,
+    NAMESPACED_ALIVES,
+    Deletion,
+    Found,
+    asked_since,
+    deletion_of,
+    entries_of,
+    entry,
+    finalizers_of,
+    joining,
+    leaving,
+    uid_of,
+)
 from skoupa.errors import PASSING, Conflict, Invalid, NotFound, SkoupaError, TooLate, UsageError
 from skoupa.kube import watch, watched
 from skoupa.kube.backoff import Backoff
@@ -31,18 +44,6 @@ from skoupa.kube.lists import Scope
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import LEASES, Resource
 
-ALIVES: Final = Resource(
-    group=names.SKOUPA_GROUP,
-    version="v1alpha1",
-    plural="alives",
-    kind=names.ALIVE_KIND,
-    namespaced=False,
-    verbs=("get", "list", "watch", "patch"),
-)
-# The form of the seed, which is in a namespace.
-NAMESPACED_ALIVES: Final = msgspec.structs.replace(
-    ALIVES, group=names.NAMESPACED_ALIVE_GROUP, namespaced=True
-)
 _SELF: Final = Resource(
     group="authentication.k8s.io",
     version="v1",
@@ -54,18 +55,9 @@ _ONE: Final = f"metadata.name={names.ALIVE_NAME}"
 _LOOK_SECONDS: Final = 5.0
 # Between two tries: of a thousand who want to write it at once each has to find a gap.
 _LONGEST_WAIT_SECONDS: Final = 15.0
+_STRANGE_SECONDS: Final = 60.0
 
-Found = Mapping[str, Any]
 T = TypeVar("T")
-
-
-class Deletion(msgspec.Struct, frozen=True, kw_only=True):
-    """The cluster is about to die: since when, how long is waited, and what `spec.preserve` wants to be left as it is."""
-
-    uid: str
-    since: float
-    timeout: str
-    preserve: tuple[dict[str, Any], ...] = ()
 
 
 async def whoami(client: Client) -> str:
@@ -118,7 +110,7 @@ class Participant:
         self.finalizer = finalizer
         self.identity = identity
         self._lease = lease
-        self._title = title
+        self._entry = entry(finalizer, identity=identity, lease=lease, title=title)
         self._namespace = namespace
         self._kind = NAMESPACED_ALIVES if namespace else ALIVES
         self._said = Said()
@@ -134,19 +126,17 @@ class Participant:
                 found = await self._read()
             except NotFound:
                 return False
-            on_it, since = self.finalizer in _finalizers(found), _since(found)
+            on_it, since = self.finalizer in finalizers_of(found), asked_since(found)
             # Once it goes nobody's entry is changed any more.
-            if on_it and (since is not None or self._entry() in _entries(found)):
-                self._uid = _uid(found)
+            if on_it and (since is not None or self._entry in entries_of(found)):
+                self._uid = uid_of(found)
                 return True
             if since is not None:
                 raise self._too_late()
             try:
-                await self._write(self._joining(found))
-            except NotFound:
-                return False
-            except Conflict:
-                # Others join too, perhaps all at once.
+                await self._write(joining(found, self._entry))
+            except (Conflict, NotFound):
+                # Others join too, perhaps all at once; what is gone is found out by reading.
                 await self._client.clock.sleep(backoff.next())
             except Invalid as error:
                 if "being deleted" in error.status.message:
@@ -181,10 +171,12 @@ class Participant:
                     case _:
                         continue
                 for one in found:
-                    if self.finalizer not in _finalizers(one):
+                    if self.finalizer not in finalizers_of(one):
                         # Made anew, or somebody took it off: who is late now is told so.
                         await self.join()
-                    elif _since(one) is not None and (deletion := await self._deletion_now()) is not None:
+                    elif (
+                        asked_since(one) is not None and (deletion := await self._deletion_now()) is not None
+                    ):
                         return deletion
         raise AssertionError("a watch goes on for ever")
 
@@ -193,11 +185,11 @@ class Participant:
             found = await self._read()
         except NotFound:
             return None
-        since = _since(found)
-        if since is None or self.finalizer not in _finalizers(found):
+        since = asked_since(found)
+        if since is None or self.finalizer not in finalizers_of(found):
             return None
-        self._uid = _uid(found)
-        return _deletion(found, since)
+        self._uid = uid_of(found)
+        return deletion_of(found, since)
 
     async def report(
         self,
@@ -242,26 +234,21 @@ class Participant:
         while True:
             try:
                 found = await self._read()
-                if _uid(found) != self._uid:
-                    return
-                if going and _since(found) is None:
-                    raise UsageError(
-                        f"{self.finalizer} is waited for: nobody has asked for the deletion of this cluster",
-                        advice="wait for on_deletion() before done(), or leave()",
-                    )
-                finalizers = _finalizers(found)
-                left = [one for one in finalizers if one != self.finalizer]
-                entries = [one for one in _entries(found) if one.get("finalizer") != self.finalizer]
-                patch: dict[str, Any] = {"metadata": {"resourceVersion": _version(found), "finalizers": left}}
-                changed = left != finalizers
-                if not going and entries != _entries(found):
-                    patch["spec"] = {"participants": entries}
-                    changed = True
-                if changed:
-                    await self._write(patch)
             except NotFound:
                 return
-            except Conflict:
+            if uid_of(found) != self._uid:
+                return
+            if going and asked_since(found) is None:
+                raise UsageError(
+                    f"{self.finalizer} is waited for: nobody has asked for the deletion of this cluster",
+                    advice="wait for on_deletion() before done(), or leave()",
+                )
+            patch = leaving(found, self.finalizer, with_entry=not going)
+            if patch is None:
+                return
+            try:
+                await self._write(patch)
+            except (Conflict, NotFound):
                 await self._client.clock.sleep(backoff.next())
             else:
                 return
@@ -273,32 +260,25 @@ class Participant:
         manager = self.finalizer.replace("/", "-")[:128]
         await self._client.apply(LEASES, body, namespace=namespace, manager=manager, force=True)
 
-    def _entry(self) -> dict[str, Any]:
-        namespace, name = self._lease
-        ours: dict[str, Any] = {"finalizer": self.finalizer, "identity": self.identity}
-        ours["lease"] = {"namespace": namespace, "name": name}
-        if self._title:
-            ours["title"] = self._title
-        return ours
-
-    def _joining(self, found: Found) -> dict[str, Any]:
-        """Each entry keeps its place: the server compares them place by place."""
-        ours = self._entry()
-        entries = [ours if one.get("finalizer") == self.finalizer else one for one in _entries(found)]
-        finalizers = _finalizers(found)
-        return {
-            "metadata": {
-                "resourceVersion": _version(found),
-                "finalizers": finalizers if self.finalizer in finalizers else [*finalizers, self.finalizer],
-            },
-            "spec": {"participants": entries if ours in entries else [*entries, ours]},
-        }
-
     async def _read(self) -> dict[str, Any]:
-        return await _answered(
-            self._client,
-            lambda: self._client.get(self._kind, names.ALIVE_NAME, view=WHOLE, namespace=self._namespace),
-        )
+        """That there is none is believed where the server says it of Alive; else when it lasts.
+
+        What stands between us and a server that is on its way out may say of everything that it was not found.
+        """
+        clock = self._client.clock
+        began, backoff = clock.monotonic(), self._backoff()
+        while True:
+            try:
+                return await _answered(
+                    self._client,
+                    lambda: self._client.get(
+                        self._kind, names.ALIVE_NAME, view=WHOLE, namespace=self._namespace
+                    ),
+                )
+            except NotFound as error:
+                if error.status.details or clock.monotonic() - began >= _STRANGE_SECONDS:
+                    raise
+            await clock.sleep(backoff.next())
 
     async def _write(self, patch: Found) -> None:
         """Safe to repeat: it names the state that it changes."""
@@ -325,34 +305,3 @@ async def _answered(client: Client, ask: Callable[[], Awaitable[T]]) -> T:
             return await ask()
         except PASSING:
             await client.clock.sleep(backoff.next())
-
-
-def _uid(found: Found) -> str:
-    return str(found["metadata"]["uid"])
-
-
-def _entries(found: Found) -> list[dict[str, Any]]:
-    return list((found.get("spec") or {}).get("participants") or ())
-
-
-def _finalizers(found: Found) -> list[str]:
-    return list(found["metadata"].get("finalizers") or ())
-
-
-def _version(found: Found) -> str:
-    return str(found["metadata"]["resourceVersion"])
-
-
-def _since(found: Found) -> float | None:
-    text = found["metadata"].get("deletionTimestamp")
-    return datetime.fromisoformat(str(text)).timestamp() if text else None
-
-
-def _deletion(found: Found, since: float) -> Deletion:
-    spec = found.get("spec") or {}
-    return Deletion(
-        uid=_uid(found),
-        since=since,
-        timeout=str(spec.get("timeout") or ""),
-        preserve=tuple(spec.get("preserve") or ()),
-    )

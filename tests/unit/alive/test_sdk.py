@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from skoupa.alive import sdk
+from skoupa.alive import joining
 from skoupa.alive.sdk import Participant, register
 from skoupa.alive.signs import signs_of
 from skoupa.errors import NotFound, TooLate, UsageError
-from skoupa.kinds.alive import ALIVES, manifest
+from skoupa.kinds.alive import ALIVES, NAMESPACED_ALIVES, manifest
 from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
@@ -48,8 +48,14 @@ async def finalizers(client: Client) -> list[str]:
 
 
 def test_the_sdk_means_the_kind_that_is_defined() -> None:
-    assert sdk.ALIVES.path(name="cluster") == ALIVES.path(name="cluster")
-    assert sdk.ALIVES.kind == ALIVES.kind
+    for ours, defined in (
+        (joining.ALIVES, ALIVES),
+        (joining.NAMESPACED_ALIVES, NAMESPACED_ALIVES),
+    ):
+        assert ours.kind == defined.kind
+        place = "work" if defined.namespaced else ""
+        path = ours.path(name="cluster", namespace=place)
+        assert path == defined.path(name="cluster", namespace=place)
 
 
 def test_who_joins_is_waited_for_hears_of_the_deletion_and_leaves_nobody_else_free() -> None:
@@ -297,6 +303,42 @@ def test_a_lease_that_can_not_be_written_any_more_keeps_nobody_from_being_done()
         await dns.report(remaining=1)
         await dns.done()
         assert DNS not in await finalizers(client)
+
+    on_cluster(work)
+
+
+def test_not_found_by_something_that_knows_no_alive_frees_nobody_and_hides_no_deletion() -> None:
+    """A load balancer whose servers go away says 404 to everything."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        uid = await made(client)
+        dns = await joined(client, DNS)
+        waiting = asyncio.ensure_future(dns.on_deletion())
+        await cluster.clock.sleep(1)
+        strange = asking(method="GET", path=ALIVES.path(name="cluster"))
+        cluster.faults.answer(404, when=strange, times=None, seconds=20)
+        await asked_for(client, uid)
+        async with cluster.clock.timeout(60):
+            assert (await waiting).uid == uid
+        cluster.faults.answer(404, when=strange, times=None, seconds=20)
+        cluster.faults.answer(404, when=asking(method="PATCH", path=ALIVES.path(name="cluster")), times=3)
+        await dns.done()
+        assert await finalizers(client) == ["skoupa.dev/alive"]
+
+    on_cluster(work)
+
+
+def test_where_its_definition_is_gone_for_good_who_is_done_goes_on() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        uid = await made(client)
+        dns = await joined(client, DNS)
+        await asked_for(client, uid)
+        cluster.faults.answer(404, when=asking(path="/apis/skoupa.dev"), times=None)
+        began = cluster.clock.now()
+        await dns.done()
+        assert 60 <= cluster.clock.now() - began < 120
 
     on_cluster(work)
 
