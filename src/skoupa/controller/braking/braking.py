@@ -168,6 +168,7 @@ class Braking:
         self._remembered_at = self._client.clock.monotonic()
         self._known.remember()
         self._swept.remember()
+        self._events.begin()
         self.releases.remember()
         self.beside_kyverno.remember()
         accepted = self._state.get(MASSES_ACCEPTED, list[tuple[int, int]]) or []
@@ -284,9 +285,9 @@ class Braking:
         return self.runs_coming()
 
     def _too_soon(self) -> bool:
-        """Whether nobody can tell yet what Brakes hold: what was chosen before a restart has to be chosen again."""
+        """Whether nobody can tell yet what Brakes hold: what was chosen before a restart has to be chosen again, Events looked at."""
         recent = self._client.clock.monotonic() < self._remembered_at + CHOSEN_AGAIN_SECONDS
-        return recent and self.runs_coming()
+        return recent and (self.runs_coming() or self._events.unknown)
 
     def _missing(self, scope: Scope) -> str:
         known = self._knowledge

@@ -1,13 +1,14 @@
 """Due Events that wait for Brakes: nobody keeps rows of them, so how many there are is told by each look at them.
 
-What is known is as of the last look, a minute ago at most. Who let go what a Brake held forgets it here, so that nothing is
+What is known is as of the last look, a minute ago at most; at the beginning of a lead there was none yet. Who let go what a Brake held forgets it here, so that nothing is
 allowed twice; the next look counts anew. A run is weighed without its Events, so a Brake that stops one stands for none.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final, NamedTuple
 
 from skoupa.facts.rows import Row
@@ -45,9 +46,24 @@ class EventsSeen:
 class HeldEvents:
     def __init__(self) -> None:
         self._seen = EventsSeen()
+        self._looked = True
+        # Whether some rule takes any, as far as is known.
+        self.taken: Callable[[], bool] = lambda: False
+        # Set when a lead begins: somebody may wait for a look.
+        self.begun = asyncio.Event()
+
+    def begin(self) -> None:
+        """Another replica may have led meanwhile, or nobody."""
+        self._seen, self._looked = EventsSeen(), False
+        self.begun.set()
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody has looked in this lead, and there may be some."""
+        return not self._looked and self.taken()
 
     def tell(self, seen: EventsSeen) -> None:
-        self._seen = seen
+        self._seen, self._looked = seen, True
 
     def number(self, brake: str) -> int:
         return sum(number for part, number in self._seen.numbers.items() if brake in part.brakes)

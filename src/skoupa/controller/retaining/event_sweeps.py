@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -20,6 +19,7 @@ from skoupa.clock import Clock
 from skoupa.controller.braking.held_events import EventsSeen
 from skoupa.controller.braking.swept import Part, WayOut
 from skoupa.controller.knowledge import Knowledge
+from skoupa.controller.retaining.event_times import EVENT_TIMES, EventTimes
 from skoupa.controller.retaining.policy_book import Entry, RetentionBook
 from skoupa.errors import Conflict, NotFound, SkoupaError, Withdrawn
 from skoupa.facts.rows import Row, Uid
@@ -27,29 +27,14 @@ from skoupa.judge.brakes import holding
 from skoupa.judge.retention import NAME
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, pages
-from skoupa.kube.objects import Metadata, Partial, View
+from skoupa.kube.objects import Partial
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim
 from skoupa.policy.retention.reading import EVENTS
 
 SWEEP_SECONDS: Final = 60.0
-
-
-class _Series(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    last_observed_time: datetime | None = None
-
-
-class _Event(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    metadata: Metadata
-    last_timestamp: datetime | None = None
-    event_time: datetime | None = None
-    series: _Series | None = None
-
-    def last(self, created: float) -> float:
-        series = self.series.last_observed_time if self.series is not None else None
-        seen = (self.last_timestamp, self.event_time, series)
-        return max(created, *(one.timestamp() for one in seen if one is not None), created)
+_SOON_SECONDS: Final = 1.0
 
 
 class _Due(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,9 +46,6 @@ class _Due(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def part(self) -> Part:
         return self.entry.called, self.row.namespace
-
-
-_VIEW: Final = View[_Event](type=_Event)
 
 
 class EventSweeps:
@@ -88,6 +70,7 @@ class EventSweeps:
         self._labels_of = labels_of
         self._leads = acting
         self._gate, self._swept, self._braked = way_out
+        self._braked.taken = self._takes_any
         self._observing = observing
         self._told = told
         self._pause = 2.0 / knowledge.settings.rate.deletions_per_second
@@ -101,11 +84,12 @@ class EventSweeps:
 
     async def follow(self) -> None:
         while True:
-            await self._clock.sleep(SWEEP_SECONDS)
+            await self._nap()
+            if not (self._acting() or self._observing) or self._book.doubt():
+                continue
             entries = [one for one in self._book if takes_events(one)]
-            if not entries or not (self._acting() or self._observing):
+            if not entries:
                 self._braked.tell(EventsSeen())
-            if not entries or not (self._acting() or self._observing) or self._book.doubt():
                 continue
             try:
                 await self._sweep(entries)
@@ -113,6 +97,20 @@ class EventSweeps:
                 self.error = error
             else:
                 self.error = None
+
+    async def _nap(self) -> None:
+        """Until the next look; the first one of a lead is as soon as it can be, for what Brakes hold is not known before."""
+        waits = self._braked.unknown and (self._book.doubt() or not self._acting())
+        try:
+            async with self._clock.timeout(_SOON_SECONDS if waits else SWEEP_SECONDS):
+                await self._braked.begun.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._braked.begun.clear()
+
+    def _takes_any(self) -> bool:
+        return bool(self._book.doubt()) or any(map(takes_events, self._book))
 
     async def _sweep(self, entries: list[Entry]) -> None:
         matched: dict[str, int] = dict.fromkeys((one.uid for one in entries), 0)
@@ -129,7 +127,7 @@ class EventSweeps:
     async def _look(self, entries: list[Entry], matched: dict[str, int], went: dict[str, int]) -> None:
         left, braked, supposed = set(self._unanswered), EventsSeen(), set[Uid]()
         for place in self._places(entries):
-            listing = pages(self._client, EVENTS, _VIEW, scope=Scope(namespace=place))
+            listing = pages(self._client, EVENTS, EVENT_TIMES, scope=Scope(namespace=place))
             async with aclosing(listing):
                 async for page in listing:
                     due: list[_Due] = []
@@ -167,7 +165,7 @@ class EventSweeps:
             return settings if "" in named else sorted(named & set(settings))
         return ("",) if "" in named else sorted(named)
 
-    def _taker(self, entries: Iterable[Entry], event: _Event) -> Entry | None:
+    def _taker(self, entries: Iterable[Entry], event: EventTimes) -> Entry | None:
         """The policy that counts for it: more specific wins, and of equals the one that gives it the longest.
 
         None where one that is not understood may be the one that counts.
@@ -182,14 +180,14 @@ class EventSweeps:
             return None
         return max(own, key=_seconds, default=None)
 
-    def _is_about(self, entry: Entry, event: _Event) -> bool:
+    def _is_about(self, entry: Entry, event: EventTimes) -> bool:
         policy = entry.policy
         if policy is None:
             return False
         labels = self._labels_of(event.metadata.namespace)
         return policy.is_about(EVENTS, event.metadata, has_rules=True, namespace_labels=labels).matches
 
-    def _due(self, entry: Entry, event: _Event) -> _Due | None:
+    def _due(self, entry: Entry, event: EventTimes) -> _Due | None:
         row = self._knowledge.extraction.row(EVENTS, Partial(metadata=event.metadata))
         due = event.last(float(row.created)) + _seconds(entry)
         if due > self._clock.now():

@@ -213,6 +213,23 @@ async def test_events_are_among_what_a_brake_holds_and_its_release_lets_them_go(
 
 
 @story(also=(*ALSO, EVENTS), features=ON, brakes={"rulePerHour": 4})
+async def test_a_release_while_no_controller_runs_lets_as_many_events_go_as_waited(stage: Stage) -> None:
+    await begun(stage)
+    play = await stage.play()
+    await make_many(stage)
+    await stage.later(13 * MINUTE)
+    (name,) = pulled(stage)
+    await play.kill()
+    stage.plays.remove(play)
+    await release(stage, name)
+    play = await stage.play()
+    await stage.later(5 * MINUTE)
+    assert [line["held"] for line in play.told("brake released")] == ["2"]
+    assert not left(stage)
+    assert not pulled(stage)
+
+
+@story(also=(*ALSO, EVENTS), features=ON, brakes={"rulePerHour": 4})
 async def test_events_wait_for_each_brake_and_the_last_end_lets_them_go(stage: Stage) -> None:
     await begun(stage)
     play = await stage.play()
