@@ -24,7 +24,9 @@ _UTC_NAMES: Final = frozenset({"utc", "z", "gmt", "zulu", "etc/utc"})
 _OFFSET: Final = re.compile(r"(?:UTC|GMT)?([+-])([0-9]{1,2})(?::?([0-5][0-9]))?", re.IGNORECASE)
 _POSIX_RULES: Final = re.compile(r"[A-Za-z<][\x21-\x7e]*[0-9][\x21-\x7e]*")
 _DATABASE: Final = "zoneinfo/"
-_OF_THE_MACHINE: Final = frozenset({"local", "localtime", "system"})
+# Some machines have files of these names, each with another zone in it, or with seconds that nobody else counts.
+_OF_THE_MACHINE: Final = frozenset({"factory", "local", "localtime", "posixrules", "system"})
+_VARIANTS: Final = ("posix/", "right/")
 
 
 def named_zone(name: str) -> tzinfo:
@@ -35,7 +37,7 @@ def named_zone(name: str) -> tzinfo:
         east = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
         return timezone(-east if offset[1] == "-" else east)
     zone = _from_database(stripped)
-    if zone is None:
+    if zone is None or stripped.lower() in _OF_THE_MACHINE or stripped.startswith(_VARIANTS):
         raise _unknown(stripped)
     return zone
 
@@ -101,6 +103,8 @@ def _unknown(name: str) -> UsageError:
         what = f"{quoted(name)} can't be looked up, for this machine has no time zone database"
         return UsageError(what, advice="install tzdata, or write an offset such as +02:00")
     wanted = name.lower().replace(" ", "_")
+    for variant in _VARIANTS:
+        wanted = wanted.removeprefix(variant)
     if wanted in _OF_THE_MACHINE:
         # Go's `Local` among them: a name that means another zone on another machine.
         advice = "write UTC, or the name of the zone that is meant, such as Europe/Athens"

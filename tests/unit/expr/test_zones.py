@@ -57,6 +57,19 @@ def test_an_unknown_zone_is_an_error_with_near_names(name: str, near: str) -> No
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    "name", ["localtime", "Local", "posixrules", "Factory", "right/Europe/Athens", "posix/Europe/Athens"]
+)
+def test_a_file_that_is_another_zone_on_another_machine_is_none(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`check` on a laptop and the controller in a pod mean the same hour."""
+    monkeypatch.setattr(zones, "ZoneInfo", lambda _: ZoneInfo("Asia/Tokyo"))
+    with pytest.raises(UsageError, match="is no time zone") as caught:
+        named_zone(name)
+    assert "Europe/Athens" in caught.value.advice
+
+
 def test_without_a_time_zone_database_utc_and_offsets_still_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(key: str) -> ZoneInfo:
         raise ZoneInfoNotFoundError(key)
