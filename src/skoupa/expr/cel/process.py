@@ -212,5 +212,5 @@ def _told(code: int, *, silent: bool, limits: Limits) -> str:
             f"{limits.memory_bytes // 2**20} MiB of memory or is nested too deeply: look at smaller values"
         )
     if code < 0:
-        return f"was being worked out when its process was killed (signal {-code}): this may pass"
+        return f"came to no end, for its process was killed (signal {-code}): this may pass"
     return f"ended its process with code {code}, which no expression should: please report it"
