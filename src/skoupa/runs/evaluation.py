@@ -180,8 +180,8 @@ class Evaluation:
             items.append(item)
             wildcards.append(matched.wildcard)
             found.append(None)
-        judging = self._begun or await self._beginning()
-        opinions = await self._opinions(judging, resource, items) if items else []
+        judging = self._begun or await self._beginning() if items else None
+        opinions = await self._opinions(judging, resource, items) if judging is not None else []
         for index, item, wildcard, opinion in zip(waiting, items, wildcards, opinions, strict=True):
             found[index] = _found(item.metadata, resource, self._heeded(opinion), wildcard=wildcard)
         return [one for one in found if one is not None]

@@ -99,7 +99,7 @@ class Expressions:
         self._report = await self._compiled(self._source)
         if self._report.problems:
             first = self._report.problems[0]
-            raise BadExpression(str(first), expression=first.expression or first.where, advice=first.advice)
+            raise BadExpression(first.what, expression=first.expression or first.where, advice=first.advice)
         for one in self._waiting:
             self._exempting.append(await self._prepared(one))
         self._waiting.clear()

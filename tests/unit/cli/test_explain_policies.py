@@ -256,6 +256,16 @@ def test_a_policy_that_would_not_run_is_one_remark(town: Town) -> None:
     assert document["items"][0]["policies"] == []
 
 
+def test_cel_that_does_not_compile_makes_nothing_due(town: Town) -> None:
+    town.holding(deleting("object.nosuch("), cleaning("broken", schedule="@every 5m"), config_map("a"))
+    document = town.document("explain", "cm/a", "-n", "shop")
+    assert [one for one in document["warnings"] if "would not run" in one] == [
+        "policies that would not run, so that nothing is told of them: ClusterCleanupPolicy/broken, DeletingPolicy/cel"
+    ]
+    (told,) = document["items"]
+    assert (told["policies"], told["due"]) == ([], None)
+
+
 class Counted:
     """A transport that remembers what was asked for."""
 

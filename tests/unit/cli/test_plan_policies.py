@@ -171,7 +171,10 @@ def test_a_policy_that_does_not_run_says_why_and_the_others_are_planned(town: To
     problems = {one["name"]: one["problems"] for one in document["policies"]}
     assert problems["good"] == []
     assert problems["broken"][0].startswith("spec.schedule: ")
-    assert problems["cel"], "what does not compile is told before it runs"
+    (why,) = problems["cel"]
+    assert "conditions[0]" in why
+    runs = {one["name"]: one["nextRun"] for one in document["policies"]}
+    assert runs == {"broken": None, "cel": None, "good": "2026-05-03T07:00:00Z"}
     assert "ClusterCleanupPolicy/broken\n  problem: spec.schedule: " in town("plan", "-A").out
 
 

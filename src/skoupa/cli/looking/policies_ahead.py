@@ -18,7 +18,7 @@ from skoupa.cli.looking.policies_chosen import ChosenAhead
 from skoupa.cli.looking.policies_known import Planned
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import Gap, Survey
-from skoupa.errors import SkoupaError
+from skoupa.errors import BadExpression, SkoupaError
 from skoupa.facts.rows import Row
 from skoupa.policy.exemptions import Exemption
 from skoupa.policy.policies import Policy
@@ -116,6 +116,14 @@ class RunsAhead:
             return Looked(planned=one)
         try:
             findings = await self._findings(one.policy, max(one.moment, now))
+        except BadExpression as error:
+            # Only who compiles it knows: the controller has done so, and does not run it.
+            problems = (*one.problems, str(error))
+            return Looked(
+                planned=msgspec.structs.replace(
+                    one, policy=None, moment=None, next_run=None, problems=problems
+                )
+            )
         except SkoupaError as error:
             return Looked(planned=one, error=str(error))
         for gap in findings.gaps:

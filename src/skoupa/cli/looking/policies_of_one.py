@@ -17,13 +17,14 @@ from skoupa.cli.looking.policies_known import Applied, Planned
 from skoupa.cli.terminal.items import ItemPolicy, moment
 from skoupa.cli.worlds import World
 from skoupa.controller.survey import Survey
-from skoupa.errors import Forbidden, NotFound, SkoupaError
+from skoupa.errors import BadExpression, Forbidden, NotFound, SkoupaError
 from skoupa.expr.schedule_words import in_words
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.objects import Metadata, View
 from skoupa.kube.resources import Resource
 from skoupa.model.reasons import Reason, reason, render
 from skoupa.policy.expansion import expand
+from skoupa.policy.kyverno_filters import KyvernoFilters
 from skoupa.policy.policies import Policy
 from skoupa.runs.evaluation import Evaluation, Found, without_dependents
 from skoupa.runs.kyverno_config import KyvernoConfig
@@ -54,7 +55,8 @@ class PoliciesOfOne:
         """By object. What takes one is known to the mechanism afterwards, and with it to the judge."""
         await self._applied.read(namespace=namespace)
         planned = self._applied.planned(now, until=None)
-        self.doubts += (*self._applied.doubts, *_broken(planned))
+        self.doubts += self._applied.doubts
+        broken = [one for one in planned if one.policy is None]
         asked = [
             (one, one.policy, meant)
             for one in planned
@@ -62,6 +64,7 @@ class PoliciesOfOne:
         ]
         told: dict[Uid, list[ItemPolicy]] = {row.uid: [] for row in rows}
         if not asked:
+            self.doubts += _told_of(broken)
             return dict.fromkeys(told, ())
         places = tuple({row.namespace: None for row in rows if row.namespace})
         async with new_pool() as pool:
@@ -76,14 +79,28 @@ class PoliciesOfOne:
             dry.labels = dry.read_already(places) if places else {}
             try:
                 for one, policy, meant in asked:
+                    if not await self._compiles(dry, policy, now):
+                        broken.append(one)
+                        continue
                     for row, answer in await self._answers(dry, one, policy, meant=meant, now=now):
                         told[row.uid].append(answer)
             finally:
                 await dry.close()
-        self.doubts += (*dry.doubts, *self._chosen.doubts)
+        self.doubts += (*_told_of(broken), *dry.doubts, *self._chosen.doubts)
         if any(answer.answer == "matches" for answers in told.values() for answer in answers):
             self.doubts.append(_ALONE)
         return {uid: tuple(answers) for uid, answers in told.items()}
+
+    async def _compiles(self, dry: DryRuns, policy: Policy, now: float) -> bool:
+        """Whether the controller can run it: of CEL that is known only to who compiles it."""
+        try:
+            await dry.evaluation(policy, at=now, filters=KyvernoFilters()).begin()
+        except BadExpression:
+            return False
+        except SkoupaError:
+            # What keeps it from being asked is told of each object.
+            return True
+        return True
 
     def _meant(self, policy: Policy, rows: Sequence[Row]) -> list[tuple[Row, Resource]]:
         """The objects of kinds that it may mean, each with the version of its kind that it looks at."""
@@ -225,8 +242,7 @@ def _words(why: Reason | None) -> str:
     return render(why) if why is not None else ""
 
 
-def _broken(planned: Sequence[Planned]) -> Iterator[str]:
-    broken = [one for one in planned if one.policy is None]
+def _told_of(broken: Sequence[Planned]) -> Iterator[str]:
     if broken:
         names = ["/".join(filter(None, (one.kind, one.namespace, one.name))) for one in broken]
         more = f" and {len(names) - _NAMED_BROKEN} more" if len(names) > _NAMED_BROKEN else ""

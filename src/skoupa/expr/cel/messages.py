@@ -121,10 +121,14 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
     column: int = 0
 
-    def __str__(self) -> str:
+    @property
+    def what(self) -> str:
+        """Without what to write instead."""
         place = f" at line {self.line}, column {self.column}" if self.line else ""
-        advice = f": {self.advice}" if self.advice else ""
-        return f"{self.where}{place}: {self.reason}{advice}"
+        return f"{self.where}{place}: {self.reason}"
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.advice}" if self.advice else self.what
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
