@@ -5,10 +5,11 @@ Taken from the tables, so that it can't say less than they do. Of kinds without 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from skoupa.usage.edges.patterns import ANYTHING, kinds_meaning
+from skoupa.usage.passive import is_passive
 from skoupa.usage.rules import (
     OWN_NAMESPACE,
     Annotated,
@@ -30,15 +31,20 @@ _WITH_NAMESPACE: Final = frozenset({Form.SLASHED, Form.LISTED, Form.HOST, Form.A
 
 
 class Reach:
-    def __init__(self, rules: Iterable[KindRules], annotated: Iterable[Annotated]) -> None:
+    """`shipped` are the kinds that have a table which comes with the program."""
+
+    def __init__(
+        self, rules: Iterable[KindRules], annotated: Iterable[Annotated], *, shipped: Collection[str]
+    ) -> None:
         self._across: dict[str, set[str]] = {}
-        # Kinds that some table names as used by others: of these it says something when nobody does.
-        self.used_kinds: set[str] = set()
+        used: set[str] = set()
         for one in rules:
-            self.used_kinds.update(_used(one.parts))
+            used.update(used_by(one))
             targets = set(_targets(one.parts, everywhere=one.cluster))
             # What a walk finds may name a namespace.
             self._across[one.kind] = targets | ({ANYTHING} if one.walked or one.whole else set())
+        # Of these it says something when nobody uses one.
+        self.used_kinds = frozenset(kind for kind in used if is_passive(kind, has_table=kind in shipped))
         self._everybody: set[str] = set()
         for mark in annotated:
             if mark.form in _WITH_NAMESPACE or mark.namespace != OWN_NAMESPACE:
@@ -74,6 +80,11 @@ def _targets(parts: Iterable[Part], *, everywhere: bool) -> Iterator[str]:
                     yield part.to
             case Embedded():
                 yield from _targets(part.shape.parts, everywhere=everywhere)
+
+
+def used_by(rules: KindRules) -> Iterator[str]:
+    """The kinds that this one uses."""
+    return _used(rules.parts)
 
 
 def _used(parts: Iterable[Part]) -> Iterator[str]:

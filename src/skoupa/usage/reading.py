@@ -64,7 +64,7 @@ class Readings:
 
     @cached_property
     def reach(self) -> Reach:
-        return Reach(self._rules.values(), self._annotated)
+        return Reach(self._rules.values(), self._annotated, shipped=self._kinds - self.added)
 
     def kinds(self) -> frozenset[str]:
         """The kinds that have rules, if only about annotations."""

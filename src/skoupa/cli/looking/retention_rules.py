@@ -49,8 +49,7 @@ class RulesOnce:
         self._asked = [one.policy for one in asked if one.policy is not None]
         self._supposed = frozenset(one.uid for one in self._asked) if supposed else frozenset()
         self._namespace = namespace
-        used = taught.readings().reach.used_kinds
-        self.matched = Matched(ends=taught.ends, used=lambda: used)
+        self.matched = Matched(ends=taught.ends)
         self.matched.put_policies((*asked, *others))
         # By kind and place: why not all objects are known.
         self.unread: dict[tuple[str, str], str] = {}

@@ -92,8 +92,7 @@ async def by_policies(
     if not entries:
         return found
     taught, _ = await profiles_of(client, discovery)
-    used = taught.readings().reach.used_kinds
-    rules = Matched(ends=taught.ends, used=lambda: used)
+    rules = Matched(ends=taught.ends)
     met: defaultdict[str, list[_Met]] = defaultdict(list)
     for resource, some in pieces.items():
         for piece in some:

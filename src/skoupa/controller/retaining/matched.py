@@ -27,6 +27,8 @@ from skoupa.policy.retention.precedence import Terms
 from skoupa.usage.finishing import Ends
 from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.questions import QUESTIONS
+from skoupa.usage.never import needs_to_be_named
+from skoupa.usage.passive import PASSIVE
 
 Version = int | str
 # That an object is gone a watch may tell before the delete of it is answered.
@@ -34,11 +36,10 @@ _GONE_KEPT: Final = 1000
 
 
 class Matched:
-    """`ends` says how a kind ends, `used` which kinds others use: both change with what is taught."""
+    """`ends` says how a kind ends, which changes with what is taught."""
 
-    def __init__(self, *, ends: Callable[[str], Ends], used: Callable[[], Collection[str]]) -> None:
+    def __init__(self, *, ends: Callable[[str], Ends]) -> None:
         self._ends = ends
-        self._used = used
         self._agreeing = Agreeing()
         self._labels: dict[str, Mapping[str, str]] = {}
         self._annotations: dict[Uid, tuple[Version, Mapping[str, str]]] = {}
@@ -81,8 +82,11 @@ class Matched:
         )
 
     def has_rules(self, resource: Resource) -> bool:
+        """Of finish or usage, so that a policy which names no kinds takes it; what is for a whole cluster, or holds data, is named."""
         kind = kind_name(resource)
-        return self._ends(kind) is Ends.BY_RULE or kind in QUESTIONS or kind in self._used()
+        if self._ends(kind) is Ends.BY_RULE or kind in QUESTIONS:
+            return True
+        return kind in PASSIVE and resource.namespaced and not needs_to_be_named(kind)
 
     def learn_namespace(self, row: Row, *, gone: bool) -> bool:
         """Whether what is in it has to be matched anew."""

@@ -160,7 +160,6 @@ class Retention:
             knowledge.retention_rules,
             knowledge=knowledge,
             labelled=self.labelled,
-            used=lambda: objects.readings.reach.used_kinds,
             evidence=lambda: self.evidence,
             learn=learn,
             rematched=self._rematched,

@@ -50,7 +50,6 @@ class FollowedRules:
         *,
         knowledge: Knowledge,
         labelled: Labelled,
-        used: Callable[[], Collection[str]],
         evidence: Callable[[], Evidence],
         learn: Callable[[Sequence[Delta]], None],
         rematched: Callable[[Sequence[Delta]], None],
@@ -69,7 +68,7 @@ class FollowedRules:
         self._evidence = evidence
         self._rematched = rematched
         self._mechanism = mechanism
-        self.matched = Matched(ends=labelled.ends_of, used=used)
+        self.matched = Matched(ends=labelled.ends_of)
         self.book = RetentionBook(
             client,
             discovery=lambda: knowledge.discovery,

@@ -15,6 +15,7 @@ from skoupa.usage.graph import kind_name
 from skoupa.usage.leftovers.looked import RBAC, Looked
 from skoupa.usage.leftovers.questions import ANSWERED_ALONE, ASKING, QUESTIONS
 from skoupa.usage.needs import Need, Needed, Unknown
+from skoupa.usage.passive import AT_WORK
 from skoupa.usage.reading import Readings
 
 FOR_ITSELF: Final = "objects of this kind are there for themselves: that nothing uses one says nothing"
@@ -44,7 +45,7 @@ def is_for_itself(resource: Resource, readings: Readings) -> bool:
     kind = kind_name(resource)
     if kind in QUESTIONS or kind in readings.reach.used_kinds:
         return False
-    return resource.group in BUILT_IN_GROUPS or kind in readings.kinds() - readings.added
+    return resource.group in BUILT_IN_GROUPS or kind in AT_WORK or kind in readings.kinds() - readings.added
 
 
 def for_itself(row: Row, *, ends: Ends, finish: object, readings: Readings) -> Needed | None:

@@ -37,7 +37,7 @@ def entry() -> Entry:
 
 
 def test_the_longest_time_that_policies_give_is_known_for_a_while_after_an_object_is_gone() -> None:
-    matched = Matched(ends=lambda _: Ends.NEVER, used=lambda: ("ConfigMap",))
+    matched = Matched(ends=lambda _: Ends.NEVER)
     matched.put_policies([entry()])
     web, other = (row(name, resource=CONFIG_MAPS, namespace=SHOP) for name in ("web", "other"))
     assert matched.match(web)
