@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -193,13 +193,37 @@ async def as_they_are(client: Client, kinds: list[Resource], made: dict[str, Fou
 
 
 def stable(found: Found) -> Found:
-    metadata = found["metadata"]
+    """All of it but what the server and its own controllers write."""
+    whole: Found = msgspec.json.decode(msgspec.json.encode(found))
+    metadata = whole["metadata"]
     # An owner that goes is taken off those that it leaves behind.
-    kept = {key: metadata.get(key) for key in ("name", "uid", "labels", "deletionTimestamp")}
-    spec: Found = msgspec.json.decode(msgspec.json.encode(found.get("spec") or {}))
-    # The server gives a Node what it misses, and an accepted definition its names.
-    spec.pop("taints", None)
-    return {**kept, "spec": spec}
+    for key in ("resourceVersion", "generation", "managedFields", "ownerReferences"):
+        metadata.pop(key, None)
+    metadata["finalizers"] = [one for one in metadata.get("finalizers") or () if not _of_the_server(one)]
+    metadata["annotations"] = {
+        key: value for key, value in (metadata.get("annotations") or {}).items() if not _of_the_server(key)
+    }
+    whole.pop("status", None)
+    # The server gives a Node what it misses.
+    (whole.get("spec") or {}).pop("taints", None)
+    return whole
+
+
+def _of_the_server(key: str) -> bool:
+    return key.partition("/")[0].endswith(("kubernetes.io", "k8s.io"))
+
+
+async def all_else(client: Client, kinds: list[Resource], *, but: Iterable[Found]) -> dict[str, Found]:
+    """By uid, whatever is there of these kinds and not on its way out; without what the server makes of definitions."""
+    uids = {one["metadata"]["uid"] for one in but}
+    found = {}
+    for kind in kinds:
+        for one in (await everything(client, kind, WHOLE)).items:
+            metadata = one["metadata"]
+            made = "kube-aggregator.kubernetes.io/automanaged" in (metadata.get("labels") or {})
+            if metadata["uid"] not in uids and "deletionTimestamp" not in metadata and not made:
+                found[metadata["uid"]] = stable(one)
+    return found
 
 
 async def bring_tenants(client: Client) -> None:
