@@ -20,6 +20,7 @@ from skoupa.install.labelling import INSTANCE_LABEL
 from skoupa.install.roles import AGGREGATE_LABEL, CLUSTER_ROLES
 from skoupa.kinds.alive import ALIVES
 from skoupa.kinds.brake import BRAKES
+from skoupa.kinds.tenant import TENANTS, own_finalizers
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, everything
@@ -65,7 +66,17 @@ _ALIVE_MEANING: Final = (
     "deleting it tells everybody who takes part that this cluster is about to die, and they clean up what people still need: let "
     "them leave first (docs/alive.md)"
 )
+_TENANT_MEANING: Final = (
+    f"somebody's customer, and not Skoupa's; its finalizer {names.TENANT_FINALIZER} is removed by the controller (with features.tenants off), "
+    "so without one by hand: else it can't be deleted any more"
+)
+_STRANGER_MEANING: Final = (
+    "somebody's customer, and not Skoupa's; the definition that Skoupa brought takes it along"
+)
+_TENANTS_MEANING: Final = "takes along all Tenants, and KubeZoo, where it runs, cleans up after each: keep it while there are any (docs/tenants.md)"
 _OWN_FINALIZERS: Final = frozenset({names.BRAKE_FINALIZER, names.ALIVE_FINALIZER})
+# What deleting one of these does is no part of taking Skoupa away.
+_NEVER_BY_THE_WAY: Final = (ALIVES.qualified, TENANTS.qualified)
 _OTHER_MEANING: Final = "carries Skoupa's label; look at it first"
 _AT_A_TIME: Final = 16
 
@@ -81,6 +92,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     instance: str = ""
     terminating: bool = False
     finalizers: tuple[str, ...] = ()
+    # Of a Tenant, which is not Skoupa's: those that are Skoupa's to take off.
+    ours: tuple[str, ...] = ()
     command: str
 
 
@@ -98,22 +111,20 @@ def removal_order(found: Iterable[Found]) -> list[Found]:
 def removal(found: Sequence[Found], gaps: Iterable[tuple[str, str]] = ()) -> list[str]:
     """Commands for all of it, in order. What lies in a Namespace of ours goes with that, but what acts is stopped first.
 
-    Alive is not deleted by the way, nor the definition that would take it along, where there is one or `gaps` hide it.
+    Neither Alive nor a Tenant is deleted by the way, nor the definition that would take it along, where there is one or `gaps` hide it.
     """
-    alive = any(one.resource == ALIVES.qualified for one in found) or any(
-        what.startswith(ALIVES.qualified) for what, _ in gaps
-    )
+    there = {kind for kind in _NEVER_BY_THE_WAY if _is_there(kind, found, gaps)}
     going = {one.name for one in found if one.resource == NAMESPACES.qualified}
     together: dict[tuple[str, str], list[str]] = {}
     for one in found:
         if (
             one.terminating
             or (one.namespace in going and one.resource != _ACTING)
-            or (alive and _is_alive(one))
+            or any(_is_or_defines(one, kind) for kind in there)
         ):
             continue
         together.setdefault((one.resource, one.namespace), []).append(one.name)
-    freeing = [_freeing(one) for one in found if _OWN_FINALIZERS & {*one.finalizers}]
+    freeing = [_freeing(one) for one in found if _own_of(one)]
     commands = []
     for (resource, namespace), called in together.items():
         # With a controller that still runs, deleting a Brake would let go what it holds.
@@ -126,15 +137,25 @@ def removal(found: Sequence[Found], gaps: Iterable[tuple[str, str]] = ()) -> lis
     return [*commands, *freeing]
 
 
-def _is_alive(found: Found) -> bool:
-    """Alive itself, or its definition, which takes it along."""
-    return found.resource == ALIVES.qualified or (
-        found.resource == CUSTOM_RESOURCE_DEFINITIONS.qualified and found.name == ALIVES.qualified
-    )
+def _is_there(kind: str, found: Iterable[Found], gaps: Iterable[tuple[str, str]]) -> bool:
+    """Also where that is not known."""
+    return any(one.resource == kind for one in found) or any(what.startswith(kind) for what, _ in gaps)
+
+
+def _is_or_defines(found: Found, kind: str) -> bool:
+    """One of that kind, or its definition, which takes them along."""
+    return kind in {
+        found.resource,
+        found.name if found.resource == CUSTOM_RESOURCE_DEFINITIONS.qualified else "",
+    }
+
+
+def _own_of(found: Found) -> frozenset[str]:
+    return _OWN_FINALIZERS.intersection(found.finalizers) | frozenset(found.ours)
 
 
 def _freeing(found: Found) -> str:
-    left = [one for one in found.finalizers if one not in _OWN_FINALIZERS]
+    left = [one for one in found.finalizers if one not in _own_of(found)]
     patch = msgspec.json.encode({"metadata": {"finalizers": left or None}}).decode()
     return f"kubectl patch {found.resource} {found.name} --type=merge -p '{patch}'"
 
@@ -161,9 +182,11 @@ async def look(
                 where = f"{resource.qualified} in {namespace}" if namespace else resource.qualified
                 gaps.append((where, error.status.message if isinstance(error, ApiError) else error.message))
                 return []
-            # What has an owner goes with it.
+            # What has an owner goes with it; a Tenant that does hangs on our finalizer all the same.
             return [
-                _found(resource, item.metadata) for item in page.items if not item.metadata.owner_references
+                _found(resource, item.metadata)
+                for item in page.items
+                if not item.metadata.owner_references or resource.qualified == TENANTS.qualified
             ]
 
     jobs = [
@@ -173,11 +196,18 @@ async def look(
     ]
     jobs += [read(kind, "", _ADDED) for kind in kinds if kind.qualified == CLUSTER_ROLES]
     # People make these too, and none of them goes by itself once no controller is left to let it go.
-    jobs += [read(kind, "", "") for kind in kinds if kind.qualified in {BRAKES.qualified, ALIVES.qualified}]
-    found = [one for many in await asyncio.gather(*jobs) for one in many]
+    of_people = {BRAKES.qualified, *_NEVER_BY_THE_WAY}
+    jobs += [read(kind, "", "") for kind in kinds if kind.qualified in of_people]
+    found = _without_strangers([one for many in await asyncio.gather(*jobs) for one in many])
     found += await _leases(client, found, home=home, gaps=gaps)
     once = {(one.resource, one.namespace, one.name): one for one in found}
     return Presence(found=tuple(removal_order(once.values())), gaps=tuple(gaps))
+
+
+def _without_strangers(found: Sequence[Found]) -> list[Found]:
+    """Tenants that have nothing of Skoupa are somebody else's, unless Skoupa brought the definition."""
+    brought = any(one.name == TENANTS.qualified and _is_or_defines(one, TENANTS.qualified) for one in found)
+    return [one for one in found if one.resource != TENANTS.qualified or one.ours or brought]
 
 
 async def _leases(
@@ -221,6 +251,10 @@ def _found(resource: Resource, metadata: Metadata) -> Found:
     meaning = _MEANING.get(resource.qualified, _OTHER_MEANING)
     if is_state:
         meaning = _STATE_MEANING
+    elif resource.qualified == TENANTS.qualified:
+        meaning = _TENANT_MEANING if own_finalizers(metadata) else _STRANGER_MEANING
+    elif metadata.name == TENANTS.qualified:
+        meaning = _TENANTS_MEANING
     elif ALIVES.qualified in {resource.qualified, metadata.name}:
         meaning = _ALIVE_MEANING
     elif resource.qualified == CUSTOM_RESOURCE_DEFINITIONS.qualified and metadata.name == BRAKES.qualified:
@@ -243,12 +277,14 @@ def _found(resource: Resource, metadata: Metadata) -> Found:
         instance=(metadata.labels or {}).get(INSTANCE_LABEL, ""),
         terminating=metadata.deletion_timestamp is not None,
         finalizers=tuple(metadata.finalizers or ()),
+        ours=tuple(sorted(own_finalizers(metadata))) if resource.qualified == TENANTS.qualified else (),
         command=f"kubectl delete {resource.qualified}/{metadata.name}{where}",
     )
-    if not _is_alive(found):
+    if not any(_is_or_defines(found, kind) for kind in _NEVER_BY_THE_WAY):
         return found
-    ours = names.ALIVE_FINALIZER in found.finalizers
-    safe = _freeing(found) if ours else f"kubectl get {ALIVES.qualified} {names.ALIVE_NAME} -o yaml"
+    of_alive = _is_or_defines(found, ALIVES.qualified)
+    shown = f"{ALIVES.qualified} {names.ALIVE_NAME} -o yaml" if of_alive else TENANTS.qualified
+    safe = _freeing(found) if _own_of(found) else f"kubectl get {shown}"
     return msgspec.structs.replace(found, command=safe)
 
 

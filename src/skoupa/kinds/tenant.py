@@ -15,6 +15,7 @@ from skoupa import names
 from skoupa.kinds.conditions import Conditions
 from skoupa.kinds.definition import AGE, Column, Definition, Version, document, resource
 from skoupa.kinds.schema import about
+from skoupa.kube.objects import Metadata
 
 # How many of each a status names; the others are only counted.
 SAMPLE_SIZE: Final = 20
@@ -120,6 +121,19 @@ TENANT: Final = Definition(
     ),
 )
 TENANTS: Final = resource(TENANT)
+
+
+def own_finalizers(metadata: Metadata) -> frozenset[str]:
+    """Those on a Tenant that are Skoupa's to take off: KubeZoo's too, unless the server tells that another program put it there."""
+    found = metadata.finalizers or ()
+    if names.TENANT_FINALIZER not in found:
+        return frozenset()
+    key = f'"v:\\"{names.KUBEZOO_TENANT_FINALIZER}\\""'.encode()
+    theirs = any(
+        key in bytes(entry.fields_v1) and entry.manager != names.COMPONENT
+        for entry in metadata.managed_fields or ()
+    )
+    return frozenset({names.TENANT_FINALIZER} | (set() if theirs else {names.KUBEZOO_TENANT_FINALIZER}))
 
 
 def tenant_definitions() -> list[dict[str, Any]]:

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from skoupa import names
 from skoupa.install.labelling import labelled
 from skoupa.install.presence import Found, look, removal, removal_order
 from skoupa.kinds import definitions
 from skoupa.kinds.alive import ALIVES
 from skoupa.kinds.brake import BRAKES, BrakeSpec, Scope, manifest
+from skoupa.kinds.tenant import TENANTS, tenant_definitions
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
@@ -107,3 +109,55 @@ def test_the_definition_of_alive_goes_like_others_where_there_is_none_for_certai
     delete = "kubectl delete customresourcedefinitions.apiextensions.k8s.io alives.skoupa.dev"
     assert removal([kind]) == [delete]
     assert removal([kind], [("alives.skoupa.dev", "forbidden")]) == []
+
+
+TENANT_DEFINITION = "tenants.tenant.kubezoo.io"
+
+
+async def with_tenants(cluster: EmbeddedCluster, *, brought: bool) -> Client:
+    """One that Skoupa has put both finalizers on, one of which the other is KubeZoo's, and one that has nothing of Skoupa."""
+    client = Client(cluster, cluster.clock)
+    (definition,) = tenant_definitions()
+    await client.create(CUSTOM_RESOURCE_DEFINITIONS, labelled(definition) if brought else definition)
+    await cluster.clock.sleep(2)
+    both = {"metadata": {"finalizers": [names.KUBEZOO_TENANT_FINALIZER, names.TENANT_FINALIZER]}}
+    kubezoo = {"metadata": {"finalizers": [names.KUBEZOO_TENANT_FINALIZER]}}
+    for name in ("111111", "222222", "333333"):
+        body = {"apiVersion": TENANTS.api_version, "kind": TENANTS.kind, "metadata": {"name": name}}
+        await client.create(TENANTS, {**body, "spec": {"id": name}})
+    for name in ("222222", "333333"):
+        await client.merge_patch(TENANTS, name, kubezoo, manager="kubezoo")
+    for name in ("111111", "222222"):
+        await client.merge_patch(TENANTS, name, both)
+    return client
+
+
+@pytest.mark.parametrize("brought", [True, False])
+def test_tenants_are_freed_and_neither_they_nor_their_kind_are_deleted_by_the_way(*, brought: bool) -> None:
+    """They are customers, with whose deletion everything of theirs goes; without a controller they could never be deleted."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await with_tenants(cluster, brought=brought)
+        presence = await look(client, discovery=await discover(client), home="skoupa")
+        told = {one.name: one for one in presence.found}
+        tenants = {"111111", "222222", *(["333333"] if brought else [])}
+        assert set(told) == {*tenants, *([TENANT_DEFINITION] if brought else [])}
+        assert "can't be deleted any more" in told["111111"].meaning
+        stopping = found("deployments.apps", "skoupa", namespace="skoupa")
+        stop, *freeing = removal([stopping, *presence.found])
+        assert stop == "kubectl delete deployments.apps skoupa -n skoupa"
+        left = '{"metadata":{"finalizers":["kubezoo.io/tenant"]}}'
+        assert freeing == [
+            f'kubectl patch {TENANTS.qualified} 111111 --type=merge -p \'{{"metadata":{{"finalizers":null}}}}\'',
+            f"kubectl patch {TENANTS.qualified} 222222 --type=merge -p '{left}'",
+        ]
+        assert not any(one.command.startswith("kubectl delete") for one in presence.found)
+
+    on_cluster(work)
+
+
+def test_the_kind_of_tenants_goes_like_others_where_there_is_none_for_certain() -> None:
+    kind = found(CUSTOM_RESOURCE_DEFINITIONS.qualified, TENANT_DEFINITION)
+    delete = f"kubectl delete {CUSTOM_RESOURCE_DEFINITIONS.qualified} {TENANT_DEFINITION}"
+    assert removal([kind]) == [delete]
+    assert removal([kind], [(TENANT_DEFINITION, "forbidden")]) == []

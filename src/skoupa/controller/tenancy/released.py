@@ -9,16 +9,16 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
-from skoupa import names
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.tenancy.book import kind_in
 from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
 from skoupa.facts.store import Delta
+from skoupa.kinds.tenant import own_finalizers
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.lists import everything
-from skoupa.kube.objects import WHOLE
+from skoupa.kube.objects import METADATA
 from skoupa.settings import Settings
 
 _DENIED: Final = "no permission to list and patch tenants.tenant.kubezoo.io: finalizers of features.tenants, which is off, can't be taken off"
@@ -90,20 +90,20 @@ class ReleasedTenants:
         kind = kind_in(self._knowledge.discovery)
         if kind is None:
             return
-        for found in (await everything(self._client, kind, WHOLE)).items:
-            metadata = found["metadata"]
-            before = list(metadata.get("finalizers") or ())
-            ours = _ours(metadata) if names.TENANT_FINALIZER in before else set()
+        for found in (await everything(self._client, kind, METADATA)).items:
+            metadata = found.metadata
+            before = list(metadata.finalizers or ())
+            ours = own_finalizers(metadata)
             left = [one for one in before if one not in ours]
             if left == before:
                 continue
             patch = {
-                "uid": metadata["uid"],
-                "resourceVersion": metadata["resourceVersion"],
+                "uid": metadata.uid,
+                "resourceVersion": metadata.resource_version,
                 "finalizers": left or None,
             }
             try:
-                await self._client.merge_patch(kind, metadata["name"], {"metadata": patch})
+                await self._client.merge_patch(kind, metadata.name, {"metadata": patch})
             except NotFound:
                 continue
             except Conflict:
@@ -111,13 +111,3 @@ class ReleasedTenants:
                 self._woken.set()
         # One that is made from here on gets none.
         self._done = not self._woken.is_set()
-
-
-def _ours(metadata: dict[str, Any]) -> set[str]:
-    theirs = False
-    key = f'v:"{names.KUBEZOO_TENANT_FINALIZER}"'
-    for entry in metadata.get("managedFields") or ():
-        fields = ((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:finalizers") or {}
-        if key in fields and entry.get("manager") != names.COMPONENT:
-            theirs = True
-    return {names.TENANT_FINALIZER} | (set() if theirs else {names.KUBEZOO_TENANT_FINALIZER})
