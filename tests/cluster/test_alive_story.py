@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -124,9 +126,19 @@ def operator(
 
 
 @contextmanager
-def by_curl(access: Access, directory: Path, name: str, *, cleanup: str) -> Iterator[subprocess.Popen[bytes]]:
+def by_curl(
+    access: Access, directory: Path, name: str, *, cleanup: str, day: str = ""
+) -> Iterator[subprocess.Popen[bytes]]:
+    """`day` is what its clock says, instead of today."""
+    path = os.environ["PATH"]
+    if day:
+        wrong = directory / "date"
+        # A clock that goes on, and is years ahead.
+        wrong.write_text(f'#!/bin/sh\necho "{day}T$({shutil.which("date")} -u +%H:%M:%S).000000Z"\n')
+        wrong.chmod(0o755)
+        path = f"{directory}:{path}"
     env = {
-        "PATH": os.environ["PATH"],
+        "PATH": path,
         "SERVER": access.url,
         "CA": str(access.ca_file),
         "TOKEN": token(access, name),
@@ -189,6 +201,9 @@ def test_what_will_outlive_the_cluster_is_shown_before_anything_happens(installe
     said = skoupa(installed, "alive", "status", "-o", "json")
     told = {one["object"]: one for one in json.loads(said.stdout)["preserved"]}
     assert told.keys() == {"Service default/kept", "Service default/doubtful", "Service default/chosen"}
+    plan = json.loads(skoupa(installed, "plan", "-A", "-o", "json").stdout)["alive"]
+    assert plan["state"] == "lives"
+    assert {one["object"] for one in plan["preserved"]} == told.keys()
     assert told["Service default/chosen"]["why"] == "sold"
     assert "write 2026-09-30" in told["Service default/doubtful"]["doubt"]
 
@@ -198,8 +213,10 @@ def test_everybody_cleans_up_and_it_ends_with_0(installed: Access, tmp_path: Pat
     marker = tmp_path / "cleaned"
     with (
         operator(installed, tmp_path, "slow", things=3),
-        by_curl(installed, tmp_path, "failing", cleanup=f"touch {marker}"),
+        by_curl(installed, tmp_path, "failing", cleanup=f"touch {marker}", day="2031-01-01"),
     ):
+        said = json.loads(skoupa(installed, "alive", "status", "-o", "json").stdout)
+        assert states(said) == {SLOW: "Ready", FAILING: "Ready"}, "it is the server's clock that counts"
         meddle(installed)
         seen: set[str] = set()
         eventually(lambda: beaten(installed, "failing", seen) > 2, "it has looked twice since then")
@@ -242,44 +259,72 @@ def beaten(access: Access, name: str, seen: set[str]) -> int:
     return len(seen)
 
 
-@pytest.mark.parametrize(
-    ("policy", "code", "outcome"),
-    [("Fail", 3, "timed-out"), ("Proceed", 4, "proceeded"), ("ForceFinalizers", 4, "forced")],
-)
-def test_one_slow_one_dead_one_failing(
-    installed: Access, tmp_path: Path, policy: str, code: int, outcome: str
-) -> None:
-    anew(installed)
+@contextmanager
+def one_slow_one_dead_one_failing(access: Access, directory: Path) -> Iterator[None]:
+    anew(access)
     try:
         with (
-            operator(installed, tmp_path, "slow", things=2),
-            operator(installed, tmp_path, "dead", things=2) as dead,
-            by_curl(installed, tmp_path, "failing", cleanup="false"),
+            operator(access, directory, "slow", things=2),
+            operator(access, directory, "dead", things=2) as dead,
+            by_curl(access, directory, "failing", cleanup="false"),
         ):
             dead.kill()
             dead.wait()
             # As long as the slow one gets on there is time, however busy this machine is.
             patience = {"spec": {"progressTimeout": "15s"}}
-            assert Writer(installed).ask("PATCH", CLUSTER, patience, media_type=MERGE).status == 200
-            said, told = deleted(installed, "--timeout", "30m", "--on-timeout", policy)
-            assert "no progress for 15s" in told["why"] or policy == "ForceFinalizers"
-            assert (said, told["outcome"]) == (code, outcome), told
-            assert [one.name for one in (tmp_path / "slow").iterdir()] == ["keep-me"], (
-                "the slow one was in time"
-            )
-            assert len(list((tmp_path / "dead").iterdir())) == 3
-            if policy == "ForceFinalizers":
-                assert {one["finalizer"] for one in told["forced"]} == {DEAD, FAILING}
-                assert found(installed) is None
-            else:
-                alive = found(installed)
-                assert alive is not None
-                assert {DEAD, FAILING} <= set(alive["metadata"]["finalizers"])
-                assert states(told)[SLOW] == "Done"
-                assert states(told)[FAILING] == "Failed"
+            assert Writer(access).ask("PATCH", CLUSTER, patience, media_type=MERGE).status == 200
+            yield
     finally:
-        force(installed)
-        eventually(lambda: found(installed) is None, "it is gone")
+        force(access)
+        eventually(lambda: found(access) is None, "it is gone")
+
+
+def test_when_time_is_over_it_is_said_how_that_ends_and_everything_is_left_as_it_is(
+    installed: Access, tmp_path: Path
+) -> None:
+    with one_slow_one_dead_one_failing(installed, tmp_path):
+        code, told = deleted(installed, "--timeout", "30m", "--on-timeout", "Proceed")
+        assert (code, told["outcome"]) == (4, "proceeded"), told
+        assert "no progress for 15s" in told["why"]
+        assert states(told)[SLOW] == "Done"
+        assert states(told)[FAILING] == "Failed"
+        assert [one.name for one in (tmp_path / "slow").iterdir()] == ["keep-me"], "the slow one was in time"
+        assert late(installed) == "the deletion of this cluster has begun"
+        # Who thinks better of it may become more careful, and everybody who waits hears that.
+        careful = {"spec": {"onTimeout": "Fail"}}
+        assert Writer(installed).ask("PATCH", CLUSTER, careful, media_type=MERGE).status == 200
+        for options, ends in (([], (3, "timed-out")), (["--on-timeout", "Proceed"], (4, "proceeded"))):
+            said = skoupa(installed, "alive", "wait", "-o", "json", *options)
+            assert (said.returncode, json.loads(said.stdout)["outcome"]) == ends, options
+        alive = found(installed)
+        assert alive is not None
+        assert {DEAD, FAILING} <= set(alive["metadata"]["finalizers"])
+        assert len(list((tmp_path / "dead").iterdir())) == 3
+
+
+def late(access: Access) -> str:
+    """What the example says that comes when it is too late, up to the first comma."""
+    command = [sys.executable, str(EXAMPLES / "alive" / "records.py"), "--kubeconfig", str(access.kubeconfig)]
+    with tempfile.TemporaryDirectory() as nothing:
+        command += ["--things", nothing, "--finalizer", "late.example.com/cleanup", "--lease", "slow/late"]
+        said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return said.stdout.partition(",")[0]
+
+
+def test_where_that_is_wished_the_finalizers_of_the_dead_and_the_failing_are_forced(
+    installed: Access, tmp_path: Path
+) -> None:
+    with one_slow_one_dead_one_failing(installed, tmp_path):
+        code, told = deleted(installed, "--timeout", "30m", "--on-timeout", "ForceFinalizers")
+        assert (code, told["outcome"]) == (4, "forced"), told
+        assert {one["finalizer"]: one["state"] for one in told["forced"]}[FAILING] == "Failed"
+        assert {one["finalizer"] for one in told["forced"]} == {DEAD, FAILING}
+        assert found(installed) is None
+        assert [one.name for one in (tmp_path / "slow").iterdir()] == ["keep-me"], "the slow one was in time"
+        assert len(list((tmp_path / "dead").iterdir())) == 3
+        events = asked(installed.probe(), "GET", "/apis/events.k8s.io/v1/events")["items"]
+        notes = [one["note"] for one in events if one["reason"] == "SkoupaForced"]
+        assert sorted(each for each in (DEAD, FAILING) for note in notes if each in note) == [DEAD, FAILING]
 
 
 @pytest.mark.parametrize("propagation", ["Foreground", "Orphan"])
@@ -359,18 +404,6 @@ def test_a_policy_that_is_gone_is_told(installed: Access) -> None:
     del before["metadata"]["resourceVersion"], before["metadata"]["uid"]
     asked(installed.probe(), "POST", binding.rpartition("/")[0], before)
     eventually(lambda: protected(installed) == "True", "it is guarded again", seconds=120)
-
-
-def test_skoupa_was_never_refused_anything_that_it_asked_of_the_server(installed: Access) -> None:
-    """Its rights are those of the installation, and enough for all that it did in these tests."""
-    about = ("/alives", "/leases?", "/validatingadmissionpolic")
-    refused = [
-        (one["verb"], one["requestURI"])
-        for one in requests_of(installed, "system:serviceaccount:skoupa:skoupa")
-        if one.get("responseStatus", {}).get("code") == 403
-        and any(part in one["requestURI"] for part in about)
-    ]
-    assert not refused
 
 
 CI = [str(EXAMPLES / "ci-destroy.sh")]
@@ -453,3 +486,25 @@ def ci(directory: Path, kubeconfig: Path) -> dict[str, str]:
         "DESTROY": f"touch {directory}/destroyed",
         "TIMEOUT": "6s",
     }
+
+
+# At the end, about all that went before.
+
+
+def test_skoupa_was_never_refused_anything_that_it_asked_of_the_server(installed: Access) -> None:
+    """Its rights are those of the installation, and enough for all that it did in these tests."""
+    about = ("/alives", "/leases?", "/validatingadmissionpolic")
+    refused = [
+        (one["verb"], one["requestURI"])
+        for one in requests_of(installed, "system:serviceaccount:skoupa:skoupa")
+        if one.get("responseStatus", {}).get("code") == 403
+        and any(part in one["requestURI"] for part in about)
+    ]
+    assert not refused
+
+
+def test_skoupa_deleted_nothing_at_all_in_these_tests(installed: Access) -> None:
+    """Alive is there to be deleted by others, and takes nothing along."""
+    asked_for = requests_of(installed, "system:serviceaccount:skoupa:skoupa")
+    assert asked_for
+    assert not [one["requestURI"] for one in asked_for if one["verb"].startswith("delete")]

@@ -20,7 +20,7 @@ from skoupa.kinds.alive import SHIPPED_TIMEOUT, Forced, Participant, Participant
 # A clock of seconds tells a sign of life up to one too old.
 _SLACK_SECONDS: Final = 2.0
 # What all of them say goes into one status, and an object has room for so much.
-_ALL_THEY_SAY: Final = 256 * 1024
+_ALL_THEY_SAY: Final = 64 * 1024
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):

@@ -53,7 +53,7 @@ def abridged(sign: Sign | None, *, room: int) -> Sign | None:
     """With as much of what it says as has room, in bytes: its message before what it preserves, of which the rest is counted."""
     if sign is None or _size(sign.message, *sign.preserved) <= room:
         return sign
-    message = sign.message.encode()[: room // 2].decode(errors="ignore")
+    message = sign.message.encode()[: room // 2 if sign.preserved else room].decode(errors="ignore")
     left = room - _size(message) - _ROOM_FOR_THE_REST
     kept: list[str] = []
     for line in sign.preserved:

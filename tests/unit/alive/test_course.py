@@ -167,8 +167,8 @@ def test_what_a_thousand_have_to_say_still_fits_into_one_status() -> None:
     one = alive(*many)
     leases = [lease(each, written=BEGAN + 10, **said) for each in many]
     found = course(one, signs(*leases), now=BEGAN + 10)
-    assert len(msgspec.json.encode(found.participants)) < 600_000
-    assert {len(each.message or "") > 50 for each in found.participants} == {True}
+    assert len(msgspec.json.encode(found.participants)) < 320_000
+    assert {len(each.message or "") > 10 for each in found.participants} == {True}
     again = course(after(one, found), signs(*leases), now=BEGAN + 20)
     assert again.last_progress == found.last_progress, "what was cut off is no other message"
 
@@ -188,4 +188,4 @@ def test_who_has_much_to_say_says_how_much_was_left_out_and_few_say_it_all() -> 
     *named, rest = first.preserved
     assert named == kept[: len(named)]
     assert rest == f"and {90 - len(named)} more"
-    assert len(named) > 10
+    assert named
