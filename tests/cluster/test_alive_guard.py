@@ -432,23 +432,40 @@ def test_a_thousand_join_one_by_one_and_one_of_them_leaves(server: Writer) -> No
 
 
 def test_nothing_new_is_made_that_costs_something_elsewhere_where_that_is_wished(server: Writer) -> None:
-    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
-    services = "/api/v1/namespaces/default/services"
-    balanced = {"ports": [{"port": 80}], "type": "LoadBalancer"}
-    claim = {
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": "1Gi"}},
+    default = "/api/v1/namespaces/default"
+    ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses"
+    ports = {"ports": [{"port": 80}]}
+    backend = {"service": {"name": "web", "port": {"number": 80}}}
+    costly: dict[str, dict[str, Any]] = {
+        f"{default}/services": {**ports, "type": "LoadBalancer"},
+        f"{default}/persistentvolumeclaims": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+        ingresses: {"defaultBackend": backend},
     }
+    balanced = {"spec": {"type": "LoadBalancer"}}
+
+    def refused() -> set[str]:
+        said = {path: server.create(path, "new", dry_run=True, spec=spec) for path, spec in costly.items()}
+        said["changed"] = server.ask(
+            "PATCH", f"{default}/services/inner?dryRun=All", balanced, media_type=MERGE
+        )
+        assert all(one.status in {200, 201} or "about to die" in one.message for one in said.values()), said
+        return {path for path, one in said.items() if one.status == 403}
+
+    for name, kind in (("inner", "ClusterIP"), ("outer", "LoadBalancer")):
+        assert server.create(f"{default}/services", name, spec={**ports, "type": kind}).status == 201
     assert join(server.as_user(DNS), DNS_FINALIZER, DNS).status == 200
     assert change(server, blockCreation=True).status == 200
-    assert server.create(services, "web", dry_run=True, spec=balanced).status == 201
+    assert refused() == set(), "nobody has asked for the deletion"
     signal(server)
-    wait_until(
-        lambda: server.create(services, "web", dry_run=True, spec=balanced).status == 403, "it stands still"
-    )
-    assert "about to die" in server.create(services, "web", dry_run=True, spec=balanced).message
-    assert server.create(claims, "data", dry_run=True, spec=claim).status == 403
-    assert server.create(services, "inner", dry_run=True, spec={"ports": [{"port": 80}]}).status == 201
+    wait_until(lambda: refused() == {*costly, "changed"}, "it stands still")
+    assert server.create(f"{default}/services", "plain", dry_run=True, spec=ports).status == 201
+    label = {"metadata": {"labels": {"a": "b"}}}
+    there = server.ask("PATCH", f"{default}/services/outer", label, media_type=MERGE)
+    assert there.status == 200, "what is there can be changed, and cleaned up"
+    assert server.ask("DELETE", f"{default}/services/outer").status == 200
 
 
 # The last one: the Namespace does not come back.
