@@ -16,7 +16,7 @@ from skoupa.alive.course import Course, course
 from skoupa.alive.reading import Alive
 from skoupa.alive.waiting import Terms
 from skoupa.cli.alive.looking import Seen, asked, show
-from skoupa.cli.alive.report import AliveReport, report
+from skoupa.cli.alive.report import AliveReport, check_file, report
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.saying import progress
@@ -73,6 +73,8 @@ def run(*, connecting: Connecting, yes: bool, form: TextForm, file: str | None, 
             "the controller looks after the Alive of the whole cluster alone, so nobody would force finalizers of this one",
             advice="write --on-timeout Fail or Proceed",
         )
+    if file is not None:
+        check_file(file)
     proceed = wish.on_unreachable == "Proceed"
     found: list[Alive | None] = []
 

@@ -11,8 +11,9 @@ import typer
 from skoupa.alive import waiting
 from skoupa.alive.course import Course, course
 from skoupa.alive.reading import Alive
+from skoupa.cli import exits
 from skoupa.cli.alive.preserved import with_preserved
-from skoupa.cli.alive.report import AliveReport, lines, report, write_file
+from skoupa.cli.alive.report import AliveReport, check_file, lines, report, write_file
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.saying import say
@@ -43,19 +44,18 @@ async def looked(world: World, form: Form = CLUSTER_WIDE) -> AliveReport:
 
 
 def show(told: AliveReport, *, form: TextForm, file: str | None) -> None:
-    """Ends the command with the code of the outcome, where that is not 0."""
-    if file is not None:
-        write_file(file, told)
+    """Ends the command with the code of the outcome, where that is not 0. A report that is lost is no success."""
+    lost = write_file(file, told) if file is not None else ""
     if form == "text":
         for line in lines(told):
             sys.stdout.write(f"{printable(line)}\n")
     else:
         output.write(msgspec.to_builtins(told), form)
-    for warning in told.warnings:
+    for warning in (*told.warnings, *([lost] if lost else ())):
         say(warning)
     sys.stdout.flush()
-    if told.exit_code:
-        raise typer.Exit(told.exit_code)
+    if told.exit_code or lost:
+        raise typer.Exit(told.exit_code or exits.FAILED)
 
 
 class Seen:
@@ -91,5 +91,7 @@ def asked(
 
 
 def run(*, connecting: Connecting, form: TextForm, file: str | None, namespace: str | None = None) -> None:
+    if file is not None:
+        check_file(file)
     meant = form_in(namespace or "")
     show(asked(lambda world: looked(world, meant), connecting=connecting), form=form, file=file)

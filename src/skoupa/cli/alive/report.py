@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -105,6 +106,8 @@ def report(
 def lines(told: AliveReport) -> Iterator[str]:
     now = datetime.fromisoformat(told.now).timestamp()
     yield _headline(told)
+    if told.outcome == "timed-out":
+        yield "start who has something left again, or help it, and wait again; docs/alive.md says what to do about one that is gone for good"
     if told.protected and not told.protected.startswith("True"):
         yield f"not guarded ({told.protected})"
     for one in told.participants:
@@ -149,11 +152,23 @@ def _headline(told: AliveReport) -> str:
     return f"{words[told.outcome]}{why}"
 
 
-def write_file(path: str, told: AliveReport) -> None:
+def check_file(path: str) -> None:
+    """Before anything is done: whether the report could be written there."""
+    place = Path(path)
+    if place.is_dir() or not os.access(place if place.exists() else place.parent, os.W_OK):
+        raise UsageError(
+            f"--report {path} can't be written, so nothing was done",
+            advice="name a file in a folder that is there and may be written to",
+        )
+
+
+def write_file(path: str, told: AliveReport) -> str:
+    """What kept it from being written; empty: it is there."""
     try:
         Path(path).write_bytes(msgspec.json.format(msgspec.json.encode(told)) + b"\n")
     except OSError as error:
-        raise UsageError(f"--report {path} can't be written: {error.strerror}") from error
+        return f"--report {path} could not be written: {error.strerror}"
+    return ""
 
 
 def _words(one: Preserved) -> str:

@@ -1,0 +1,108 @@
+"""`skoupa alive confirm|delete|wait` as somebody types it, also wrongly: with which code it ends, and what was done by then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skoupa.cli.alive import looking as alive_looking
+from skoupa.kinds.alive import ALIVE, ALIVES
+from skoupa.kinds.definition import document
+from tests.unit.cli.saying import Shell
+from tests.unit.cli.worlds import Town, obj
+
+pytestmark = pytest.mark.unit
+
+DNS = "dns.example.com/cleanup"
+
+
+@pytest.fixture
+def town(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> Town:
+    found = Town(skoupa, monkeypatch)
+    monkeypatch.setattr(alive_looking, "in_cluster", found._in_cluster)
+    entry = {"finalizer": DNS, "identity": "dns"}
+    alive = obj("Alive", "cluster", api="skoupa.dev/v1alpha1", spec={"participants": [entry]})
+    alive["metadata"]["finalizers"] = ["skoupa.dev/alive", DNS]
+    return found.holding(document(ALIVE), alive)
+
+
+def there(town: Town) -> dict[str, Any]:
+    found = town.find(ALIVES, "cluster")
+    assert found is not None
+    return found
+
+
+def untouched(town: Town) -> bool:
+    metadata = there(town)["metadata"]
+    return not metadata.get("annotations") and "deletionTimestamp" not in metadata
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["--timeout", "soon"], "--timeout"),
+        (["--timeout", "0s"], "--timeout"),
+        (["--unreachable-after", "-1m"], "--unreachable-after"),
+        (["--report", "/nowhere/at/all.json"], "so nothing was done"),
+        (["--report", "/"], "so nothing was done"),
+        (["-n", "shop", "--on-timeout", "ForceFinalizers"], "nobody would force"),
+    ],
+)
+def test_what_is_typed_wrongly_ends_with_2_and_nothing_is_done(
+    town: Town, wrong: list[str], told: str
+) -> None:
+    said = town("alive", "delete", "--yes", "--wait", *wrong)
+    assert said.code == 2
+    assert told in said.sentence
+    assert untouched(town)
+
+
+def test_nothing_is_told_to_anybody_without_a_yes(town: Town) -> None:
+    for command in ("confirm", "delete"):
+        said = town("alive", command)
+        assert said.code != 0
+        assert untouched(town)
+
+
+def test_waiting_for_what_nobody_asked_for_is_refused(town: Town) -> None:
+    said = town("alive", "wait")
+    assert said.code == 2
+    assert "skoupa alive delete" in said.err
+
+
+def test_a_report_that_is_lost_on_the_way_is_told_beside_what_happened(
+    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        alive_looking, "write_file", lambda path, _: f"--report {path} could not be written: disk full"
+    )
+    said = town("alive", "delete", "--yes", "-o", "json", "--report", str(tmp_path / "report.json"))
+    assert json.loads(said.out)["outcome"] == "signalled"
+    assert "disk full" in said.err
+    assert said.code == 1
+    assert "deletionTimestamp" in there(town)["metadata"]
+
+
+def test_what_the_command_line_wants_is_written_on_alive_for_everybody_and_what_counts_no_more_goes(
+    town: Town, tmp_path: Path
+) -> None:
+    assert town("alive", "confirm", "--yes").code == 0
+    assert (
+        there(town)["metadata"]["annotations"]["skoupa.dev/confirm-deletion"]
+        == there(town)["metadata"]["uid"]
+    )
+    assert "deletionTimestamp" not in there(town)["metadata"]
+    file = tmp_path / "report.json"
+    said = town(
+        "alive", "delete", "--yes", "--timeout", "2h", "--on-timeout", "Proceed", "--report", str(file)
+    )
+    assert said.code == 0
+    spec = there(town)["spec"]
+    assert (spec["timeout"], spec["onTimeout"]) == ("2h", "Proceed")
+    assert json.loads(file.read_text())["outcome"] == "signalled"
+    again = town("alive", "delete", "--yes", "--timeout", "1m", "-o", "json")
+    assert json.loads(again.out)["outcome"] == "signalled"
+    assert there(town)["spec"]["timeout"] == "2h", "the deletion has begun: it is the caller's own limit"
