@@ -15,7 +15,8 @@ import msgspec
 
 from skoupa.alive.reading import Alive, seconds
 from skoupa.alive.signs import Place, Sign, abridged, sign_for
-from skoupa.kinds.alive import SHIPPED_TIMEOUT, Forced, Participant, ParticipantState, Phase
+from skoupa.kinds.alive import SHIPPED_TIMEOUT
+from skoupa.kinds.alive_status import Forced, Participant, ParticipantState, Phase
 
 # A clock of seconds tells a sign of life up to one too old.
 _SLACK_SECONDS: Final = 2.0

@@ -17,7 +17,8 @@ from skoupa.alive.preserving import understood
 from skoupa.errors import UsageError
 from skoupa.expr.durations import MAXIMUM_SECONDS, parse_duration
 from skoupa.expr.readings import Problem, ProblemCode
-from skoupa.kinds.alive import SHIPPED_TIMEOUT, AliveSpec, AliveStatus, Entry, Preserved
+from skoupa.kinds.alive import SHIPPED_TIMEOUT, AliveSpec, Entry, Preserved
+from skoupa.kinds.alive_status import AliveStatus
 from skoupa.kinds.reading import read, read_partly
 
 # Of Kubernetes itself: nobody's work, and the garbage collector takes them off.

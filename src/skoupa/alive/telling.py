@@ -6,7 +6,7 @@ from typing import Final
 
 from skoupa.alive.course import Course
 from skoupa.alive.reading import Alive
-from skoupa.kinds.alive import Participant
+from skoupa.kinds.alive_status import Participant
 from skoupa.kube.timestamps import whole_seconds
 
 _NAMED: Final = 5

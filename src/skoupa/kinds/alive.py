@@ -2,7 +2,7 @@
 
 Whoever owns something outside of the cluster takes part: with a finalizer, an entry that says who may remove it, and a Lease for
 signs of life. Who may confirm, delete and change it is said by `admission.alive`; what a time-out means by `skoupa.alive`.
-There are two definitions of one shape: cluster-wide, and in a namespace as the seed has it.
+There are two definitions of one shape: cluster-wide, and in a namespace as the seed has it. What Skoupa tells on it is in `alive_status`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 import msgspec
 
 from skoupa import names
-from skoupa.kinds.conditions import Conditions
+from skoupa.kinds.alive_status import AliveStatus
 from skoupa.kinds.definition import AGE, Column, Definition, Version, resource
 from skoupa.kinds.schema import FORM, Rule, about
 from skoupa.kube.resources import Resource
 
 OnTimeout = Literal["Fail", "Proceed", "ForceFinalizers"]
 OnUnreachable = Literal["Fail", "Proceed"]
-Phase = Literal["Active", "Terminating", "Drained", "TimedOut", "Forced"]
-ParticipantState = Literal["Ready", "Working", "Failed", "Done", "Silent", "Unknown"]
 
 # The admission policies that guard it, each with a binding of the same name.
 DELETION_GUARD: Final = "skoupa-alive-deletion"
@@ -57,9 +55,7 @@ _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=253, pattern="^[a-z
 _Text = Annotated[str, msgspec.Meta(max_length=1024)]
 _Short = Annotated[str, msgspec.Meta(min_length=1, max_length=317)]
 _Time = Annotated[datetime, msgspec.Meta(tz=True)]
-_Count = Annotated[int, msgspec.Meta(ge=0)]
 _Names = Annotated[tuple[_Short, ...], msgspec.Meta(max_length=500)]
-_Texts = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=100)]
 _Labels = dict[str, str]
 
 _NAME_RULE: Final = Rule(
@@ -185,65 +181,6 @@ class AliveSpec(
             f"{names.PRESERVE_ANNOTATION}."
         ),
     ] = ()
-
-
-class Participant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How far one of them is."""
-
-    finalizer: Annotated[str, about("Its finalizer.")]
-    identity: Annotated[str | None, about("Who it is.")] = None
-    state: Annotated[
-        ParticipantState,
-        about(
-            "Ready (nothing was asked of it yet), Working, Failed (it says so), Done (its finalizer is gone), Silent (no sign "
-            "of life for longer than it promised), Unknown (it gives no signs of life)."
-        ),
-    ]
-    message: Annotated[str | None, about("What it says itself.")] = None
-    remaining: Annotated[_Count | None, about("How many things it has left to clean up, as it says.")] = None
-    last_heartbeat: Annotated[
-        _Time | None, about("Its last sign of life, by the clock of the API server.")
-    ] = None
-    last_progress: Annotated[
-        _Time | None, about("When it last had fewer things left, or another message.")
-    ] = None
-    preserved: Annotated[_Texts, about("What it leaves as it is, as it says.")] = ()
-
-
-class Forced(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A finalizer that was taken off for who had it."""
-
-    finalizer: Annotated[str, about("The finalizer.")]
-    at: Annotated[_Time, about("When it was decided; it is removed after that.")]
-    state: Annotated[str | None, about("How far its participant was.")] = None
-    remaining: Annotated[_Count | None, about("What it said was left.")] = None
-
-
-class AliveStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How far the cluster is on its way."""
-
-    phase: Annotated[
-        Phase | None,
-        about(
-            "Active; Terminating (the deletion was asked for); Drained (nobody has anything left); TimedOut; Forced "
-            "(finalizers are, or were, taken off)."
-        ),
-    ] = None
-    deadline: Annotated[_Time | None, about("When it times out, if there is progress until then.")] = None
-    waiting: Annotated[_Count | None, about("How many participants have something left.")] = None
-    remaining: Annotated[_Count | None, about("How many things they have left together, as they say.")] = None
-    last_progress: Annotated[_Time | None, about("When there was progress last.")] = None
-    participants: Annotated[
-        tuple[Participant, ...], about("How far each of them is.", keys=("finalizer",))
-    ] = ()
-    forced: Annotated[
-        tuple[Forced, ...],
-        about("Finalizers that Skoupa takes off, written before it does.", keys=("finalizer",)),
-    ] = ()
-    observed_generation: Annotated[
-        _Count | None, about("The generation of the object that this status is about.")
-    ] = None
-    conditions: Conditions = ()
 
 
 class AliveShape(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

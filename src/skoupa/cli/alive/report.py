@@ -17,7 +17,8 @@ from skoupa.cli.terminal.alive_shapes import PreservedObject
 from skoupa.cli.terminal.shape import Shape
 from skoupa.cli.terminal.times import distance
 from skoupa.errors import UsageError
-from skoupa.kinds.alive import Forced, Participant, Preserved
+from skoupa.kinds.alive import Preserved
+from skoupa.kinds.alive_status import Forced, Participant
 from skoupa.kube.timestamps import whole_seconds
 
 EXITS: Final = {

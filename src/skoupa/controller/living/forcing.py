@@ -18,7 +18,8 @@ from skoupa.controller.knowledge import Knowledge
 from skoupa.errors import NotFound
 from skoupa.facts.rows import Row
 from skoupa.judge.brakes import BrakeGuard
-from skoupa.kinds.alive import ALIVES, Forced
+from skoupa.kinds.alive import ALIVES
+from skoupa.kinds.alive_status import Forced
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE, Partial
 from skoupa.model.reasons import reason, render

@@ -29,7 +29,8 @@ from skoupa.controller.state import State
 from skoupa.controller.writing.statuses import StatusWriter
 from skoupa.errors import Conflict, NotFound, SkoupaError
 from skoupa.facts.store import Delta
-from skoupa.kinds.alive import ALIVES, Forced
+from skoupa.kinds.alive import ALIVES
+from skoupa.kinds.alive_status import Forced
 from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope

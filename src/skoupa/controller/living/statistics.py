@@ -9,7 +9,7 @@ import msgspec
 
 from skoupa.alive.course import Course
 from skoupa.alive.reading import Alive
-from skoupa.kinds.alive import ParticipantState, Phase
+from skoupa.kinds.alive_status import ParticipantState, Phase
 
 UNKNOWN: Final = "Unknown"
 

@@ -14,7 +14,7 @@ import msgspec
 from skoupa.alive.course import Course
 from skoupa.alive.reading import Alive
 from skoupa.controller.living.protection import PROTECTED, Protection
-from skoupa.kinds.alive import AliveStatus, Forced, Participant
+from skoupa.kinds.alive_status import AliveStatus, Forced, Participant
 from skoupa.kinds.conditions import Condition, updated
 
 ALIVE: Final = "Alive"
