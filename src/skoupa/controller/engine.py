@@ -138,6 +138,7 @@ class Engine:
         )
         self.policies, self.retention = self._parts.policies, self._parts.retention
         self.living = self._parts.living
+        self.tenancy = self._parts.tenancy
         if self.policies is not None:
             self.braking.runs_coming = self.policies.coming
         use_trash(self.record, client, knowledge=self.knowledge)

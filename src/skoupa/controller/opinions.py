@@ -18,10 +18,12 @@ from skoupa.controller.retaining.policy_standings import standings_of as retenti
 from skoupa.controller.sight.unread import unread
 from skoupa.facts.rows import Row, pack_uid, uid_text
 from skoupa.judge.brakes import Pulled
+from skoupa.kinds.alive import ALIVES
+from skoupa.kinds.tenant import TENANTS
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import REASONS, Reason, reason, render
 from skoupa.model.verdicts import NOTHING, Claim, Hold, Verdict
-from skoupa.report.opinions import Acts, Opinion, PolicyStanding, Standing, Unread
+from skoupa.report.opinions import Acts, Announcement, Opinion, PolicyStanding, Standing, Unread
 from skoupa.sweep.memory import FAILING, HANGING
 
 UNSEEN: Final = "unseen"
@@ -87,8 +89,10 @@ class EngineOpinions:
     def unread(self) -> list[Unread]:
         return unread(self._engine, self._clock.now())
 
-    def announced(self) -> str:
-        return self._engine.living.announced
+    def announced(self) -> list[Announcement]:
+        dying, deleted = self._engine.living.announced, self._engine.tenancy.announced
+        found = [Announcement(kind=ALIVES.qualified, text=dying)] if dying else []
+        return [*found, *(Announcement(kind=TENANTS.qualified, text=one) for one in deleted)]
 
     def brakes(self) -> Pulled:
         return self._engine.knowledge.brakes

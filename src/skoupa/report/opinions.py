@@ -6,6 +6,7 @@ rights it has. Others are found by everybody; they are told as well.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -83,6 +84,13 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
 
 
+class Announcement(msgspec.Struct, frozen=True, kw_only=True):
+    """What everybody should know who may see objects of that kind (in no namespace), in a sentence without its full stop."""
+
+    kind: str
+    text: str
+
+
 class Opinions(Protocol):
     def acts(self) -> Acts:
         """Whether it would let anything go itself now; another replica does while it stands by."""
@@ -106,8 +114,8 @@ class Insight(Opinions, Protocol):
     def unread(self) -> list[Unread]:
         """What it can't read now."""
 
-    def announced(self) -> str:
-        """That this cluster is about to die, in a sentence; empty: it is not, or that is not known here."""
+    def announced(self) -> Sequence[Announcement]:
+        """That this cluster is about to die, and which Tenants are being deleted, as far as that is known here."""
 
     def brakes(self) -> Pulled:
         """Those that count here, be they objects or not, and why that may not be all of them: then everything is held."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from skoupa import names
+from skoupa.kinds.conditions import READY
+from skoupa.kube.timestamps import whole_seconds
 
+_MOST_ANNOUNCED: Final = 5
 # The first is KubeZoo's own, which takes it off early; the second nobody but us takes off.
 FINALIZERS = (names.KUBEZOO_TENANT_FINALIZER, names.TENANT_FINALIZER)
 
@@ -45,6 +48,25 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
         """How Claims, Brakes and the ledger name it."""
         return f"{names.TENANT_KIND}/{self.name}"
 
+    @property
+    def said(self) -> str:
+        """What its controller says of it in a sentence; empty: nothing."""
+        conditions = _mapping(self.status).get("conditions")
+        known = (_mapping(one) for one in (conditions if isinstance(conditions, list) else ()))
+        return next((str(one.get("message", "")) for one in known if one.get("type") == READY), "")
+
+    @property
+    def announced(self) -> str:
+        """That it is being deleted, and how far that is, without a full stop; empty: it is not."""
+        if not self.is_leaving:
+            return ""
+        unsaid = (
+            "no controller has said anything of it yet (features.tenants, mode: enforce)"
+            if self.is_ours
+            else "no controller of Skoupa looks after it, so nothing goes with it: it has none of our finalizers"
+        )
+        return f"The Tenant {self.name} is being deleted since {whole_seconds(self.deleted_at)}: {self.said or unsaid}"
+
 
 def read_tenant(found: Mapping[str, Any]) -> Tenant:
     """Whatever it looks like; a deletion whose time can't be read counts from now on, so it is none yet."""
@@ -63,6 +85,14 @@ def read_tenant(found: Mapping[str, Any]) -> Tenant:
         written_id=_mapping(found.get("spec")).get("id"),
         status=found.get("status"),
     )
+
+
+def announced(tenants: Iterable[Tenant]) -> tuple[str, ...]:
+    """Of those that are being deleted a sentence each, as far as anybody reads."""
+    told = sorted(one.announced for one in tenants if one.is_leaving)
+    more = len(told) - _MOST_ANNOUNCED
+    rest = (f"{more} more Tenants are being deleted: kubectl get tenants shows them",) if more > 0 else ()
+    return (*told[:_MOST_ANNOUNCED], *rest)
 
 
 def with_finalizers(known: Iterable[str]) -> list[str]:

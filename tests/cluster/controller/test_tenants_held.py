@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from skoupa.kube.resources import (
     NAMESPACES,
     Resource,
 )
+from tests.cluster.commands import Said, skoupa
 from tests.cluster.controller.objects import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from tests.cluster.controller.running import Yard
 from tests.cluster.controller.tenants import (
@@ -118,8 +120,27 @@ async def told(client: Client, name: str, *words: str) -> None:
         raise AssertionError(f"{error}: {seen}") from error
 
 
+async def told_elsewhere(plane: ControlPlane, folder: Path, name: str) -> None:
+    """Commands that are about something else say it too."""
+    settings = folder / "settings.yaml"
+    settings.write_text("features: {tenants: true}\n")
+
+    async def ask(*words: str) -> Said:
+        return await skoupa(*words, "--config", str(settings), kubeconfig=plane.kubeconfig)
+
+    planned = await ask("plan", "configmaps", "-A")
+    assert planned.out.startswith(f"The Tenant {name} is being deleted since "), planned.err
+    explained = await ask("explain", f"priorityclass/{name}-high", f"configmap/{name}-place/stuck")
+    explained_high, inside = explained.out.split("\n\n")
+    assert f"tenant: {name}, since its name begins with {name}-" in explained_high
+    assert "goes with that Tenant, which is being deleted since " in explained_high
+    assert f"in the way: PriorityClass {name}-high: " in explained_high
+    assert f"Goes along with its Namespace {name}-place, which is being deleted" in inside
+    assert f"in the way: Namespace {name}-place waits for " in inside
+
+
 async def test_whatever_keeps_a_tenant_is_named_and_it_goes_on_once_that_is_mended(
-    boss: Client, plane: ControlPlane, yard: Yard
+    boss: Client, plane: ControlPlane, yard: Yard, tmp_path: Path
 ) -> None:
     one, other = new_id(), new_id()
     own, foreign = foos(f"{one}-own.example"), foos(f"city{other}.example")
@@ -169,6 +190,7 @@ async def test_whatever_keeps_a_tenant_is_named_and_it_goes_on_once_that_is_mend
         own.qualified,
     )
     assert not await is_there(boss, API_SERVICES, f"v1.{one}-api.example")
+    await told_elsewhere(plane, tmp_path, one)
     for kind, name in (
         (PRIORITIES, f"{one}-high"),
         (PRIORITIES, f"{other}-high"),

@@ -175,5 +175,5 @@ def test_the_dashboard_says_it_first() -> None:
                 one.cancel()
 
     page = looking(work, obj("Namespace", "shop"), *dying())
-    assert page.announced.startswith("This cluster is about to die")
-    assert looking(work, obj("Namespace", "shop")).announced == ""
+    assert page.announced[0].startswith("This cluster is about to die")
+    assert looking(work, obj("Namespace", "shop")).announced == ()

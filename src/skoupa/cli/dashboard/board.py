@@ -18,6 +18,7 @@ from skoupa.cli.looking.alive_part import with_alive
 from skoupa.cli.looking.controller_holds import OBSERVES, controller_acts, with_controllers_holds
 from skoupa.cli.looking.planning import Plan, Wishes, make_plan
 from skoupa.cli.looking.policies_part import PolicyPart
+from skoupa.cli.looking.tenants_part import with_tenants
 from skoupa.cli.options import Connecting
 from skoupa.cli.remembering.carried import carried_along
 from skoupa.cli.remembering.ledgers import LedgerChoice, opened
@@ -166,7 +167,10 @@ class PlanBoard:
             gaps=plan.gaps,
             warnings=[warning for warning in plan.warnings if warning != said],
             trouble=trouble,
-            announced=plan.alive.text if plan.alive is not None else "",
+            announced=(
+                *((plan.alive.text,) if plan.alive is not None and plan.alive.text else ()),
+                *(one.text for one in plan.tenants),
+            ),
             typed=self._typed,
         )
 
@@ -190,7 +194,7 @@ class PlanBoard:
         )
         if found.doubt:
             plan.warnings.append(found.doubt)
-        plan = await with_alive(self._world, plan)
+        plan = await with_tenants(self._world, await with_alive(self._world, plan))
         home = self._choice.home or settings.lease.namespace
         plan = await with_controllers_holds(self._world, plan, home=home, token_file=self._choice.token_file)
         mode, why = await self._mode(found, home)

@@ -7,7 +7,7 @@ keep the others from being told, but it decides the exit code.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any
 
@@ -26,19 +26,22 @@ from skoupa.cli.looking.policies_part import ObjectPolicies
 from skoupa.cli.looking.retention_part import RetentionPart
 from skoupa.cli.looking.users_of import lines, needs_of, told_of
 from skoupa.cli.options import Connecting, TextForm
+from skoupa.cli.tenants.standing import tenants_known
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Document, gap_of, item_of
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.terminal.targets import Target, find, read_targets
+from skoupa.cli.terminal.tenant_shapes import ItemTenant
 from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.keeping.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey, kind_of
 from skoupa.controller.weighing.weight import weigh
-from skoupa.errors import NotFound, UnknownKind, UsageError
+from skoupa.errors import NotFound, SkoupaError, UnknownKind, UsageError
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.retention import written
+from skoupa.judge.tenants import NAME as TENANTS
 from skoupa.kinds.alive import ALIVES
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason
@@ -175,12 +178,14 @@ async def explain(
         for one in (one for ancestors in above.values() for one in ancestors):
             if isinstance(one.found, Row):
                 asked.setdefault(one.uid, one.found)
+        whose = await _tenants(world, survey, settings, tuple(rows.values()), around=asked.values())
         retained = await _retention(world, survey, tuple(rows.values()), settings, namespace)
         said = await policies.look(world, survey, tuple(asked.values()), namespace=namespace)
         told = {
             number: msgspec.structs.replace(
                 await _explain(world, row, survey, above[row.uid]),
                 policies=said.get(row.uid, msgspec.UNSET),
+                tenant=whose.get(row.uid, msgspec.UNSET),
                 **retained.get(row.uid, {}),
             )
             for number, row in rows.items()
@@ -226,6 +231,28 @@ async def _retention(
     return found
 
 
+async def _tenants(
+    world: World, survey: Survey, settings: Settings, rows: Sequence[Row], *, around: Iterable[Row]
+) -> dict[Uid, ItemTenant]:
+    """Whose each is; what goes with a Tenant that is being deleted is claimed by that from here on."""
+
+    def untold(error: SkoupaError) -> None:
+        # Most who ask about what is in a namespace may not know of Tenants, and need not.
+        if not all(row.namespace for row in rows):
+            survey.doubts.append(f"whether a Tenant has it is not known: {error.brief}")
+
+    knowledge = survey.knowledge
+    known = await tenants_known(world.client, knowledge.discovery, settings, untold=untold)
+    if known is None or knowledge.tenants is None:
+        return {}
+    known.learn(knowledge.store)
+    for deleted in await known.claims(around):
+        knowledge.tenants.put(deleted)
+    told = {row.uid: await known.about(row) for row in rows}
+    survey.doubts += [f"not read, so more or less may go with the Tenant: {gap}" for gap in known.gaps()]
+    return {uid: one for uid, one in told.items() if one is not None}
+
+
 async def _explain(world: World, row: Row, survey: Survey, ancestors: list[Ancestor]) -> Explanation:
     now = world.now()
     verdict = survey.finding(row, now).verdict
@@ -239,7 +266,10 @@ async def _explain(world: World, row: Row, survey: Survey, ancestors: list[Ances
         if verdict.claims
         else {}
     )
-    found = await surrounded(Finding(row, verdict), Surroundings(world.client, survey.knowledge))
+    found = Finding(row, verdict)
+    if not verdict.claims or verdict.claims[0].mechanism != TENANTS:
+        # What goes with its tenant was looked at as a whole.
+        found = await surrounded(found, Surroundings(world.client, survey.knowledge))
     parents = parents_of(ancestors, survey, now)
     value = row.label(names.TTL_AFTER_LABEL)
     if value is not None and survey.knowledge.retention is None:
@@ -278,6 +308,7 @@ def _document(found: list[Explanation]) -> Document:
                 policies=told.policies,
                 retention=told.retention,
                 needed_by=told.needed_by,
+                tenant=told.tenant,
             )
             for told in found
         ),

@@ -19,6 +19,7 @@ from skoupa.cli.terminal.alive_shapes import AliveStanding
 from skoupa.cli.terminal.items import Item, ItemPolicy, Parent, item_of
 from skoupa.cli.terminal.needs_told import ItemNeeds
 from skoupa.cli.terminal.retention_shapes import ItemRetention
+from skoupa.cli.terminal.tenant_shapes import ItemTenant
 from skoupa.cli.terminal.times import distance, full_time
 from skoupa.controller.survey import Finding, Survey
 from skoupa.controller.weighing.weight import Weight
@@ -42,6 +43,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     retention: tuple[ItemRetention, ...] | msgspec.UnsetType = msgspec.UNSET
     needed_by: ItemNeeds | msgspec.UnsetType = msgspec.UNSET
     needs_told: tuple[str, ...] = ()
+    # Unset: nobody's, or there are no Tenants.
+    tenant: ItemTenant | msgspec.UnsetType = msgspec.UNSET
     # Of Alive alone.
     alive: AliveStanding | None = None
 
@@ -63,6 +66,8 @@ def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
     if told.alive is not None:
         yield f"  {told.alive.text or _LIVES}."
         yield from (f"  {line}" for line in outliving(told.alive))
+    if isinstance(told.tenant, ItemTenant):
+        yield from (f"  {line}" for line in _of_tenant(told.tenant))
     own = told.found.verdict.goes
     yield from (f"  {line}" for line in along(told.takers, own, told.now, zone=zone))
     beside = {one.claim: one.holds for one in told.found.verdict.beside}
@@ -84,6 +89,17 @@ def in_words(told: Explanation, zone: tzinfo) -> Iterator[str]:
     yield from (f"  {line}" for line in parent_lines(told.parents))
     yield from (f"  {line}" for line in told.needs_told)
     yield from (f"  note: {note.text}" for note in item.notes)
+
+
+def _of_tenant(told: ItemTenant) -> Iterator[str]:
+    if not told.name:
+        yield f"tenant: {told.text}"
+    elif told.proof:
+        yield f"tenant: {told.name}, since {told.proof}"
+        yield f"        {told.text}"
+    else:
+        yield f"{told.text}."
+    yield from (f"in the way: {one}" for one in told.blockers)
 
 
 def fate(verdict: Verdict, now: float, zone: tzinfo) -> str:

@@ -24,6 +24,8 @@ from skoupa.cli.looking.policies_part import PolicyPart, read_files
 from skoupa.cli.looking.policies_told import InvalidPolicies, in_words
 from skoupa.cli.looking.retention_told import in_words as retention_in_words
 from skoupa.cli.looking.retention_told import most_waiting
+from skoupa.cli.looking.tenants_part import first_words as tenants_in_words
+from skoupa.cli.looking.tenants_part import with_tenants
 from skoupa.cli.options import Connecting, TableForm
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Item
@@ -108,7 +110,7 @@ def run(
         output.write_lines(name_of(found.row, with_namespace=everywhere) for found in plan.findings)
     else:
         screen = screen_of(no_color=no_color)
-        sys.stdout.write(f"{first_words(plan)}{heading(plan, lifetime, zone)}\n")
+        sys.stdout.write(f"{first_words(plan)}{tenants_in_words(plan)}{heading(plan, lifetime, zone)}\n")
         sys.stdout.write(table(plan, zone=zone, screen=screen, wide=form == "wide"))
         told = in_words(plan.policies or (), plan.now, zone=zone, screen=screen)
         told += retention_in_words(plan.retention, plan.now, zone=zone, screen=screen)
@@ -179,6 +181,7 @@ def _ask(
         if found.doubt:
             plan.warnings.append(found.doubt)
         plan = await with_alive(world, plan, kinds=asked.kinds)
+        plan = await with_tenants(world, plan)
         return await with_controllers_holds(world, plan, home=settings.lease.namespace)
 
     if asked.sources:

@@ -16,6 +16,7 @@ from skoupa.cli.looking.unkept import nothing_is_kept, with_losses
 from skoupa.cli.terminal.alive_shapes import AliveStanding
 from skoupa.cli.terminal.items import Document, Item, PolicyRun, gap_of, item_of, window_of
 from skoupa.cli.terminal.retention_shapes import RetentionStanding
+from skoupa.cli.terminal.tenant_shapes import DeletedTenant
 from skoupa.cli.worlds import World
 from skoupa.controller.keeping.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Gap, Survey, kind_of
@@ -50,7 +51,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """`findings` are sorted by time; `remarks` are objects that only have something to be told, such as a bad label.
 
     `policies` None: they were not asked for. `supposed`: they are of files, and each as if it ran now. `waiting` are objects whose
-    time by retention has not begun. `alive` None: there is no Alive, or nobody asked.
+    time by retention has not begun. `alive` None: there is no Alive, or nobody asked; `tenants` are those that are being deleted.
     """
 
     now: float
@@ -68,6 +69,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     waiting: tuple[Finding, ...] = ()
     supposed: bool = False
     alive: AliveStanding | None = None
+    tenants: tuple[DeletedTenant, ...] = ()
 
     def going(self) -> list[Finding]:
         """What goes within the window if nothing changes; by policies that are only supposed to run: at once.
@@ -111,6 +113,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             policies=msgspec.UNSET if self.policies is None else self.policies,
             retention=self.retention or msgspec.UNSET,
             alive=self.alive or msgspec.UNSET,
+            tenants=self.tenants or msgspec.UNSET,
             gaps=tuple(gap_of(gap) for gap in self.gaps),
             warnings=tuple(self.warnings),
         )

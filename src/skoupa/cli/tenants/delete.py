@@ -18,7 +18,7 @@ from skoupa.cli.options import Connecting
 from skoupa.cli.tenants.forcing import force
 from skoupa.cli.tenants.plan import show, summary, tell_gaps
 from skoupa.cli.tenants.register import TenantPlan, named, plan_of
-from skoupa.cli.tenants.status import lines, message
+from skoupa.cli.tenants.status import lines
 from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.worlds import World, in_cluster
@@ -164,7 +164,7 @@ async def _wait(world: World, tenant: Tenant, longest: int) -> None:
         if found.uid != tenant.uid:
             progress("")
             return
-        progress(message(found.status if isinstance(found.status, dict) else {}))
+        progress(found.said)
         await clock.sleep(_LOOK_SECONDS)
     progress("")
     sys.stdout.write("".join(f"{line}\n" for line in lines(found)))

@@ -33,9 +33,8 @@ def run(*, connecting: Connecting, name: str, form: str) -> None:
 def lines(tenant: Tenant) -> Iterator[str]:
     status = tenant.status if isinstance(tenant.status, dict) else {}
     yield f"Tenant {tenant.name}: {status.get('phase') or ('Deleting' if tenant.is_leaving else 'Active')}"
-    said = message(status)
-    if said:
-        yield f"  {said}"
+    if tenant.said:
+        yield f"  {tenant.said}"
     elif tenant.is_leaving and not tenant.is_ours:
         yield "  no controller of Skoupa looks after it: it has none of our finalizers"
     elif tenant.is_leaving:
@@ -49,11 +48,6 @@ def lines(tenant: Tenant) -> Iterator[str]:
         if values:
             yield f"{title}:"
             yield from (f"  {value}" for value in values)
-
-
-def message(status: dict[str, Any]) -> str:
-    conditions = status.get("conditions") or ()
-    return next((str(one.get("message", "")) for one in conditions if one.get("type") == "Ready"), "")
 
 
 def _volume(one: dict[str, Any]) -> str:

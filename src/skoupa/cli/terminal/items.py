@@ -14,6 +14,7 @@ from skoupa.cli.terminal.alive_shapes import AliveStanding
 from skoupa.cli.terminal.needs_told import ItemNeeds
 from skoupa.cli.terminal.retention_shapes import ItemRetention, RetentionStanding
 from skoupa.cli.terminal.shape import Shape, ToldGap
+from skoupa.cli.terminal.tenant_shapes import DeletedTenant, ItemTenant
 from skoupa.expr.windows import Window
 from skoupa.facts.rows import Row, uid_text
 from skoupa.kube.timestamps import whole_seconds
@@ -130,7 +131,7 @@ class ItemPolicy(Shape, frozen=True, kw_only=True):
 class Item(Shape, frozen=True, kw_only=True):
     """One object. `due` is when the first claim lets it go, `goes_at` when it goes if nothing changes.
 
-    The last seven are there only in the commands that have something to say in them.
+    The last eight are there only in the commands that have something to say in them.
     """
 
     api_version: str
@@ -148,6 +149,7 @@ class Item(Shape, frozen=True, kw_only=True):
     policies: tuple[ItemPolicy, ...] | msgspec.UnsetType = msgspec.UNSET
     retention: tuple[ItemRetention, ...] | msgspec.UnsetType = msgspec.UNSET
     needed_by: ItemNeeds | msgspec.UnsetType = msgspec.UNSET
+    tenant: ItemTenant | msgspec.UnsetType = msgspec.UNSET
     changes: tuple[Change, ...] | msgspec.UnsetType = msgspec.UNSET
     outcome: Outcome | msgspec.UnsetType = msgspec.UNSET
 
@@ -205,7 +207,7 @@ class Document(Shape, frozen=True, kw_only=True):
     """What one command prints. `items` are what was asked for; `remarks` are objects of which only notes are told.
 
     `policies` and `retention` (where there are any) are told by `plan` alone, `ledger` by a `sweep` that has written to one, `alive` by
-    `plan` where there is an Alive, and by `explain` of it.
+    `plan` where there is an Alive, and by `explain` of it, `tenants` by `plan` where some are being deleted.
     """
 
     api_version: str = msgspec.field(default=API_VERSION, name="apiVersion")
@@ -219,6 +221,7 @@ class Document(Shape, frozen=True, kw_only=True):
     policies: tuple[PolicyRun, ...] | msgspec.UnsetType = msgspec.UNSET
     retention: tuple[RetentionStanding, ...] | msgspec.UnsetType = msgspec.UNSET
     alive: AliveStanding | msgspec.UnsetType = msgspec.UNSET
+    tenants: tuple[DeletedTenant, ...] | msgspec.UnsetType = msgspec.UNSET
     gaps: tuple[ToldGap, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -36,7 +36,7 @@ from skoupa.runs.showing import Showing
 from skoupa.settings import Settings
 from skoupa.sweep.memory import FAILING, Memory
 from skoupa.tenants.ids import Ids
-from skoupa.tenants.tenant import Tenant
+from skoupa.tenants.tenant import Tenant, announced
 from skoupa.tenants.told import Standing
 
 # How often something is looked at of which nobody tells.
@@ -105,6 +105,11 @@ class Tenancy:
         self._doubted = ""
         self._woken = asyncio.Event()
         self.error: SkoupaError | None = None
+
+    @property
+    def announced(self) -> tuple[str, ...]:
+        """Which Tenants are being deleted, and how far that is, in a sentence each."""
+        return announced(self.book) if self._acting() else ()
 
     def open(self, group: asyncio.TaskGroup) -> None:
         self._group = group

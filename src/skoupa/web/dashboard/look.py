@@ -39,7 +39,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     `mode_why` says why the mode is not known, or where no controller is. `place` is the cluster as it may be shown, `typed` makes
     a command of its words. `trouble` says why this is older than it should be; empty: it is not. `left_out` says what is there and
-    is not among the findings. `announced`: that this cluster is about to die. `made` is when it was read, where that was not now.
+    is not among the findings. `announced`: that this cluster is about to die, which Tenants are being deleted. `made` is when it was read, where that was not now.
     """
 
     now: float
@@ -53,7 +53,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     gaps: Sequence[Gap] = ()
     warnings: Sequence[str] = ()
     left_out: Sequence[str] = ()
-    announced: str = ""
+    announced: Sequence[str] = ()
     trouble: str = ""
     typed: Typed = plainly
 

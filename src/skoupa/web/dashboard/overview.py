@@ -81,7 +81,7 @@ def overview_steps(look: Look) -> Steps[Overview]:
         trouble=look.trouble,
         place=look.place,
         namespace=look.namespace,
-        announced=look.announced,
+        announced=tuple(look.announced),
         standing=standing(look, told, overdue=overdue),
         counts=told,
         complete=look.is_complete,

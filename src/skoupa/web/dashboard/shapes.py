@@ -112,12 +112,12 @@ class Seen(Document, frozen=True, kw_only=True):
 class Overview(Seen, frozen=True, kw_only=True):
     """`place` is the cluster, `namespace` the one that is looked into; empty: all. `complete`: there is nothing but what is shown.
 
-    `announced` says that this cluster is about to die; empty: nobody knows of that.
+    `announced` says that this cluster is about to die, and which Tenants are being deleted, a sentence each; empty: nobody knows of that.
     """
 
     place: str
     namespace: str
-    announced: str = ""
+    announced: tuple[str, ...] = ()
     standing: Standing
     counts: Counts
     complete: bool

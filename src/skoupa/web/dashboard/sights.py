@@ -13,8 +13,7 @@ from typing import Final
 import msgspec
 
 from skoupa.controller.survey import Gap
-from skoupa.kinds.alive import ALIVES
-from skoupa.report.opinions import Acts, Unread
+from skoupa.report.opinions import Acts, Announcement, Unread
 from skoupa.web.dashboard.judging import Judged
 from skoupa.web.dashboard.sentences import counted
 from skoupa.web.mentioned import Mention
@@ -24,7 +23,6 @@ from skoupa.web.refusing import Refused
 
 # Places that somebody's rights are asked for; a right everywhere needs one question for each kind.
 MOST_SPOTS: Final = 200
-_ALIVE: Final = Spot(resource=ALIVES.qualified, namespace="")
 _NOT_TOLD: Final = "the controller can't read it"
 
 
@@ -37,7 +35,7 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     hidden: frozenset[Mention]
     left_out: tuple[str, ...]
     gaps: tuple[Gap, ...]
-    announced: str = ""
+    announced: tuple[str, ...] = ()
 
 
 class Eyes:
@@ -55,9 +53,9 @@ class Eyes:
         acts: Acts,
         unread: Sequence[Unread],
         namespace: str | None,
-        announced: str = "",
+        announced: Sequence[Announcement] = (),
     ) -> Sight:
-        """Of everything, or of one namespace. What Alive announces is for who may read that."""
+        """Of everything, or of one namespace. What is announced of a kind is for who may read that."""
         places = Counter(
             {
                 spot: place.objects
@@ -75,8 +73,13 @@ class Eyes:
             hidden=frozenset(hidden),
             left_out=tuple(_left_out(places, seen, unasked)),
             gaps=tuple(await self.gaps(unread)),
-            announced=announced if announced and await self.seen([_ALIVE]) else "",
+            announced=tuple(await self._heard(announced)),
         )
+
+    async def _heard(self, announced: Sequence[Announcement]) -> list[str]:
+        told = {one: Spot(resource=one.kind, namespace="") for one in announced}
+        seen = await self.seen(list(dict.fromkeys(told.values())))
+        return [one.text for one, spot in told.items() if spot in seen]
 
     async def gaps(self, unread: Sequence[Unread]) -> list[Gap]:
         """Of one place only who may see it is told: others are shown nothing of it anyway."""

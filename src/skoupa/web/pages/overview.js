@@ -18,7 +18,8 @@ export function view(doc) {
   const { counts } = doc;
   const any = counts.due + counts.later + counts.held;
   return [
-    doc.announced ? h("p", { class: "announced", role: "note", "data-key": "announced" }, sentence(doc.announced)) : null,
+    ...doc.announced.map((said, number) =>
+      h("p", { class: "announced", role: "note", "data-key": `announced ${number}` }, sentence(said))),
     ...heading(doc.standing.headline, doc.standing.sentence),
     any ? figures(doc) : nothing(doc),
     doc.due.length ? due(doc) : null,

@@ -26,7 +26,7 @@ from skoupa.ledger.nowhere import NoStore
 from skoupa.ledger.store import Store
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import NOTHING, Hold, Verdict
-from skoupa.report.opinions import Acts, Opinion, PolicyStanding, Unread
+from skoupa.report.opinions import Acts, Announcement, Opinion, PolicyStanding, Unread
 from skoupa.settings import Settings
 from skoupa.settings.fields import LeaseSettings
 from skoupa.sim.state.access import Rule
@@ -53,7 +53,7 @@ class Knowing:
         self.known_policies: list[PolicyStanding] | None = []
         self.can_not_read: list[Unread] = []
         self.pulled = NO_BRAKES
-        self.announcement = ""
+        self.announcements: list[Announcement] = []
 
     def acts(self) -> Acts:
         return self._acts
@@ -74,8 +74,8 @@ class Knowing:
     def unread(self) -> list[Unread]:
         return self.can_not_read
 
-    def announced(self) -> str:
-        return self.announcement
+    def announced(self) -> list[Announcement]:
+        return self.announcements
 
     def brakes(self) -> Pulled:
         return self.pulled

@@ -28,7 +28,8 @@ from tests.unit.controller import test_living as alive_story
 from tests.unit.controller.braking import bring_kind, pull, take_kind_away
 from tests.unit.controller.policies import bring_policies
 from tests.unit.controller.retaining.scene import KINDS, ON
-from tests.unit.controller.stage import HOME, HOUR, MINUTE, SECRETS, Play, Stage, story
+from tests.unit.controller.stage import HOME, HOUR, MINUTE, PRIORITIES, SECRETS, Play, Stage, story
+from tests.unit.controller.tenancy import town as tenant_town
 from tests.unit.controller.test_kinds_and_rights import OWN
 
 pytestmark = pytest.mark.unit
@@ -302,13 +303,32 @@ async def test_that_the_cluster_is_about_to_die_is_said_first_and_only_to_who_ma
     await alive_story.bring(stage)
     play = await stage.play()
     await stage.later(MINUTE)
-    assert (await overview(stage, play)).announced == ""
+    assert (await overview(stage, play)).announced == ()
     await alive_story.joined(stage, alive_story.DNS)
     await alive_story.signal(stage)
     await stage.later(MINUTE)
-    said = (await overview(stage, play)).announced
+    (said,) = (await overview(stage, play)).announced
     assert said.startswith("This cluster is about to die")
     assert alive_story.DNS in said
     stage.cluster.allow_only("anna", [Rule(verbs=("get",), resources=("configmaps",))])
     async with pages(stage, play, caller=Caller(username="anna")) as board:
-        assert (await board.overview()).announced == ""
+        assert (await board.overview()).announced == ()
+
+
+@story(also=tenant_town.KINDS, features=tenant_town.ON)
+async def test_tenants_that_are_being_deleted_are_told_to_who_may_list_tenants(stage: Stage) -> None:
+    await tenant_town.city(stage, "111111", "222222")
+    await tenant_town.make(
+        stage, PRIORITIES, "111111-stuck", value=1, metadata={"finalizers": ["example.com/never"]}
+    )
+    play = await stage.play()
+    await stage.later(MINUTE)
+    assert (await overview(stage, play)).announced == ()
+    await tenant_town.leave(stage, "111111")
+    await stage.later(5 * MINUTE)
+    (said,) = (await overview(stage, play)).announced
+    assert said.startswith("The Tenant 111111 is being deleted since ")
+    assert "1 objects in no namespace are left" in said
+    stage.cluster.allow_only("anna", [Rule(verbs=("get",), resources=("configmaps",))])
+    async with pages(stage, play, caller=Caller(username="anna")) as board:
+        assert (await board.overview()).announced == ()
