@@ -393,6 +393,21 @@ def test_explain_of_what_is_gone_answers_from_the_ledger(
         asked(memory, "never")
 
 
+def test_explain_of_what_went_along_opens_a_sealed_trash_with_its_key(memory: Memory, tmp_path: Path) -> None:
+    memory.keys = (Key(b"k" * 32),)
+    entry_id = take_along(memory, "deployments")
+    shut = memory("explain", "cm/x", "-n", "shop")
+    assert shut.code == USAGE
+    assert "without the key of the trash" in shut.sentence
+    assert "--key-file" in shut.sentence
+    file = tmp_path / "key"
+    file.write_text(memory.keys[0].secret.hex())
+    opened = memory("explain", "cm/x", "-n", "shop", "--key-file", str(file))
+    assert opened.code == DONE, opened.err
+    assert "Went along with Deployment" in opened.out
+    assert entry_id in opened.out
+
+
 def take_along(memory: Memory, by: str) -> str:
     """A ConfigMap `x` that goes with its owner or its Namespace; the id of their row."""
     memory.holding(

@@ -242,6 +242,25 @@ def test_into_another_namespace_comes_what_was_in_one_and_not_that_itself(memory
     assert memory.find(NAMESPACES, "shop") is None
 
 
+def test_what_its_namespace_has_again_by_itself_is_no_leftover_where_a_rule_took_it(memory: Memory) -> None:
+    memory.holding(config_map("kube-root-ca.crt", "1h"), config_map("web", "1h"))
+    for name in ("kube-root-ca.crt", "web"):
+        memory.delete("configmaps", name)
+    memory.holding(config_map("kube-root-ca.crt"))
+    said = memory("restore", "configmaps", "-n", "shop", "--yes")
+    assert said.code == DONE, said.out
+    assert "every namespace has its own, which is left as it is" in said.out
+    assert "1 of 1 restored." in said.out
+
+
+def test_an_account_that_went_by_itself_may_have_had_what_the_new_one_has_not(memory: Memory) -> None:
+    memory.holding(obj("ServiceAccount", "default", namespace="shop", labels={TTL: "1h"}))
+    memory.delete("serviceaccounts", "default")
+    memory.holding(obj("ServiceAccount", "default", namespace="shop"))
+    [item] = restored(memory, "serviceaccounts", "-n", "shop", code=LEFTOVERS)
+    assert item["outcome"]["text"] == "another one of that name is there by now"
+
+
 def test_a_namespace_alone_does_not_come_into_another_one(memory: Memory) -> None:
     a_namespace_went(memory)
     memory.holding(obj("Namespace", "lab"))

@@ -24,7 +24,16 @@ from skoupa.cli.options import (
     TimeZone,
     each_kind,
 )
-from skoupa.cli.remembering.declared import Cluster, Home, LedgerPlace, TokenFile
+from skoupa.cli.remembering.declared import (
+    Cluster,
+    Home,
+    KeyEnv,
+    KeyFile,
+    LedgerPlace,
+    TokenFile,
+    asking,
+    ledger_place,
+)
 
 # The marker \b keeps the lines below it as they are.
 PLAN_HELP: Final = """Shows what will go, when and why.
@@ -169,6 +178,8 @@ def explain(
     config: Config = None,
     ledger: LedgerPlace = None,
     cluster: Cluster = None,
+    key_file: KeyFile = None,
+    key_env: KeyEnv = None,
     home: Home = None,
     token_file: TokenFile = None,
     kubeconfig: Kubeconfig = None,
@@ -192,7 +203,7 @@ def explain(
         tz=tz,
         form=output,
         config=config,
-        ledger={"ledger": ledger, "cluster": cluster, "home": home, "token_file": token_file},
+        ledger=ledger_place(ledger, cluster, key_file, key_env) | asking(home, token_file),
     )
 
 

@@ -30,7 +30,7 @@ _NAMESPACES: Final = 5
 _INSIDE: Final = 200
 _IN_NONE: Final = 50
 _AT_ONCE: Final = 20
-SEALED: Final = "whether it went along with something else can't be seen without the key of the trash"
+SEALED: Final = "whether it went along with something else can't be seen without the key of the trash (with --ledger: --key-file, --key-env)"
 
 
 class Carried(msgspec.Struct, frozen=True, kw_only=True):

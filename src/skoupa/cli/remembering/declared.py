@@ -121,7 +121,7 @@ def history(
     dispatch(
         "remembering.history",
         connecting=Connecting(kubeconfig, context, namespace, None),
-        ledger=_ledger(ledger, cluster, key_file, key_env) | _asking(home, token_file),
+        ledger=ledger_place(ledger, cluster, key_file, key_env) | asking(home, token_file),
         filters=filters,
         all_namespaces=all_namespaces,
         tz=tz,
@@ -212,7 +212,7 @@ def restore(
     dispatch(
         "restoring.restore",
         connecting=Connecting(kubeconfig, context, namespace, as_user),
-        ledger=_ledger(ledger, cluster, key_file, key_env) | _asking(home, token_file),
+        ledger=ledger_place(ledger, cluster, key_file, key_env) | asking(home, token_file),
         filters=filters,
         wishes=wishes,
         all_namespaces=all_namespaces,
@@ -248,18 +248,18 @@ def trash(
         connecting=Connecting(kubeconfig, context),
         action=action,
         ids=tuple(ids),
-        ledger=_ledger(ledger, cluster, None, None) | _asking(home, token_file),
+        ledger=ledger_place(ledger, cluster, None, None) | asking(home, token_file),
         yes=yes,
     )
 
 
-def _ledger(
+def ledger_place(
     ledger: str | None, cluster: str | None, key_file: str | None, key_env: str | None
 ) -> dict[str, object]:
     return {"ledger": ledger, "cluster": cluster, "key_file": key_file, "key_env": key_env}
 
 
-def _asking(home: str | None, token_file: str | None) -> dict[str, object]:
+def asking(home: str | None, token_file: str | None) -> dict[str, object]:
     return {"home": home, "token_file": token_file}
 
 

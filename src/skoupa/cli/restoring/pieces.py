@@ -14,6 +14,9 @@ from skoupa.ledger.trash.manifests import Manifest
 from skoupa.ledger.trash.ordering import DEFINITIONS, NAMESPACES
 
 POSSIBLE: Final = RestoreOutcome(what="would-restore")
+# What a controller makes in every Namespace.
+ACCOUNT: Final = ("serviceaccounts", "default")
+_AUTHORITY: Final = ("configmaps", "kube-root-ca.crt")
 
 
 class Piece(msgspec.Struct, kw_only=True):
@@ -74,6 +77,11 @@ class Piece(msgspec.Struct, kw_only=True):
     @property
     def called(self) -> tuple[str, str]:
         return self.kept.resource, self.kept.name
+
+    @property
+    def is_replaceable(self) -> bool:
+        """Whether the one that its namespace has by now serves as well; on an account people may have written something."""
+        return self.called == _AUTHORITY or (self.called == ACCOUNT and self.went_along)
 
     @property
     def own_uids(self) -> set[str]:

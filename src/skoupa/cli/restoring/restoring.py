@@ -17,7 +17,7 @@ import msgspec
 from skoupa.cli.remembering.remembered import RestoreOutcome
 from skoupa.cli.restoring.came_back import CameBack
 from skoupa.cli.restoring.obstacles import Comeback, Obstacle, kind_of, obstacle_of
-from skoupa.cli.restoring.pieces import POSSIBLE, Piece
+from skoupa.cli.restoring.pieces import ACCOUNT, POSSIBLE, Piece
 from skoupa.cli.restoring.readiness import furnished, served
 from skoupa.cli.restoring.surviving import Owners, maker_of, with_volume
 from skoupa.errors import AlreadyExists, Disconnected, Invalid, SkoupaError, TimedOut
@@ -30,9 +30,6 @@ from skoupa.ledger.trash.ordering import DEFINITIONS, NAMESPACES, waves
 
 AT_A_TIME: Final = 64
 _RULE: Final = "restore"
-# What a controller makes in every Namespace.
-_ACCOUNT: Final = ("serviceaccounts", "default")
-_FURNITURE: Final = frozenset({_ACCOUNT, ("configmaps", "kube-root-ca.crt")})
 _MAKES: Final = (
     "is there, makes its own and would delete this one again; --into another namespace brings it back"
 )
@@ -250,7 +247,7 @@ class Restoring:
 
     def _is_furniture(self, piece: Piece) -> bool:
         """Made by a controller in every new Namespace; what was written on the old one is written on it."""
-        return piece.called == _ACCOUNT and piece.namespace in self._new_namespaces
+        return piece.called == ACCOUNT and piece.namespace in self._new_namespaces
 
     async def _furnish(self, piece: Piece, resource: Resource, manifest: Manifest) -> str:
         try:
@@ -282,7 +279,7 @@ class Restoring:
             again=piece.again,
         )
         obstacle = await obstacle_of(error, wanted, client=self._client)
-        if obstacle.what == "exists" and piece.went_along and piece.called in _FURNITURE:
+        if obstacle.what == "exists" and piece.is_replaceable:
             piece.spare = True
             text = "every namespace has its own, which is left as it is"
             obstacle = msgspec.structs.replace(obstacle, text=text)
