@@ -124,6 +124,10 @@ def connect(
     named: bool = True,
 ) -> Connection:
     """Of a store's own thread, or of one at a time. `known` is what tells this cluster from others of its name."""
+    if path.is_dir():
+        raise LedgerUnusable(
+            f"the ledger {path} is a folder", advice=f"name a file in it: {path / 'ledger.db'}"
+        )
     if writable:
         _make_file(path)
     elif not path.exists():

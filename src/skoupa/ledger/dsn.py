@@ -18,7 +18,7 @@ _USUAL: Final = re.compile(
     rf"postgres(?:ql)?://(?:[^@/?#\s]*@)?(?P<host>{_HOST}(?:,{_HOST})*)(?P<database>/[^@?#\s]*)?(?:\?[^@#\s]*)?"
 )
 
-_LATER: Final = "see that PostgreSQL runs and can be reached from here; it is tried again"
+_LATER: Final = "see that PostgreSQL runs and can be reached from here"
 _REPORT: Final = "this is a mistake in Skoupa; please report it"
 _SPELLING: Final = (
     "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password as %XX"

@@ -132,6 +132,15 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     await store.close()
 
 
+@pytest.mark.parametrize("writable", [True, False])
+async def test_a_folder_is_no_ledger(tmp_path: Path, *, writable: bool) -> None:
+    store = SqliteStore(tmp_path, cluster="east", writable=writable)
+    with pytest.raises(LedgerUnusable, match="is a folder") as raised:
+        await store.open()
+    await store.close()
+    assert raised.value.advice == f"name a file in it: {tmp_path / 'ledger.db'}"
+
+
 async def test_a_file_that_was_emptied_is_refused_until_somebody_did_something(
     store: SqliteStore, path: Path
 ) -> None:
