@@ -1,7 +1,7 @@
-"""What Kyverno's test files bring beside policies and objects: Namespaces in a Value file, objects to ask for in a Context file.
+"""What Kyverno's test files bring beside policies and objects: Value files, Context files, ClusterResource files.
 
-Both are part of the cluster that policies ask, and none of them is tried itself. What a file says besides is named, never passed over
-silently.
+The Namespaces of the first and the objects of the others, with their definitions, are part of the cluster that policies ask, and none of
+them is tried itself. What a file says besides is named, never passed over silently.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from skoupa.errors import ManifestError
 from skoupa.sim.content.documents import documents
-from skoupa.sim.content.manifests import Manifest, parse, text_of
+from skoupa.sim.content.manifests import Manifest, load, parse, text_of
 
 _HEAD: Final = frozenset({"apiVersion", "kind", "metadata"})
 _NAMESPACES: Final = frozenset({"namespaces", "namespaceSelector"})
@@ -45,15 +45,40 @@ def read_context(path: Path, written: str) -> Surroundings:
     """The objects that policies may ask for."""
     found: list[Manifest] = []
     others: set[str] = set()
-    for _, body in _bodies(path):
-        spec = body.get("spec")
-        if not isinstance(spec, Mapping):
-            continue
+    for spec in _specs(path):
         others |= spec.keys() - {"resources"}
-        listing = {"apiVersion": "v1", "kind": "List", "items": _list(spec, "resources", path)}
-        found += parse(msgspec.json.encode(listing).decode(), file=str(path))
+        found += _resources(spec, path)
     remark = f"{', '.join(sorted(others))} of {written} are not read"
     return Surroundings(tuple(found), (remark,) if others else ())
+
+
+def read_cluster_resources(path: Path, written: str, *, folder: Path) -> Surroundings:
+    """The same, and definitions; their paths are relative to the folder of the test, as Kyverno reads them."""
+    found: list[Manifest] = []
+    others: set[str] = set()
+    for spec in _specs(path):
+        others |= spec.keys() - {"resources", "crds"}
+        crds = spec.get("crds") or []
+        if not isinstance(crds, list) or not all(isinstance(crd, str) for crd in crds):
+            raise ManifestError(
+                "crds is no list of paths", file=str(path), advice="write paths of definitions"
+            )
+        found += load(*(folder / crd for crd in crds))
+        found += _resources(spec, path)
+    remark = f"{', '.join(sorted(others))} of {written} are not read"
+    return Surroundings(tuple(found), (remark,) if others else ())
+
+
+def _specs(path: Path) -> Iterator[Mapping[str, Any]]:
+    for _, body in _bodies(path):
+        spec = body.get("spec")
+        if isinstance(spec, Mapping):
+            yield spec
+
+
+def _resources(spec: Mapping[str, Any], path: Path) -> Iterator[Manifest]:
+    listing = {"apiVersion": "v1", "kind": "List", "items": _list(spec, "resources", path)}
+    return parse(msgspec.json.encode(listing).decode(), file=str(path))
 
 
 def _bodies(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -22,7 +22,7 @@ from skoupa.expr.cel.pool import Pool
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.resources import NAMESPACES
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from skoupa.model.reasons import render
 from skoupa.policy.exemptions import Exemption, read_exemption
 from skoupa.policy.expansion import expand
@@ -37,6 +37,8 @@ from skoupa.settings import PolicySettings
 from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.sim.content.manifests import Manifest, load
 
+# Before the objects, which may be of such a kind and lie in such a namespace.
+_NEEDED: Final = (CUSTOM_RESOURCE_DEFINITIONS.kind, NAMESPACES.kind)
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 WORDS: Final[Mapping[Outcome, str]] = {"claimed": "goes", "left": "stays", "unclear": "is unclear"}
 
@@ -92,8 +94,9 @@ class _Proof:
         self._cluster = EmbeddedCluster(clock=self._clock)
         brought = named_in(manifest.body for manifest in self._objects)
         around = [one for one in trial.around if not named_in((one.body,)) & brought]
-        self._cluster.load([*(one for one in around if one.kind == NAMESPACES.kind), *self._objects])
-        self._cluster.load([one for one in around if one.kind != NAMESPACES.kind])
+        needed = [one for one in around if one.kind in _NEEDED]
+        self._cluster.load([*sorted(needed, key=lambda one: _NEEDED.index(one.kind)), *self._objects])
+        self._cluster.load([one for one in around if one.kind not in _NEEDED])
         self._client = Client(self._cluster, self._clock)
 
     async def cases(self) -> AsyncIterator[Case]:

@@ -12,7 +12,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from skoupa.cli.checking.kyverno_values import Surroundings, read_context, read_values
+from skoupa.cli.checking.kyverno_values import (
+    Surroundings,
+    read_cluster_resources,
+    read_context,
+    read_values,
+)
 from skoupa.errors import ManifestError
 from skoupa.expr.instants import parse_rfc3339
 from skoupa.expr.readings import Problem
@@ -123,6 +128,7 @@ class _Kyverno(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     exceptions: tuple[str, ...] = ()
     variables: str = ""
     context: str = ""
+    cluster_resources: tuple[str, ...] = ()
     json_payloads: tuple[str, ...] = ()
     results: tuple[dict[str, Any], ...] = ()
 
@@ -221,6 +227,8 @@ def _around(said: _Kyverno, file: Path) -> Iterator[Surroundings]:
         yield read_values(Path(*_beside((said.variables,), file)), said.variables)
     if said.context:
         yield read_context(Path(*_beside((said.context,), file)), said.context)
+    for written in said.cluster_resources:
+        yield read_cluster_resources(Path(*_beside((written,), file)), written, folder=file.parent)
 
 
 def _targets(result: _Result) -> Iterator[Target]:

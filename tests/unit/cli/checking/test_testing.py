@@ -188,6 +188,58 @@ def test_objects_of_a_context_file_are_asked_for_and_not_tried(folder: Folder) -
     assert "images of context.yaml are not read" in said.err
 
 
+def test_cluster_resources_are_there_with_their_definitions(folder: Folder) -> None:
+    # Kyverno's own test-context-apicall-dpol, but for the names.
+    expression = (
+        "cel.bind(found, resource.get('shop.example.org/v1', 'classes', '', object.spec.nodeName),"
+        " found.?spec.?spot.orValue(false))"
+    )
+    folder.write("policies.yaml", cel(expression))
+    names = {"plural": "classes", "kind": "Class", "listKind": "ClassList", "singular": "class"}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object"}},
+    }
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "classes.shop.example.org"},
+        "spec": {"group": "shop.example.org", "versions": [version], "scope": "Cluster", "names": names},
+    }
+    (folder.path / "crds").mkdir()
+    (folder.path / "cluster").mkdir()
+    folder.write("crds/class.yaml", definition)
+    classes = [
+        {
+            "apiVersion": "shop.example.org/v1",
+            "kind": "Class",
+            "metadata": {"name": name},
+            "spec": {"spot": spot},
+        }
+        for name, spot in (("one", True), ("two", False))
+    ]
+    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"a": "b"}}}
+    head = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "ClusterResource"}
+    spec = {"crds": ["crds/class.yaml"], "resources": [shop, *classes], "more": 1}
+    folder.write("cluster/resources.yaml", {**head, "spec": spec})
+    folder.kyverno(
+        result("cel", "pass", "a", isDeletingPolicy=True),
+        result("cel", "fail", "b", isDeletingPolicy=True),
+        clusterResources=["cluster/resources.yaml"],
+    )
+    said = folder()
+    assert said.code == 0, said.out + said.err
+    assert "more of cluster/resources.yaml are not read" in said.err
+    assert "clusterResources" not in said.err
+
+    folder.write("cluster/resources.yaml", {**head, "spec": {**spec, "crds": ["crds/none.yaml"]}})
+    said = folder()
+    assert said.code == 2
+    assert "none.yaml: can't be read" in said.sentence
+
+
 def test_payloads_that_are_no_objects_are_passed_over_and_told(folder: Folder) -> None:
     (folder.path / "json").mkdir()
     folder.write("json/policies.yaml", {**DELETING, "spec": {"schedule": "@daily"}})
