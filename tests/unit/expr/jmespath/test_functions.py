@@ -326,6 +326,7 @@ ANSWERS: dict[str, list[tuple[str, Any]]] = {
     ],
     "replace": [
         ("replace('Lorem ipsum dolor sit amet', 'ipsum', 'muspi', `-1`)", "Lorem muspi dolor sit amet"),
+        ("replace('Lorem ipsum dolor sit amet', 'ipsum', 'muspi', `1e21`)", "Lorem muspi dolor sit amet"),
         (
             "replace('Lorem ipsum ipsum ipsum dolor sit amet', 'ipsum', 'muspi', `-1`)",
             "Lorem muspi muspi muspi dolor sit amet",
@@ -541,6 +542,10 @@ REFUSED = [
         "replace('a', 'b', 'c', `true`)",
         "time_add('', '1h')",
         "time_add('x', '1h')",
+    ),
+    *(
+        "time_between('2023-01-12T19:05:59Z', '2023-01-15T19:05:59Z', named)",
+        "time_between('2023-01-12T19:05:59Z', named, '2023-01-11T19:05:59Z')",
     ),
     *("time_utc('')", "time_diff(`1`, '2021-01-02T15:04:05Z')", "random('')", "pattern_match('foo', `[]`)"),
     *(

@@ -97,7 +97,8 @@ def _replaced(run: Run, text: str, *, old: str, new: str, limit: int) -> str:
     found = text.count(old)
     times = found if limit < 0 else min(found, limit)
     run.make(len(text) + times * max(0, len(new) - len(old)))
-    return text.replace(old, new, limit)
+    # A count may be larger than anything that can be counted.
+    return text.replace(old, new, times)
 
 
 FUNCTIONS: Final[tuple[Function, ...]] = (

@@ -88,8 +88,9 @@ def time_after(_: Run, time: Time, other: Time) -> Truth:
 
 
 def time_between(_: Run, time: Time, start: Time, end: Time) -> Truth:
-    """Neither end counts."""
-    return _stamp(start) < _stamp(time) < _stamp(end)
+    """Neither end counts. What is no time is an error, wherever it stands."""
+    after, before = _stamp(start), _stamp(end)
+    return after < _stamp(time) < before
 
 
 def time_truncate(_: Run, time: Time, duration: Duration) -> Text:
