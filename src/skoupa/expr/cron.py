@@ -42,7 +42,9 @@ _FIELDS: Final = (
 LONGEST: Final = 250
 ZONE_PREFIX: Final = re.compile(r"(?:CRON_)?TZ=(\S*)\s*", re.IGNORECASE)
 _EVERY: Final = re.compile(r"@every\s+([1-9][0-9]*)([mhd])0*[ms]?")
-_DAY_RANGES: Final = {2: "1-31", 4: "0-6"}
+_WEEK: Final = 4
+_DAY_RANGES: Final = {2: "1-31", _WEEK: "0-6"}
+_FROM_DAY: Final = re.compile(r"([0-7]|[A-Z]{3})/([0-9]+)", re.IGNORECASE)
 _SOME_LEAP_YEAR: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - a time on the wall
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
@@ -200,13 +202,13 @@ def _five_fields(text: str, parts: list[str]) -> Cron | Problem:
         what = f"{quoted(parts[2])} means the working day nearest to a day, which is not known here"
         instead = 'name the days of the week instead: "0 3 * * 1#1" is the first Monday of a month'
         return _problem(ProblemCode.NOT_UNDERSTOOD, what, instead)
-    parts = [_plain_days(part, place) for place, part in enumerate(parts)]
+    written, parts = parts, [_plain_days(part, place) for place, part in enumerate(parts)]
     for place, (name, values) in enumerate(_FIELDS):
         alone = ["*"] * 5
         alone[place] = parts[place]
         # The 31st alone is a day of some months; whether of those that are named is asked below.
         if not _accepted(alone):
-            what = f"{quoted(parts[place])} is no {name}"
+            what = f"{quoted(written[place])} is no {name}"
             instead = f"write {values}; also *, lists (1,2), ranges (1-5) and steps (*/2)"
             return _problem(ProblemCode.OUT_OF_RANGE, what, f"{instead}, in {quoted(text)}")
     cron = Cron(text, " ".join(parts))
@@ -217,14 +219,23 @@ def _five_fields(text: str, parts: list[str]) -> Cron | Problem:
 
 
 def _plain_days(part: str, place: int) -> str:
-    """A field of days without `?`, which is a star, and with steps as ranges: they narrow, as any list of days does."""
+    """A field of days without `?`, which is a star, and with steps as ranges: they narrow, as any list of days does.
+
+    A step from a day on ends with Saturday: `MON/2` has no Sunday, which 7 is as well.
+    """
     whole = _DAY_RANGES.get(place)
     if whole is None:
         return part
     terms = ["*" if term == "?" else term for term in part.split(",")]
     if "*" in terms or "*/1" in terms:
         return "*"
-    return ",".join(whole + term[1:] if term.startswith("*/") else term for term in terms)
+    terms = [whole + term[1:] if term.startswith("*/") else term for term in terms]
+    return ",".join(_to_saturday(term) for term in terms) if place == _WEEK else ",".join(terms)
+
+
+def _to_saturday(term: str) -> str:
+    match = _FROM_DAY.fullmatch(term)
+    return f"{'0' if match[1] == '7' else match[1]}-6/{match[2]}" if match else term
 
 
 def _as_step(every: str) -> str:

@@ -175,6 +175,7 @@ def test_a_name_means_its_five_fields(name: str) -> None:
         ("0 0 * 13 *", ProblemCode.OUT_OF_RANGE, '"13" is no month'),
         ("0 0 * * FRIDAY", ProblemCode.OUT_OF_RANGE, '"FRIDAY" is no day of the week'),
         ("0 0 * * 5-1", ProblemCode.OUT_OF_RANGE, '"5-1" is no day of the week'),
+        ("0 0 * * MON/0", ProblemCode.OUT_OF_RANGE, '"MON/0" is no day of the week'),
         ("*/0 * * * *", ProblemCode.OUT_OF_RANGE, '"*/0" is no minute'),
         ("0 0 31 2 *", ProblemCode.NO_SUCH_TIME, "there is no such day"),
         ("0 0 30,31 2 *", ProblemCode.NO_SUCH_TIME, "there is no such day"),

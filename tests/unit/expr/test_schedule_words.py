@@ -28,6 +28,10 @@ SAID = {
     "0 7 * * 0": "at 07:00 on Sundays (UTC)",
     "0 3 * * MON-FRI": "at 03:00 on Mondays to Fridays (UTC)",
     "0 0 * * 5-7": "at 00:00 on Fridays to Sundays (UTC)",
+    # From a day on ends with Saturday, as Kyverno and Kubernetes read it, though 7 is a Sunday too.
+    "0 3 * * MON/2": "at 03:00 on Mondays, Wednesdays and Fridays (UTC)",
+    "0 3 * * 3/2": "at 03:00 on Wednesdays and Fridays (UTC)",
+    "0 3 * * 7/3,2": "at 03:00 on Tuesdays, Wednesdays, Saturdays and Sundays (UTC)",
     "0 3 * * 1#1": "at 03:00 on the first Monday of the month (UTC)",
     "0 3 * * 5L": "at 03:00 on the last Friday of the month (UTC)",
     "0 0 1 * 1": "at 00:00 on the 1st or on Mondays (UTC)",
