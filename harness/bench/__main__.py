@@ -2,7 +2,7 @@
 
 make bench
 .venv/bin/python -m harness.bench --only start-up,store
-.venv/bin/python -m harness.bench --only unused --scale 0.1 --peer kor='/path/to/kor configmap'
+.venv/bin/python -m harness.bench --only unused --scale 0.1 --peer 'kor 0.6.8=/path/to/kor configmap'
 .venv/bin/python -m harness.bench --peer kyverno='/path/to/cleanup-controller --kubeconfig $KUBECONFIG' --only backlog
 """
 
@@ -90,9 +90,9 @@ def main() -> int:
 
 
 def _write(output: Path, rows: list[tuple[str, Figure]], *, everything: bool) -> None:
-    before = output.read_text(encoding="utf-8") if output.exists() and not everything else ""
+    before = output.read_text(encoding="utf-8") if output.exists() else ""
     today = dt.datetime.now(dt.UTC).date().isoformat()
-    output.write_text(render(rows, day=today, before=before), encoding="utf-8")
+    output.write_text(render(rows, day=today, before=before, everything=everything), encoding="utf-8")
 
 
 def _peer(text: str) -> Subject:

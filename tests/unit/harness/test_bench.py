@@ -18,6 +18,7 @@ from harness.bench.subject import SKOUPA, skoupa, words_of
 from harness.bench.table import cells, render
 from harness.bench.tenants import going
 from harness.bench.usage import growing, templates, turning
+from harness.bench.usage.figures import told_in
 from skoupa.ledger.opening import store_for
 from skoupa.ledger.store import Wish
 from skoupa.sim.clock import VirtualClock, run
@@ -58,12 +59,49 @@ def test_a_run_of_some_figures_writes_their_rows_and_leaves_the_others_at_their_
     ]
     assert rows[1:] == [
         ["skoupa", "rate", "0.9", ">= 0.8", "met"],
-        ["skoupa", "memory", "3", ">= 0.8", "met"],
         ["peer", "rate", "0.7", ">= 0.8", "**not met**"],
+        ["skoupa", "memory", "3", ">= 0.8", "met"],
         ["skoupa", "growth", "0.7", ">= 0.8", "**not met**"],
     ]
     days = [line.split("|")[6].strip() for line in second.splitlines() if line.startswith("| ")]
     assert days == ["day", "2026-11-18", "2026-11-17", "2026-11-17", "2026-11-18"]
+
+
+def test_a_run_of_everything_forgets_old_figures_and_keeps_the_rows_of_a_peer_that_it_did_not_measure() -> (
+    None
+):
+    gone = msgspec.structs.replace(AT_LEAST, name="gone")
+    memory = msgspec.structs.replace(AT_LEAST, name="memory")
+    rows = [("skoupa", gone), ("skoupa", AT_LEAST), ("skoupa", memory), ("kor 0.6.8", AT_LEAST)]
+    before = render(rows, day="2026-11-17")
+    after = render(
+        [("skoupa", AT_LEAST), ("skoupa", memory)], day="2026-11-18", before=before, everything=True
+    )
+    rows_now = [
+        [cell.strip() for cell in line.split("|")]
+        for line in after.splitlines()
+        if line.startswith(("| skoupa", "| kor"))
+    ]
+    assert [(row[1], row[2], row[6]) for row in rows_now] == [
+        ("skoupa", "rate", "2026-11-18"),
+        ("kor 0.6.8", "rate", "2026-11-17"),
+        ("skoupa", "memory", "2026-11-18"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        "configmap/team-00000/settings-000\nconfigmap/team-00001/settings-017\n",
+        (
+            '+---+------+\nUnused resources in namespace: "team-00000"\n| 1 | ConfigMap | settings-000 |\n'
+            "| 2 | ConfigMap | settings-017  |\n| 3 | ConfigMap | app-settings-018 |\n"
+        ),
+        '{"team-00000": {"ConfigMap": ["settings-000", "settings-1017"]}}',
+    ],
+)
+def test_what_a_command_tells_is_counted_however_it_writes_it(out: str) -> None:
+    assert told_in(out.encode()) == 2
 
 
 def test_the_controller_is_started_with_each_setting_once() -> None:
