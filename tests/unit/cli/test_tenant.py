@@ -353,3 +353,59 @@ def test_a_definition_that_would_take_along_what_is_not_the_tenants_stays_and_na
     found = town.document("tenant", "plan", "-l", "team=blue")
     assert found["objects"] == []
     assert [one["object"] for one in found["kept"]] == ["CustomResourceDefinition widgets.blue.example"]
+
+
+@pytest.mark.parametrize(
+    ("inside", "settings", "why"),
+    [
+        pytest.param(
+            config_map("lent", namespace="111111-default", labels={"skoupa.dev/shared": "true"}),
+            "",
+            "ConfigMap 111111-default/lent, which has the label skoupa.dev/shared",
+            id="shared",
+        ),
+        pytest.param(
+            config_map("precious", namespace="111111-default"),
+            "protect: {names: [ConfigMap/precious]}\n",
+            "ConfigMap 111111-default/precious, which stays: protected by the setting protect.names",
+            id="protected",
+        ),
+        pytest.param(
+            obj(
+                "PersistentVolume",
+                "lent",
+                labels={"skoupa.dev/shared": "true"},
+                spec={
+                    "persistentVolumeReclaimPolicy": "Delete",
+                    "claimRef": {"namespace": "111111-default", "name": "data", "uid": "u"},
+                },
+            ),
+            "",
+            "PersistentVolume lent, which has the label skoupa.dev/shared",
+            id="volume",
+        ),
+    ],
+)
+def test_a_namespace_that_stays_for_what_is_in_it_is_named_and_what_its_claims_need_stays_too(
+    town: Town, inside: dict[str, Any], settings: str, why: str
+) -> None:
+    volume = obj(
+        "PersistentVolume",
+        "data",
+        spec={"claimRef": {"namespace": "111111-default", "name": "own", "uid": "v"}},
+    )
+    town.holding(tenant(), inside, volume)
+    if settings:
+        town.holding(installed(settings))
+    found = town.document("tenant", "plan", "111111")
+    assert [one["name"] for one in found["objects"]] == ["111111-high", "111111-admin"]
+    kept = {one["object"]: one["why"] for one in found["kept"]}
+    assert why in kept["Namespace 111111-default"]
+    assert "it is for a claim in the Namespace 111111-default" in kept["PersistentVolume data"]
+
+
+def test_a_plan_says_where_nothing_of_it_goes_as_things_are(town: Town) -> None:
+    town.holding(tenant(), installed("tenants: {mostObjects: 2}\n"))
+    said = town("tenant", "plan", "111111")
+    assert "As things are, nothing of that goes: 3 objects in no namespace are more than" in said.out
+    assert "tenants.mostObjects (2)" in town.document("tenant", "plan", "111111")["blocked"]

@@ -28,7 +28,7 @@ class ToldKept(Shape, frozen=True, kw_only=True):
 
 
 class PlanDocument(Shape, frozen=True, kw_only=True):
-    """`refused` is empty where it may be taken; `gaps` are what could not be read. With `selector` there is no `tenant`."""
+    """`refused` is empty where it may be taken, `blocked` where nothing keeps it from going now; `gaps` are what could not be read. With `selector` there is no `tenant`."""
 
     api_version: str = API_VERSION
     kind: str = "TenantPlan"
@@ -36,6 +36,7 @@ class PlanDocument(Shape, frozen=True, kw_only=True):
     selector: str | None = None
     exists: bool
     refused: str
+    blocked: str
     objects: tuple[ToldObject, ...]
     kept: tuple[ToldKept, ...]
     with_keep_label: int
@@ -71,6 +72,7 @@ def document(plan: TenantPlan, *, selector: str | None = None) -> PlanDocument:
         selector=selector,
         exists=plan.there,
         refused=plan.refused,
+        blocked=plan.blocked,
         objects=tuple(told(one.belonging, step=STEPS[one.step], inside=one.inside) for one in plan.going),
         kept=tuple(ToldKept(object=one.called, why=one.why) for one in plan.kept),
         with_keep_label=plan.labelled_keep,

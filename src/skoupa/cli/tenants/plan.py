@@ -76,11 +76,14 @@ def show(found: TenantPlan, *, no_color: bool, whom: str = "") -> None:
     if found.refused:
         sys.stdout.write(printable(f"Nothing goes with the Tenant {name}: {found.refused}.") + "\n")
     elif not found.going:
-        sys.stdout.write(printable(f"Nothing belongs to {whom or f'the Tenant {name}'}.") + "\n")
+        verb = "goes with" if found.kept else "belongs to"
+        sys.stdout.write(printable(f"Nothing {verb} {whom or f'the Tenant {name}'}.") + "\n")
     else:
         screen = screen_of(no_color=no_color)
         sys.stdout.write(render(TITLES, [_line(one) for one in found.going], screen=screen, texts=1))
         sys.stdout.write(f"\n{summary(found)}\n")
+        if found.blocked:
+            sys.stdout.write(printable(f"As things are, nothing of that goes: {found.blocked}.") + "\n")
     for title, lines in (
         ("Stays:", [f"{one.called}: {one.why}" for one in found.kept]),
         ("Stays, and names what is the tenant's:", list(found.grants)),

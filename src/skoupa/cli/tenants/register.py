@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import aclosing
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from skoupa import names
 from skoupa.cli.tenants.company import in_company
 from skoupa.cli.tenants.guarded import Guarded
+from skoupa.cli.tenants.inside import for_claims_in, stays_inside
 from skoupa.controller.weighing.counting import Counting
 from skoupa.controller.weighing.weight import count_inside
 from skoupa.errors import NotFound, SkoupaError, UsageError
@@ -20,6 +22,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything, pages
 from skoupa.kube.objects import METADATA, WHOLE, Partial
 from skoupa.settings import Settings
+from skoupa.tenants.blocking import blocked
 from skoupa.tenants.census import Belonging, Census, Kept, take_census
 from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.order import step
@@ -43,11 +46,12 @@ class Going(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TenantPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """`refused` says why nothing would go. `grants` are bindings elsewhere that name its accounts or Namespaces."""
+    """`refused` says why nothing would go, `blocked` why nothing does as things are now. `grants` are bindings elsewhere that name its accounts or Namespaces."""
 
     tenant: Tenant
     there: bool
     refused: str
+    blocked: str = ""
     going: tuple[Going, ...]
     kept: tuple[Kept, ...]
     labelled_keep: int
@@ -128,6 +132,10 @@ async def _planned(
         going = [one for one in going if one.uid not in others.used]
     company, gaps_of_company = await in_company(client, census, name, going)
     going = [one for one in going if one.uid not in company]
+    insides, gaps_of_insides = await stays_inside(client, census, tenant, going, settings=settings)
+    going = [one for one in going if one.uid not in insides]
+    waiting = for_claims_in([*protected.values(), *insides.values()], going)
+    going = [one for one in going if one.uid not in waiting]
     shared = tuple(
         Kept(called=one.called, tenants=(name,), why=f"it has the label {names.SHARED_LABEL}")
         for one in belongings
@@ -135,15 +143,20 @@ async def _planned(
     )
     kept_inside, gaps_of_keeps = await _labelled_keep(client, census, name, going)
     grants, gaps_of_grants = await _grants(client, census, name)
+    number = sum(not one.is_shared for one in belongings) - len(used)
+    nothing = blocked(census, name, number, settings.tenants)
+    stays = (used, protected.values(), company.values(), insides.values(), waiting.values())
+    gaps = (census.missing(), unsure, gaps_of_company, gaps_of_insides, gaps_of_keeps, gaps_of_grants)
     return TenantPlan(
         tenant=tenant,
         there=there,
         refused="",
+        blocked=nothing[1] if nothing is not None else "",
         going=tuple(await _weighed(client, census, going)),
-        kept=(*census.disputed_with(name), *shared, *used, *protected.values(), *company.values()),
+        kept=(*census.disputed_with(name), *shared, *chain.from_iterable(stays)),
         labelled_keep=kept_inside,
         grants=grants,
-        gaps=(*census.missing(), *unsure, *gaps_of_company, *gaps_of_keeps, *gaps_of_grants),
+        gaps=tuple(dict.fromkeys(chain.from_iterable(gaps))),
     )
 
 

@@ -13,8 +13,9 @@ from skoupa.clock import Clock
 from skoupa.facts.rows import Uid, pack_uid
 from skoupa.judge.tenants import Deleted, Doomed
 from skoupa.kinds.tenant import Volume
-from skoupa.kube.resources import NAMESPACES, Resource
+from skoupa.kube.resources import Resource
 from skoupa.settings import TenantSettings
+from skoupa.tenants.blocking import blocked
 from skoupa.tenants.census import Belonging, Census, Kept
 from skoupa.tenants.order import ROLES, after_its_instances, open_step, step
 from skoupa.tenants.ownership import is_definition, is_namespace
@@ -205,20 +206,7 @@ class Deletion:
     def blocked(self, settings: TenantSettings) -> tuple[str, str] | None:
         """Why nothing of it may go, in one word and in a sentence; None: it may."""
         assert self.census is not None, "there was a census"
-        if why := self.census.unread.get(NAMESPACES.qualified):
-            said = f"Namespaces can't be read ({why}), and whose those are decides about what is in them: nothing goes until they can"
-            return "Unread", said
-        gaps = self.census.foreign_gaps(self.tenant.name)
-        if gaps:
-            groups = ", ".join(f"{gap.where} ({gap.why})" for gap in gaps)
-            return (
-                "PartialDiscovery",
-                f"the server does not tell all of its kinds: {groups}. Nothing goes until it does",
-            )
-        if len(self.left) > settings.most_objects:
-            said = f"{len(self.left)} objects in no namespace are more than tenants.mostObjects ({settings.most_objects})"
-            return "TooMany", f"{said}: raise that if they are all meant to go"
-        return None
+        return blocked(self.census, self.tenant.name, len(self.left), settings)
 
     def to_send(self) -> list[Belonging]:
         return [one for one in self.left if not one.is_leaving and one.uid not in self.sent]
