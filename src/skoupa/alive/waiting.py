@@ -7,8 +7,8 @@ does not come, and a refusal, count when they last; and only who knows Alive can
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, Literal
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
@@ -16,14 +16,16 @@ from skoupa import names
 from skoupa.alive.course import Course, course
 from skoupa.alive.reading import Alive, read_alive
 from skoupa.alive.signs import Place, Sign, signs_of
-from skoupa.errors import PASSING, Forbidden, NotFound, SkoupaError, Unauthorized, Unreachable
+from skoupa.errors import PASSING, BadReply, Forbidden, NotFound, SkoupaError, Unauthorized, Unreachable
 from skoupa.kinds.alive import CLUSTER_WIDE, Form, OnTimeout, OnUnreachable
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES
 
-_NO_ANSWER: Final[tuple[type[SkoupaError], ...]] = (*PASSING, Forbidden, Unauthorized)
+# Something else that answers in the place of the server is none.
+NO_ANSWER: Final[tuple[type[SkoupaError], ...]] = (*PASSING, BadReply)
+_NOT_NOW: Final[tuple[type[SkoupaError], ...]] = (*NO_ANSWER, Forbidden, Unauthorized)
 POLL_SECONDS: Final = 2.0
 # Skoupa writes down the end, which it does within seconds where it runs.
 NOTED_SECONDS: Final = 30.0
@@ -31,6 +33,7 @@ NOTED_SECONDS: Final = 30.0
 FORCED_SECONDS: Final = 120.0
 _PARTICIPANTS: Final = Scope(labels=f"{names.PARTICIPANT_LABEL}=true")
 
+T = TypeVar("T")
 Outcome = Literal[
     "drained", "replaced", "forced", "proceeded", "timed-out", "unreachable", "proceeded-unreachable"
 ]
@@ -56,30 +59,29 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def read(client: Client, form: Form = CLUSTER_WIDE) -> Alive | None:
-    """None: there is none, or no such kind."""
+    """None: there is none, or no such kind; who may not read definitions is at least told so by a server that knows them."""
     try:
-        found = await client.get(form.resource, names.ALIVE_NAME, view=WHOLE, namespace=form.namespace)
-    except NotFound:
-        return None
-    return read_alive(found)
+        return await _read_on(client, form)
+    except Forbidden as error:
+        if (error.status.details or {}).get("kind") == CUSTOM_RESOURCE_DEFINITIONS.plural:
+            return None
+        raise
 
 
-async def read_patiently(
-    client: Client, form: Form = CLUSTER_WIDE, *, unreachable_after: float
-) -> Alive | None:
-    """As `read`; a server that does not answer is asked again for so many seconds."""
+async def patiently(client: Client, ask: Callable[[], Awaitable[T]], *, unreachable_after: float) -> T:
+    """A server that does not answer is asked again for so many seconds."""
     began = client.clock.monotonic()
     while True:
         try:
-            return await read(client, form)
-        except PASSING:
+            return await ask()
+        except NO_ANSWER:
             if client.clock.monotonic() - began >= unreachable_after:
                 raise
             await client.clock.sleep(POLL_SECONDS)
 
 
 async def _read_on(client: Client, form: Form) -> Alive | None:
-    """For who has seen it: that there is none is believed only if it is said of Alive, or if its definition is gone too.
+    """That there is none is believed only if it is said of Alive, or if its definition is gone too.
 
     What stands between us and a server that is on its way out may say of everything that it was not found.
     """
@@ -132,7 +134,7 @@ async def wait(
         try:
             alive = await _read_on(client, form)
             known = await signs(client) if alive is not None else None
-        except _NO_ANSWER as error:
+        except _NOT_NOW as error:
             silent = clock.monotonic() - heard
             if silent >= terms.unreachable_after:
                 if isinstance(error, Forbidden | Unauthorized):

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from skoupa.alive.reading import Alive
 from skoupa.alive.sdk import register
-from skoupa.alive.waiting import Ended, Terms, read, read_patiently, wait
+from skoupa.alive.waiting import Ended, Terms, patiently, read, wait
 from skoupa.errors import Forbidden, Unreachable
 from skoupa.kinds.alive import ALIVES, manifest
 from skoupa.kube.client import Client
@@ -16,6 +17,7 @@ from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.sim.faults import asking
+from skoupa.sim.state.access import Rule
 from tests.unit.alive.test_sdk import DNS, joined, prepared
 from tests.unit.sim.asking import on_cluster
 
@@ -265,10 +267,53 @@ def test_a_server_that_is_silent_at_first_is_asked_for_a_while() -> None:
     async def work(cluster: EmbeddedCluster) -> None:
         client = await prepared(cluster)
         await client.create(ALIVES, manifest())
+
+        async def reading() -> Alive | None:
+            return await patiently(client, lambda: read(client), unreachable_after=MINUTE)
+
         cluster.faults.unreachable(when=asking(path="/apis/skoupa.dev"), times=None, seconds=40)
-        assert await read_patiently(client, unreachable_after=MINUTE) is not None
+        assert await reading() is not None
+        cluster.faults.answer(302, when=asking(path="/apis/skoupa.dev"), times=None, seconds=40)
+        assert await reading() is not None, "something else that answers is no server"
         cluster.faults.unreachable(when=asking(path="/apis/skoupa.dev"), times=None)
         with pytest.raises(Unreachable):
-            await read_patiently(client, unreachable_after=MINUTE)
+            await reading()
+
+    on_cluster(work)
+
+
+def test_that_there_is_none_is_not_believed_of_something_that_knows_no_alive() -> None:
+    """A wrong address, or a load balancer without a server behind it."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await client.create(ALIVES, manifest())
+        cluster.faults.answer(404, when=asking(path="/apis/"), times=None, seconds=MINUTE)
+        with pytest.raises(Unreachable, match="nobody can tell"):
+            await read(client)
+
+    on_cluster(work)
+
+
+def test_who_may_not_read_definitions_is_told_that_there_is_no_alive() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        cluster.allow_only("installer", [Rule(verbs=("get",), resources=(ALIVES.qualified,))])
+        assert await read(Client(cluster.as_user("installer"), cluster.clock)) is None
+        assert await read(Client(cluster, cluster.clock)) is None
+
+    on_cluster(work)
+
+
+def test_something_else_that_answers_counts_when_it_lasts() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10h")
+        waiting = asyncio.ensure_future(waited(client))
+        await cluster.clock.sleep(5)
+        cluster.faults.answer(302, when=asking(path="/apis/skoupa.dev"), times=None, seconds=30)
+        await cluster.clock.sleep(2 * MINUTE)
+        assert not waiting.done()
+        await freed(client)
+        assert (await waiting)[0].outcome == "drained"
 
     on_cluster(work)

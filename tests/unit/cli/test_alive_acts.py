@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ import pytest
 from skoupa.cli.alive import looking as alive_looking
 from skoupa.kinds.alive import ALIVE, ALIVES
 from skoupa.kinds.definition import document
+from skoupa.kube.client import Client
+from skoupa.sim.faults import asking
+from tests.unit.alive.test_waiting import freed
 from tests.unit.cli.saying import Shell
 from tests.unit.cli.worlds import Town, obj
 
@@ -71,6 +75,22 @@ def test_waiting_for_what_nobody_asked_for_is_refused(town: Town) -> None:
     said = town("alive", "wait")
     assert said.code == 2
     assert "skoupa alive delete" in said.err
+
+
+@pytest.mark.parametrize("done", [False, True])
+@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+def test_a_server_that_is_away_for_a_moment_is_told_all_the_same(
+    town: Town, method: str, *, done: bool
+) -> None:
+    """Whether it had taken the request without an answer or not. The operator is done at once."""
+    asyncio.run(freed(Client(town.cluster, town.clock)))
+    fault = town.cluster.faults.disconnect(
+        when=asking(method=method, path="/apis/skoupa.dev"), times=3, done=done
+    )
+    said = town("alive", "delete", "--yes", "--wait", "--timeout", "2h", "-o", "json")
+    assert (said.code, json.loads(said.out)["outcome"]) == (0, "drained"), said.err
+    assert fault.hits > 0
+    assert town.find(ALIVES, "cluster") is None
 
 
 def test_a_report_that_is_lost_on_the_way_is_told_beside_what_happened(

@@ -6,7 +6,8 @@ deleted. Who comes second, and finds the deletion begun, waits with the others. 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -25,6 +26,7 @@ from skoupa.errors import Conflict, Forbidden, Invalid, NotFound, TimedOut, Usag
 from skoupa.expr.durations import parse_duration
 from skoupa.kinds.alive import Form, OnTimeout, OnUnreachable, form_in
 
+T = TypeVar("T")
 _GUARD = "ValidatingAdmissionPolicy"
 
 
@@ -79,8 +81,7 @@ def run(*, connecting: Connecting, yes: bool, form: TextForm, file: str | None, 
     found: list[Alive | None] = []
 
     async def look(world: World) -> AliveReport:
-        patience = _seconds(wish.unreachable_after, "--unreachable-after") if wish.wait else 0.0
-        found.append(await waiting.read_patiently(world.client, wish.form, unreachable_after=patience))
+        found.append(await _patiently(world, wish, lambda: waiting.read(world.client, wish.form)))
         return report("absent", now=world.now())
 
     told = asked(look, connecting=connecting, proceed=proceed)
@@ -95,6 +96,7 @@ def run(*, connecting: Connecting, yes: bool, form: TextForm, file: str | None, 
             question = f"Confirm the deletion of Alive {alive.uid}?"
         confirm(question, done="told", command="alive", for_programs=form != "text")
     seen = Seen(alive)
+    proceed = wish.wait and (wish.on_unreachable or alive.spec.on_unreachable) == "Proceed"
     told = asked(lambda world: _work(world, seen, wish), connecting=connecting, proceed=proceed, seen=seen)
     progress("")
     show(told, form=form, file=file)
@@ -110,18 +112,45 @@ async def _work(world: World, seen: Seen, wish: Wish) -> AliveReport:
         )
     if not begun:
         try:
-            await _ask(world, alive, wish)
+            await _tell(world, alive, wish)
         except (Forbidden, Invalid) as error:
             if _GUARD not in error.status.message:
                 raise
-            why = error.status.message.rpartition("denied request: ")[2]
-            return report("refused", now=world.now(), alive=alive, why=why)
+            begun = wish.delete and await _is_going(world, alive, wish)
+            if not begun:
+                why = error.status.message.rpartition("denied request: ")[2]
+                return report("refused", now=world.now(), alive=alive, why=why)
         except Conflict as error:
             why = "it is not the Alive that was read any more: somebody deleted it, or made it anew"
             raise Conflict(why, status=error.status, advice="look at it, and run it again") from error
         if not wish.delete:
             return report("confirmed", now=world.now(), alive=alive)
     return await _waited(world, alive, wish, seen, begun=begun)
+
+
+async def _tell(world: World, alive: Alive, wish: Wish) -> None:
+    """Until there is an answer, for who waits; what was taken without one is not asked for again."""
+    unanswered = False
+
+    async def once() -> None:
+        nonlocal unanswered
+        if unanswered and await _is_going(world, alive, wish):
+            return
+        unanswered = True
+        await _ask(world, alive, wish)
+
+    await _patiently(world, wish, once)
+
+
+async def _is_going(world: World, alive: Alive, wish: Wish) -> bool:
+    """Or has gone already."""
+    now = await waiting.read(world.client, wish.form)
+    return now is None or now.uid != alive.uid or now.since is not None
+
+
+async def _patiently(world: World, wish: Wish, ask: Callable[[], Awaitable[T]]) -> T:
+    patience = _seconds(wish.unreachable_after, "--unreachable-after") if wish.wait else 0.0
+    return await waiting.patiently(world.client, ask, unreachable_after=patience)
 
 
 async def _ask(world: World, alive: Alive, wish: Wish) -> None:
@@ -153,12 +182,13 @@ async def _ask(world: World, alive: Alive, wish: Wish) -> None:
 
 
 async def _waited(world: World, alive: Alive, wish: Wish, seen: Seen, *, begun: bool) -> AliveReport:
-    now = await waiting.read(world.client, wish.form)
+    now = await _patiently(world, wish, lambda: waiting.read(world.client, wish.form))
     if now is None or now.uid != alive.uid:
         return report("drained" if now is None else "replaced", now=world.now(), alive=alive)
     if now.since is None:
         raise TimedOut("the delete was taken, and it is not to be seen yet", advice="run it again")
-    at = course(now, await waiting.signs(world.client), now=world.now())
+    known = await _patiently(world, wish, lambda: waiting.signs(world.client))
+    at = course(now, known, now=world.now())
     if not wish.wait:
         return report("signalled", now=world.now(), alive=now, at=at)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Final
 
 import msgspec
 import typer
@@ -20,11 +19,8 @@ from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import Work, World, in_cluster
 from skoupa.clock import SystemClock
-from skoupa.errors import PASSING, ApiError, BadReply, Forbidden, SkoupaError, Unauthorized
+from skoupa.errors import ApiError, Forbidden, Unauthorized
 from skoupa.kinds.alive import CLUSTER_WIDE, Form, form_in
-
-# Something else that answers in the place of the server is none.
-_NO_ANSWER: Final[tuple[type[SkoupaError], ...]] = (*PASSING, BadReply)
 
 
 async def looked(world: World, form: Form = CLUSTER_WIDE) -> AliveReport:
@@ -80,7 +76,7 @@ def asked(
 
     try:
         return in_cluster(work, connecting=connecting)
-    except _NO_ANSWER as error:
+    except waiting.NO_ANSWER as error:
         return ended("proceeded-unreachable" if proceed else "unreachable", str(error))
     except (Forbidden, Unauthorized) as error:
         return ended("denied", str(error))
