@@ -598,7 +598,7 @@ async def test_the_guard_is_looked_at_when_somebody_writes_on_alive_and_often_wh
     assert "switched off?" in note
     assert (await there(stage))["metadata"].get("annotations") == before["metadata"].get("annotations")
     guarded(stage)
-    await stage.later(15)
+    await stage.later(12)
     assert condition(await there(stage), "Protected") == ("True", "Guarded")
     binding = kinds["ValidatingAdmissionPolicyBinding"]
     found = await stage.people.get(binding, "skoupa-alive-deletion", view=WHOLE)
@@ -606,10 +606,20 @@ async def test_the_guard_is_looked_at_when_somebody_writes_on_alive_and_often_wh
         binding, "skoupa-alive-deletion", uid=found["metadata"]["uid"], propagation="Background"
     )
     await stage.people.merge_patch(ALIVES, "cluster", {"spec": {"timeout": "45m"}})
-    await stage.later(15)
+    await stage.later(6)
     assert condition(await there(stage), "Protected") == ("False", "Missing")
     body = {key: value for key, value in found.items() if key != "metadata"}
     await stage.people.create(binding, {**body, "metadata": {"name": "skoupa-alive-deletion"}})
-    await stage.later(15)
+    await stage.later(6)
     assert condition(await there(stage), "Protected") == ("True", "Guarded")
     assert len(said(play, "SkoupaUnprotected")) == 2
+    found = await stage.people.get(binding, "skoupa-alive-changes", view=WHOLE)
+    await stage.later(MINUTE)
+    await stage.people.delete(
+        binding, "skoupa-alive-changes", uid=found["metadata"]["uid"], propagation="Background"
+    )
+    lost = stage.cluster.faults.answer(500, when=asking(method="GET", path=binding.path()), times=4)
+    await stage.people.merge_patch(ALIVES, "cluster", {"spec": {"timeout": "50m"}})
+    await stage.later(15)
+    assert lost.hits == 4
+    assert condition(await there(stage), "Protected") == ("False", "Missing"), "a look that failed was none"

@@ -22,7 +22,7 @@ from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.living.existence import GARBLED, NO_KIND, Existence
 from skoupa.controller.living.forcing import Forcing
-from skoupa.controller.living.protection import NOT_ENFORCED, NOT_LOOKED_AT, Protection, look
+from skoupa.controller.living.guarding import Guarding
 from skoupa.controller.living.statistics import Statistics, statistics
 from skoupa.controller.living.status import as_patch, said, status_of
 from skoupa.controller.state import State
@@ -44,9 +44,6 @@ GOING_SECONDS: Final = 2.0
 # Who waits sees by the status that finalizers were forced, and must have had the time to.
 SEEN_SECONDS: Final = 15.0
 RETRY_SECONDS: Final = 5.0
-GUARD_SECONDS: Final = 60.0
-# Where it is not as it should be, or somebody has just written on Alive.
-GUARD_SECONDS_IN_DOUBT: Final = 10.0
 _ONE: Final = Scope(fields=f"metadata.name={names.ALIVE_NAME}")
 
 
@@ -89,10 +86,7 @@ class Living:
             better=self._better,
         )
         self._writer = StatusWriter(client, words=_poorer, told=told, untold=untold)
-        self._protection: Protection = NOT_LOOKED_AT
-        self._warned: Protection | None = None
-        self._looked_at = float("-inf")
-        self._looked_for: object = None
+        self._guarding = Guarding(client, settings=settings, report=report, server_now=server_now)
         self._leads = False
         self._woken = asyncio.Event()
         self._poorer: set[str] = set()
@@ -108,7 +102,7 @@ class Living:
 
     def statistics(self) -> Statistics:
         seen = self._seen if self._acting() else None
-        return statistics(seen, guarded=self._protection.status == "True")
+        return statistics(seen, guarded=self._guarding.stands)
 
     def open(self, group: asyncio.TaskGroup) -> None:
         """What it watches it begins with its work."""
@@ -117,7 +111,7 @@ class Living:
         return [self._follow(), self._listen()]
 
     def arrange(self) -> None:
-        self._looked_at = float("-inf")
+        self._guarding.again()
 
     def learn(self, deltas: Sequence[Delta]) -> None:
         """It is no object that a feed tells of."""
@@ -180,13 +174,13 @@ class Living:
         alive = read_alive(found)
         self._forcing.settle(found)
         await self._existence.note(alive)
-        await self._look_at_guard(alive)
+        await self._guarding.look(alive)
         if alive.since is None:
             if names.ALIVE_FINALIZER not in alive.finalizers:
                 found = await self._existence.put_finalizer(alive)
                 alive = read_alive(found)
             await self._tell(alive, course(alive, await self._signs(), now=self._now()))
-            return min(IDLE_SECONDS, self._guard_at(alive) - self._clock.monotonic())
+            return min(IDLE_SECONDS, self._guarding.due_in(alive))
         await self._see_through(alive)
         return GOING_SECONDS
 
@@ -233,33 +227,13 @@ class Living:
             self._said.add((alive.uid, what))
             self._report.of_alive(what, note, uid=alive.uid, at=self._now())
 
-    def _guard_at(self, alive: Alive) -> float:
-        """When it is to be looked at next."""
-        calm = self._protection.status == "True" and self._looked_for == _written(alive)
-        return self._looked_at + (GUARD_SECONDS if calm else GUARD_SECONDS_IN_DOUBT)
-
-    async def _look_at_guard(self, alive: Alive) -> None:
-        moment = self._clock.monotonic()
-        if moment < self._guard_at(alive):
-            return
-        self._looked_for = _written(alive)
-        before = self._protection
-        self._protection = found = await look(self._client, self._settings)
-        self._looked_at = moment
-        if found.status != "False":
-            self._warned = None
-        # What was installed a moment ago is not in force yet: that is told when it lasts.
-        elif found != self._warned and (found.reason != NOT_ENFORCED or found == before):
-            self._warned = found
-            self._report.of_alive("SkoupaUnprotected", found.message, uid=alive.uid, at=self._now())
-
     async def _tell(self, alive: Alive, at: Course, *, forced: tuple[Forced, ...] | None = None) -> bool:
         """Whether the status says so now."""
         self._seen = (alive, at)
         status = status_of(
             alive,
             at,
-            protection=self._protection,
+            protection=self._guarding.protection,
             forced=alive.status.forced if forced is None else forced,
             now=self._now(),
         )
@@ -278,11 +252,6 @@ class Living:
         if said in self._poorer:
             self._poorer.discard(said)
             self._untold(said)
-
-
-def _written(alive: Alive) -> tuple[object, ...]:
-    """What somebody wrote on it; the status is Skoupa's own."""
-    return alive.uid, alive.generation, alive.finalizers, alive.confirmed
 
 
 def _poorer(kind: str, where: str) -> str:
