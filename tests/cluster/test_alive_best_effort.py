@@ -76,7 +76,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation
             installation.start()
             assert found(plane.access) is None
             installation.stop()
-            grant(plane.access, "slow")
+            grant(plane.access, "slow", more=("list", "watch"))
             installation.install(alive=True)
             installation.start()
             yield installation

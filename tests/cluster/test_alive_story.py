@@ -47,13 +47,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Access]:
             yield access
 
 
-def grant(access: Access, name: str) -> None:
-    """A namespace and an account as an operator has them."""
+def grant(access: Access, name: str, *, more: tuple[str, ...] = ()) -> None:
+    """A namespace and an account as an operator has them, with the rights that the documentation names, and more on Alive."""
     probe = access.probe()
     asked(probe, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     asked(probe, "POST", f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "operator"}})
     rules = [
-        {"apiGroups": ["skoupa.dev"], "resources": ["alives"], "verbs": ["get", "list", "watch", "patch"]},
+        {"apiGroups": ["skoupa.dev"], "resources": ["alives"], "verbs": ["get", "patch", *more]},
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "patch"]},
     ]
     asked(probe, "POST", f"{RBAC}/clusterroles", {"metadata": {"name": name}, "rules": rules})

@@ -22,6 +22,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.alive.beats import BEAT_SECONDS, LONGEST_MESSAGE, Said, beat_of
+from skoupa.alive.hearing import LOOK_SECONDS, sightings
 from skoupa.alive.joining import (
     ALIVES,
     NAMESPACED_ALIVES,
@@ -37,10 +38,8 @@ from skoupa.alive.joining import (
     uid_of,
 )
 from skoupa.errors import PASSING, Conflict, Invalid, NotFound, SkoupaError, TooLate, UsageError
-from skoupa.kube import watch, watched
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
-from skoupa.kube.lists import Scope
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import LEASES, Resource
 
@@ -51,8 +50,6 @@ _SELF: Final = Resource(
     kind="SelfSubjectReview",
     namespaced=False,
 )
-_ONE: Final = f"metadata.name={names.ALIVE_NAME}"
-_LOOK_SECONDS: Final = 5.0
 # Between two tries: of a thousand who want to write it at once each has to find a gap.
 _LONGEST_WAIT_SECONDS: Final = 15.0
 _STRANGE_SECONDS: Final = 60.0
@@ -89,7 +86,7 @@ async def register(
     )
     await _answered(client, participant.beat)
     while not await participant.join():
-        await client.clock.sleep(_LOOK_SECONDS)
+        await client.clock.sleep(LOOK_SECONDS)
     return participant
 
 
@@ -158,27 +155,17 @@ class Participant:
     async def on_deletion(self) -> Deletion:
         """Returns when the deletion was asked for, and what it wants. Where Alive was made anew we join it again.
 
-        What the watch tells may be of yesterday, of an Alive that another has followed: the server is asked once more.
+        At once where we may list and watch Alives, else within seconds. What a watch tells may be of yesterday, of an Alive that another has followed: the server is asked once more.
         """
-        scope = Scope(namespace=self._namespace, fields=_ONE)
-        async with aclosing(watch.watch(self._client, self._kind, WHOLE, scope=scope)) as events:
-            async for event in events:
-                match event:
-                    case watched.Listed(objects, _):
-                        found = list(objects)
-                    case watched.Changed(changes, _):
-                        found = [change.object for change in changes if not change.deleted]
-                    case _:
-                        continue
-                for one in found:
-                    if self.finalizer not in finalizers_of(one):
-                        # Made anew, or somebody took it off: who is late now is told so.
-                        await self.join()
-                    elif (
-                        asked_since(one) is not None and (deletion := await self._deletion_now()) is not None
-                    ):
-                        return deletion
-        raise AssertionError("a watch goes on for ever")
+        seen = sightings(self._client, self._kind, namespace=self._namespace, read=self._read)
+        async with aclosing(seen) as alives:
+            async for one in alives:
+                if self.finalizer not in finalizers_of(one):
+                    # Made anew, or somebody took it off: who is late now is told so.
+                    await self.join()
+                elif asked_since(one) is not None and (deletion := await self._deletion_now()) is not None:
+                    return deletion
+        raise AssertionError("sightings go on for ever")
 
     async def _deletion_now(self) -> Deletion | None:
         try:

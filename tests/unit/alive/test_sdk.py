@@ -11,7 +11,7 @@ import pytest
 from skoupa.alive import joining
 from skoupa.alive.sdk import Participant, register
 from skoupa.alive.signs import signs_of
-from skoupa.errors import NotFound, TooLate, UsageError
+from skoupa.errors import Forbidden, NotFound, TooLate, UsageError
 from skoupa.kinds.alive import ALIVES, NAMESPACED_ALIVES, manifest
 from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
@@ -19,6 +19,7 @@ from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import LEASES, NAMESPACES
 from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.sim.faults import asking
+from skoupa.sim.state.access import Rule
 from tests.unit.kinds.test_embedded import installed
 from tests.unit.sim.asking import on_cluster
 
@@ -77,6 +78,40 @@ def test_who_joins_is_waited_for_hears_of_the_deletion_and_leaves_nobody_else_fr
         await dns.done()
         assert await finalizers(client) == ["skoupa.dev/alive", DISKS]
         await disks.done()
+
+    on_cluster(work)
+
+
+def test_who_may_only_get_and_patch_hears_of_the_deletion_too_and_joins_anew() -> None:
+    """These rights are enough for any other language, and are what the documentation asks for."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        uid = await made(client)
+        rules = [
+            Rule(verbs=("get", "patch"), resources=(ALIVES.qualified,)),
+            Rule(verbs=("get", "create", "patch"), resources=(LEASES.qualified,)),
+        ]
+        cluster.allow_only("dns-operator", rules)
+        dns = await joined(Client(cluster.as_user("dns-operator"), cluster.clock), DNS)
+        hearing = asyncio.ensure_future(dns.on_deletion())
+        await cluster.clock.sleep(30)
+        await client.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": None}})
+        await client.delete(ALIVES, "cluster", uid=uid, propagation="Background")
+        await cluster.clock.sleep(30)
+        uid = await made(client)
+        await cluster.clock.sleep(150)
+        assert DNS in await finalizers(client)
+        assert not hearing.done()
+        await client.delete(ALIVES, "cluster", uid=uid, propagation="Background")
+        began = cluster.clock.now()
+        assert (await hearing).uid == uid
+        assert cluster.clock.now() - began < 10
+        await dns.done()
+        assert DNS not in await finalizers(client)
+        cluster.allow_only("dns-operator", [])
+        with pytest.raises(Forbidden):
+            await dns.on_deletion()
 
     on_cluster(work)
 
