@@ -250,6 +250,13 @@ async def test_secret_values_come_back_with_the_key_and_are_nowhere_without_it(
     assert [one.code for one in told] == [DONE, DONE, DONE]
     empty = await trash.read("secrets", "login", namespace=namespace)
     assert empty["data"] == {"password": ""}
+    # Some types ask for more than keys with empty values.
+    private = {"type": "kubernetes.io/ssh-auth", "data": {"ssh-privatekey": ENCODED}}
+    await admin.create(secret, {"metadata": {"name": "git"}, **private}, namespace=namespace)
+    said = await trash.skoupa("restore", await trash.delete("secrets", "git", namespace=namespace), "--yes")
+    assert said.code == LEFTOVERS
+    assert "its values were not kept, and it can't be without them: make it anew" in said.out
+    told.append(said)
     written = _written(tmp_path)
     for spelt in (VALUE, ENCODED):
         assert spelt.encode() not in written

@@ -123,6 +123,16 @@ def test_a_secret_whose_values_were_not_kept_comes_back_with_empty_ones_and_says
     ready = made_ready(kept("secrets", withheld=("password", "user")))
     assert ready.manifest["data"] == {"password": "", "user": ""}
     assert any("without its values" in said for said in ready.differs)
+    assert not any("immutable" in said for said in ready.differs)
+
+
+def test_an_immutable_secret_without_its_values_can_be_given_them() -> None:
+    locked = {"immutable": True}
+    ready = made_ready(kept("secrets", withheld=("password",), manifest=locked))
+    assert "immutable" not in ready.manifest
+    assert "it is not immutable, so that its values can be written" in ready.differs
+    whole = made_ready(kept("secrets", manifest=locked))
+    assert whole.manifest["immutable"] is True
 
 
 def test_what_will_differ_is_said_for_kinds_that_do() -> None:

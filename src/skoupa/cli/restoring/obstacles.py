@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from skoupa.cli.remembering.remembered import RestoreResult
-from skoupa.errors import AlreadyExists, ApiError, Forbidden, NotFound, SkoupaError
+from skoupa.errors import AlreadyExists, ApiError, Forbidden, Invalid, NotFound, SkoupaError
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import METADATA
@@ -106,6 +106,8 @@ def _words(error: ApiError, kept: Kept) -> str:
         return error.status.message or error.message
     causes = (error.status.details or {}).get("causes") or ()
     fields = ", ".join(str(cause.get("field", "")) for cause in causes if isinstance(cause, dict))
-    return f"the server refuses it as {error.status.reason or error.code}" + (
-        f" ({fields})" if fields else ""
-    )
+    said = f"the server refuses it as {error.status.reason or error.code}"
+    said = f"{said} ({fields})" if fields else said
+    # A type may ask for more than that its keys are there.
+    empty = "its values were not kept, and it can't be without them: make it anew"
+    return f"{said}; {empty}" if kept.withheld and isinstance(error, Invalid) else said

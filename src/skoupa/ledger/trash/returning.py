@@ -63,6 +63,8 @@ def made_ready(
     if kept.resource == SECRETS and kept.withheld:
         manifest["data"] = dict.fromkeys(kept.withheld, "")
         differs.append(f"without its values, which were not kept: {', '.join(kept.withheld)} are empty")
+        if manifest.pop("immutable", None):
+            differs.append("it is not immutable, so that its values can be written")
     if kept.left_out:
         differs.append(f"without the annotations {', '.join(kept.left_out)}")
     if kept.resource in _DIFFERENCES:
