@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from skoupa.cli.checking.kyverno_shared import given_entry
 from skoupa.cli.checking.trials import Expected, Outcome, Target, Trial
 from skoupa.cli.worlds import StandingClock, named_in
 from skoupa.clock import SystemClock
@@ -98,6 +99,8 @@ class _Proof:
         self._cluster.load([*sorted(needed, key=lambda one: _NEEDED.index(one.kind)), *self._objects])
         self._cluster.load([one for one in around if one.kind not in _NEEDED])
         self._client = Client(self._cluster, self._clock)
+        now = self._clock.now()
+        self._given = {one.name: given_entry(one, Path(trial.file), now=now) for one in trial.shared}
 
     async def cases(self) -> AsyncIterator[Case]:
         discovery = await discover(self._client)
@@ -132,7 +135,13 @@ class _Proof:
 
     async def _found(self, policy: Policy, discovery: Discovery, exemptions: list[Exemption]) -> list[Found]:
         looks = UsageLooks(self._client, pool=self._pool, still=True)
-        outside = Outside(self._client, settings=self._settings, services=self._allow_calls, looks=looks)
+        outside = Outside(
+            self._client,
+            settings=self._settings,
+            services=self._allow_calls,
+            looks=looks,
+            given=self._given,
+        )
         evaluation = Evaluation(
             policy,
             pool=self._pool,

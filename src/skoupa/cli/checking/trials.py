@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from skoupa.cli.checking.kyverno_shared import SharedEntry
 from skoupa.cli.checking.kyverno_values import (
     Surroundings,
     read_cluster_resources,
@@ -68,7 +69,7 @@ class Expected(msgspec.Struct, frozen=True):
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """`rest_stays`: policies that are named here claim nothing but what is expected. `now` None: the time it is.
 
-    `around` is in the cluster too, for policies to ask for, and is not tried.
+    `around` is in the cluster too, for policies to ask for, and is not tried; `shared` is context that they may ask for.
     """
 
     file: str
@@ -77,6 +78,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     resources: tuple[str, ...]
     exceptions: tuple[str, ...] = ()
     around: tuple[Manifest, ...] = ()
+    shared: tuple[SharedEntry, ...] = ()
     expected: tuple[Expected, ...] = ()
     rest_stays: frozenset[str] = frozenset()
     now: float | None = None
@@ -129,6 +131,7 @@ class _Kyverno(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     variables: str = ""
     context: str = ""
     cluster_resources: tuple[str, ...] = ()
+    global_context_entries: tuple[SharedEntry, ...] = ()
     json_payloads: tuple[str, ...] = ()
     results: tuple[dict[str, Any], ...] = ()
 
@@ -208,6 +211,7 @@ def _of_kyverno(document: Any, file: Path) -> Trial:
         resources=_beside(said.resources, file),
         exceptions=_beside(said.exceptions, file),
         around=tuple(manifest for each in around for manifest in each.manifests),
+        shared=said.global_context_entries,
         expected=tuple(
             Expected(result.policy.rpartition("/")[2], target, _KYVERNO.get(result.result, "left"))
             for result in results

@@ -17,6 +17,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.runs.calls.answers import Answer, Answers, Known, passes
+from skoupa.runs.calls.given import GivenContext, GivenEntry
 from skoupa.runs.calls.paths import about_secrets, read_path
 from skoupa.runs.calls.protocol import NOTHING, ServiceCall, outside_refused, secrets_refused
 from skoupa.runs.calls.questions import PolicyBroker, identified
@@ -30,12 +31,13 @@ from skoupa.runs.using.looks import UsageLooks
 from skoupa.settings import PolicySettings, seconds
 
 _API_SERVER = "the API server"
+NOTHING_GIVEN: Mapping[str, GivenEntry] = {}
 
 
 class Outside:
     """`services`: False for plans and checks, which ask the cluster and nobody else. Close it at the end.
 
-    `looks` see who uses what.
+    `looks` see who uses what. `given` are values of shared context that a test brings, by name.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Outside:
         services: bool = True,
         lookup: AbstractResolver | None = None,
         looks: UsageLooks | None = None,
+        given: Mapping[str, GivenEntry] = NOTHING_GIVEN,
     ) -> None:
         self.settings = settings
         self._clock = client.clock
@@ -60,6 +63,10 @@ class Outside:
         self.shared = SharedContext(
             client, fetcher, everywhere=settings.allow_global_context_in_namespaced_policies
         )
+        self.context: SharedContext | GivenContext = self.shared
+        if given:
+            everywhere = settings.allow_global_context_in_namespaced_policies
+            self.context = GivenContext(given, self.shared, everywhere=everywhere)
 
     async def close(self) -> None:
         if self.services is not None:
@@ -150,8 +157,7 @@ class PolicyCalls:
         """Once per run: all its objects are judged by the same value."""
 
         async def ask() -> Known:
-            shared = self._outside.shared
-            value = await shared.value(
+            value = await self._outside.context.value(
                 name,
                 projection,
                 namespace=self._namespace,

@@ -128,11 +128,7 @@ class SharedContext:
         entry, projection = await self._named(name, projection, discovery)
         name = entry.name
         if namespace and not self._everywhere and not entry.is_within(namespace):
-            raise UsageError(
-                f"GlobalContextEntry {name} tells more than what is in {namespace}, the namespace of the policy",
-                advice="use a policy of the whole cluster, or let the operator set "
-                "policies.allowGlobalContextInNamespacedPolicies",
-            )
+            raise beyond_namespace(name, namespace)
         if entry.about_secrets:
             on_secrets()
         path = _projected(entry, projection)
@@ -144,7 +140,7 @@ class SharedContext:
     async def _named(self, name: str, projection: str, discovery: Discovery) -> tuple[Entry, str]:
         """The entry of that name; else the one before a dot, with what is behind the dot as its projection."""
         other: tuple[Entry, str] | None = None
-        for known, wanted in _spellings(name, projection):
+        for known, wanted in spellings(name, projection):
             try:
                 entry = await self._entry(known, discovery)
             except NotFound:
@@ -218,7 +214,15 @@ class SharedContext:
             del self._kept[name]
 
 
-def _spellings(name: str, projection: str) -> Iterator[tuple[str, str]]:
+def beyond_namespace(name: str, namespace: str) -> UsageError:
+    return UsageError(
+        f"GlobalContextEntry {name} tells more than what is in {namespace}, the namespace of the policy",
+        advice="use a policy of the whole cluster, or let the operator set "
+        "policies.allowGlobalContextInNamespacedPolicies",
+    )
+
+
+def spellings(name: str, projection: str) -> Iterator[tuple[str, str]]:
     """What may be meant, the longest name of an entry first."""
     yield name, projection
     parts = [] if projection else name.split(".")

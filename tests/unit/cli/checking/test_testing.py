@@ -240,6 +240,68 @@ def test_cluster_resources_are_there_with_their_definitions(folder: Folder) -> N
     assert "none.yaml: can't be read" in said.sentence
 
 
+def test_shared_context_that_a_test_gives_is_what_policies_get(folder: Folder) -> None:
+    names = {"data": {"found": {"pods": [{"name": "a"}]}}, "fieldPath": "found", "name": "listed"}
+    entries = [
+        {**names, "projections": [{"name": "names", "path": "pods[].name"}]},
+        {"name": "inline", "resources": [pod("a")]},
+        {"name": "files", "resourceFiles": ["given.yaml"]},
+    ]
+    folder.write("given.yaml", pod("a"), pod("b"))
+    expression = (
+        "object.metadata.name in globalContext.Get('listed', 'names')"
+        " && globalContext.Get('listed', '').names.size() == 1"
+        " && globalContext.Get('inline', '').exists(p, p.metadata.name == object.metadata.name)"
+        " && globalContext.Get('files', '').size() == 2"
+    )
+    spec = CLEANUP["spec"] | {
+        "context": [{"name": "all", "globalReference": {"name": "listed", "jmesPath": "names"}}],
+        "conditions": {
+            "all": [{"key": "{{ target.metadata.name }}", "operator": "AnyIn", "value": "{{ all }}"}]
+        },
+    }
+    folder.write("policies.yaml", cel(expression), {**CLEANUP, "spec": spec})
+    folder.kyverno(
+        *(result(name, "pass", "a") for name in ("cel", "old")),
+        *(result(name, "fail", "b", "c") for name in ("cel", "old")),
+        globalContextEntries=entries,
+    )
+    said = folder()
+    assert said.code == 0, said.out + said.err
+    assert "not read" not in said.err
+
+
+def test_a_policy_of_a_namespace_gets_what_is_known_to_lie_in_it(folder: Folder) -> None:
+    own = cel("globalContext.Get('own', '').size() == 1")
+    other = cel("globalContext.Get('other', '').size() == 1")
+    for policy, name in ((own, "own"), (other, "other")):
+        policy |= {"kind": "NamespacedDeletingPolicy", "metadata": {"name": name, "namespace": "shop"}}
+    folder.write("policies.yaml", own, other)
+    elsewhere = pod("a")
+    elsewhere["metadata"]["namespace"] = "bank"
+    given = [{"name": "own", "resources": [pod("a")]}, {"name": "other", "resources": [elsewhere]}]
+    folder.kyverno(result("own", "pass", "a"), result("other", "error", "a"), globalContextEntries=given)
+    said = folder()
+    assert said.code == 0, said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"name": "x"}, "globalContextEntries: x: has no value"),
+        ({"name": "x", "data": {}, "resources": []}, "globalContextEntries: x: has more than one value"),
+        ({"name": "x", "data": {}, "fieldPath": "a..b"}, "globalContextEntries: x: a..b"),
+        ({"name": "x", "data": {}, "fieldPath": "a"}, "globalContextEntries: x: a: a is not there"),
+        ({"name": "x", "resourceFiles": ["none.yaml"]}, "none.yaml: can't be read"),
+    ],
+)
+def test_shared_context_that_has_no_value_is_told(folder: Folder, entry: dict[str, Any], words: str) -> None:
+    folder.kyverno(result("old", "pass", "a"), globalContextEntries=[entry])
+    said = folder()
+    assert said.code == 2
+    assert words in said.sentence
+
+
 def test_payloads_that_are_no_objects_are_passed_over_and_told(folder: Folder) -> None:
     (folder.path / "json").mkdir()
     folder.write("json/policies.yaml", {**DELETING, "spec": {"schedule": "@daily"}})
