@@ -1,6 +1,6 @@
 """Words that may be the name of an object, where no rule says of what kind.
 
-They stand in annotations, in the arguments and the environment of containers, and anywhere in custom objects. A word means something only where an object is called so; it then keeps that object, whatever its kind, in the namespace of
+They stand in annotations, in the arguments, the environment, hooks and probes of containers, and anywhere in custom objects. A word means something only where an object is called so; it then keeps that object, whatever its kind, in the namespace of
 who says it, in none, or in a namespace that the same object names anywhere (`prod/db`, `db.prod.svc`, `--namespace=prod`). This
 can only keep more. Words are many and hardly one is a name: they are kept as numbers, and looked up once all objects are known.
 """
@@ -26,6 +26,8 @@ _LONGEST: Final = 253
 _REMEMBERED: Final = 256
 _REMEMBERED_TOGETHER: Final = 1024
 _RUN: Final = re.compile(r"[A-Za-z0-9.:-]+")
+# As Traefik writes what is in the cluster, wherever it does: `prod-web-auth@kubernetescrd`, where nobody can tell one dash from another.
+_TRAEFIK: Final = re.compile(r"([a-z0-9][-a-z0-9.]{1,506})@kubernetes")
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9.:]*[A-Za-z0-9])?")
 # Words by where they stand: the numbers of some are shared by objects that say the same, and nobody changes them.
 Said = list[tuple[str, "array[int]"]]
@@ -122,6 +124,10 @@ def _words(text: str) -> Collection[str]:
                 # Names that have dots of their own, with something behind: `my.settings.yaml`.
                 words.update((".".join(pieces[:end]), None) for end in range(2, min(len(pieces), 16) + 1))
         words[word] = None
+    for joined in _TRAEFIK.findall(text) if "@kubernetes" in text else ():
+        for at, char in enumerate(joined):
+            if char == "-":
+                words.update(dict.fromkeys((joined[:at], joined[at + 1 :])))
     return tuple(word for word in words if len(word) <= _LONGEST and _NAME.fullmatch(word))
 
 

@@ -51,10 +51,29 @@ class _Variable(msgspec.Struct, frozen=True, gc=False):
     value: str | None = None
 
 
-class _Container(msgspec.Struct, frozen=True, gc=False):
+class _Exec(msgspec.Struct, frozen=True, gc=False):
+    command: list[str] | None = None
+
+
+class _Action(msgspec.Struct, frozen=True, gc=False):
+    """What is done when a container starts or stops, or to see whether it is well; here a command."""
+
+    exec: _Exec | None = None
+
+
+class _Lifecycle(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    post_start: _Action | None = None
+    pre_stop: _Action | None = None
+
+
+class _Container(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     args: list[str] | None = None
     command: list[str] | None = None
     env: list[_Variable] | None = None
+    lifecycle: _Lifecycle | None = None
+    liveness_probe: _Action | None = None
+    readiness_probe: _Action | None = None
+    startup_probe: _Action | None = None
 
 
 class _PodSpec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -129,7 +148,17 @@ def _in_annotations(marks: Mapping[str, str]) -> list[str]:
 
 def _in_container(one: _Container) -> Iterator[str]:
     values = (variable.value for variable in one.env or ())
-    return chain(one.command or (), one.args or (), filter(None, values))
+    return chain(one.command or (), one.args or (), filter(None, values), *_run_beside(one))
+
+
+def _run_beside(one: _Container) -> Iterator[list[str]]:
+    """Commands that are no process of the container's own: its hooks and probes."""
+    actions = [one.liveness_probe, one.readiness_probe, one.startup_probe]
+    if one.lifecycle:
+        actions += (one.lifecycle.post_start, one.lifecycle.pre_stop)
+    for action in actions:
+        if action and action.exec and action.exec.command:
+            yield action.exec.command
 
 
 def _in_everything(value: Any) -> list[str]:

@@ -21,10 +21,10 @@ class Unused:
         self._file = folder / "all.yaml"
         self._skoupa = skoupa
 
-    def said(self, *objects: dict[str, Any]) -> Said:
+    def said(self, *objects: dict[str, Any], where: str = "-A") -> Said:
         around = [obj("Namespace", "shop"), obj("Namespace", "prod"), secret(LEFT), secret("else", "prod")]
         self._file.write_text(yaml.safe_dump_all([*around, *objects]), encoding="utf-8")
-        return self._skoupa("unused", "-A", "--from", str(self._file), "-o", "name")
+        return self._skoupa("unused", *where.split(), "--from", str(self._file), "-o", "name")
 
     def __call__(self, *objects: dict[str, Any]) -> set[str]:
         return {line.split()[0].rpartition("/")[2] for line in self.said(*objects).out.splitlines()}
@@ -61,6 +61,8 @@ def pod(**container: Any) -> dict[str, Any]:
         pod(args=["--credentials", "used"]),
         pod(command=["sh", "-c", "exec ctl --secret=used --v=2"]),
         pod(env=[{"name": "SECRET_NAME", "value": "used"}]),
+        pod(lifecycle={"preStop": {"exec": {"command": ["sh", "-c", "ctl drain --secret used"]}}}),
+        pod(readinessProbe={"exec": {"command": ["ready", "used"]}}),
         made("networking.k8s.io/v1", "Ingress", "web", annotations={"nginx.org/basic-auth-secret": "used"}),
         made("v1", "Service", "web", annotations={"config.kubernetes.io/depends-on": "/namespaces/shop/Secret/used"}),
         made("v1", "PersistentVolume", "disk", "", spec={"csi": {"driver": "x", "volumeAttributes": {"a": "used"}}}),
@@ -86,6 +88,8 @@ def test_a_name_in_a_text_keeps_what_is_called_so(unused: Unused, user: dict[str
     [
         pod(args=["--default-ssl-certificate=prod/used"]),
         pod(args=["--namespace", "prod", "--secret-name", "used"]),
+        pod(args=["--entrypoints.web.http.middlewares=prod-used@kubernetescrd"]),
+        thing(transport="prod-used@kubernetescrd"),
         thing(key="k8s://prod/used"),
         thing(host="used.prod.svc"),
         thing(namespace="prod", password={"secretKeyRef": {"name": "used", "key": "x"}}),
@@ -94,6 +98,27 @@ def test_a_name_in_a_text_keeps_what_is_called_so(unused: Unused, user: dict[str
 )
 def test_also_in_a_namespace_that_is_named_with_it(unused: Unused, user: dict[str, Any]) -> None:
     assert "used" not in unused(secret("used", "prod"), user)
+
+
+@pytest.mark.parametrize(
+    ("kind", "user"),
+    [
+        ("Secret", made("v1", "Service", "web", annotations={"example.com/tls": "prod/used"})),
+        ("Service", pod(args=["--upstream", "http://used.prod.svc"])),
+        ("ServiceAccount", pod(args=["--as=system:serviceaccount:prod:used"])),
+        ("ConfigMap", pod(env=[{"name": "SETTINGS", "value": "prod/used"}])),
+    ],
+    ids=["Secret", "Service", "ServiceAccount", "ConfigMap"],
+)
+def test_also_where_only_that_namespace_is_asked_about(
+    unused: Unused, kind: str, user: dict[str, Any]
+) -> None:
+    used = made(
+        "v1", kind, "used", "prod", **({"spec": {"selector": {"app": "none"}}} if kind == "Service" else {})
+    )
+    alone = unused.said(used, where=f"{kind} -n prod")
+    assert f"{kind.lower()}/used" in alone.out
+    assert f"{kind.lower()}/used" not in unused.said(used, user, where=f"{kind} -n prod").out
 
 
 def test_not_in_a_namespace_that_nobody_names(unused: Unused) -> None:

@@ -50,6 +50,12 @@ ANNOTATED: Final = (
     _ingress("networking.gke.io/v1beta1.FrontendConfig", "networking.gke.io/FrontendConfig", Form.NAME),
     _ingress("traefik.ingress.kubernetes.io/router.middlewares", "traefik.io/Middleware", Form.TRAEFIK),
     _ingress("traefik.ingress.kubernetes.io/router.tls.options", "traefik.io/TLSOption", Form.TRAEFIK),
+    Annotated(
+        key="traefik.ingress.kubernetes.io/service.serverstransport",
+        to="traefik.io/ServersTransport",
+        of=("Service",),
+        form=Form.TRAEFIK,
+    ),
     *(
         Annotated(
             key=key, to="configuration.konghq.com/KongPlugin", of=(*_INGRESS, "Service"), form=Form.LISTED

@@ -24,7 +24,6 @@ class Relevance:
         self._asked = frozenset(asked)
         self._place = place
         self._readings = readings
-        self._reach = readings.reach
         self._may_point = Sight(readings=readings, read=frozenset()).may_point
         self._required = frozenset(one for kind in asked for one in REQUIRED.get(kind, ()))
         self._pods_matter = not PODS_MATTER.isdisjoint(asked)
@@ -47,13 +46,12 @@ class Relevance:
         return kind in self._asked or kind in self._required or self._may_make_pods(resource)
 
     def scope(self, resource: Resource) -> Scope:
-        """One namespace is enough of what can't point into others."""
+        """One namespace is enough of what can't point at what is asked about: what can may name it from anywhere, if only in a text."""
         kind = kind_name(resource)
         if not self._place or not resource.namespaced:
             return Scope()
         beyond = kind in tracking.KINDS or any(
-            kind in REQUIRED_EVERYWHERE.get(asked, ())
-            or (self._may_point(kind, asked) and self._reach.across(kind, asked))
+            kind in REQUIRED_EVERYWHERE.get(asked, ()) or self._may_point(kind, asked)
             for asked in self._asked
         )
         return Scope() if beyond else Scope(namespace=self._place)
