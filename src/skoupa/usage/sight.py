@@ -34,7 +34,7 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     """`read` are the kinds of which every object is known, `walked` those of them that no rules are known for and that exist.
 
     `waived` were not read either, and the settings say that this need not hold anything. Where only one namespace was looked
-    at it is `place`, and `narrow` are the kinds of which only those in it were read, since others can't point into it.
+    at it is `place`, and `narrow` are the kinds of which only those in it were read, since others can't point at what is judged.
     """
 
     readings: Readings

@@ -148,17 +148,14 @@ def _in_annotations(marks: Mapping[str, str]) -> list[str]:
 
 def _in_container(one: _Container) -> Iterator[str]:
     values = (variable.value for variable in one.env or ())
-    return chain(one.command or (), one.args or (), filter(None, values), *_run_beside(one))
+    return chain(one.command or (), one.args or (), filter(None, values))
 
 
-def _run_beside(one: _Container) -> Iterator[list[str]]:
-    """Commands that are no process of the container's own: its hooks and probes."""
+def _in_hooks(one: _Container) -> Iterator[str]:
     actions = [one.liveness_probe, one.readiness_probe, one.startup_probe]
     if one.lifecycle:
         actions += (one.lifecycle.post_start, one.lifecycle.pre_stop)
-    for action in actions:
-        if action and action.exec and action.exec.command:
-            yield action.exec.command
+    return chain.from_iterable(action.exec.command or () for action in actions if action and action.exec)
 
 
 def _in_everything(value: Any) -> list[str]:
@@ -222,5 +219,7 @@ def _in_pods(value: Any) -> Texts:
     for pods in (spec, template.spec if template else None):
         if pods is not None:
             groups = (pods.containers, pods.init_containers, pods.ephemeral_containers)
-            told = [text for group in groups for one in group or () for text in _in_container(one)]
+            containers = [one for group in groups for one in group or ()]
+            told = [text for one in containers for text in _in_container(one)]
             yield "the arguments or the environment of a container", told
+            yield "a hook or a probe of a container", [text for one in containers for text in _in_hooks(one)]
