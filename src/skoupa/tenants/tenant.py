@@ -12,7 +12,7 @@ from skoupa import names
 from skoupa.kinds.conditions import READY
 from skoupa.kube.timestamps import whole_seconds
 
-_MOST_ANNOUNCED: Final = 5
+MOST_ANNOUNCED: Final = 5
 # The first is KubeZoo's own, which takes it off early; the second nobody but us takes off.
 FINALIZERS = (names.KUBEZOO_TENANT_FINALIZER, names.TENANT_FINALIZER)
 
@@ -90,9 +90,13 @@ def read_tenant(found: Mapping[str, Any]) -> Tenant:
 def announced(tenants: Iterable[Tenant]) -> tuple[str, ...]:
     """Of those that are being deleted a sentence each, as far as anybody reads."""
     told = sorted(one.announced for one in tenants if one.is_leaving)
-    more = len(told) - _MOST_ANNOUNCED
-    rest = (f"{more} more Tenants are being deleted: kubectl get tenants shows them",) if more > 0 else ()
-    return (*told[:_MOST_ANNOUNCED], *rest)
+    return (*told[:MOST_ANNOUNCED], *more_than_announced(len(told)))
+
+
+def more_than_announced(number: int) -> tuple[str, ...]:
+    """In a sentence, those of so many that are not told one by one."""
+    more = number - MOST_ANNOUNCED
+    return (f"{more} more Tenants are being deleted: kubectl get tenants shows them",) if more > 0 else ()
 
 
 def with_finalizers(known: Iterable[str]) -> list[str]:

@@ -115,7 +115,10 @@ def test_explain_says_whose_an_object_is_and_that_it_goes_when_that_tenant_is_de
     assert said.code == 0, said.err
     role, inside, other = said.out.split("\n\n")
     assert "  tenant: 111111, since its name begins with 111111-\n" in role
-    assert "          goes when that Tenant is deleted (skoupa tenant plan 111111)" in role
+    assert (
+        "          goes when that Tenant is deleted, unless others use or hold it then: skoupa tenant plan 111111"
+        in role
+    )
     assert "Nothing wants it to go." in role
     assert "since it is in the Namespace 111111-default, which is that tenant's" in inside
     assert "tenant" not in other
@@ -213,7 +216,7 @@ def test_explain_where_nobody_looks_after_the_tenant_says_that_it_takes_nothing_
 def test_explain_of_a_tenant_whose_id_is_refused_says_why(town: Town) -> None:
     town.holding(tenant("kube"))
     said = town("explain", "tenant/kube")
-    assert "nothing would go with it" in said.out
+    assert "Nothing would go with it" in said.out
     town.holding(obj("ClusterRole", "kube-edge", api="rbac.authorization.k8s.io/v1", rules=[]))
     (item,) = town.document("explain", "clusterrole/kube-edge")["items"]
     assert item["tenant"]["stays"] is True
@@ -235,7 +238,7 @@ def test_explain_of_a_tenant_says_how_far_its_deletion_is(town: Town) -> None:
 
 def test_a_living_tenant_says_what_happens_when_it_is_deleted(town: Town) -> None:
     said = town.holding(tenant())("explain", "tenant/111111")
-    assert "what belongs to it goes when it is deleted: skoupa tenant plan 111111" in said.out
+    assert "What belongs to it goes when it is deleted (skoupa tenant plan 111111)." in said.out
 
 
 def test_the_dashboard_says_which_tenants_are_being_deleted() -> None:
@@ -255,3 +258,11 @@ def test_the_dashboard_says_which_tenants_are_being_deleted() -> None:
 
     (said,) = looking(work, installed(ON), obj("Namespace", "skoupa")).announced
     assert said.startswith(f"The Tenant 111111 is being deleted since {SINCE}")
+
+
+def test_of_many_tenants_that_are_being_deleted_a_plan_tells_a_few_and_how_many_more(town: Town) -> None:
+    town.holding(*(going(f"70000{number}") for number in range(7)))
+    said = town("plan", "configmaps", "-A")
+    assert said.out.count("What goes with it: skoupa tenant plan") == 5
+    assert "2 more Tenants are being deleted: kubectl get tenants shows them.\n\n" in said.out
+    assert len(town.document("plan", "configmaps", "-A")["tenants"]) == 7

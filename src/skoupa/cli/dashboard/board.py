@@ -18,6 +18,7 @@ from skoupa.cli.looking.alive_part import with_alive
 from skoupa.cli.looking.controller_holds import OBSERVES, controller_acts, with_controllers_holds
 from skoupa.cli.looking.planning import Plan, Wishes, make_plan
 from skoupa.cli.looking.policies_part import PolicyPart
+from skoupa.cli.looking.tenants_part import announced as tenants_announced
 from skoupa.cli.looking.tenants_part import with_tenants
 from skoupa.cli.options import Connecting
 from skoupa.cli.remembering.carried import carried_along
@@ -169,7 +170,7 @@ class PlanBoard:
             trouble=trouble,
             announced=(
                 *((plan.alive.text,) if plan.alive is not None and plan.alive.text else ()),
-                *(one.text for one in plan.tenants),
+                *tenants_announced(plan),
             ),
             typed=self._typed,
         )

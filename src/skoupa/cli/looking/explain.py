@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import typer
@@ -27,6 +27,7 @@ from skoupa.cli.looking.retention_part import RetentionPart
 from skoupa.cli.looking.users_of import lines, needs_of, told_of
 from skoupa.cli.options import Connecting, TextForm
 from skoupa.cli.tenants.standing import tenants_known
+from skoupa.cli.tenants.whose import Whose
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Document, gap_of, item_of
 from skoupa.cli.terminal.saying import progress, say
@@ -47,6 +48,8 @@ from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim, Hold
 from skoupa.settings import Settings
+
+_MOST_GAPS: Final = 5
 
 
 def run(
@@ -248,8 +251,13 @@ async def _tenants(
     known.learn(knowledge.store)
     for deleted in await known.claims(around):
         knowledge.tenants.put(deleted)
-    told = {row.uid: await known.about(row) for row in rows}
-    survey.doubts += [f"not read, so more or less may go with the Tenant: {gap}" for gap in known.gaps()]
+    whose = Whose(known, settings, now=world.now())
+    told = {row.uid: await whose.about(row) for row in rows}
+    gaps = known.gaps()
+    if gaps:
+        more = f"; and {len(gaps) - _MOST_GAPS} more" if len(gaps) > _MOST_GAPS else ""
+        unread = f"{'; '.join(gaps[:_MOST_GAPS])}{more}"
+        survey.doubts.append(f"not read, so more or less may go with the Tenant: {unread}")
     return {uid: one for uid, one in told.items() if one is not None}
 
 

@@ -98,7 +98,7 @@ def _of_tenant(told: ItemTenant) -> Iterator[str]:
         yield f"tenant: {told.name}, since {told.proof}"
         yield f"        {told.text}"
     else:
-        yield f"{told.text}."
+        yield f"{told.text[:1].upper()}{told.text[1:]}."
     yield from (f"in the way: {one}" for one in told.blockers)
 
 

@@ -9,6 +9,7 @@ from skoupa.cli.tenants.standing import tenants_known
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import World
 from skoupa.errors import SkoupaError
+from skoupa.tenants.tenant import MOST_ANNOUNCED, more_than_announced
 
 
 async def with_tenants(world: World, plan: Plan) -> Plan:
@@ -32,6 +33,13 @@ async def with_tenants(world: World, plan: Plan) -> Plan:
 def first_words(plan: Plan) -> str:
     told = [
         f"{printable(one.text)}.\nWhat goes with it: skoupa tenant plan {printable(one.name)}\n"
-        for one in plan.tenants
+        for one in plan.tenants[:MOST_ANNOUNCED]
     ]
-    return "".join(f"{one}\n" for one in told)
+    more = (f"{one}.\n" for one in more_than_announced(len(plan.tenants)))
+    return "".join(f"{one}\n" for one in (*told, *more))
+
+
+def announced(plan: Plan) -> tuple[str, ...]:
+    """The same in sentences without their full stops, for who shows them otherwise."""
+    told = (one.text for one in plan.tenants[:MOST_ANNOUNCED])
+    return (*told, *more_than_announced(len(plan.tenants)))

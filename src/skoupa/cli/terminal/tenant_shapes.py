@@ -27,7 +27,7 @@ class DeletedTenant(Shape, frozen=True, kw_only=True):
 class ItemTenant(Shape, frozen=True, kw_only=True):
     """Whose an object is, and why (`proof`); of a Tenant itself that is empty. `text` is what follows for the object.
 
-    `stays`: it would not go with that Tenant, or does not. `name` is empty where several claim it, so that it is nobody's.
+    `stays`: it would not go with that Tenant, or does not. `name` is empty where it is nobody's, though something speaks of a tenant: several claim it, or its kind is of one.
     """
 
     name: str
