@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skoupa.cli.tenants import delete, leaks, plan, status
+from skoupa.cli.tenants import delete, forcing, leaks, plan, status
 from skoupa.cli.worlds import World
 from skoupa.kinds.definition import document
 from skoupa.kinds.tenant import TENANT, TENANTS
@@ -120,7 +120,6 @@ def test_nothing_is_deleted_where_nobody_would_look_after_it(town: Town) -> None
     assert "no controller looks after it" in said.err
     (found,) = town.cluster.objects(TENANTS)
     assert "deletionTimestamp" not in found["metadata"]
-    assert town("tenant", "delete", "222222", "--yes").code == 1, "there is none"
 
 
 def test_who_waits_hears_that_all_stayed_where_the_finalizers_were_taken_off(
@@ -409,3 +408,13 @@ def test_a_plan_says_where_nothing_of_it_goes_as_things_are(town: Town) -> None:
     said = town("tenant", "plan", "111111")
     assert "As things are, nothing of that goes: 3 objects in no namespace are more than" in said.out
     assert "tenants.mostObjects (2)" in town.document("tenant", "plan", "111111")["blocked"]
+
+
+@pytest.mark.parametrize("command", [("status",), ("delete", "--yes"), ("delete", "--force-finalizers")])
+def test_one_that_is_not_there_is_said_and_what_to_look_at(
+    town: Town, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(forcing, "in_cluster", town._in_cluster)
+    said = town("tenant", command[0], "999999", *command[1:])
+    assert said.code == 2
+    assert "there is no Tenant 999999: kubectl get tenants lists them" in said.err

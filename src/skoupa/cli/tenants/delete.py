@@ -17,7 +17,7 @@ from skoupa.cli.installed import settings_for
 from skoupa.cli.options import Connecting
 from skoupa.cli.tenants.forcing import force
 from skoupa.cli.tenants.plan import show, summary, tell_gaps
-from skoupa.cli.tenants.register import TenantPlan, named, plan_of
+from skoupa.cli.tenants.register import TenantPlan, named, plan_of, tenant_there
 from skoupa.cli.tenants.status import lines
 from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.saying import progress, say
@@ -72,8 +72,7 @@ def run(
         known = await settings_for(world, config)
         if known.doubt:
             say(known.doubt)
-        # Whoever is not there is told so by the server.
-        await world.client.get(TENANTS, name, view=WHOLE)
+        await tenant_there(world.client, name)
         plan = await plan_of(world.client, name, known.settings)
         return _Looked(plan, known.settings.tenants.guard)
 

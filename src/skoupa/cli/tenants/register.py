@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import aclosing
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -64,6 +64,18 @@ def named(name: str) -> str:
     if not name.strip():
         raise UsageError(f"{name!r} is no name of a Tenant", advice="kubectl get tenants lists them")
     return name
+
+
+async def tenant_there(client: Client, name: str) -> dict[str, Any]:
+    """As the server has it."""
+    try:
+        found: dict[str, Any] = await client.get(TENANTS, name, view=WHOLE)
+    except NotFound as error:
+        raise UsageError(
+            f"there is no Tenant {name}",
+            advice=f"kubectl get tenants lists them; what is left of one that is gone: skoupa tenant plan {name}",
+        ) from error
+    return found
 
 
 async def tenants_of(client: Client) -> list[Tenant]:

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from skoupa.cli.options import Connecting
-from skoupa.cli.tenants.register import named
+from skoupa.cli.tenants.register import named, tenant_there
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import World, in_cluster
-from skoupa.kinds.tenant import TENANTS
-from skoupa.kube.objects import WHOLE
 from skoupa.tenants.tenant import Tenant, read_tenant
 
 
@@ -20,7 +18,7 @@ def run(*, connecting: Connecting, name: str, form: str) -> None:
     named(name)
 
     async def work(world: World) -> dict[str, Any]:
-        return await world.client.get(TENANTS, name, view=WHOLE)
+        return await tenant_there(world.client, name)
 
     found = in_cluster(work, connecting=connecting)
     if form != "text":

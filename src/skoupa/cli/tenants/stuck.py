@@ -14,7 +14,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.cli.tenants.guarded import Guarded
-from skoupa.cli.tenants.register import tenants_of
+from skoupa.cli.tenants.register import tenant_there, tenants_of
 from skoupa.cli.worlds import World
 from skoupa.controller.braking.look import look as look_for_brakes
 from skoupa.controller.tenancy.definition import GOING, definition_stands
@@ -23,9 +23,8 @@ from skoupa.expr.durations import render_duration
 from skoupa.facts.rows import Row
 from skoupa.judge.brakes import BrakeGuard, Pulled
 from skoupa.judge.tenants import NAME
-from skoupa.kinds.tenant import TENANTS
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.objects import METADATA, WHOLE
+from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import NAMESPACES
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason, render
@@ -104,8 +103,7 @@ class Looking:
         self._pulled = Pulled(unknown="they are not read yet")
 
     async def look(self) -> Look:
-        # Whoever is not there is told so by the server.
-        await self._client.get(TENANTS, self._name, view=WHOLE)
+        await tenant_there(self._client, self._name)
         tenants, tenant, why = await self.tenant()
         if why:
             return Look(tenant=tenant, refused=why)
