@@ -122,3 +122,16 @@ def test_explain_of_an_object_of_a_tenants_kind_elsewhere_says_that_it_keeps_the
     assert "tenant: 222222, since it is in the Namespace 222222-default" in next_door
     assert f"its kind is of the Tenant 111111: {keeps}" in next_door
     assert "definition" not in mine
+
+
+def test_explain_of_what_only_has_the_tenant_as_an_owner_says_for_what_the_tenant_waits(town: Town) -> None:
+    owner = {"apiVersion": TENANTS.api_version, "kind": "Tenant", "name": "111111", "uid": "uid-111111"}
+    blocker = "ClusterRole lent: the Tenant is among its owners, and it is not the tenant's to go"
+    rbac = "rbac.authorization.k8s.io/v1"
+    town.holding(
+        going(said="nothing that has to go is left", blockers=[blocker]),
+        obj("ClusterRole", "lent", api=rbac, rules=[], owners=[owner]),
+    )
+    (item,) = town.document("explain", "clusterrole/lent")["items"]
+    assert (item["tenant"]["name"], item["tenant"]["blockers"]) == ("", [blocker])
+    assert "waits until somebody takes the owner reference off" in item["tenant"]["text"]

@@ -16,7 +16,7 @@ from skoupa.facts.rows import Row, uid_text
 from skoupa.kinds.tenant import TENANTS
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.settings import Settings
-from skoupa.tenants.ownership import NOBODY, Disputed, is_shared
+from skoupa.tenants.ownership import NEVER, NOBODY, Belongs, is_shared
 from skoupa.tenants.tenant import Tenant
 
 _NO_CONTROLLER: Final = "no controller of Skoupa looks after that Tenant (features.tenants, mode: enforce), or its finalizers were taken off"
@@ -35,10 +35,26 @@ class Whose:
             return None if tenant is None else self._of_itself(tenant)
         if row.namespace:
             return self._of_a_kind_brought(row, await self._inside(row))
-        whose = self._known.ownership.of(await self._known.candidate(row))
-        if isinstance(whose, Disputed):
-            return _disputed(whose.tenants, whose.why)
-        return None if whose is None else await self._of(row, self._known.tenants[whose.tenant], whose.proof)
+        candidate = await self._known.candidate(row)
+        whose = self._known.ownership.of(candidate)
+        if isinstance(whose, Belongs):
+            return await self._of(row, self._known.tenants[whose.tenant], whose.proof)
+        told = None if whose is None else _disputed(whose.tenants, whose.why)
+        return self._of_an_owner(row, self._known.ownership.owners_of(candidate), told)
+
+    def _of_an_owner(self, row: Row, owners: list[str], told: ItemTenant | None) -> ItemTenant | None:
+        """What is said of it, and that Kubernetes would collect it with a Tenant that is none of its business."""
+        if not owners or (row.resource.group, row.resource.kind) in NEVER:
+            return told
+        name = owners[0]
+        before = f"{told.text}; it has" if told is not None else "is nobody's, but has"
+        text = (
+            f"{before} the Tenant {name} among its owners: when that is deleted it waits until somebody takes the owner reference off, "
+            "since Kubernetes would collect the object with it"
+        )
+        return msgspec.structs.replace(
+            _nobodys(text), blockers=self._blockers(row, self._known.tenants[name])
+        )
 
     async def _inside(self, row: Row) -> ItemTenant | None:
         whose = self._known.ownership.in_namespace(row.namespace)
