@@ -223,7 +223,8 @@ class Participant:
                 found = await self._read()
             except NotFound:
                 return
-            if uid_of(found) != self._uid:
+            # Where we leave, each that waits for us is meant: another process of ours may have joined one that was made anew.
+            if going and uid_of(found) != self._uid:
                 return
             if going and asked_since(found) is None:
                 raise UsageError(

@@ -262,6 +262,22 @@ def test_done_is_refused_where_nobody_asked_for_it_and_leaving_takes_off_both() 
     on_cluster(work)
 
 
+def test_who_leaves_is_waited_for_no_more_also_by_an_alive_that_another_process_of_it_joined() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        uid = await made(client)
+        dns = await joined(client, DNS)
+        await client.merge_patch(ALIVES, "cluster", {"metadata": {"finalizers": None}})
+        await client.delete(ALIVES, "cluster", uid=uid, propagation="Background")
+        await made(client)
+        await joined(client, DNS)
+        await dns.leave()
+        found = await client.get(ALIVES, "cluster", view=WHOLE)
+        assert (found["metadata"]["finalizers"], found["spec"]["participants"]) == (["skoupa.dev/alive"], [])
+
+    on_cluster(work)
+
+
 def test_a_deletion_of_yesterday_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server whose cache is behind shows an Alive that another has followed."""
 

@@ -71,10 +71,14 @@ def test_nothing_is_told_to_anybody_without_a_yes(town: Town) -> None:
         assert untouched(town)
 
 
-def test_waiting_for_what_nobody_asked_for_is_refused(town: Town) -> None:
-    said = town("alive", "wait")
+def test_waiting_for_what_nobody_asked_for_is_refused(town: Town, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    said = town("alive", "wait", "--report", str(file))
     assert said.code == 2
-    assert "skoupa alive delete" in said.err
+    assert "skoupa alive delete" in said.out
+    told = json.loads(file.read_text())
+    assert (told["outcome"], told["exitCode"]) == ("not-asked-for", 2)
+    assert untouched(town)
 
 
 @pytest.mark.parametrize("done", [False, True])

@@ -107,9 +107,7 @@ async def _work(world: World, seen: Seen, wish: Wish) -> AliveReport:
     assert alive is not None, "it was read"
     begun = alive.since is not None
     if not begun and not wish.delete and not wish.confirm:
-        raise UsageError(
-            "nobody has asked for the deletion of this cluster", advice="run `skoupa alive delete`"
-        )
+        return report("not-asked-for", now=world.now(), alive=alive, why="run `skoupa alive delete`")
     if not begun:
         try:
             await _tell(world, alive, wish)

@@ -32,6 +32,7 @@ EXITS: Final = {
     "forced": exits.LEFTOVERS,
     "proceeded": exits.LEFTOVERS,
     "proceeded-unreachable": exits.LEFTOVERS,
+    "not-asked-for": UsageError.exit_code,
     "timed-out": exits.TIMED_OUT,
     "refused": exits.REFUSED,
     "unreachable": exits.DENIED,
@@ -134,6 +135,7 @@ def _headline(told: AliveReport) -> str:
     words = {
         "alive": "Alive: nobody asked for the deletion of this cluster",
         "absent": "there is no Alive in this cluster: nobody is told, and nobody is waited for",
+        "not-asked-for": "nobody has asked for the deletion of this cluster",
         "confirmed": f"the deletion is confirmed for {told.uid}; nothing is told yet: skoupa alive delete",
         "signalled": f"the deletion was asked for; {told.waiting} are waited for",
         "terminating": f"the deletion was asked for at {told.since}; {told.waiting} have something left",
