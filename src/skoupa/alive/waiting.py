@@ -14,7 +14,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.alive.course import Course, course
-from skoupa.alive.reading import Alive, read_alive
+from skoupa.alive.reading import Alive, read_alive, seconds
 from skoupa.alive.signs import Place, Sign, signs_of
 from skoupa.errors import PASSING, BadReply, Forbidden, NotFound, SkoupaError, Unauthorized, Unreachable
 from skoupa.kinds.alive import CLUSTER_WIDE, Form, OnTimeout, OnUnreachable
@@ -179,13 +179,20 @@ def _gone(seen: Alive, at: Course, *, now: float, unnoted: bool = False, another
             f"nobody has anything left, but Skoupa has not taken off its own note ({names.ALIVE_FINALIZER}): is it running?"
         )
     forced = [one.finalizer for one in seen.status.forced]
-    if not forced and at.force_at is not None and now >= at.force_at and not at.drained:
+    if not forced and _may_be_forced(seen, at, now=now):
         forced = [one.finalizer for one in at.participants if one.state != "Done"]
     if not forced:
         outcome: Outcome = "replaced" if another else "drained"
         return Ended(outcome=outcome, alive=seen, at=at, warnings=tuple(warnings))
     why = f"finalizers were forced, and what their participants had left may still be there: {', '.join(forced)}"
     return Ended(outcome="forced", alive=seen, at=at, why=why, warnings=tuple(warnings))
+
+
+def _may_be_forced(seen: Alive, at: Course, *, now: float) -> bool:
+    """Also where it was not seen to time out, since the server did not answer us meanwhile."""
+    if seen.spec.on_timeout != "ForceFinalizers" or at.deadline is None:
+        return False
+    return now >= at.deadline + (seconds(seen.spec.force_after) or 0.0)
 
 
 def _out_of_time(seen: Alive, at: Course, terms: Terms, *, now: float, waited: float) -> Ended | None:

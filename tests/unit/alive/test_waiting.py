@@ -143,6 +143,23 @@ def test_who_was_about_to_be_forced_when_it_was_gone_is_no_clean_end() -> None:
     on_cluster(work)
 
 
+def test_who_was_perhaps_forced_while_the_server_did_not_answer_us_is_no_clean_end() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        for sooner, outcome in ((-5.0, "drained"), (30.0, "forced")):
+            await signalled(client, timeout="10m", onTimeout="ForceFinalizers", forceAfter="10s")
+            waiting = asyncio.ensure_future(waited(Client(cluster.as_user("installer"), cluster.clock)))
+            await cluster.clock.sleep(10 * MINUTE - 10)
+            cluster.faults.disconnect(
+                when=asking(method="GET", path=ALIVES.path(name="cluster")), times=None, seconds=20 + sooner
+            )
+            await freed(client)
+            ended, _ = await waiting
+            assert ended.outcome == outcome, sooner
+
+    on_cluster(work)
+
+
 def test_progress_that_is_seen_here_counts_where_nobody_writes_a_status() -> None:
     async def work(cluster: EmbeddedCluster) -> None:
         client = await prepared(cluster)

@@ -41,8 +41,8 @@ from skoupa.sweep.reporting import Report
 
 IDLE_SECONDS: Final = 30.0
 GOING_SECONDS: Final = 2.0
-# Who waits sees by the status that finalizers were forced, and must have had the time to.
-SEEN_SECONDS: Final = 15.0
+# Who waits sees by the status which finalizers were forced, and must have had the time to: it looks every two seconds.
+SEEN_SECONDS: Final = 6.0
 RETRY_SECONDS: Final = 5.0
 _ONE: Final = Scope(fields=f"metadata.name={names.ALIVE_NAME}")
 
