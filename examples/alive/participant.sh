@@ -1,15 +1,17 @@
 #!/bin/sh
 # Takes part in Alive with nothing but curl: joins, shows that it lives, waits, cleans up, and takes off its own finalizer.
 #
-# SERVER, CA and TOKEN say where the API server is and who we are; FINALIZER, IDENTITY, NAMESPACE and LEASE what we are called;
-# CLEANUP is the command that removes what we own elsewhere: it is run again until it succeeds.
+# SERVER, CA and TOKEN_FILE say where the API server is and who we are: in a Pod ca.crt and token in
+# /var/run/secrets/kubernetes.io/serviceaccount. The token is read for each request, since it is renewed; a TOKEN that does not end will do
+# too. FINALIZER, IDENTITY, NAMESPACE and LEASE are what we are called. CLEANUP is the command that removes what we own elsewhere: it is run
+# again until it succeeds. There are signs of life between its runs, so LASTS (40) is more seconds than one of them takes.
 set -u
 
 alive="$SERVER/apis/skoupa.dev/v1alpha1/alives/cluster"
 manager=$(printf '%s' "$FINALIZER" | tr '/' '-')
 
 ask() {
-    curl --silent --show-error --fail-with-body --max-time 30 --cacert "$CA" -H "Authorization: Bearer $TOKEN" "$@"
+    curl --silent --show-error --fail-with-body --max-time 30 --cacert "$CA" -H "Authorization: Bearer ${TOKEN:-$(cat "$TOKEN_FILE")}" "$@"
 }
 
 apply() {
@@ -76,7 +78,7 @@ metadata:
   annotations: {skoupa.dev/state: "$1", skoupa.dev/message: "$2", skoupa.dev/remaining: "$3"}
 spec:
   holderIdentity: $FINALIZER
-  leaseDurationSeconds: 40
+  leaseDurationSeconds: ${LASTS:-40}
   renewTime: "$(date -u +%Y-%m-%dT%H:%M:%S.000000Z)"
 END
 }

@@ -131,6 +131,8 @@ def by_curl(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """`day` is what its clock says, instead of today."""
     path = os.environ["PATH"]
+    shown = directory / f"{name}.token"
+    shown.write_text(token(access, name))
     if day:
         wrong = directory / "date"
         # A clock that goes on, and is years ahead.
@@ -141,7 +143,7 @@ def by_curl(
         "PATH": path,
         "SERVER": access.url,
         "CA": str(access.ca_file),
-        "TOKEN": token(access, name),
+        "TOKEN_FILE": str(shown),
         "FINALIZER": f"{name}.example.com/cleanup",
         "IDENTITY": f"system:serviceaccount:{name}:operator",
         "NAMESPACE": name,
