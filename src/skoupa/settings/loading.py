@@ -129,8 +129,7 @@ def seconds(duration: str) -> int:
 def _check_keys(tree: Any, section: type[msgspec.Struct], *, path: tuple[str, ...], source: str) -> None:
     if not isinstance(tree, dict):
         return
-    hints = get_type_hints(section)
-    fields = {field.encode_name: hints[field.name] for field in msgspec.structs.fields(section)}
+    fields = _types(section)
     for key, value in tree.items():
         where = ".".join((*path, str(key)))
         if key not in fields:
@@ -163,6 +162,12 @@ def _get(settings: Settings, key: str) -> Any:
         section: type[msgspec.Struct] = type(found)
         found = getattr(found, _attributes(section)[part])
     return found
+
+
+@cache
+def _types(section: type[msgspec.Struct]) -> dict[str, Any]:
+    hints = get_type_hints(section)
+    return {key: hints[name] for key, name in _attributes(section).items()}
 
 
 @cache

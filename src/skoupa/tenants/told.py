@@ -17,7 +17,7 @@ from skoupa.tenants.tenant import Tenant
 DELETING: Final = "Deleting"
 _LONGEST: Final = 2000
 _MOST_KINDS: Final = 200
-_FRESH_FIELDS: Final = frozenset({"lastTransitionTime", "lookedAt"})
+_NOTHING: Final = {field.encode_name: None for field in msgspec.structs.fields(TenantStatus)}
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,8 +57,7 @@ def status_of(tenant: Tenant, standing: Standing, now: float) -> dict[str, Any]:
         looked_at=_time(standing.looked_at) if standing.looked_at else None,
         conditions=_conditions(tenant, standing, before, now),
     )
-    nothing = {field.encode_name: None for field in msgspec.structs.fields(TenantStatus)}
-    return {**nothing, **msgspec.to_builtins(status)}
+    return {**_NOTHING, **msgspec.to_builtins(status)}
 
 
 def volumes_told(tenant: Tenant) -> tuple[Volume, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from skoupa.kinds.brake import BrakeStatus
 from skoupa.kinds.brake_reading import Brake
 from skoupa.kinds.conditions import READY, Condition, updated
+
+_NOTHING: Final = {field.encode_name: None for field in msgspec.structs.fields(BrakeStatus)}
 
 
 def status_of(
@@ -42,9 +44,7 @@ def status_of(
 
 def in_full(status: BrakeStatus) -> dict[str, Any]:
     """As a patch: what it does not say any more goes."""
-    said: dict[str, Any] = {field.encode_name: None for field in msgspec.structs.fields(BrakeStatus)}
-    told: dict[str, Any] = msgspec.to_builtins(status)
-    return said | told
+    return {**_NOTHING, **msgspec.to_builtins(status)}
 
 
 def _ready(brake: Brake, moment: datetime, *, active: bool, missing: str) -> Condition:
