@@ -242,6 +242,17 @@ def test_into_another_namespace_comes_what_was_in_one_and_not_that_itself(memory
     assert memory.find(NAMESPACES, "shop") is None
 
 
+def test_a_namespace_that_is_not_empty_yet_says_what_its_end_waits_for(memory: Memory) -> None:
+    stuck = config_map("stuck")
+    stuck["metadata"]["finalizers"] = ["test.example/guard"]
+    memory.holding(obj("Namespace", "shop"), stuck)
+    memory.delete("namespaces", "shop")
+    [item] = restored(memory, "ns/shop", "-n", "shop", code=LEFTOVERS)
+    assert item["outcome"]["text"] == (
+        "one of that name is still being deleted, waiting for what is in it; try again when it is gone"
+    )
+
+
 def test_what_its_namespace_has_again_by_itself_is_no_leftover_where_a_rule_took_it(memory: Memory) -> None:
     memory.holding(config_map("kube-root-ca.crt", "1h"), config_map("web", "1h"))
     for name in ("kube-root-ca.crt", "web"):

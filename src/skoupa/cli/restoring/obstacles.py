@@ -14,6 +14,7 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
 from skoupa.ledger.trash.contents import SECRETS, Kept
+from skoupa.ledger.trash.ordering import NAMESPACES
 
 _TERMINATING = "NamespaceTerminating"
 
@@ -82,7 +83,9 @@ async def _existing(wanted: Comeback, client: Client) -> Obstacle:
         return Obstacle(what="exists", text="one of that name is there already")
     meta = found.metadata
     if meta.deletion_timestamp is not None:
-        waiting = ", ".join(meta.finalizers or ()) or "its grace period"
+        # A Namespace has its finalizers elsewhere.
+        by_itself = "what is in it" if kept.resource == NAMESPACES else "its grace period"
+        waiting = ", ".join(meta.finalizers or ()) or by_itself
         text = f"one of that name is still being deleted, waiting for {waiting}; try again when it is gone"
         return Obstacle(what="refused", text=text)
     text = "another one of that name is there by now"
