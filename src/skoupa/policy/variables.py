@@ -75,10 +75,13 @@ class Template:
 
     def fill(self, roots: Mapping[str, Any], context: jmespath.Context) -> Any:
         shown = self.variables[0].text if len(self.variables) == 1 else "{{ … }}"
+        run = Run(shown, context)
         try:
-            return self._fill(roots, Run(shown, context))
+            return self._fill(roots, run)
         except RecursionError as error:
             raise TooCostly("a value is nested too deeply to be written out", expression=shown) from error
+        finally:
+            run.end()
 
 
 class Inserted:
@@ -92,8 +95,11 @@ class Inserted:
     def check(self, roots: Mapping[str, Any], context: jmespath.Context) -> None:
         """Raises an ExpressionError where one has none."""
         run = Run(self._text, context)
-        for fill in self._fills:
-            fill(roots, run)
+        try:
+            for fill in self._fills:
+                fill(roots, run)
+        finally:
+            run.end()
 
 
 def substitute(value: Any, roots: Mapping[str, Any], context: jmespath.Context) -> Any:
@@ -233,15 +239,17 @@ class _Scanner:
         if not inner:
             plain = jmespath.compile(_trimmed("".join(part for part in parts if isinstance(part, str))))
             self._found.append(Variable(written, plain))
-            return lambda roots, run: plain.search(roots, run.context)
+            return lambda roots, run: plain.search(roots, run.context, part=run)
         marked = with_marks([part if isinstance(part, str) else None for part in parts])
         if marked is None:
             self._found.append(Variable(written, None))
             text = _joined(parts)
-            return lambda roots, run: _put_together(text(roots, run)).search(roots, run.context)
+            return lambda roots, run: _put_together(text(roots, run)).search(roots, run.context, part=run)
         slotted = compile_slotted(_trimmed(marked), written)
         self._found.append(Variable(written, slotted))
-        return lambda roots, run: slotted.search(roots, run.context, [fill(roots, run) for fill in inner])
+        return lambda roots, run: slotted.search(
+            roots, run.context, [fill(roots, run) for fill in inner], part=run
+        )
 
 
 def _put_together(text: str) -> jmespath.Expression:

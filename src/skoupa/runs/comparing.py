@@ -25,6 +25,7 @@ from skoupa.policy.target_images import images_of
 from skoupa.policy.variables import roots_of
 from skoupa.runs.calls.protocol import Calls
 from skoupa.runs.context import Failure, Scene, Surroundings
+from skoupa.runs.effort import Effort
 from skoupa.runs.entries import Filled, Looking, Paths
 from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, shown, unclear
 from skoupa.runs.turns import Turns
@@ -84,11 +85,13 @@ class Comparing:
         self._clock = clock
         self._now = now
         self._seed = f"{policy.uid or policy.called} {self._now:.0f}"
+        self._effort = Effort(clock)
         self._context = Surroundings(
             policy.clauses.context,
             calls=calls,
             now=self._now,
             seed=self._seed,
+            effort=self._effort,
             namespaced=bool(policy.namespace),
         )
         self._all = self._read("all")
@@ -102,7 +105,7 @@ class Comparing:
         self._random = any(one.random for one in looking)
         self._usage = any(one.usage for one in every)
         self._asks = self._context.asks_per_object(wanted)
-        self._plain = jmespath.Context(now=self._now)
+        self._plain = jmespath.Context(now=self._now, budget=self._effort.budget)
 
     def _read(self, mode: str) -> list[Comparison]:
         return [
@@ -121,7 +124,8 @@ class Comparing:
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        return self._context.failures
+        closed = self._effort.closed
+        return (closed, *self._context.failures) if closed else self._context.failures
 
     @property
     def interrupted(self) -> bool:
@@ -155,24 +159,28 @@ class Comparing:
         place, resource = "images", page.resource
         try:
             scene = self._scene(resource, item)
-            for one in self._all:
+            for index, one in enumerate((*self._all, *self._any)):
                 place = one.place
+                if closed := self._effort.closed:
+                    return self._unclear(resource, why=closed, gist=closed)
                 if failure := await self._brought(one, scene, page, item):
                     return self._failed(failure, resource)
-                if not one.holds(scene):
-                    return LEFT
-            for one in self._any:
-                place = one.place
-                if failure := await self._brought(one, scene, page, item):
-                    return self._failed(failure, resource)
-                if one.holds(scene):
-                    return CLAIMED
+                held = await self._held(one, scene)
+                # The first of `all` that does not hold decides, and the first of `any` that does.
+                if held is (index >= len(self._all)):
+                    return CLAIMED if held else LEFT
         except ExpressionError as error:
             return self._unanswered(error, resource, place)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             gist = "the object can't be read"
             return self._unclear(resource, why=f"{gist}: {error}", gist=gist)
         return LEFT if self._any else CLAIMED
+
+    async def _held(self, one: Comparison, scene: Scene) -> bool:
+        try:
+            return one.holds(scene)
+        finally:
+            await self._effort.rest()
 
     async def unmet(self, resource: Resource, item: Item) -> str:
         try:
@@ -222,7 +230,7 @@ class Comparing:
         if self._random:
             # The same object gets the same chance on whichever page it comes.
             chance = random.Random(f"{self._seed} {item.metadata.uid}")  # noqa: S311 - no secret
-            context = jmespath.Context(now=self._now, chance=chance)
+            context = msgspec.structs.replace(self._plain, chance=chance)
         if self._usage:
             context = msgspec.structs.replace(context, usage=self._asker(resource, item))
         images = images_of(target) if self._images else None

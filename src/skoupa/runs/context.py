@@ -20,6 +20,7 @@ from skoupa.expr import jmespath
 from skoupa.kinds.policies.context import ContextEntry
 from skoupa.policy.variable_names import ROOTS
 from skoupa.runs.calls.protocol import Calls
+from skoupa.runs.effort import Effort
 from skoupa.runs.entries import Entry, Paths
 from skoupa.runs.opinions import NOT_SHOWN
 from skoupa.runs.untold import texts, trouble
@@ -56,8 +57,10 @@ class Surroundings:
         calls: Calls,
         now: float,
         seed: str,
+        effort: Effort,
         namespaced: bool = False,
     ) -> None:
+        self._effort = effort
         self._namespaced = namespaced
         self._asking = tuple(bool(one.api_call or one.global_reference) for one in written)
         self._texts = tuple(texts(msgspec.to_builtins(one)) for one in written)
@@ -136,7 +139,7 @@ class Surroundings:
         async with self._locks[index]:
             if index not in self._shared:
                 chance = random.Random(f"{self._seed} {self._entries[index].name}")  # noqa: S311 - no secret
-                context = jmespath.Context(now=self._now, chance=chance)
+                context = jmespath.Context(now=self._now, chance=chance, budget=self._effort.budget)
                 self._shared[index] = await self._load(index, scene, context)
             return self._shared[index]
 
@@ -151,10 +154,14 @@ class Surroundings:
         roots: Mapping[str, Any] = seen
         if self._own[index]:
             roots = seen | {root: scene.roots[root] for root in ROOTS}
+        if closed := self._effort.closed:
+            return Failure(entry.name, closed)
         try:
             return await entry.value(roots, context, self._calls)
         except SkoupaError as error:
             return Failure(entry.name, self._said(index, error))
+        finally:
+            await self._effort.rest()
 
     def _said(self, index: int, error: SkoupaError) -> str:
         """It may quote what it is about, which can be a part of a Secret, or of what its reader may not read."""

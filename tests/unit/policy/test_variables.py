@@ -320,3 +320,14 @@ def test_escaping_makes_any_text_plain(text: str) -> None:
     escaped = text.replace("{", "{ ")
     assert substitute(escaped, ROOTS, CONTEXT) == escaped
     assert substitute(f"\\{{{{{escaped}", ROOTS, CONTEXT) == f"{{{{{escaped}"
+
+
+def test_all_variables_of_one_value_share_what_it_may_cost() -> None:
+    few = Context(now=0, limits=Limits(steps=500))
+    one = "{{ length(map(&@, target.l)) }}"
+    roots = roots_of({"l": list(range(100))})
+    assert substitute(one, roots, few) == 100
+    nested = f"{{{{ starts_with('{one}', '{one}') }}}}"
+    for several in (one + one, [one, one], {"a": one, "b": one}, nested):
+        with pytest.raises(TooCostly, match="more than 500 steps"):
+            substitute(several, roots, few)

@@ -9,6 +9,6 @@ through the Context. Mistakes that no value can heal (syntax, unknown functions,
 from __future__ import annotations
 
 from skoupa.expr.jmespath.expression import Expression, compile  # noqa: A004 - as in re
-from skoupa.expr.jmespath.running import Context, Limits
+from skoupa.expr.jmespath.running import Budget, Context, Limits
 
-__all__ = ["Context", "Expression", "Limits", "compile"]
+__all__ = ["Budget", "Context", "Expression", "Limits", "compile"]

@@ -54,11 +54,13 @@ class Expression:
         """Which fields of `root` it looks at; None: it may look at all of them."""
         return parts_of(self.paths, root)
 
-    def search(self, value: Any, context: Context, slots: Sequence[Any] = ()) -> Any:
-        """Slots are for expressions that were compiled with some."""
-        run = Run(self.text, context, slots)
-        run.spend(self._cost)
+    def search(
+        self, value: Any, context: Context, slots: Sequence[Any] = (), *, part: Run | None = None
+    ) -> Any:
+        """Slots are for expressions that were compiled with some; `part` is what it is a part of, with the same limits."""
+        run = Run(self.text, context, slots, part=part)
         try:
+            run.spend(self._cost)
             found = self._step(value, run)
             if found.__class__ is Missing:
                 raise Unresolved(
@@ -69,6 +71,8 @@ class Expression:
             return settled(found, run) if self._composes else found
         except RecursionError as error:
             raise TooCostly("the values are nested too deeply", expression=self.text) from error
+        finally:
+            run.end()
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -24,12 +24,21 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     output: int = 32 * 2**20
 
 
+class Budget:
+    """Steps that many searches share, such as all of one run of a policy. Who shares them looks at what is left."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What an expression may know besides the value it is asked about.
 
     `now` is seconds since the epoch (a Clock's); `addresses` looks up a host name for `is_external_url`, and without it
     only addresses are understood. Whoever gathers evidence looks names up beforehand: nothing here waits. `usage` answers for the
-    object that is judged, where there is one.
+    object that is judged, where there is one. What searches cost is taken from the `budget`.
     """
 
     now: float
@@ -37,9 +46,12 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     addresses: Callable[[str], Sequence[str]] | None = None
     usage: AskUsage | None = None
     limits: Limits = Limits()
+    budget: Budget | None = None
 
 
 Step = Callable[[Any, "Run"], Any]
+# What takes as long.
+_BYTES_A_STEP: Final = 64
 
 
 class Missing(msgspec.Struct, frozen=True):
@@ -57,16 +69,28 @@ class Lambda(msgspec.Struct, frozen=True):
 
 
 class Run:
-    """Counts down while one expression is evaluated."""
+    """Counts down while one expression is evaluated. One that is `part` of another takes from what that one has left."""
 
-    __slots__ = ("context", "expression", "output", "slots", "steps")
+    __slots__ = ("_whole", "context", "expression", "output", "slots", "steps")
 
-    def __init__(self, expression: str, context: Context, slots: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, expression: str, context: Context, slots: Sequence[Any] = (), *, part: Run | None = None
+    ) -> None:
         self.expression = expression
         self.context = context
         self.slots = slots
-        self.steps = context.limits.steps
-        self.output = context.limits.output
+        self._whole = part
+        self.steps: int = context.limits.steps if part is None else part.steps
+        self.output: int = context.limits.output if part is None else part.output
+
+    def end(self) -> None:
+        """However it ended."""
+        if self._whole is not None:
+            self._whole.steps, self._whole.output = self.steps, self.output
+        elif self.context.budget is not None:
+            limits = self.context.limits
+            made = (limits.output - self.output) // _BYTES_A_STEP
+            self.context.budget.left -= limits.steps - self.steps + made
 
     def spend(self, steps: int) -> None:
         self.steps -= steps

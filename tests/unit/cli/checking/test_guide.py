@@ -19,6 +19,7 @@ from skoupa.policy.reach import out_of_reach
 from skoupa.policy.variable_names import REQUEST, ROOTS
 from skoupa.policy.variables import DEEPEST_NESTING
 from skoupa.runs.accounts import COUNTS_SECONDS as ACCOUNT_SECONDS
+from skoupa.runs.effort import RUN_STEPS
 from skoupa.runs.kyverno_config import COUNTS_SECONDS as FILTER_SECONDS
 from skoupa.sim.state.kinds import BUILT_IN
 from tests.unit.cli.saying import Shell
@@ -129,6 +130,7 @@ def test_every_name_function_and_limit_of_jmespath_is_in_the_guide() -> None:
         assert f"`{name}`" in text
     limits = Limits()
     assert f"{limits.steps:,} steps" in text
+    assert f"{RUN_STEPS:,} steps" in text
     assert f"{limits.output // 2**20} MiB" in text
     assert f"at most {DEEPEST_NESTING} deep" in text
 

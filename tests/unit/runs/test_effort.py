@@ -1,0 +1,88 @@
+"""Conditions that are worked out in the process itself: a costly policy leaves room for others, and every run of it ends."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from skoupa.runs import comparing
+from skoupa.runs.effort import STEPS_A_SECOND, Effort
+from tests.unit.policy.world import cleanup
+from tests.unit.runs.evaluating import Moment, ask, evaluation, outcomes, thing, whys
+
+pytestmark = pytest.mark.unit
+
+
+def each_with_each(count: int) -> str:
+    """Some three steps for each pair."""
+    numbers = f"`{list(range(count))}`"
+    return f"{{{{ length(map(&length(map(&@, {numbers})), {numbers})) }}}}"
+
+
+COSTLY = each_with_each(700)
+SEVEN_HUNDRED = {"key": COSTLY, "operator": "Equals", "value": 700}
+
+
+class Resting(Moment):
+    """Its time does not pass by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slept: list[float] = []
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+def policy(*conditions: dict[str, Any], context: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    return cleanup({"kinds": ["Pod"]}, conditions={"all": list(conditions)}, context=context or [])
+
+
+async def test_after_each_costly_condition_others_get_as_long() -> None:
+    clock = Resting()
+    asked = evaluation(policy(SEVEN_HUNDRED, SEVEN_HUNDRED), clock=clock)
+    assert outcomes(await ask(asked, thing("a"), thing("b"))) == ["claimed", "claimed"]
+    assert len(clock.slept) == 4
+    assert all(400_000 / STEPS_A_SECOND < seconds < 1 for seconds in clock.slept)
+
+
+async def test_so_do_variables_of_the_context_each_by_itself() -> None:
+    clock = Resting()
+    context = [{"name": f"v{number}", "variable": {"value": COSTLY}} for number in range(3)]
+    all_of_them = {"key": "{{ [v0, v1, v2] }}", "operator": "Equals", "value": [700, 700, 700]}
+    asked = evaluation(policy(all_of_them, context=context), clock=clock)
+    assert outcomes(await ask(asked, thing("a"))) == ["claimed"]
+    assert len(clock.slept) == 3
+
+
+async def test_cheap_conditions_rest_never() -> None:
+    clock = Resting()
+    named = {"key": "{{ target.metadata.name }}", "operator": "Equals", "value": "p*"}
+    found = await ask(evaluation(policy(named), clock=clock), *(thing(f"p{n}") for n in range(300)))
+    assert set(outcomes(found)) == {"claimed"}
+    assert clock.slept == []
+
+
+async def test_a_run_that_costs_too_much_comes_to_an_end_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "Effort", partial(Effort, steps=4_000_000))
+    asked = evaluation(policy(SEVEN_HUNDRED), clock=Resting())
+    found = await ask(asked, *(thing(f"p{number}") for number in range(10)))
+    assert outcomes(found) == ["claimed"] * 3 + ["unclear"] * 7
+    why = "the conditions of this run took more than 4,000,000 steps together: make them cheaper"
+    assert all(why in text for text in whys(found)[3:])
+    assert why in asked.troubles[0]
+
+
+async def test_what_fails_for_its_cost_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "Effort", partial(Effort, steps=6_000_000))
+    endless = {"key": each_with_each(1_500), "operator": "Equals", "value": 1}
+    found = await ask(evaluation(policy(endless), clock=Resting()), *(thing(f"p{n}") for n in range(4)))
+    assert outcomes(found) == ["unclear"] * 4
+    told = whys(found)
+    assert all("this takes more than 5,000,000 steps" in text for text in told[:2])
+    assert all("of this run took more than 6,000,000 steps" in text for text in told[2:])
