@@ -63,16 +63,16 @@ def using(graph: Graph, row: Row, kinds: frozenset[str]) -> Iterator[User]:
 def is_made_for(row: Row, other: Row) -> bool:
     """Whether a label of the claim says so: `strimzi.io/cluster: orders`, of a Kafka in the group `kafka.strimzi.io`."""
     return other.namespace in (row.namespace, "") and any(
-        value == other.name and _is_word_of(key, other.resource.group) for key, value in row.labels
+        value == other.name and is_word_of(key, other.resource.group) for key, value in row.labels
     )
 
 
 @lru_cache(maxsize=4096)
 def _kinds_of(key: str, kinds: frozenset[str]) -> tuple[str, ...]:
-    return tuple(sorted(kind for kind in kinds if _is_word_of(key, kind.rpartition("/")[0])))
+    return tuple(sorted(kind for kind in kinds if is_word_of(key, kind.rpartition("/")[0])))
 
 
-def _is_word_of(key: str, group: str) -> bool:
+def is_word_of(key: str, group: str) -> bool:
     """Whether a label is one of those who serve the group: its prefix is the group, or the one is a part of the other."""
     prefix, slash, _ = key.partition("/")
     said, served = f".{prefix}", f".{group}"

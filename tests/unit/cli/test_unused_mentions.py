@@ -184,6 +184,22 @@ def test_pods_that_somebody_would_make_are_waited_for(
     assert "behind-nothing" in left
 
 
+@pytest.mark.parametrize(
+    "labels", [{"shop.example/step": "2"}, {"run.shop.example/part-of": "x", "app": "web"}], ids=str
+)
+def test_a_policy_for_pods_that_an_operator_labels_waits_for_them_while_there_is_something_for_it_to_run(
+    unused: Unused, labels: dict[str, str]
+) -> None:
+    rules = made(
+        "networking.k8s.io/v1", "NetworkPolicy", "rules", spec={"podSelector": {"matchLabels": labels}}
+    )
+    budget = made("policy/v1", "PodDisruptionBudget", "budget", spec={"selector": {"matchLabels": labels}})
+    assert {"rules", "budget"} <= unused(rules, budget)
+    assert not {"rules", "budget"} & unused(rules, budget, thing(schedule="@daily"))
+    elsewhere = made("shop.example/v1", "Thing", "thing", "prod", spec={})
+    assert {"rules", "budget"} <= unused(rules, budget, elsewhere)
+
+
 def test_a_template_that_can_t_be_understood_is_told(unused: Unused) -> None:
     odd = made("apps/v1", "Deployment", "odd", spec={"template": {"metadata": {"labels": "x"}, "spec": {}}})
     said = unused.said(service(app="odd"), odd)
@@ -194,7 +210,11 @@ def test_a_template_that_can_t_be_understood_is_told(unused: Unused) -> None:
 
 @pytest.mark.parametrize(
     "annotation",
-    ["nginx.ingress.kubernetes.io/permanent-redirect", "alb.ingress.kubernetes.io/actions.ssl-redirect"],
+    [
+        "nginx.ingress.kubernetes.io/permanent-redirect",
+        "alb.ingress.kubernetes.io/actions.ssl-redirect",
+        "konghq.com/plugins",
+    ],
 )
 def test_an_ingress_that_answers_by_itself_needs_no_backend(unused: Unused, annotation: str) -> None:
     backend = {"service": {"name": "none", "port": {"number": 80}}}

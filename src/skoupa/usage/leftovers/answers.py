@@ -19,7 +19,7 @@ from skoupa.usage import finishing
 from skoupa.usage.finishing import Doubt, Ends, Finish
 from skoupa.usage.graph import kind_name, target_of
 from skoupa.usage.leftovers.judging import Leftover, NotJudged, judge
-from skoupa.usage.leftovers.looked import Looked
+from skoupa.usage.leftovers.looked import MAKE_PODS, Looked
 from skoupa.usage.leftovers.questions import NO_VOLUME, ON_REQUEST, QUESTIONS, SLICE
 from skoupa.usage.needs import Need, Unknown, told
 from skoupa.usage.reading import Readings, shipped
@@ -68,13 +68,17 @@ def unused(looked: Looked, row: Row) -> bool | Unknown:
 
 
 def unmounted(looked: Looked, row: Row) -> bool | Unknown:
-    """Of a volume: no claim holds it and no node has it attached; of a claim: no Pod that lives mounts it."""
+    """Of a volume: no claim holds it or is to have it, and no node has it attached; of a claim: no Pod that lives mounts it."""
     if kind_name(row.resource) == CLAIM:
         return _none_points(looked, row, (POD,))
     seen = looked.seen(row)
     if seen.unclear or not seen.phase:
         return Unknown(doubts=("its own phase",))
-    return _none_points(looked, row, _HOLDS_VOLUMES) if seen.phase in NO_VOLUME else False
+    awaited = tuple(looked.claims_awaited(row))
+    if seen.phase not in NO_VOLUME or any(map(looked.is_wanted, awaited)):
+        return False
+    # Who would have the claim made is among these.
+    return _none_points(looked, row, (*_HOLDS_VOLUMES, *MAKE_PODS) if awaited else _HOLDS_VOLUMES)
 
 
 def behind_service(looked: Looked, row: Row) -> bool | Unknown:

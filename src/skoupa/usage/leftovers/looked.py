@@ -12,16 +12,20 @@ import msgspec
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.resources import BUILT_IN_GROUPS, PODS
 from skoupa.kube.selectors import LabelSelector
+from skoupa.usage.bound_claims import VOLUME, claims_of, is_word_of
 from skoupa.usage.edges.choosing import selector_of
 from skoupa.usage.found import Choice, Target, Use
 from skoupa.usage.graph import Graph, is_partly_known, kind_name, target_of
 from skoupa.usage.leftovers.particulars import Particulars
 from skoupa.usage.leftovers.templates import Labels
 from skoupa.usage.needs import Needs, Unknown, told
+from skoupa.usage.rules import Means
 from skoupa.usage.sight import Sight
 
 RBAC: Final = "rbac.authorization.k8s.io"
 _SPENT: Final = frozenset({"Succeeded", "Failed"})
+# The phase of a volume that no claim has had yet.
+_WAITS: Final = "Available"
 # Every server makes these, also where manifests do not have them.
 _BUILT_IN_ROLES: Final = frozenset({"cluster-admin", "admin", "edit", "view"})
 _IN_EVERY_NAMESPACE: Final = frozenset(
@@ -60,6 +64,9 @@ _ADDED: Final = frozenset(
         "batch.kubernetes.io/job-completion-index",
         "jobset.sigs.k8s.io/jobset-name",
         "leaderworkerset.sigs.k8s.io/worker-index",
+        "spark-role",
+        "spark-app-selector",
+        "spark-exec-id",
     }
 )
 _NOTHING_KNOWN: Final = Particulars()
@@ -87,7 +94,8 @@ class Looked:
 
     def put_together(self) -> None:
         """At once, for who keeps it for a while: all of it speaks of this moment."""
-        for _ in (self.fitted, self._templates, self._custom_names, self._unclear, self.of_kind, self.inside):
+        kept = (self.fitted, self._templates, self._custom_names, self._custom_groups)
+        for _ in (*kept, self._unclear, self.of_kind, self.inside):
             pass
 
     def seen(self, row: Row) -> Particulars:
@@ -133,6 +141,25 @@ class Looked:
         )
         return Unknown(doubts=doubts) if doubts else False
 
+    def may_be_given(self, row: Row, choice: Choice) -> bool:
+        """Whether it selects by a label of an operator that has something to run here: its Pods come and go, as those of a CronWorkflow."""
+        selector = selector_of(choice.selector)
+        groups = self._custom_groups.get(row.namespace, frozenset()) | self._custom_groups.get(
+            "", frozenset()
+        )
+        return selector is not None and any(
+            is_word_of(one.key, group) for one in selector.requirements for group in groups
+        )
+
+    def claims_awaited(self, volume: Row) -> Iterator[Target]:
+        """A volume that was made for a claim waits for it. One that was released does not: no other claim gets it as it is."""
+        return claims_of(self.graph, volume) if self.seen(volume).phase == _WAITS else iter(())
+
+    def is_wanted(self, claim: Target) -> bool:
+        """Whether there is such a claim, or somebody who has one made: a StatefulSet, what mounts it."""
+        users = (user for user in self.graph.users(claim) if kind_name(user.row.resource) != VOLUME)
+        return self.graph.get(claim) is not None or any(user.means is not Means.CONCERNS for user in users)
+
     def _made_elsewhere(self, choice: Choice, *, closely: bool) -> Iterator[Labels]:
         """Templates that are in no namespace make Pods in any; those that are in one were looked at `closely` already."""
         yield from self._templates.get("", ())
@@ -154,6 +181,14 @@ class Looked:
         return frozenset(
             (row.namespace, row.name) for row in self.graph if row.resource.group not in BUILT_IN_GROUPS
         )
+
+    @cached_property
+    def _custom_groups(self) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for row in self.graph:
+            if row.resource.group not in BUILT_IN_GROUPS:
+                found.setdefault(row.namespace, set()).add(row.resource.group)
+        return {namespace: frozenset(groups) for namespace, groups in found.items()}
 
     @cached_property
     def _unclear(self) -> tuple[Row, ...]:

@@ -29,7 +29,8 @@ _WORKLOADS: Final = (
 
 
 _ANSWERS: Final = re.compile(
-    r"redirect|/actions\.|snippet|default-backend|response|respond|/return|app-root|mock", re.IGNORECASE
+    r"redirect|/actions\.|snippet|default-backend|response|respond|konghq\.com/plugins|plugins\.konghq|/return|app-root|mock",
+    re.IGNORECASE,
 )
 
 

@@ -42,7 +42,7 @@ def _selects_pods(found: Looked, row: Row) -> Looks:
         for number, choice in found.graph.selectors_of(row.uid)
         if choice.at in {"spec.selector", "spec.podSelector"}
     ]
-    if any(not choice.selector for _, choice in own):
+    if any(not choice.selector or found.may_be_given(row, choice) for _, choice in own):
         return None
     if gap := found.unread(*MAKE_PODS):
         return gap
@@ -121,7 +121,9 @@ def _served(found: Looked, row: Row) -> Looks:
 
 def _volume(found: Looked, row: Row) -> Looks:
     phase = found.seen(row).phase
-    return reason("unmounted", phase=phase) if phase in NO_VOLUME else None
+    if phase not in NO_VOLUME or any(map(found.is_wanted, found.claims_awaited(row))):
+        return None
+    return reason("unmounted", phase=phase)
 
 
 def _priority(found: Looked, row: Row) -> Looks:

@@ -20,7 +20,7 @@ from skoupa.usage.reading import Readings
 
 FOR_ITSELF: Final = "objects of this kind are there for themselves: that nothing uses one says nothing"
 _GOOD_FOR: Final = {
-    "PersistentVolume": "a claim has it, or it is not known whether one does",
+    "PersistentVolume": "a claim has it or is to have it, or it is not known whether one does",
     f"{RBAC}/RoleBinding": "its role and some of its subjects are there",
     f"{RBAC}/ClusterRoleBinding": "its role and some of its subjects are there",
     "Service": "something is behind it",

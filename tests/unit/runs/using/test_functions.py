@@ -45,7 +45,30 @@ OBJECTS = (
     ),
     *(obj("PersistentVolumeClaim", name, status={"phase": "Bound"}) for name in ("data", "parked", "old")),
     obj("PersistentVolume", "waiting", "", status={"phase": "Available"}),
-    obj("PersistentVolume", "released", "", status={"phase": "Released"}),
+    *(
+        obj(
+            "PersistentVolume",
+            name,
+            "",
+            spec={"claimRef": {"namespace": "shop", "name": claim}},
+            status={"phase": phase},
+        )
+        for name, claim, phase in (
+            ("reserved", "data-db-1", "Available"),
+            ("reserved-for-nobody", "data-gone-1", "Available"),
+            ("released", "data-db-0", "Released"),
+        )
+    ),
+    obj(
+        "apps/v1/StatefulSet",
+        "db",
+        spec={
+            "replicas": 0,
+            "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}, "spec": pod_spec()},
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}],
+        },
+    ),
     obj("PersistentVolume", "attached", "", status={"phase": "Released"}),
     obj("PersistentVolume", "bound", "", status={"phase": "Bound"}),
     obj("PersistentVolume", "odd", "", status={}),
@@ -68,7 +91,20 @@ ROWS: list[tuple[str, str, dict[str, bool | str]]] = [
     (
         "PersistentVolume",
         "skoupa_unmounted(object)",
-        {"waiting": True, "released": True, "attached": False, "bound": False, "odd": "can't be understood"},
+        {
+            "waiting": True,
+            "reserved": False,
+            "reserved-for-nobody": True,
+            "released": True,
+            "attached": False,
+            "bound": False,
+            "odd": "can't be understood",
+        },
+    ),
+    (
+        "PersistentVolume",
+        "skoupa_unused(object)",
+        {"waiting": True, "reserved": False, "reserved-for-nobody": True, "released": True, "bound": False},
     ),
     (
         "Pod",
