@@ -93,7 +93,8 @@ An object that has finished under a living owner, a Job of a CronJob for instanc
 While a kind that could use or own it can't be read, may be out of date, or holds something that can't be understood, the object is held
 and the reason names that kind; the setting `usage.ignoreKinds` waives kinds. Right before it goes, all that could use it is listed once
 more and what changed is read. [references](references.md) says what counts as a use. Where only some namespaces are looked into (the setting
-`namespaces`), kinds in no namespace and those that can point out of others are not read, and hold what they could use unless they are waived.
+`namespaces`), kinds in no namespace and those that can point out of others are not read, and hold what they could use unless they are waived. A name in a text of
+a namespace that is not looked into is not seen.
 """
 _KINDS: Final = """
 The first time that is there counts. One that can't be read, that is zero, or that lies before the start or the creation of the object is none, and so is
