@@ -200,6 +200,24 @@ def test_a_policy_for_pods_that_an_operator_labels_waits_for_them_while_there_is
     assert {"rules", "budget"} <= unused(rules, budget, elsewhere)
 
 
+def test_a_network_policy_without_a_selector_is_for_all_pods_and_a_budget_for_none(unused: Unused) -> None:
+    rules = made("networking.k8s.io/v1", "NetworkPolicy", "rules", spec={"policyTypes": ["Ingress"]})
+    budget = made("policy/v1", "PodDisruptionBudget", "budget", spec={"minAvailable": 1})
+    assert {"rules", "budget"} & unused(rules, budget) == {"budget"}
+
+
+def test_a_selector_that_can_t_be_understood_is_told_and_what_has_it_is_not_judged(unused: Unused) -> None:
+    spec = {"selector": {"matchLabels": {"app": True}}}
+    said = unused.said(
+        made("networking.k8s.io/v1", "NetworkPolicy", "rules", spec={"podSelector": spec["selector"]}),
+        made("policy/v1", "PodDisruptionBudget", "budget", spec=spec),
+    )
+    assert said.code == 4
+    assert "rules" not in said.out
+    assert "budget" not in said.out
+    assert "PodDisruptionBudget shop/budget: spec.selector" in said.err
+
+
 def test_a_template_that_can_t_be_understood_is_told(unused: Unused) -> None:
     odd = made("apps/v1", "Deployment", "odd", spec={"template": {"metadata": {"labels": "x"}, "spec": {}}})
     said = unused.said(service(app="odd"), odd)

@@ -160,6 +160,14 @@ class Looked:
         users = (user for user in self.graph.users(claim) if kind_name(user.row.resource) != VOLUME)
         return self.graph.get(claim) is not None or any(user.means is not Means.CONCERNS for user in users)
 
+    def doubts_of(self, row: Row) -> tuple[str, ...]:
+        """What of the object itself could not be understood."""
+        return tuple(
+            f"{told(target_of(one))}: {'; '.join(doubts)}"
+            for one, doubts in self.graph.doubtful()
+            if one.uid == row.uid
+        )
+
     def _made_elsewhere(self, choice: Choice, *, closely: bool) -> Iterator[Labels]:
         """Templates that are in no namespace make Pods in any; those that are in one were looked at `closely` already."""
         yield from self._templates.get("", ())

@@ -20,6 +20,7 @@ from skoupa.usage.needs import Unknown, told
 from skoupa.usage.objects import may_be_inside
 from skoupa.usage.sight import Unread
 
+NETWORK_POLICY: Final = "networking.k8s.io/NetworkPolicy"
 SLICE: Final = "discovery.k8s.io/EndpointSlice"
 # A Lease that nobody renewed for so long, and for so many of its durations, has no holder any more.
 STALE_SECONDS: Final = 3600
@@ -42,11 +43,20 @@ def _selects_pods(found: Looked, row: Row) -> Looks:
         for number, choice in found.graph.selectors_of(row.uid)
         if choice.at in {"spec.selector", "spec.podSelector"}
     ]
+    if not own:
+        return _without_selector(found, row)
     if any(not choice.selector or found.may_be_given(row, choice) for _, choice in own):
         return None
     if gap := found.unread(*MAKE_PODS):
         return gap
     return _nothing_fits(found, row, own, reason("selects-nothing", kind="Pod"))
+
+
+def _without_selector(found: Looked, row: Row) -> Looks:
+    """A NetworkPolicy that says none is for all Pods, a PodDisruptionBudget for none; what is said may not be understood."""
+    if doubts := found.doubts_of(row):
+        return Unknown(doubts=doubts)
+    return None if kind_name(row.resource) == NETWORK_POLICY else reason("selects-nothing", kind="Pod")
 
 
 def _nothing_fits(found: Looked, row: Row, own: list[tuple[int, Choice]], otherwise: Reason) -> Looks:
@@ -170,7 +180,7 @@ QUESTIONS: Final[dict[str, Question]] = {
     "Service": _serves,
     "networking.k8s.io/Ingress": _routes,
     "networking.k8s.io/IngressClass": _used,
-    "networking.k8s.io/NetworkPolicy": _selects_pods,
+    NETWORK_POLICY: _selects_pods,
     "autoscaling/HorizontalPodAutoscaler": _scales,
     "policy/PodDisruptionBudget": _selects_pods,
     "storage.k8s.io/StorageClass": _used,
@@ -194,7 +204,7 @@ _EVERYTHING: Final = ("*",)
 REQUIRED: Final[dict[str, tuple[str, ...]]] = {
     "Service": (SLICE, *MAKE_PODS),
     "Pod": ("Service",),
-    "networking.k8s.io/NetworkPolicy": MAKE_PODS,
+    NETWORK_POLICY: MAKE_PODS,
     "policy/PodDisruptionBudget": MAKE_PODS,
     "networking.k8s.io/Ingress": ("Service",),
     f"{RBAC}/RoleBinding": (f"{RBAC}/Role", f"{RBAC}/ClusterRole", "ServiceAccount"),
@@ -205,7 +215,7 @@ REQUIRED: Final[dict[str, tuple[str, ...]]] = {
     "Namespace": _EVERYTHING,
 }
 # Questions about Pods, also those that are still to be made.
-PODS_MATTER: Final = frozenset({"Service", "networking.k8s.io/NetworkPolicy", "policy/PodDisruptionBudget"})
+PODS_MATTER: Final = frozenset({"Service", NETWORK_POLICY, "policy/PodDisruptionBudget"})
 # And of these also what is in other namespaces.
 REQUIRED_EVERYWHERE: Final[dict[str, tuple[str, ...]]] = {f"{RBAC}/RoleBinding": ("ServiceAccount",)}
 
