@@ -135,3 +135,13 @@ def test_explain_of_what_only_has_the_tenant_as_an_owner_says_for_what_the_tenan
     (item,) = town.document("explain", "clusterrole/lent")["items"]
     assert (item["tenant"]["name"], item["tenant"]["blockers"]) == ("", [blocker])
     assert "waits until somebody takes the owner reference off" in item["tenant"]["text"]
+
+
+def test_a_plan_of_a_namespace_asks_what_that_says_of_itself(town: Town) -> None:
+    place = obj("Namespace", "blue", labels={"city.example/tenant": "111111"})
+    town.holding(installed(ON + LABELLED), place, config_map("a", namespace="blue"), going())
+    for kinds in ((), ("configmaps",)):
+        (told,) = town.document("plan", *kinds, "-n", "blue")["tenants"]
+        assert told["name"] == "111111"
+    (item,) = town.document("explain", "configmap/blue/a")["items"]
+    assert item["tenant"]["name"] == "111111"
