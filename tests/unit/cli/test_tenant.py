@@ -13,9 +13,10 @@ from skoupa.kinds.definition import document
 from skoupa.kinds.tenant import TENANT, TENANTS
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
+from skoupa.sim.state.access import Rule
 from skoupa.tenants.tenant import Tenant
 from tests.unit.cli.saying import Shell
-from tests.unit.cli.worlds import Town, config_map, installed, obj
+from tests.unit.cli.worlds import ASKING, Town, config_map, installed, obj
 
 pytestmark = pytest.mark.unit
 
@@ -418,3 +419,14 @@ def test_one_that_is_not_there_is_said_and_what_to_look_at(
     said = town("tenant", command[0], "999999", *command[1:])
     assert said.code == 2
     assert "there is no Tenant 999999: kubectl get tenants lists them" in said.err
+
+
+def test_a_kind_that_may_not_be_read_in_namespaces_is_told_once_and_not_for_each_of_them(town: Town) -> None:
+    town.holding(tenant(), *(obj("Namespace", f"111111-{number}") for number in range(6)))
+    everything_else = ("namespaces", TENANTS.qualified, "configmaps")
+    town.user = "bob"
+    town.cluster.allow_only("bob", (Rule(verbs=("get", "list"), resources=everything_else), ASKING))
+    found = town.document("tenant", "plan", "111111", code=4)
+    assert sum(one["kind"] == "Namespace" for one in found["objects"]) == 7
+    (gap,) = [one for one in found["gaps"] if one.startswith("secrets (")]
+    assert "forbidden" in gap

@@ -27,7 +27,8 @@ from skoupa.tenants.tenant import Tenant
 
 # As many as are looked into at the same time.
 _AT_A_TIME: Final = 32
-_UNREAD: Final = "keeps-unknown"
+# Nobody knows whether anything is in there that keeps it.
+_UNREAD: Final = frozenset({"keeps-unknown", "tenant-unsure"})
 
 
 async def stays_inside(
@@ -45,7 +46,7 @@ async def stays_inside(
     async with asyncio.TaskGroup() as group:
         for _ in range(min(_AT_A_TIME, len(places))):
             group.create_task(work())
-    return look.found, list(look.gaps)
+    return look.found, list(look.gaps.values())
 
 
 def for_claims_in(places: Iterable[Kept], going: Sequence[Belonging]) -> dict[str, Kept]:
@@ -88,7 +89,7 @@ class _Look:
             of_tenant=self._last.inside,
         )
         self.found: dict[str, Kept] = {}
-        self.gaps: dict[str, None] = {}
+        self.gaps: dict[str, str] = {}
 
     async def into(self, place: Belonging) -> None:
         row = self._extraction.row(place.resource, Partial(metadata=place.metadata))
@@ -102,12 +103,12 @@ class _Look:
         now = self._client.clock.now()
         holds = await self._fresh.inside(row, claim, discovery=self._census.discovery, now=now)
         told = [one.reason for one in (*holds, *await self._last.around(row, claim))]
-        known = [one for one in told if one.code != _UNREAD]
+        known = [one for one in told if one.code not in _UNREAD]
         if known:
             self.found[place.uid] = Kept(
                 called=place.called, tenants=(self._tenant.name,), why=render(known[0])
             )
-        for one in told:
-            if one.code == _UNREAD:
-                facts = dict(one.facts)
-                self.gaps[f"{facts['kinds']} ({facts['why']})"] = None
+        for facts in (dict(one.facts) for one in told if one.code in _UNREAD):
+            # Of each kind once: what may not be read in one place may seldom be in another.
+            kinds = facts.get("kinds", "what their volumes are for")
+            self.gaps.setdefault(kinds, f"{kinds} ({facts['why']})")
