@@ -7,6 +7,7 @@
 # TIMEOUT (30m) is how long participants have, REPORT (alive-report.json) where the report goes; what else is written behind the command
 # goes to `skoupa alive delete`. Who interrupts it while it waits (Ctrl-C, a job that is cancelled) has nothing destroyed: it returns 7.
 set -u
+report=${REPORT:-alive-report.json}
 
 : "${DESTROY:?write the command that destroys the infrastructure}"
 
@@ -16,14 +17,16 @@ interrupted() {
 }
 trap interrupted INT TERM
 
-skoupa alive delete --yes --wait --timeout "${TIMEOUT:-30m}" --report "${REPORT:-alive-report.json}" "$@"
+# The report of an earlier run says nothing about this one.
+rm -f "$report"
+skoupa alive delete --yes --wait --timeout "${TIMEOUT:-30m}" --report "$report" "$@"
 told=$?
 if [ "$told" -eq 7 ]; then
     interrupted
 fi
 trap - INT TERM
 if [ "$told" -ne 0 ]; then
-    echo "ci-destroy: not everybody cleaned up (code $told, see ${REPORT:-alive-report.json}); destroying all the same" >&2
+    echo "ci-destroy: not everybody cleaned up (code $told, see above and $report); destroying all the same" >&2
 fi
 
 sh -c "$DESTROY"

@@ -623,3 +623,35 @@ async def test_the_guard_is_looked_at_when_somebody_writes_on_alive_and_often_wh
     await stage.later(15)
     assert lost.hits == 4
     assert condition(await there(stage), "Protected") == ("False", "Missing"), "a look that failed was none"
+
+
+@story(also=GUARDING, features={"alive": True})
+async def test_a_guard_that_was_altered_or_may_not_be_read_does_not_pass_for_one(stage: Stage) -> None:
+    await bring(stage)
+    kinds = {one.kind: one for one in GUARDING}
+    for manifest in alive_admission(decode({"features": {"alive": True}}, source="the test")):
+        await stage.people.create(kinds[manifest["kind"]], manifest)
+    guarded(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    assert condition(await there(stage), "Protected") == ("True", "Guarded")
+    changes: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
+        (
+            "ValidatingAdmissionPolicyBinding",
+            {"validationActions": ["Audit"]},
+            {"validationActions": ["Deny"]},
+        ),
+        ("ValidatingAdmissionPolicy", {"failurePolicy": "Ignore"}, {"failurePolicy": "Fail"}),
+    )
+    for kind, altered, before in changes:
+        await stage.people.merge_patch(kinds[kind], "skoupa-alive-deletion", {"spec": altered})
+        await stage.later(MINUTE + 10)
+        assert condition(await there(stage), "Protected") == ("False", "Altered"), kind
+        await stage.people.merge_patch(kinds[kind], "skoupa-alive-deletion", {"spec": before})
+        await stage.later(15)
+        assert condition(await there(stage), "Protected") == ("True", "Guarded")
+    notes = said(play, "SkoupaUnprotected")
+    assert ["ValidatingAdmissionPolicyBinding" in note for note in notes] == [True, False]
+    stage.cluster.faults.answer(403, when=asking(path=kinds["ValidatingAdmissionPolicy"].path()), times=None)
+    await stage.later(MINUTE + 10)
+    assert condition(await there(stage), "Protected") == ("Unknown", "MayNotBeRead")
