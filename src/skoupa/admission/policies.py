@@ -25,7 +25,12 @@ Manifest = dict[str, Any]
 PART_OF: Final = {names.PART_OF_LABEL: names.COMPONENT}
 _GROUP_VERSION: Final = "admissionregistration.k8s.io/v1"
 # A TTL label on these is ignored by the engine, so there is nothing to check.
-_OWN_GROUPS: Final = (names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP)
+_OWN_GROUPS: Final = (
+    names.SKOUPA_GROUP,
+    names.NAMESPACED_ALIVE_GROUP,
+    names.KYVERNO_GROUP,
+    names.KYVERNO_POLICIES_GROUP,
+)
 
 
 class Writes(msgspec.Struct, frozen=True, kw_only=True):

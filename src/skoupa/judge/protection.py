@@ -40,15 +40,19 @@ _NAMESPACED_POLICIES: Final = frozenset(
         (names.KYVERNO_POLICIES_GROUP, names.NAMESPACED_DELETING_POLICY_KIND),
     }
 )
-OWN_CRD_GROUPS: Final = frozenset(
-    {names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP, names.TENANT_GROUP}
-)
+# Alive in a namespace is the signal just as much as that of the whole cluster.
+_OWN_GROUPS: Final = frozenset({names.SKOUPA_GROUP, names.NAMESPACED_ALIVE_GROUP})
+OWN_CRD_GROUPS: Final = _OWN_GROUPS | {
+    names.KYVERNO_GROUP,
+    names.KYVERNO_POLICIES_GROUP,
+    names.TENANT_GROUP,
+}
 
 
 def own(row: Row) -> str:
     """What part of Skoupa the object is, in words; empty: none."""
     resource = row.resource
-    if resource.group == names.SKOUPA_GROUP or (resource.group, resource.kind) in _OWN_POLICIES:
+    if resource.group in _OWN_GROUPS or (resource.group, resource.kind) in _OWN_POLICIES:
         return f"a {resource.kind}"
     if resource.kind == "CustomResourceDefinition":
         group = row.name.partition(".")[2]

@@ -32,7 +32,13 @@ _ARGO: Final = frozenset({"Application", "ApplicationSet", "AppProject"})
 # Crossplane gives these to kinds of any group.
 _SYSTEM_CATEGORIES: Final = frozenset({"crossplane", "managed", "composite", "claim"})
 _POLICY_GROUPS: Final = frozenset(
-    {names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP, names.TENANT_GROUP}
+    {
+        names.SKOUPA_GROUP,
+        names.NAMESPACED_ALIVE_GROUP,
+        names.KYVERNO_GROUP,
+        names.KYVERNO_POLICIES_GROUP,
+        names.TENANT_GROUP,
+    }
 )
 _MADE_AGAIN: Final = frozenset(
     {

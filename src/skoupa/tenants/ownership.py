@@ -35,6 +35,8 @@ NEVER: Final = frozenset(
         ("storage.k8s.io", "CSINode"),
         ("storage.k8s.io", "VolumeAttachment"),
         (names.SKOUPA_GROUP, names.BRAKE_KIND),
+        (names.SKOUPA_GROUP, names.ALIVE_KIND),
+        (names.NAMESPACED_ALIVE_GROUP, names.ALIVE_KIND),
         (names.TENANT_GROUP, names.TENANT_KIND),
     }
 )

@@ -186,7 +186,12 @@ def test_every_policy_sees_every_kind_but_skoupas_own_and_status_writes_too() ->
             ["*", "*/status"],
         )
         (own,) = (rule["apiGroups"] for rule in constraints["excludeResourceRules"])
-        assert own == [names.SKOUPA_GROUP, names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP]
+        assert own == [
+            names.SKOUPA_GROUP,
+            names.NAMESPACED_ALIVE_GROUP,
+            names.KYVERNO_GROUP,
+            names.KYVERNO_POLICIES_GROUP,
+        ]
 
 
 @pytest.mark.parametrize("last", ["2026-12-31", "2026-12-31T180000Z", "2026-12-31T18:00:00Z"])

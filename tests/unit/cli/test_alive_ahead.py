@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skoupa.cli.alive import looking as alive_looking
 from skoupa.cli.worlds import World
-from skoupa.kinds.alive import ALIVE
+from skoupa.kinds.alive import ALIVE, ALIVES, NAMESPACED_ALIVE, NAMESPACED_ALIVES
 from skoupa.kinds.definition import document
 from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.sim.state.access import Rule
@@ -79,6 +81,41 @@ def test_a_plan_says_first_that_the_cluster_is_about_to_die_and_for_whom_that_wa
     assert told["waitingFor"] == [
         {"finalizer": DNS, "state": "Working", "remaining": 3, "message": "removing records"}
     ]
+
+
+@pytest.mark.parametrize(
+    ("api", "where"), [("skoupa.dev/v1alpha1", ""), ("namespaced.skoupa.dev/v1alpha1", "home")]
+)
+def test_no_label_and_no_policy_ever_gives_the_signal_in_either_form(
+    town: Town, tmp_path: Path, api: str, where: str
+) -> None:
+    """Who writes a label needs no right to signal, and who sweeps may have it. What would take it along stays too."""
+    due = {"cleanup.kyverno.io/ttl": "1m"}
+    definition = document(NAMESPACED_ALIVE if where else ALIVE)
+    definition["metadata"]["creationTimestamp"] = "2026-05-01T10:00:00Z"
+    definition["metadata"]["labels"] = due
+    confirmed = obj("Alive", "cluster", api=api, namespace=where, labels=due, uid="the-uid")
+    confirmed["metadata"]["annotations"] = {"skoupa.dev/confirm-deletion": "the-uid"}
+    policy = {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "ClusterCleanupPolicy",
+        "metadata": {"name": "all"},
+        "spec": {
+            "schedule": "* * * * *",
+            "match": {"any": [{"resources": {"kinds": [f"{api}/Alive", "Namespace"]}}]},
+        },
+    }
+    file = tmp_path / "policy.yaml"
+    file.write_text(json.dumps(policy))
+    town.holding(definition, confirmed)
+    if where:
+        town.holding(obj("Namespace", where, labels=due))
+    for command in (("plan", "-A"), ("plan", "-f", str(file))):
+        rows = town.document(*command, code=0)["items"]
+        assert [one for one in rows if not one["holds"] and one["name"] in {"cluster", "home"}] == []
+    assert town("sweep", "-A", "--yes").code == 0
+    resource = NAMESPACED_ALIVES if where else ALIVES
+    assert town.find(resource, "cluster", namespace=where) is not None
 
 
 def test_what_outlives_the_cluster_is_in_the_plan_before_anything_happens(town: Town) -> None:
