@@ -131,6 +131,7 @@ OTHERWISE: dict[str, Any] = {
     "protect.names": ["ConfigMap/shop/*"],
     "protect.selectors": ["team=payments,tier!=dev"],
     "ttl.notAfter": "2030-12-31",
+    "tenants.label": "skoupa.dev/tenant",
     "tenants.separator": ".",
     "tenants.namespaceLabel": "capsule.clastix.io/tenant",
     "tenants.objectLabel": "example.org/tenant",
