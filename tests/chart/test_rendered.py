@@ -135,7 +135,6 @@ OTHERWISE: dict[str, Any] = {
     "tenants.separator": ".",
     "tenants.namespaceLabel": "capsule.clastix.io/tenant",
     "tenants.objectLabel": "example.org/tenant",
-    "tenants.label": "skoupa.dev/tenant",
     "tenants.protected": ["prod-ingress"],
     "policies.allowedHosts": ["api.example.org"],
     "policies.allowedNetworks": ["127.0.0.0/8"],

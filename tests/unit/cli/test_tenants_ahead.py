@@ -226,12 +226,10 @@ def test_explain_of_a_tenant_says_how_far_its_deletion_is(town: Town) -> None:
     blocker = "ClusterRole 111111-admin waits for somebody.example.com/wait since 5 min"
     stuck = obj("ClusterRole", "111111-admin", api="rbac.authorization.k8s.io/v1", rules=[])
     stuck["metadata"] |= {"finalizers": ["somebody.example.com/wait"], "deletionTimestamp": SINCE}
-    town.holding(going(said="1 objects in no namespace are left", blockers=[blocker]), stuck)
+    town.holding(going(said="1 object in no namespace is left", blockers=[blocker]), stuck)
     said = town("explain", "tenant/111111", "clusterrole/111111-admin")
     of_tenant, of_role = said.out.split("\n\n")
-    assert (
-        f"The Tenant 111111 is being deleted since {SINCE}: 1 objects in no namespace are left." in of_tenant
-    )
+    assert f"The Tenant 111111 is being deleted since {SINCE}: 1 object in no namespace is left." in of_tenant
     for text in (of_tenant, of_role):
         assert f"in the way: {blocker}" in text
 

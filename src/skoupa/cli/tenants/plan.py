@@ -94,7 +94,10 @@ def show(found: TenantPlan, *, no_color: bool, whom: str = "") -> None:
 
 def summary(found: TenantPlan) -> str:
     inside = sum(one.inside or 0 for one in found.going)
-    parts = [f"{len(found.going)} objects in no namespace go, and {inside} with them"]
+    number = len(found.going)
+    parts = [f"{number} objects in no namespace go, and {inside} with them"]
+    if number == 1:
+        parts = [f"1 object in no namespace goes, and {inside} with it"]
     if found.labelled_keep:
         parts.append(
             f"{found.labelled_keep} of all these have a keep label, which does not hold against this"

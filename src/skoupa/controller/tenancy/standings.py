@@ -106,9 +106,10 @@ def in_words(deletion: Deletion, *, settings: Settings) -> Standing:
 
 
 def _progress(deletion: Deletion, held: int) -> str:
+    left = len(deletion.left)
     sending = len(deletion.to_send())
-    leaving = len(deletion.left) - sending
-    parts = [f"{len(deletion.left)} objects in no namespace are left"]
+    leaving = left - sending
+    parts = [f"{left} objects in no namespace are left" if left != 1 else "1 object in no namespace is left"]
     if leaving:
         parts.append(f"{leaving} of them are on their way out")
     if held:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.tenancy.book import NOT_READ, TenantBook
+from skoupa.controller.tenancy.claiming import TenantClaims
 from skoupa.controller.tenancy.counting import TenantCounting, postponed
 from skoupa.controller.tenancy.definition import GOING, definition_stands
 from skoupa.controller.tenancy.deletion import Deletion
@@ -24,17 +25,13 @@ from skoupa.controller.tenancy.standings import Readiness, in_words, let_go, not
 from skoupa.controller.tenancy.telling import TenantTelling
 from skoupa.controller.tenancy.writing import TenantWriting
 from skoupa.errors import SkoupaError
-from skoupa.facts.rows import Row, Uid, uid_text
+from skoupa.facts.rows import Uid
 from skoupa.facts.store import Delta
-from skoupa.judge.tenants import NAME
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
-from skoupa.model.reasons import REASONS, render
-from skoupa.model.verdicts import Claim
 from skoupa.runs.overhearing import Overhearing
-from skoupa.runs.showing import Showing
 from skoupa.settings import Settings
-from skoupa.sweep.memory import FAILING, Memory
+from skoupa.sweep.memory import Memory
 from skoupa.tenants.ids import Ids
 from skoupa.tenants.tenant import Tenant, announced
 from skoupa.tenants.told import Standing
@@ -67,18 +64,13 @@ class Tenancy:
         self._clock: Clock = client.clock
         self._settings = settings
         self._knowledge = knowledge
-        self._mechanism = knowledge.tenants
-        self._memory = memory
         self._standing_by = standing_by
-        self._learn = learn
-        self._look_at = look_at
         self.book = TenantBook(client, on_change=self._wake)
-        self._showing = Showing(knowledge.store, knowledge.extraction)
         self._writing = TenantWriting(client, told=told, untold=untold)
         self._telling = TenantTelling(self._clock, overhearing, acting=self._acting)
         self._last_look = LastLook(
             client,
-            self._mechanism,
+            knowledge.tenants,
             settings=settings,
             protection=knowledge.protection,
             kind=lambda: self.book.kind,
@@ -96,14 +88,23 @@ class Tenancy:
         self._labelling = TenantLabelling(
             client, settings=settings, book=self.book, acting=self._acting, told=told, untold=untold
         )
-        self._others_deleted, overhearing.on_deleted = overhearing.on_deleted, self._deleted
-        self._others_gone, overhearing.on_gone = overhearing.on_gone, self._gone
         self.deletions: dict[str, Deletion] = {}
+        self._woken = asyncio.Event()
+        self._claims = TenantClaims(
+            client.clock,
+            knowledge.tenants,
+            knowledge=knowledge,
+            overhearing=overhearing,
+            memory=memory,
+            deletions=self.deletions,
+            learn=learn,
+            look_at=look_at,
+            woken=self._woken,
+        )
         self._group: asyncio.TaskGroup | None = None
         self._leads = False
         self._told, self._untold = told, untold
         self._doubted = ""
-        self._woken = asyncio.Event()
         self.error: SkoupaError | None = None
 
     @property
@@ -142,7 +143,7 @@ class Tenancy:
         for uid, deletion in list(self.deletions.items()):
             known = self.book.get(uid)
             if known is None or not known.is_leaving or not known.is_ours or self.book.doubt:
-                self._let_stay(deletion)
+                self._claims.drop(deletion)
         self._woken.set()
 
     def _acting(self) -> bool:
@@ -227,7 +228,7 @@ class Tenancy:
             known = self.deletions.get(tenant.uid)
             if known is None:
                 due = self._readiness(tenant).due
-                self.deletions[tenant.uid] = Deletion(self._clock, tenant, due=due, holds=self._holds)
+                self.deletions[tenant.uid] = Deletion(self._clock, tenant, due=due, holds=self._claims.held)
             else:
                 known.tenant = tenant
         under_way = [self.deletions[one.uid] for one in ready]
@@ -245,7 +246,7 @@ class Tenancy:
             # A census takes a while, in which much may have been taken back.
             known_now = self.book.get(deletion.tenant.uid)
             if self.book.doubt or known_now is None or not known_now.is_ours:
-                self._let_stay(deletion)
+                self._claims.drop(deletion)
                 continue
             self._claim(deletion)
             if not deletion.is_over:
@@ -268,7 +269,7 @@ class Tenancy:
     async def _can_not_count(self, under_way: Sequence[Deletion], why: SkoupaError) -> SkoupaError:
         """What was found before counts no more."""
         for deletion in under_way:
-            self._let_stay(deletion)
+            self._claims.drop(deletion)
             stand = Standing(
                 phase="Deleting", reason="Unread", why=f"which kinds there are can't be read: {why.message}"
             )
@@ -279,27 +280,15 @@ class Tenancy:
         if deletion.census is None:
             return
         if deletion.blocked(self._settings.tenants) is not None:
-            self._let_stay(deletion)
+            self._claims.drop(deletion)
             return
         self._telling.begun(deletion)
-        claimed = deletion.claimed()
-        rows = [self._showing.row(one.resource, one.metadata) for one in claimed]
-        left = self._mechanism.put(deletion.claims())
-        deltas = [*self._showing.show(rows), *self._showing.hide(left)]
-        if deltas:
-            self._learn(deltas)
-        self._look_at([row.uid for row in rows if uid_text(row.uid) not in deletion.sent])
-
-    def _let_stay(self, deletion: Deletion) -> None:
-        left = self._mechanism.drop(deletion.tenant.name)
-        deltas = self._showing.hide(left)
-        if deltas:
-            self._learn(deltas)
+        self._claims.put(deletion)
 
     def _end(self, uid: str) -> None:
         deletion = self.deletions.pop(uid, None)
         if deletion is not None:
-            self._let_stay(deletion)
+            self._claims.drop(deletion)
 
     def _over(self, uid: str) -> None:
         """It is not ours any more, or not there."""
@@ -313,36 +302,6 @@ class Tenancy:
             return None
         self._telling.stands(tenant, stand)
         return await self._writing.tell(self.book.kind, tenant, stand, self._clock.now())
-
-    def _holds(self, uid: Uid) -> str:
-        """What keeps it, in words, where that is no matter of moments; also that its deletes fail."""
-        memory = self._memory()
-        known = memory.overdue.get(uid)
-        row = self._knowledge.store.get(uid)
-        if known is None or row is None:
-            return ""
-        if known[1] == FAILING:
-            return "its delete fails and is tried again; the log says why"
-        verdict = self._knowledge.verdict(row, self._clock.now())
-        holds = [hold.reason for hold in verdict.holds] or list(memory.found.get(uid, ()))
-        lasting = [one for one in holds if not REASONS[one.code].passing]
-        return "; ".join(map(render, lasting))
-
-    def _deleted(self, row: Row, claim: Claim, at: float) -> None:
-        self._others_deleted(row, claim, at)
-        self._heard(row, claim)
-
-    def _gone(self, row: Row, claim: Claim) -> None:
-        self._others_gone(row, claim)
-        self._heard(row, claim)
-
-    def _heard(self, row: Row, claim: Claim) -> None:
-        if claim.mechanism != NAME:
-            return
-        for deletion in self.deletions.values():
-            if deletion.tenant.rule == claim.rule:
-                deletion.heard(uid_text(row.uid))
-                self._woken.set()
 
     async def _nap(self) -> None:
         now = self._clock.monotonic()

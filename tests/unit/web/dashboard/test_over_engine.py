@@ -328,7 +328,7 @@ async def test_tenants_that_are_being_deleted_are_told_to_who_may_list_tenants(s
     await stage.later(5 * MINUTE)
     (said,) = (await overview(stage, play)).announced
     assert said.startswith("The Tenant 111111 is being deleted since ")
-    assert "1 objects in no namespace are left" in said
+    assert "1 object in no namespace is left" in said
     stage.cluster.allow_only("anna", [Rule(verbs=("get",), resources=("configmaps",))])
     async with pages(stage, play, caller=Caller(username="anna")) as board:
         assert (await board.overview()).announced == ()
