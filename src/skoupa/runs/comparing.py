@@ -178,7 +178,8 @@ class Comparing:
 
     async def _held(self, one: Comparison, scene: Scene) -> bool:
         try:
-            return one.holds(scene)
+            with self._effort.work():
+                return one.holds(scene)
         finally:
             await self._effort.rest()
 

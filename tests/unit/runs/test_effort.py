@@ -25,6 +25,12 @@ COSTLY = each_with_each(700)
 SEVEN_HUNDRED = {"key": COSTLY, "operator": "Equals", "value": 700}
 
 
+@pytest.fixture(autouse=True)
+def steps_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is."""
+    monkeypatch.setattr(comparing, "Effort", partial(Effort, cpu=lambda: 0.0))
+
+
 class Resting(Moment):
     """Its time does not pass by itself."""
 
@@ -69,7 +75,7 @@ async def test_cheap_conditions_rest_never() -> None:
 
 
 async def test_a_run_that_costs_too_much_comes_to_an_end_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing, "Effort", partial(Effort, steps=4_000_000))
+    monkeypatch.setattr(comparing, "Effort", partial(Effort, steps=4_000_000, cpu=lambda: 0.0))
     asked = evaluation(policy(SEVEN_HUNDRED), clock=Resting())
     found = await ask(asked, *(thing(f"p{number}") for number in range(10)))
     assert outcomes(found) == ["claimed"] * 3 + ["unclear"] * 7
@@ -79,10 +85,27 @@ async def test_a_run_that_costs_too_much_comes_to_an_end_and_says_so(monkeypatch
 
 
 async def test_what_fails_for_its_cost_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing, "Effort", partial(Effort, steps=6_000_000))
+    monkeypatch.setattr(comparing, "Effort", partial(Effort, steps=6_000_000, cpu=lambda: 0.0))
     endless = {"key": each_with_each(1_500), "operator": "Equals", "value": 1}
     found = await ask(evaluation(policy(endless), clock=Resting()), *(thing(f"p{n}") for n in range(4)))
     assert outcomes(found) == ["unclear"] * 4
     told = whys(found)
     assert all("this takes more than 5,000,000 steps" in text for text in told[:2])
     assert all("of this run took more than 6,000,000 steps" in text for text in told[2:])
+
+
+async def test_comparing_counts_by_the_time_that_it_takes_where_that_is_more() -> None:
+    clock, passed = Resting(), iter([0.0, 0.5, 10.0, 10.0, 20.0, 60.0])
+    effort = Effort(clock, cpu=lambda: next(passed))
+    with effort.work():
+        effort.budget.left -= 1_000
+    await effort.rest()
+    assert clock.slept == [0.5]
+    with effort.work():
+        effort.budget.left -= STEPS_A_SECOND
+    await effort.rest()
+    assert clock.slept == [0.5, 1.0]
+    assert not effort.closed
+    with pytest.raises(KeyError), effort.work():
+        raise KeyError
+    assert effort.closed
