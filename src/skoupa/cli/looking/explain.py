@@ -7,9 +7,9 @@ keep the others from being told, but it decides the exit code.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import tzinfo
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import typer
@@ -24,22 +24,20 @@ from skoupa.cli.looking.parents import Ancestor, ancestors_of, parents_of, taker
 from skoupa.cli.looking.planning import surrounded
 from skoupa.cli.looking.policies_part import ObjectPolicies
 from skoupa.cli.looking.retention_part import RetentionPart
+from skoupa.cli.looking.tenants_part import whose_of
 from skoupa.cli.looking.users_of import lines, needs_of, told_of
 from skoupa.cli.options import Connecting, TextForm
-from skoupa.cli.tenants.standing import tenants_known
-from skoupa.cli.tenants.whose import Whose
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.items import Document, gap_of, item_of
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.terminal.targets import Target, find, read_targets
-from skoupa.cli.terminal.tenant_shapes import ItemTenant
 from skoupa.cli.terminal.times import zone_of
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.keeping.surroundings import Surroundings
 from skoupa.controller.survey import Finding, Survey, kind_of
 from skoupa.controller.weighing.weight import weigh
-from skoupa.errors import NotFound, SkoupaError, UnknownKind, UsageError
+from skoupa.errors import NotFound, UnknownKind, UsageError
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.retention import written
 from skoupa.judge.tenants import NAME as TENANTS
@@ -48,8 +46,6 @@ from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim, Hold
 from skoupa.settings import Settings
-
-_MOST_GAPS: Final = 5
 
 
 def run(
@@ -181,7 +177,7 @@ async def explain(
         for one in (one for ancestors in above.values() for one in ancestors):
             if isinstance(one.found, Row):
                 asked.setdefault(one.uid, one.found)
-        whose = await _tenants(world, survey, settings, tuple(rows.values()), around=asked.values())
+        whose = await whose_of(world, survey, settings, tuple(rows.values()), around=asked.values())
         retained = await _retention(world, survey, tuple(rows.values()), settings, namespace)
         said = await policies.look(world, survey, tuple(asked.values()), namespace=namespace)
         told = {
@@ -232,33 +228,6 @@ async def _retention(
             known |= {"needed_by": needs, "needs_told": lines(needs)} if needs is not None else {}
         found[row.uid] = known
     return found
-
-
-async def _tenants(
-    world: World, survey: Survey, settings: Settings, rows: Sequence[Row], *, around: Iterable[Row]
-) -> dict[Uid, ItemTenant]:
-    """Whose each is; what goes with a Tenant that is being deleted is claimed by that from here on."""
-
-    def untold(error: SkoupaError) -> None:
-        # Most who ask about what is in a namespace may not know of Tenants, and need not.
-        if not all(row.namespace for row in rows):
-            survey.doubts.append(f"whether a Tenant has it is not known: {error.brief}")
-
-    knowledge = survey.knowledge
-    known = await tenants_known(world.client, knowledge.discovery, settings, untold=untold)
-    if known is None or knowledge.tenants is None:
-        return {}
-    known.learn(knowledge.store)
-    for deleted in await known.claims(around):
-        knowledge.tenants.put(deleted)
-    whose = Whose(known, settings, now=world.now())
-    told = {row.uid: await whose.about(row) for row in rows}
-    gaps = known.gaps()
-    if gaps:
-        more = f"; and {len(gaps) - _MOST_GAPS} more" if len(gaps) > _MOST_GAPS else ""
-        unread = f"{'; '.join(gaps[:_MOST_GAPS])}{more}"
-        survey.doubts.append(f"not read, so more or less may go with the Tenant: {unread}")
-    return {uid: one for uid, one in told.items() if one is not None}
 
 
 async def _explain(world: World, row: Row, survey: Survey, ancestors: list[Ancestor]) -> Explanation:
