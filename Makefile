@@ -8,8 +8,8 @@ UV := $(BIN)/uv
 # uv is pinned here because nothing can lock the tool that reads the lock.
 UV_VERSION := 0.13.7
 STAMP := $(VENV)/.installed
-# Two control planes' worth of work on two cores; more workers only wait for each other.
-WORKERS ?= 2
+# A control plane for each. On two cores too: most of what the tests do is to wait for one.
+WORKERS ?= 4
 # Provided before the tests, which would take the time that a build needs for a hang.
 PROGRAMS := etcd kube-apiserver kube-controller-manager kubectl helm
 # Else every command that the tests start would compile the whole package first.

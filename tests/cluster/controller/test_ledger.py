@@ -144,7 +144,9 @@ async def test_killed_again_and_again_every_deletion_has_exactly_one_completed_r
     outcomes = Counter(entry.outcome for entry in found)
     # What was under way at a kill is gone; that it was us nobody can prove any more.
     assert set(outcomes) <= {"deleted", "gone-by-unknown"}
-    assert outcomes["gone-by-unknown"] <= 3 * 64
+    # Each worker waits for its next intent until the outcome of its last is written as well: one row of each, and there are two
+    # workers for each request that may be in flight.
+    assert outcomes["gone-by-unknown"] <= 3 * 2 * 64
     assert all(entry.finished_at for entry in found)
     assert all(entry.told for entry in found)
     named: set[str] = set()

@@ -395,15 +395,11 @@ KINDS = frozenset(
 )
 
 
-# As seldom as a watch may stay silent and be trusted: in days that pass they are most of what there is to do.
-BOOKMARK_SECONDS = 110.0
-
-
 @asynccontextmanager
 async def _staged(
     clock: VirtualClock, settings: Mapping[str, Any], also: Iterable[Resource]
 ) -> AsyncIterator[Stage]:
-    async with EmbeddedCluster(clock=clock, bookmark_seconds=BOOKMARK_SECONDS) as cluster:
+    async with EmbeddedCluster(clock=clock) as cluster:
         catalogue = cluster.plane.catalogue
         wanted = KINDS | {resource.qualified for resource in also}
         for served in list(catalogue.served()):
