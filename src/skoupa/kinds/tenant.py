@@ -49,7 +49,7 @@ class Remaining(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Data that stays where it is, since its object says Retain."""
+    """Data that stays where it is: its object says Retain, or its driver had not taken it away when that went."""
 
     name: Annotated[str, about("The PersistentVolume, or the content of a snapshot.")]
     handle: Annotated[str, about("Where the data is, in the words of its driver.")]
@@ -74,7 +74,10 @@ class TenantStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     kept_objects: Annotated[_Count | None, about("How many stay.")] = None
     volumes: Annotated[
         Annotated[tuple[Volume, ...], msgspec.Meta(max_length=SAMPLE_SIZE)],
-        about("Data that stays where it is, since its object says Retain.", keys=("name",)),
+        about(
+            "Data that stays where it is: its object says Retain, or its driver had not taken it away when that went.",
+            keys=("name",),
+        ),
     ] = ()
     observed_generation: Annotated[
         _Count | None, about("The generation of the Tenant that this status is about.")

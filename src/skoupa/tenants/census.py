@@ -37,7 +37,7 @@ from skoupa.tenants.ownership import (
 )
 from skoupa.tenants.tenant import Tenant
 from skoupa.tenants.uses import Field, Kind, names_in, used_by
-from skoupa.tenants.volumes import VIEWS, Data, data_that_stays, stands_for
+from skoupa.tenants.volumes import VIEWS, Data, data_that_goes, data_that_stays, stands_for
 
 LISTS_AT_A_TIME: Final = 4
 _NOT_FOUND: Final = "the server does not find the kind, although it names it"
@@ -53,8 +53,20 @@ class _Naming(Data, frozen=True, gc=False, kw_only=True):
 _WITH_USES: Final[View[Any]] = View(type=_Naming)
 
 
+class _Read(msgspec.Struct, frozen=True, gc=False):
+    """One that somebody may have; of data where it is, as far as it `stays`, or its driver takes it away."""
+
+    candidate: Candidate
+    metadata: Metadata
+    stays: Volume | None = None
+    goes: Volume | None = None
+
+
 class Belonging(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """`volume`: data that stays where it is when the object goes; `claimed_in`: the Namespace of the claim that it is for, `claim` its uid."""
+    """`volume`: data that stays where it is when the object goes; `reclaimed`: data that its driver takes away once its claim is gone.
+
+    `claimed_in` is the Namespace of the claim that it is for, `claim` its uid.
+    """
 
     resource: Resource
     metadata: Metadata
@@ -62,6 +74,7 @@ class Belonging(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     proof: str
     lasting: bool
     volume: Volume | None = None
+    reclaimed: Volume | None = None
     claimed_in: str = ""
     claim: str = ""
 
@@ -237,7 +250,7 @@ class _Counting:
         # Who might use something of a tenant's is read whole, whosever it is.
         narrow = self._labels and not fields and may_have_label(resource) and not is_namespace(resource)
         scope = Scope(labels=self._labels) if narrow else EVERYWHERE
-        read: list[tuple[Candidate, Metadata, Volume | None]] = []
+        read: list[_Read] = []
         number, bad = 0, ""
         try:
             async with aclosing(pages(self._client, resource, view, scope=scope)) as listing:
@@ -260,12 +273,12 @@ class _Counting:
         elif fields:
             self.uses[kind] = uses
         self.objects += number
-        for candidate, metadata, volume in read:
-            self._note(candidate, metadata, volume)
+        for one in read:
+            self._note(one)
 
     def _some(
         self, resource: Resource, items: Iterable[Any], fields: Sequence[tuple[Field, Kind]], uses: Uses
-    ) -> Iterator[tuple[Candidate, Metadata, Volume | None]]:
+    ) -> Iterator[_Read]:
         """Those that somebody may have: most of what is read is nobody's, and is not remembered."""
         for item in items:
             metadata: Metadata = item.metadata
@@ -290,9 +303,15 @@ class _Counting:
                     for name in names_in(found, field):
                         uses.setdefault((kind, name), {}).setdefault(user, f"{resource.kind} {metadata.name}")
             if whose is not None or self.ownership.owners_of(candidate):
-                yield candidate, detached(metadata), data_that_stays(whole) if whole is not None else None
+                yield _Read(
+                    candidate,
+                    detached(metadata),
+                    stays=data_that_stays(whole) if whole is not None else None,
+                    goes=data_that_goes(whole) if whole is not None else None,
+                )
 
-    def _note(self, candidate: Candidate, metadata: Metadata, volume: Volume | None) -> None:
+    def _note(self, found: _Read) -> None:
+        candidate, metadata = found.candidate, found.metadata
         whose = self.ownership.of(candidate)
         called = f"{candidate.resource.kind} {candidate.name}"
         for tenant in self.ownership.owners_of(candidate):
@@ -308,7 +327,8 @@ class _Counting:
                 proof=whose.proof,
                 # Of a volume the claim counts as well, which may change, and come.
                 lasting=whose.lasting and (candidate.resource.group, candidate.resource.kind) not in VIEWS,
-                volume=volume,
+                volume=found.stays,
+                reclaimed=found.goes,
                 claimed_in=candidate.stands_for.namespace if candidate.stands_for is not None else "",
                 claim=candidate.stands_for.uid if candidate.stands_for is not None else "",
             )

@@ -1,4 +1,4 @@
-"""Objects that stand for data: whose claim they are for, where the data is, and whether that stays."""
+"""Objects that stand for data: whose claim they are for, where the data is, and whether that stays or goes with the claim."""
 
 from __future__ import annotations
 
@@ -52,8 +52,17 @@ def is_retained(found: Data) -> bool:
 
 def data_that_stays(found: Data) -> Volume | None:
     """What a report has to name, since nobody would find it any more; None: it goes with the object."""
-    if not is_retained(found):
-        return None
+    return _data(found) if is_retained(found) else None
+
+
+def data_that_goes(found: Data) -> Volume | None:
+    """What its driver takes away, and the object after it, once the claim that it is bound to is gone; None: nobody does."""
+    claim = stands_for(found)
+    goes = any(found.spec.get(key) == "Delete" for key in _POLICIES)
+    return _data(found) if goes and claim is not None and claim.bound else None
+
+
+def _data(found: Data) -> Volume:
     claim = stands_for(found)
     return Volume(
         name=found.metadata.name,

@@ -117,6 +117,8 @@ def _line(one: Going) -> Line:
     below = []
     if belonging.volume is not None:
         below.append(f"its data stays where it is: {belonging.volume.handle}")
+    elif belonging.reclaimed is not None:
+        below.append("its driver takes its data away once its claim is gone, and then it")
     if belonging.is_leaving:
         below.append("it is being deleted already")
     return Line(

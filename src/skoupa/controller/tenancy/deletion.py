@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from skoupa.clock import Clock
+from skoupa.controller.tenancy.drivers import PATIENCE_SECONDS as DRIVER_SECONDS
+from skoupa.controller.tenancy.drivers import WAITS, Drivers
 from skoupa.facts.rows import Uid, pack_uid
 from skoupa.judge.tenants import Deleted, Doomed
 from skoupa.kinds.tenant import Volume
@@ -55,6 +57,7 @@ class Deletion:
         self.unsure: dict[str, str] = {}
         # By uid, claims in its Namespaces: volumes are known by them when those are gone.
         self.bound: dict[str, str] = {}
+        self._drivers = Drivers(clock)
         # By uid of Namespaces that hang, what they wait for.
         self.inside: dict[str, str] = {}
         self._before: set[str] = set()
@@ -92,6 +95,7 @@ class Deletion:
         self._counted_at = self._clock.monotonic()
         self.left = tuple(one for one in found if not one.is_shared)
         self.bound |= {one.claim: name for one in self.left if one.claim}
+        self._drivers.counted(self.left)
         shared = (
             Kept(called=one.called, tenants=(name,), why="it has the label skoupa.dev/shared")
             for one in found
@@ -209,6 +213,10 @@ class Deletion:
         return blocked(self.census, self.tenant.name, len(self.left), settings)
 
     def to_send(self) -> list[Belonging]:
+        """Those that have to be deleted by us; what a driver takes away is on its way as soon as its Namespace is."""
+        return [one for one in self._not_asked() if not self._drivers.have(one)]
+
+    def _not_asked(self) -> list[Belonging]:
         return [one for one in self.left if not one.is_leaving and one.uid not in self.sent]
 
     def held(self) -> dict[str, str]:
@@ -219,13 +227,15 @@ class Deletion:
             if (why := self.unsure.get(one.uid) or self._holds(pack_uid(one.uid)))
         }
         places = self._namespaces_that_stay()
-        for one in self.to_send():
+        for one in self._not_asked():
             place = places.get(one.claimed_in)
             if place is not None and place.uid in found:
                 found.setdefault(
                     one.uid,
                     f"it is for a claim in the {place.called}, which is held: without it the data would go",
                 )
+            elif self._drivers.have(one):
+                found.setdefault(one.uid, WAITS)
         return found
 
     def _namespaces_that_stay(self) -> dict[str, Belonging]:
@@ -235,6 +245,8 @@ class Deletion:
     def claims(self) -> Deleted:
         """What may go now, and what is on its way, so that somebody looks after it."""
         assert self.census is not None, "there was a census"
+        left_over = (one for one in self._drivers.gave_up(self.left) if one.uid not in self.sent)
+        self.volumes |= {one.reclaimed.name: one.reclaimed for one in left_over if one.reclaimed is not None}
         objects = {
             pack_uid(one.uid): Doomed(proof=_proof(one), version=None if one.lasting else _version(one))
             for one in self._open()
@@ -258,14 +270,19 @@ class Deletion:
         places = self._namespaces_that_stay()
         for one in self.left:
             later = step(one, ownership) > limit or after_its_instances(one, not_sent)
-            later = later or one.uid in self.unsure or one.claimed_in in places
+            later = later or one.uid in self.unsure or one.claimed_in in places or self._drivers.have(one)
             if one.uid in self.sent or not later:
                 yield one
 
 
 def _proof(one: Belonging) -> str:
     """Of data that stays, where it is: nothing else tells of it once the Tenant is gone."""
-    return f"{one.proof}; its data stays at {one.volume.handle}" if one.volume is not None else one.proof
+    if one.volume is not None:
+        return f"{one.proof}; its data stays at {one.volume.handle}"
+    if one.reclaimed is not None and not one.is_leaving:
+        vain = f"its driver has not taken its data away for {int(DRIVER_SECONDS / 60)} minutes"
+        return f"{one.proof}; {vain}: {one.reclaimed.handle}"
+    return one.proof
 
 
 def _takes_long(resource: Resource) -> bool:

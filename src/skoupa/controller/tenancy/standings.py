@@ -108,7 +108,7 @@ def in_words(deletion: Deletion, *, settings: Settings) -> Standing:
 def _progress(deletion: Deletion, held: int) -> str:
     left = len(deletion.left)
     sending = len(deletion.to_send())
-    leaving = left - sending
+    leaving = sum(one.is_leaving or one.uid in deletion.sent for one in deletion.left)
     parts = [f"{left} objects in no namespace are left" if left != 1 else "1 object in no namespace is left"]
     if leaving:
         parts.append(f"{leaving} of them are on their way out")
