@@ -1,7 +1,7 @@
 """How far a wildcard reaches: not everything that fits `*` is meant by who writes it.
 
-A wildcard never reaches what a cluster stands on (cluster-wide kinds of Kubernetes itself, a Namespace among them), the parents of
-whole systems, nor policies and Brakes: those must be named. It leaves out what is only made again: derived kinds, and the objects
+A wildcard never reaches what a cluster stands on (cluster-wide kinds of Kubernetes itself and of its platform, a Namespace among them),
+the parents of whole systems, nor policies and Brakes: those must be named. It leaves out what is only made again: derived kinds, and the objects
 that the control plane puts into every namespace. Whoever names a kind gets all of it.
 """
 
@@ -15,22 +15,55 @@ from skoupa import names
 from skoupa.kube.objects import Metadata
 from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 
-# Deleting one of these deletes what it made, mostly outside of the namespace that it is in.
-_SYSTEM_GROUPS: Final = frozenset(
-    {
-        "argoproj.io",
-        "cluster.x-k8s.io",
-        "crossplane.io",
-        "helm.toolkit.fluxcd.io",
-        "kustomize.toolkit.fluxcd.io",
-        "upbound.io",
-    }
+# Deleting one of these deletes what it made, mostly outside of the namespace that it is in: namespaces, machines, whole clusters, what
+# stands at a cloud. These groups, and all that end so.
+SYSTEMS: Final = (
+    "app.terraform.io",
+    "azure.com",
+    "capsule.clastix.io",
+    "cattle.io",
+    "cluster.x-k8s.io",
+    "cnrm.cloud.google.com",
+    "core.oam.dev",
+    "crossplane.io",
+    "fluxcd.controlplane.io",
+    "gardener.cloud",
+    "helm.toolkit.fluxcd.io",
+    "hive.openshift.io",
+    "hnc.x-k8s.io",
+    "hypershift.openshift.io",
+    "infra.contrib.fluxcd.io",
+    "k8c.io",
+    "kamaji.clastix.io",
+    "karmada.io",
+    "karpenter.sh",
+    "kro.run",
+    "kustomize.toolkit.fluxcd.io",
+    "loft.sh",
+    "machine.openshift.io",
+    "metal3.io",
+    "olm.operatorframework.io",
+    "open-cluster-management.io",
+    "operators.coreos.com",
+    "projectsveltos.io",
+    "pulumi.com",
+    "services.k8s.aws",
+    "upbound.io",
 )
-_SYSTEM_ENDINGS: Final = tuple(f".{group}" for group in ("cluster.x-k8s.io", "crossplane.io", "upbound.io"))
 # Of Argo's kinds only these; Workflows and Rollouts are work like any other.
 _ARGO: Final = frozenset({"Application", "ApplicationSet", "AppProject"})
 # Crossplane gives these to kinds of any group.
 _SYSTEM_CATEGORIES: Final = frozenset({"crossplane", "managed", "composite", "claim"})
+# What these have outside of namespaces is the cluster's own: a Project of OpenShift is a Namespace by another name, a
+# VolumeSnapshotContent the snapshot itself, a CiliumNode a Node's network.
+PLATFORMS: Final = (
+    "cilium.io",
+    "k8s.io",
+    "openshift.io",
+    "projectcalico.org",
+    "tigera.io",
+    "x-k8s.io",
+)
 _POLICY_GROUPS: Final = frozenset(
     {
         names.SKOUPA_GROUP,
@@ -49,8 +82,14 @@ _MADE_AGAIN: Final = frozenset(
         ("coordination.k8s.io", "leases"),
     }
 )
+# OpenShift and Istio have theirs.
 _IN_EVERY_NAMESPACE: Final = frozenset(
-    {("", "serviceaccounts", "default"), ("", "configmaps", "kube-root-ca.crt")}
+    {
+        ("", "serviceaccounts", "default"),
+        ("", "configmaps", "kube-root-ca.crt"),
+        ("", "configmaps", "openshift-service-ca.crt"),
+        ("", "configmaps", "istio-ca-root-cert"),
+    }
 )
 
 
@@ -61,7 +100,7 @@ def out_of_reach(resource: Resource) -> str:
         return "the control plane would only make it again"
     if resource.group in _POLICY_GROUPS:
         return "policies and Brakes must be named"
-    if resource.group in BUILT_IN_GROUPS and not resource.namespaced:
+    if not resource.namespaced and (resource.group in BUILT_IN_GROUPS or _ends(resource, PLATFORMS)):
         return "cluster-wide kinds of Kubernetes must be named"
     if _is_parent(resource):
         return "it is the parent of a whole system, so it must be named"
@@ -89,8 +128,9 @@ def owner_that_goes(metadata: Metadata, going: Container[str]) -> str:
 def _is_parent(resource: Resource) -> bool:
     if resource.group == "argoproj.io":
         return resource.kind in _ARGO
-    return (
-        resource.group in _SYSTEM_GROUPS
-        or resource.group.endswith(_SYSTEM_ENDINGS)
-        or not _SYSTEM_CATEGORIES.isdisjoint(resource.categories)
-    )
+    return _ends(resource, SYSTEMS) or not _SYSTEM_CATEGORIES.isdisjoint(resource.categories)
+
+
+def _ends(resource: Resource, groups: tuple[str, ...]) -> bool:
+    """Whether it is of one of these groups, or of one that ends so."""
+    return any(resource.group == group or resource.group.endswith(f".{group}") for group in groups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skoupa.kube.objects import Metadata
+from skoupa.kube.resources import Resource
+from skoupa.policy import reach
 from skoupa.policy.match import Subject, answer
 from skoupa.policy.reach import owner_that_goes
 from tests.unit.policy.world import (
@@ -24,6 +27,7 @@ from tests.unit.policy.world import (
     asked,
     cleanup,
     custom,
+    deleting,
     excluding,
     kind,
     owned,
@@ -35,6 +39,8 @@ pytestmark = pytest.mark.unit
 
 PODS = {"kinds": ["Pod"]}
 PR = {"namespaceSelector": {"matchLabels": {"env": "pr"}}}
+# Said in words, and these are part of `k8s.io` or said by Flux's kinds.
+_WORDED = {"x-k8s.io", "helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"}
 
 
 @pytest.mark.parametrize(
@@ -223,10 +229,65 @@ def test_a_wildcard_never_reaches_what_a_cluster_or_a_system_stands_on_but_its_n
 
 
 @pytest.mark.parametrize(
+    "resource",
+    [
+        # A Namespace, and a ClusterRole, by other names.
+        custom("Project", "project.openshift.io", namespaced=False),
+        custom("ClusterRole", "authorization.openshift.io", namespaced=False),
+        custom("VolumeSnapshotContent", "snapshot.storage.k8s.io", namespaced=False),
+        custom("GatewayClass", "gateway.networking.k8s.io", namespaced=False),
+        custom("CiliumNode", "cilium.io", namespaced=False),
+        # These make Namespaces, machines and clusters, and take them along.
+        custom("Tenant", "capsule.clastix.io", namespaced=False),
+        custom("SubnamespaceAnchor", "hnc.x-k8s.io"),
+        custom("NodeClaim", "karpenter.sh", namespaced=False),
+        custom("MachineSet", "machine.openshift.io"),
+        custom("ClusterDeployment", "hive.openshift.io"),
+        custom("Cluster", "provisioning.cattle.io"),
+        custom("Shoot", "core.gardener.cloud"),
+        custom("StorageBucket", "storage.cnrm.cloud.google.com"),
+        custom("Bucket", "s3.services.k8s.aws"),
+    ],
+)
+def test_a_wildcard_does_not_reach_the_parents_of_other_platforms(resource: Resource) -> None:
+    selector = {"matchLabels": {"team": "blue"}}
+    for obj in (
+        cleanup({"kinds": ["*"], "selector": selector}),
+        deleting({}, objectSelector=selector),
+    ):
+        assert "a wildcard does not reach it" in asked(obj, resource, labels={"team": "blue"}).why
+    assert asked(cleanup({"kinds": [resource.kind]}), resource).matches
+
+
+@pytest.mark.parametrize(
+    ("kind_name", "group"),
+    [
+        ("Route", "route.openshift.io"),
+        ("VolumeSnapshot", "snapshot.storage.k8s.io"),
+        ("LocalQueue", "kueue.x-k8s.io"),
+        # It only ends in the same letters.
+        ("Widget", "notk8s.io"),
+    ],
+)
+def test_what_lives_in_namespaces_of_other_platforms_is_reached(kind_name: str, group: str) -> None:
+    assert asked(cleanup({"kinds": ["*"]}), custom(kind_name, group)).matches
+
+
+def test_the_guide_names_all_groups_that_a_wildcard_does_not_reach() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "policies.md").read_text()
+    chapter = guide.partition("## How far a wildcard reaches")[2].partition("\n## ")[0]
+    assert all(
+        f"`{group}`" in chapter for group in (*reach.PLATFORMS, *reach.SYSTEMS) if group not in _WORDED
+    )
+
+
+@pytest.mark.parametrize(
     ("what", "name", "namespace"),
     [
         ("ServiceAccount", "default", "shop"),
         ("ConfigMap", "kube-root-ca.crt", "shop"),
+        ("ConfigMap", "openshift-service-ca.crt", "shop"),
+        ("ConfigMap", "istio-ca-root-cert", "shop"),
         ("Service", "kubernetes", "default"),
     ],
 )
