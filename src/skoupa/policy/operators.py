@@ -61,6 +61,15 @@ def canonical(operator: str) -> str:
     return name
 
 
+def has_size(operator: str, value: Any) -> bool:
+    """Whether anything can be more, less or as much as this by that operator; true of operators that do not ask for size."""
+    name = canonical(operator)
+    if not name.endswith(("Than", "ThanOrEquals")):
+        return True
+    ordered = duration_order if name.startswith("Duration") else order
+    return ordered(value, value) is not None
+
+
 def holds(operator: str, key: Any, value: Any) -> bool:
     """Whether the condition is true of these values."""
     name = canonical(operator)

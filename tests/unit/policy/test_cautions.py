@@ -236,6 +236,25 @@ def condition(mode: str = "all", **changed: Any) -> dict[str, Any]:
         (condition(key="target.metadata.name", operator="Equals"), "so that it is true of none"),
         (condition(key="web", value="target.metadata.name"), '"{{ target.metadata.name }}"'),
         (
+            condition(operator="GreaterThan", value="7d"),
+            (
+                'spec.conditions.all[0].value: nothing is more or less than "7d", so that it is true of none; durations have '
+                'no days here: write "168h"'
+            ),
+        ),
+        (condition("any", operator="DurationLessThanOrEquals", value="1w2d"), 'write "216h"'),
+        (condition(operator="LessThan", value="1d30m"), 'write "24h30m"'),
+        (condition(operator="LessThan", value="1d10s"), 'write "24h0m10s"'),
+        (
+            condition(operator="lessthan", key="soon", value="{{ target.a }}"),
+            "spec.conditions.all[0].key: nothing",
+        ),
+        (
+            condition(operator="GreaterThan", value=["1h"]),
+            "nothing is more or less than a value of this type",
+        ),
+        (condition(operator="DurationGreaterThan", value="1Gi"), 'write a duration such as "36h"'),
+        (
             condition(value=None),
             "spec.conditions.all[0].value: it has no value, so that it is compared with null",
         ),
