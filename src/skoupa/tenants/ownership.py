@@ -26,11 +26,12 @@ from skoupa.settings import TenantSettings
 from skoupa.tenants.ids import KNOWN, reserved
 from skoupa.tenants.tenant import Tenant
 
-# Machines and what their drivers say of them, and what says who is a tenant or what stands still.
+# Machines and what their drivers say of them, the server's own book of addresses, and what says who is a tenant or what stands still.
 NEVER: Final = frozenset(
     {
         ("", "ComponentStatus"),
         ("", "Node"),
+        ("networking.k8s.io", "IPAddress"),
         ("resource.k8s.io", "ResourceSlice"),
         ("storage.k8s.io", "CSINode"),
         ("storage.k8s.io", "VolumeAttachment"),

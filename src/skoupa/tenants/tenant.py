@@ -56,16 +56,21 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
         return next((str(one.get("message", "")) for one in known if one.get("type") == READY), "")
 
     @property
+    def unsaid(self) -> str:
+        """Why nothing is said of one that is being deleted."""
+        if not self.is_ours:
+            return "no controller of Skoupa looks after it, so nothing goes with it: it has none of our finalizers"
+        return (
+            "no controller has said anything of it in its status (features.tenants, mode: enforce; a kind that somebody else brought may "
+            "keep none: then the Events on it, kubectl describe tenant, and the log tell)"
+        )
+
+    @property
     def announced(self) -> str:
         """That it is being deleted, and how far that is, without a full stop; empty: it is not."""
         if not self.is_leaving:
             return ""
-        unsaid = (
-            "no controller has said anything of it yet (features.tenants, mode: enforce)"
-            if self.is_ours
-            else "no controller of Skoupa looks after it, so nothing goes with it: it has none of our finalizers"
-        )
-        return f"The Tenant {self.name} is being deleted since {whole_seconds(self.deleted_at)}: {self.said or unsaid}"
+        return f"The Tenant {self.name} is being deleted since {whole_seconds(self.deleted_at)}: {self.said or self.unsaid}"
 
 
 def read_tenant(found: Mapping[str, Any]) -> Tenant:

@@ -164,6 +164,15 @@ def test_the_status_is_told_in_the_words_of_the_controller(town: Town) -> None:
     assert town.document("tenant", "status", "111111")["status"]["phase"] == "Deleting"
 
 
+def test_without_a_status_it_is_told_why_that_may_be_and_where_to_look(town: Town) -> None:
+    """Of a kind that somebody else brought the server keeps none."""
+    leaving = tenant()
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    told = town.holding(leaving)("tenant", "status", "111111").out
+    assert told.startswith("Tenant 111111: Deleting\n  no controller has said anything of it in its status (")
+    assert "kubectl describe tenant" in told
+
+
 def test_what_an_earlier_tenant_left_is_found_and_what_lives_is_not(town: Town) -> None:
     said = town.holding(tenant("222222"))("tenant", "leaks")
     assert said.code == 4

@@ -97,6 +97,15 @@ def test_machines_are_nobodys() -> None:
     assert ownership("111111").of(Candidate(resource=NODES, name="111111-a")) is None
 
 
+def test_the_addresses_of_services_are_nobodys() -> None:
+    """An id that begins as they do can be one where the separator is a dot."""
+    addresses = Resource(
+        group="networking.k8s.io", version="v1", plural="ipaddresses", kind="IPAddress", namespaced=False
+    )
+    rule = ownership("10.96.0", settings=TenantSettings(separator="."))
+    assert rule.of(Candidate(resource=addresses, name="10.96.0.1")) is None
+
+
 def test_what_the_server_makes_by_itself_is_nobodys() -> None:
     labels = {"kube-aggregator.kubernetes.io/automanaged": "true"}
     found = Candidate(resource=API_SERVICES, name="v1.111111-x.example", labels=labels)

@@ -79,14 +79,14 @@ async def tenant_there(client: Client, name: str) -> dict[str, Any]:
 
 
 async def tenants_of(client: Client) -> list[Tenant]:
-    """All of them; a cluster without the kind has none."""
+    """All of them; a cluster without the kind has none, and one in a namespace is nobody that counts."""
     try:
         found = await everything(client, TENANTS, WHOLE)
     except NotFound:
         return []
     if found.undecodable:
         raise SkoupaError(f"a Tenant can't be understood: {found.undecodable[0].why}")
-    return [read_tenant(one) for one in found.items]
+    return [read_tenant(one) for one in found.items if not one["metadata"].get("namespace")]
 
 
 async def plan_of(client: Client, name: str, settings: Settings) -> TenantPlan:

@@ -33,10 +33,8 @@ def lines(tenant: Tenant) -> Iterator[str]:
     yield f"Tenant {tenant.name}: {status.get('phase') or ('Deleting' if tenant.is_leaving else 'Active')}"
     if tenant.said:
         yield f"  {tenant.said}"
-    elif tenant.is_leaving and not tenant.is_ours:
-        yield "  no controller of Skoupa looks after it: it has none of our finalizers"
     elif tenant.is_leaving:
-        yield "  no controller has said anything of it yet (features.tenants, mode: enforce)"
+        yield f"  {tenant.unsaid}"
     for title, values in (
         ("left", [f"{one['kind']} {one['count']}" for one in status.get("remaining") or ()]),
         ("in the way", status.get("blockers") or ()),

@@ -19,6 +19,10 @@ from skoupa.tenants.tenant import Tenant, read_tenant
 Found = dict[str, Any]
 NOT_READ = "they are not read yet"
 _NOT_SERVED = "the server has no kind Tenant (tenant.kubezoo.io/v1alpha1) that can be watched"
+_IN_NAMESPACES = (
+    "the server has the kind Tenant (tenant.kubezoo.io/v1alpha1) in namespaces, where whoever may write in one of them could mean what is "
+    "anybody's: it has to be of the cluster"
+)
 
 
 class TenantBook:
@@ -28,6 +32,7 @@ class TenantBook:
         self._client = client
         self._on_change = on_change
         self.kind: Resource | None = None
+        self._unserved = _NOT_SERVED
         self._tenants: dict[str, Tenant] = {}
         self._listed: dict[str, Tenant] = {}
         self._unreadable = 0
@@ -48,7 +53,7 @@ class TenantBook:
     def doubt(self) -> str:
         """Why these may not be all; empty: they are."""
         if self.kind is None:
-            return _NOT_SERVED
+            return self._unserved
         if self._unreadable:
             return f"{self._unreadable} of them can't be understood"
         return self._behind or ("" if self._synced else NOT_READ)
@@ -56,6 +61,7 @@ class TenantBook:
     def arrange(self, group: asyncio.TaskGroup, discovery: Discovery) -> None:
         """After every look at the kinds; a group that could not be read says nothing of its kinds."""
         kind = kind_in(discovery)
+        self._unserved = _IN_NAMESPACES if _served(discovery) is not None and kind is None else _NOT_SERVED
         if kind == self.kind or (kind is None and discovery.unreadable(names.TENANT_GROUP) is not None):
             return
         self.close()
@@ -103,5 +109,11 @@ class TenantBook:
 
 
 def kind_in(discovery: Discovery) -> Resource | None:
+    """None also where it is a kind of namespaces: what belongs to a tenant is not for whoever may write in one of them to let go."""
+    found = _served(discovery)
+    return None if found is None or found.namespaced else found
+
+
+def _served(discovery: Discovery) -> Resource | None:
     found = discovery.find(names.TENANT_GROUP, names.TENANT_KIND, "v1alpha1")
     return found if found is not None and found.may("list", "watch") else None
