@@ -42,6 +42,7 @@ KINDS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("storage.k8s.io", ("csidrivers", "storageclasses", "volumeattributesclasses")),
     ("groupsnapshot.storage.k8s.io", ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents")),
     ("snapshot.storage.k8s.io", ("volumesnapshotclasses", "volumesnapshotcontents")),
+    ("quota.kubezoo.io", ("clusterresourcequotas",)),
 )
 
 

@@ -32,6 +32,8 @@ KNOWN: Final = frozenset(
             "gatekeeper-system",
         ),
         *("cert-manager", "ingress-nginx", "istio-system", "metallb-system", "monitoring", "skoupa"),
+        # KubeZoo's quotas of all tenants begin so.
+        "kubezoo-tenant-quota",
         # What many run: the first part of such a name is soon somebody's id.
         *(
             "calico-system",

@@ -1,6 +1,6 @@
 """What belongs to whom: a rule, exact and anchored, and never a guess.
 
-By name it is KubeZoo's: id, separator, and something after that; of a definition the group begins so, of an APIService too. What is of
+By name it is KubeZoo's: id, separator, and something after that (and its quota of a tenant); of a definition the group begins so, of an APIService too. What is of
 a kind in such a group is the tenant's, as is a volume that is bound to a claim in a Namespace of the tenant. Other conventions are
 asked beside that, where settings name them. Two that name different tenants make an object nobody's: it stays, and is told, and so does
 what is in it. What is called as the cluster's own is nobody's by any label. Every Tenant that there is counts, whether or not it is
@@ -43,6 +43,10 @@ NEVER: Final = frozenset(
 )
 # KubeZoo's own, on some Namespaces of each tenant.
 KUBEZOO_LABEL: Final = "kubezoo.io/tenant"
+# What it makes of each tenant and calls in its own way: what stands before the id, with nothing after that.
+_MADE_BY_KUBEZOO: Final[Mapping[tuple[str, str], str]] = {
+    ("quota.kubezoo.io", "ClusterResourceQuota"): "kubezoo-tenant-quota-"
+}
 # On an APIService that the server makes of a definition, and makes again.
 _AUTOMANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
 _OF_KUBERNETES: Final = (".k8s.io", ".kubernetes.io")
@@ -190,6 +194,9 @@ class Ownership:
         if group is None:
             for tenant in self.by_name(found.name):
                 claimants.setdefault(tenant, (f"its name begins with {self._prefix(tenant)}", True))
+        made_for = id_in_name(found.resource, found.name) if self._settings.by_name else ""
+        if made_for in self._ids:
+            claimants.setdefault(made_for, ("it is called as what KubeZoo makes of each tenant", True))
         for tenant in self._by_group(found.resource.group if group is None else group):
             claimants.setdefault(tenant, (f"its group begins with {self._prefix(tenant)}", True))
         settings, labels = self._settings, found.labels
@@ -216,6 +223,12 @@ class Ownership:
         """Whose a group is; those of Kubernetes are nobody's, which a separator with a dot could mean."""
         with_dot = "." in self._settings.separator and group.endswith(_OF_KUBERNETES)
         return frozenset() if with_dot or group in BUILT_IN_GROUPS else self.by_name(group)
+
+
+def id_in_name(resource: Resource, name: str) -> str:
+    """The tenant of which KubeZoo has made it and called it so; empty: it is nothing of that sort."""
+    before = _MADE_BY_KUBEZOO.get((resource.group, resource.kind))
+    return name.removeprefix(before) if before is not None and name.startswith(before) else ""
 
 
 def named_group(resource: Resource, name: str) -> str | None:

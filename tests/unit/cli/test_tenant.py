@@ -199,6 +199,24 @@ def test_a_single_object_that_is_left_is_found_whatever_its_kind(town: Town, lef
     assert f"{left['kind']} {left['metadata']['name']}" in said.out
 
 
+def test_a_quota_that_kubezoo_left_is_found_by_its_name(town: Town) -> None:
+    """Which has the id at its end."""
+    api = "quota.kubezoo.io/v1alpha1"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    spec = {
+        "group": "quota.kubezoo.io",
+        "names": {"plural": "clusterresourcequotas", "kind": "ClusterResourceQuota"},
+        "scope": "Cluster",
+        "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": schema}],
+    }
+    name = "clusterresourcequotas.quota.kubezoo.io"
+    town.holding(obj("CustomResourceDefinition", name, api="apiextensions.k8s.io/v1", spec=spec))
+    town.holding(obj("ClusterResourceQuota", "kubezoo-tenant-quota-333333", api=api))
+    said = town("tenant", "leaks")
+    assert said.code == 4
+    assert "ClusterResourceQuota kubezoo-tenant-quota-333333" in said.out
+
+
 def test_what_stayed_since_its_label_names_another_is_told_as_left(town: Town) -> None:
     labelled = obj("PriorityClass", "333333-odd", api="scheduling.k8s.io/v1", value=1)
     labelled["metadata"]["labels"] = {"kubezoo.io/tenant": "nobody"}

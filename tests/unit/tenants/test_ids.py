@@ -57,7 +57,7 @@ def test_what_means_something_that_every_cluster_has_is_refused(name: str) -> No
 
 
 @pytest.mark.parametrize(
-    "name", ["calico", "cilium", "longhorn", "external", "tigera", "cattle", "velero", "kyverno"]
+    "name", ["calico", "cilium", "longhorn", "external", "tigera", "cattle", "velero", "kyverno", "kubezoo"]
 )
 def test_what_means_something_that_many_clusters_run_is_refused(name: str) -> None:
     assert "which is protected" in refused(name)

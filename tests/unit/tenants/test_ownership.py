@@ -97,6 +97,31 @@ def test_machines_are_nobodys() -> None:
     assert ownership("111111").of(Candidate(resource=NODES, name="111111-a")) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "whose"),
+    [
+        ("kubezoo-tenant-quota-111111", "111111"),
+        ("kubezoo-tenant-quota-1111112", ""),
+        ("kubezoo-tenant-quota-111111-x", ""),
+        ("kubezoo-tenant-quota-", ""),
+        ("tenant-quota-111111", ""),
+    ],
+)
+def test_of_kubezoos_quotas_each_is_of_the_one_tenant_that_it_names(name: str, whose: str) -> None:
+    quotas = Resource(
+        group="quota.kubezoo.io",
+        version="v1alpha1",
+        plural="clusterresourcequotas",
+        kind="ClusterResourceQuota",
+        namespaced=False,
+    )
+    found = Candidate(resource=quotas, name=name)
+    assert owner(ownership("111111", "222222").of(found)) == whose
+    assert ownership("111111", settings=TenantSettings(by_name=False, owners=True)).of(found) is None
+    classes = Candidate(resource=CLASSES, name=name)
+    assert ownership("111111", "222222").of(classes) is None, "of that kind alone"
+
+
 def test_the_addresses_of_services_are_nobodys() -> None:
     """An id that begins as they do can be one where the separator is a dot."""
     addresses = Resource(

@@ -33,7 +33,7 @@ from skoupa.kube.resources import Resource
 from skoupa.settings import Settings, TenantSettings
 from skoupa.tenants.census import Belonging, Kept, countable, take_census
 from skoupa.tenants.ids import Ids, refusal
-from skoupa.tenants.ownership import KUBEZOO_LABEL, named_group
+from skoupa.tenants.ownership import KUBEZOO_LABEL, id_in_name, named_group
 from skoupa.tenants.tenant import Tenant
 from skoupa.tenants.volumes import VIEWS, Data, stands_for
 
@@ -124,6 +124,8 @@ def _meant(resource: Resource, found: Any, separator: str) -> Iterator[str]:
     for rest in _MADE.get((resource.group, resource.kind), ()):
         if name.endswith(f"{separator}{rest}"):
             yield name.removesuffix(f"{separator}{rest}")
+    if made_for := id_in_name(resource, name):
+        yield made_for
     label = labels.get(KUBEZOO_LABEL)
     if label and name.startswith(f"{label}{separator}"):
         yield label
