@@ -28,7 +28,7 @@ from skoupa.kinds.brake_reading import Brake
 from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.model.reasons import REASONS
 from skoupa.model.verdicts import Claim, Hold
-from skoupa.policy.retention.reading import EVENTS
+from skoupa.policy.retention.policies import EVENTS
 from skoupa.sweep.allowances import Whose
 from skoupa.sweep.ceilings import By, Ceilings, Going, is_used_by
 from skoupa.sweep.gate import by, going

@@ -18,7 +18,7 @@ from skoupa.controller.braking.held_events import HeldEvents
 from skoupa.controller.state import EVENTS_SWEPT, State
 from skoupa.errors import Forbidden
 from skoupa.judge.retention import NAME
-from skoupa.policy.retention.reading import EVENTS
+from skoupa.policy.retention.policies import EVENTS
 from skoupa.sweep.ceilings import HOUR, MINUTE, Going
 from skoupa.sweep.gate import Gate
 

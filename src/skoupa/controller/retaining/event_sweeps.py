@@ -31,7 +31,7 @@ from skoupa.kube.objects import Partial
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason
 from skoupa.model.verdicts import Claim
-from skoupa.policy.retention.reading import EVENTS
+from skoupa.policy.retention.policies import EVENTS
 
 SWEEP_SECONDS: Final = 60.0
 _SOON_SECONDS: Final = 1.0
@@ -282,8 +282,7 @@ class EventSweeps:
 
 
 def takes_events(entry: Entry) -> bool:
-    policy = entry.policy
-    return policy is not None and policy.names_kind(EVENTS) and "created" in policy.after
+    return entry.policy is not None and entry.policy.of_events
 
 
 def _seconds(entry: Entry) -> int:

@@ -20,6 +20,8 @@ from skoupa.usage.graph import kind_name
 
 _MATCH: Final = "spec.match"
 _OF_AN_END: Final = ("finished", "succeeded", "failed")
+# As kube-apiserver is shipped.
+_SERVERS_SECONDS: Final = 3600
 
 
 def cautions(policy: Retention, discovery: Discovery | None) -> Iterator[Problem]:
@@ -34,6 +36,9 @@ def cautions(policy: Retention, discovery: Discovery | None) -> Iterator[Problem
         never = ", ".join(sorted(name.partition(".")[0] for name in NEVER_UNNAMED))
         what = f"it names no kinds, so that it takes all that have rules of finish or usage, but no {never}"
         yield Problem(path=_MATCH, what=what, instead="name kinds if only some, or one of those, are meant")
+    if policy.of_events and policy.after.get("created", 0) >= _SERVERS_SECONDS:
+        what = "the API server takes Events by itself after its --event-ttl (1h where nobody changed it), whatever is written here"
+        yield Problem(path="spec.after.created", what=what, instead="write a shorter time, such as 20m")
     subject = policy.subject
     if subject is None:
         return

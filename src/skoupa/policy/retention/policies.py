@@ -20,6 +20,8 @@ from skoupa.policy.match import Answer, Subject, answer, names_kind
 from skoupa.policy.reach import out_of_reach, spared
 
 Kind = Literal["RetentionPolicy", "ClusterRetentionPolicy"]
+# By the first of their two names, which the Events of both have.
+EVENTS: Final = Resource(version="v1", plural="events", kind="Event", namespaced=True)
 Moment = Literal["created", "finished", "succeeded", "failed", "unused"]
 
 NEVER_UNNAMED: Final = frozenset(
@@ -74,6 +76,11 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def of_the_cluster(self) -> bool:
         return self.kind == names.CLUSTER_RETENTION_POLICY_KIND
+
+    @property
+    def of_events(self) -> bool:
+        """Whether it takes Events, which go by their age alone."""
+        return self.names_kind(EVENTS) and "created" in self.after
 
     def names_kind(self, resource: Resource) -> bool:
         return self.subject is not None and names_kind(self.subject.match, resource)

@@ -26,7 +26,6 @@ from skoupa.kinds.retention.policy import (
     RetentionSpec,
 )
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.resources import Resource
 from skoupa.policy import filters
 from skoupa.policy.filter_checks import conflicts, filters_problems
 from skoupa.policy.headings import version_problem
@@ -34,12 +33,13 @@ from skoupa.policy.match import Subject, names_kind
 from skoupa.policy.places import cluster_wide
 from skoupa.policy.problems import Problem
 from skoupa.policy.retention.cautions import cautions
-from skoupa.policy.retention.policies import Kind, Limit, Moment, Newest, Retention
+from skoupa.policy.retention.policies import EVENTS, Kind, Limit, Moment, Newest, Retention
 from skoupa.policy.sections import Sections
 
 _DEFINITIONS: Final = {one.kind: one for one in (RETENTION_POLICY, CLUSTER_RETENTION_POLICY)}
 KINDS: Final = tuple(_DEFINITIONS)
-EVENTS: Final = Resource(version="v1", plural="events", kind="Event", namespaced=True)
+# The same objects once more.
+_EVENTS_AGAIN: Final = msgspec.structs.replace(EVENTS, group="events.k8s.io")
 _MOMENTS: Final[tuple[Moment, ...]] = ("created", "finished", "succeeded", "failed", "unused")
 
 
@@ -155,8 +155,15 @@ class _Parts:
     def _check_events(
         self, subject: Subject | None, after: Mapping[Moment, int], newest: Newest | None, limit: Limit | None
     ) -> None:
-        """They are many and short-lived: only their age is looked at."""
-        if subject is None or not names_kind(subject.match, EVENTS):
+        """They are many and short-lived: only their age is looked at, and only under one of their two names."""
+        if subject is None:
+            return
+        if not names_kind(subject.match, EVENTS):
+            if names_kind(subject.match, _EVENTS_AGAIN):
+                what = (
+                    "Events are read by their first name, so that nothing goes by a policy for events.k8s.io"
+                )
+                self._read.say("spec.match", what, "write the kind Event")
             return
         if set(after) != {"created"} or newest is not None or limit is not None:
             self._read.also(

@@ -69,11 +69,23 @@ def _sentences(policy: Retention) -> Iterator[str]:
         yield _newest(policy.newest)
     if policy.limit is not None:
         yield _limit(policy.limit)
-    yield "what is in use stays" + (
-        ", and so does what a living owner has" if policy.owners_hold else "; a living owner does not hold"
-    )
+    if policy.of_events:
+        yield "Events go by their age alone, counted from when they last happened"
+    if not _is_of_events_alone(policy):
+        yield "what is in use stays" + (
+            ", and so does what a living owner has"
+            if policy.owners_hold
+            else "; a living owner does not hold"
+        )
     if policy.suspended:
         yield "it is suspended: nothing goes by it"
+
+
+def _is_of_events_alone(policy: Retention) -> bool:
+    match = policy.subject.match if policy.of_events and policy.subject is not None else None
+    return isinstance(match, Filters) and all(
+        _plural(kind.text) == "Events" for one in match.filters for kind in one.kinds
+    )
 
 
 def _subject(policy: Retention) -> str:

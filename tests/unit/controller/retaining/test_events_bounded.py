@@ -8,7 +8,7 @@ from skoupa.controller.braking.swept import Swept
 from skoupa.controller.state import State
 from skoupa.kinds.brake import BRAKES
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.policy.retention.reading import EVENTS
+from skoupa.policy.retention.policies import EVENTS
 from skoupa.sim.faults import asking
 from tests.unit.controller.braking import brake, bring_kind, pull, release, state
 from tests.unit.controller.retaining.scene import ON

@@ -15,7 +15,7 @@ from skoupa.kinds.retention.policy import (
     RETENTION_POLICY,
 )
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
-from skoupa.policy.retention.reading import EVENTS
+from skoupa.policy.retention.policies import EVENTS
 from skoupa.sim.faults import asking
 from skoupa.web.dashboard.known_policies import shown_policy
 from tests.unit.controller.retaining.scene import (

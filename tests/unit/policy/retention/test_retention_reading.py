@@ -112,6 +112,10 @@ def test_without_a_word_a_living_owner_holds_and_a_quota_counts_for_each_namespa
         ),
         ({"after": {"unused": "1h"}, "match": kinds("pods/log")}, "subresource"),
         ({"after": {"unused": "1h"}, "owners": "None"}, "spec.owners"),
+        (
+            {"after": {"created": "10m"}, "match": kinds("events.k8s.io/v1/Event")},
+            "nothing goes by a policy for events.k8s.io; write the kind Event",
+        ),
     ],
 )
 def test_what_can_not_be_meant_is_no_policy_and_says_what_to_write(spec: dict[str, Any], said: str) -> None:

@@ -84,6 +84,23 @@ def test_what_stays() -> None:
     assert quota[-1] == "what is in use stays, and so does what a living owner has"
 
 
+def test_events_go_by_their_age_alone() -> None:
+    alone = words(match=kinds("Event"), after={"created": "20m"})
+    assert alone == (
+        "Events in namespace ci: 20m after they were created",
+        "Events go by their age alone, counted from when they last happened",
+    )
+    beside = words(match=kinds("Event", "ConfigMap"), after={"created": "20m"})
+    assert beside[1:] == (alone[1], "what is in use stays, and so does what a living owner has")
+
+
+def test_a_time_that_the_server_does_not_give_events_is_told() -> None:
+    assert cautions(match=kinds("Event"), after={"created": "59m"}) == []
+    (told,) = cautions(match=kinds("Event"), after={"created": "1h"})
+    assert told.startswith("spec.after.created: the API server takes Events by itself after its --event-ttl")
+    assert cautions(match=kinds("ConfigMap"), after={"created": "1h"}) == []
+
+
 def test_kinds_that_are_not_there_never_finish_or_are_not_named_are_told() -> None:
     assert cautions(match=kinds("Job"), after={"finished": "1h"}) == []
     (unknown,) = cautions(match=kinds("Wigdet"), after={"unused": "1h"})
