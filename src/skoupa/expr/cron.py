@@ -44,6 +44,16 @@ ZONE_PREFIX: Final = re.compile(r"(?:CRON_)?TZ=(\S*)\s*", re.IGNORECASE)
 _EVERY: Final = re.compile(r"@every\s+([1-9][0-9]*)([mhd])0*[ms]?")
 _WEEK: Final = 4
 _DAY_RANGES: Final = {2: "1-31", _WEEK: "0-6"}
+_SPAN: Final = re.compile(r"([0-9]+|[A-Z]{3})-([0-9]+|[A-Z]{3})/0*[1-9][0-9]*", re.IGNORECASE)
+_NUMBERS: Final = {
+    name: number
+    for names, first in (
+        ("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC", 1),
+        ("SUN MON TUE WED THU FRI SAT", 0),
+    )
+    for number, name in enumerate(names.split(), first)
+}
+_EVERY_DAY: Final = re.compile(r"\*/0*1")
 _FROM_DAY: Final = re.compile(r"([0-7]|[A-Z]{3})/([0-9]+)", re.IGNORECASE)
 _SOME_LEAP_YEAR: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - a time on the wall
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -202,7 +212,8 @@ def _five_fields(text: str, parts: list[str]) -> Cron | Problem:
         what = f"{quoted(parts[2])} means the working day nearest to a day, which is not known here"
         instead = 'name the days of the week instead: "0 3 * * 1#1" is the first Monday of a month'
         return _problem(ProblemCode.NOT_UNDERSTOOD, what, instead)
-    written, parts = parts, [_plain_days(part, place) for place, part in enumerate(parts)]
+    written = parts
+    parts = [_single_spans(_plain_days(part, place)) for place, part in enumerate(parts)]
     for place, (name, values) in enumerate(_FIELDS):
         alone = ["*"] * 5
         alone[place] = parts[place]
@@ -227,10 +238,24 @@ def _plain_days(part: str, place: int) -> str:
     if whole is None:
         return part
     terms = ["*" if term == "?" else term for term in part.split(",")]
-    if "*" in terms or "*/1" in terms:
+    if "*" in terms or any(map(_EVERY_DAY.fullmatch, terms)):
         return "*"
     terms = [whole + term[1:] if term.startswith("*/") else term for term in terms]
     return ",".join(_to_saturday(term) for term in terms) if place == _WEEK else ",".join(terms)
+
+
+def _single_spans(part: str) -> str:
+    """A range of one, whatever its step, is that one: `6-6/3` is June alone, which the engine would take for a step from June on."""
+    return ",".join(_single(term) for term in part.split(","))
+
+
+def _single(term: str) -> str:
+    match = _SPAN.fullmatch(term)
+    return match[1] if match and _number(match[1]) == _number(match[2]) else term
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() else _NUMBERS.get(text.upper())
 
 
 def _to_saturday(term: str) -> str:

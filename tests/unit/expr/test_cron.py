@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -137,6 +138,49 @@ def test_the_one_before_comes_before_the_one_after_with_nothing_between(
     assert latest(cron, after - 1, zone=place) == before
 
 
+# Where a field stands, its values, and what a time of 2023, which begins with a Sunday, has of it.
+SPANS: dict[str, tuple[int, int, Callable[[datetime], int]]] = {
+    "{} 0 1 1 *": (0, 59, lambda at: at.minute),
+    "0 {} 1 1 *": (0, 23, lambda at: at.hour),
+    "0 0 {} 1 *": (1, 31, lambda at: at.day),
+    "0 0 1 {} *": (1, 12, lambda at: at.month),
+    "0 0 * 1 {}": (0, 6, lambda at: at.isoweekday() % 7),
+}
+
+
+@given(place=st.sampled_from(sorted(SPANS)), data=st.data())
+def test_a_range_with_a_step_is_what_python_says_also_where_it_is_a_range_of_one(
+    place: str, data: st.DataObject
+) -> None:
+    least, most, of = SPANS[place]
+    low = data.draw(st.integers(least, most))
+    high = data.draw(st.integers(low, most) | st.just(low))
+    step = data.draw(st.integers(1, 9))
+    cron, found = read(place.format(f"{low}-{high}/{step}")), set()
+    at, end = following(cron, moment("2023-01-01T00:00:00Z") - 1, zone=UTC), moment("2024-01-01T00:00:00Z")
+    while at is not None and at < end:
+        found.add(of(datetime.fromtimestamp(at, UTC)))
+        at = following(cron, at, zone=UTC)
+    assert found == set(range(low, high + 1, step))
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("0 3 1 JUN-6/3 *", "0 3 1 6 *"),
+        ("0 3 * * MON-MON/2,FRI", "0 3 * * 1,5"),
+        ("07-7/5 3 * * *", "7 3 * * *"),
+        # Every day is no day that is named.
+        ("0 3 */01 * MON", "0 3 * * MON"),
+    ],
+)
+def test_a_step_that_leads_nowhere_changes_nothing(text: str, same: str) -> None:
+    now = moment("2026-11-18T12:34:56Z")
+    for _ in range(30):
+        assert following(read(text), now, zone=UTC) == following(read(same), now, zone=UTC)
+        now += 5 * 86_400
+
+
 def test_a_fixed_time_that_comes_twice_fires_once_and_one_that_is_skipped_fires_after_the_gap() -> None:
     zone = ZoneInfo("Europe/Athens")
     nightly = read("30 3 * * *")
@@ -177,6 +221,8 @@ def test_a_name_means_its_five_fields(name: str) -> None:
         ("0 0 * * 5-1", ProblemCode.OUT_OF_RANGE, '"5-1" is no day of the week'),
         ("0 0 * * MON/0", ProblemCode.OUT_OF_RANGE, '"MON/0" is no day of the week'),
         ("*/0 * * * *", ProblemCode.OUT_OF_RANGE, '"*/0" is no minute'),
+        ("0 0 * FOO-BAR/2 *", ProblemCode.OUT_OF_RANGE, '"FOO-BAR/2" is no month'),
+        ("70-70/2 * * * *", ProblemCode.OUT_OF_RANGE, '"70-70/2" is no minute'),
         ("0 0 31 2 *", ProblemCode.NO_SUCH_TIME, "there is no such day"),
         ("0 0 30,31 2 *", ProblemCode.NO_SUCH_TIME, "there is no such day"),
         ("@every 5m", ProblemCode.NOT_UNDERSTOOD, "*/5 * * * *"),
