@@ -37,7 +37,7 @@ from skoupa.report.reporter import Reporter
 from skoupa.settings import TenantSettings, decode
 from skoupa.sim.clock import VirtualClock, run
 from skoupa.sim.cluster import EmbeddedCluster
-from skoupa.tenants.census import countable
+from skoupa.tenants.reading import countable
 
 HOME: Final = "skoupa"
 _PATIENCE_SECONDS: Final = 3600.0

@@ -31,9 +31,10 @@ from skoupa.kube.lists import everything
 from skoupa.kube.objects import METADATA, View
 from skoupa.kube.resources import Resource
 from skoupa.settings import Settings, TenantSettings
-from skoupa.tenants.census import Belonging, Kept, countable, take_census
+from skoupa.tenants.census import Belonging, Kept
 from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.ownership import KUBEZOO_LABEL, id_in_name, named_group
+from skoupa.tenants.reading import countable, take_census
 from skoupa.tenants.tenant import Tenant
 from skoupa.tenants.volumes import VIEWS, Data, stands_for
 

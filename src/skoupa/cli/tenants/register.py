@@ -23,10 +23,11 @@ from skoupa.kube.lists import Scope, everything, pages
 from skoupa.kube.objects import METADATA, WHOLE, Partial
 from skoupa.settings import Settings
 from skoupa.tenants.blocking import blocked
-from skoupa.tenants.census import Belonging, Census, Kept, take_census
+from skoupa.tenants.census import Belonging, Census, Kept
 from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.order import step
 from skoupa.tenants.ownership import Ownership, is_namespace
+from skoupa.tenants.reading import take_census
 from skoupa.tenants.selected import Selected
 from skoupa.tenants.sharing import shared_by
 from skoupa.tenants.tenant import Tenant, read_tenant

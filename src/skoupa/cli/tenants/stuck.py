@@ -30,10 +30,11 @@ from skoupa.kube.timestamps import whole_seconds
 from skoupa.model.reasons import reason, render
 from skoupa.model.verdicts import Claim
 from skoupa.settings import Settings
-from skoupa.tenants.census import Belonging, Census, take_census
+from skoupa.tenants.census import Belonging, Census
 from skoupa.tenants.foreign import Hanging, hanging_inside, hanging_of, whose
 from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.ownership import Belongs, Candidate, is_namespace
+from skoupa.tenants.reading import take_census
 from skoupa.tenants.sharing import Shared, shared_by
 from skoupa.tenants.tenant import Tenant
 from skoupa.tenants.volumes import VIEWS, Data, stands_for

@@ -19,9 +19,10 @@ from skoupa.kube.lists import everything
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
 from skoupa.settings import Settings
-from skoupa.tenants.census import Belonging, Census, take_census
+from skoupa.tenants.census import Belonging, Census
 from skoupa.tenants.labels import labelled
 from skoupa.tenants.ownership import Ownership
+from skoupa.tenants.reading import take_census
 from skoupa.tenants.sharing import shared_by
 from skoupa.tenants.tenant import Tenant
 

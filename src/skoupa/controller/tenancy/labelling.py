@@ -15,9 +15,10 @@ from skoupa.controller.writing.denials import Denials
 from skoupa.errors import Forbidden, SkoupaError
 from skoupa.kube.client import Client
 from skoupa.settings import Settings
-from skoupa.tenants.census import Belonging, take_census
+from skoupa.tenants.census import Belonging
 from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.labels import can_be_written, may_have_label, without_label
+from skoupa.tenants.reading import take_census
 from skoupa.tenants.tenant import Tenant
 
 ROUND_SECONDS: Final = 900.0
