@@ -16,7 +16,7 @@ from skoupa.expr.durations import render_duration
 from skoupa.kinds.definition import document
 from skoupa.kinds.retention.policy import RETENTION_POLICIES, RETENTION_POLICY
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS
-from skoupa.sim.faults import asking
+from skoupa.kube.transport import Request
 from tests.unit.controller.retaining.scene import KINDS, ON, after
 from tests.unit.controller.stage import DAY, HOUR, MINUTE, SHOP, Play, Stage, described, story
 from tests.unit.judge.rows import CREATED
@@ -24,7 +24,9 @@ from tests.unit.judge.rows import row as judged_row
 
 pytestmark = pytest.mark.unit
 
-READS = asking(method="GET", path="/api/v1/namespaces/shop/configmaps/web")
+
+def is_read(request: Request) -> bool:
+    return request.method == "GET" and ("fieldSelector", "metadata.name=web") in request.query
 
 
 async def by_ttl(stage: Stage, seconds: float, **metadata: Any) -> None:
@@ -150,7 +152,7 @@ async def test_where_the_server_can_not_be_asked_who_made_it_it_is_backed_off_al
     stage: Stage,
 ) -> None:
     play = await stage.play()
-    stage.cluster.faults.answer(500, when=READS, seconds=DAY)
+    stage.cluster.faults.answer(500, when=is_read, seconds=DAY)
     await rounds(stage, by_ttl, 5.0)
     await stage.later(20)
     assert stage.there("web")
@@ -159,6 +161,15 @@ async def test_where_the_server_can_not_be_asked_who_made_it_it_is_backed_off_al
     )
     await stage.later(2 * MINUTE)
     assert not stage.there("web")
+
+
+@story()
+async def test_who_made_it_is_told_with_the_rights_of_an_installation_which_has_no_get(stage: Stage) -> None:
+    stage.cluster.deny(user="installed", verbs=("get",), namespaces=(SHOP,))
+    play = await stage.play(user="installed")
+    await rounds(stage, by_ttl, 5.0)
+    await stage.later(20)
+    assert ", made by argocd-controller, so the next" in play.why_held("web")
 
 
 @story()
@@ -248,4 +259,4 @@ def test_who_wrote_it_first_made_it(entries: list[Entry], maker: str) -> None:
 
 
 def _reads(play: Play) -> list[float]:
-    return [at for at, request in play.wire.seen if READS(request)]
+    return [at for at, request in play.wire.seen if is_read(request)]

@@ -22,7 +22,8 @@ async def inside_namespaces(client: Client, left: Sequence[Belonging], *, now: f
     found = {}
     for one in slow[:MOST]:
         try:
-            whole = await client.get(one.resource, one.metadata.name, view=WHOLE)
+            # The rights of an installation have no get on Namespaces.
+            whole = await client.find(one.resource, one.metadata.name, view=WHOLE)
         except SkoupaError:
             continue
         if said := "; ".join(_messages(whole)):

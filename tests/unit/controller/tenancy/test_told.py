@@ -83,6 +83,22 @@ async def test_what_it_waits_for_is_told_once_and_again_when_that_changes(stage:
     assert not lives(stage, "111111")
 
 
+@story(also=KINDS, features=ON)
+async def test_what_hangs_in_a_namespace_is_told_with_the_rights_of_an_installation_which_has_no_get(
+    stage: Stage,
+) -> None:
+    await city(stage, "111111")
+    await stage.make("stuck", namespace="111111-default", finalizers=["example.com/never"])
+    stage.cluster.deny(user="installed", verbs=("get",), resources=("namespaces",))
+    await stage.play(user="installed")
+    await stage.later(10)
+    await leave(stage, "111111")
+    await stage.later(20 * MINUTE)
+    waits = [note for reason, note in told(stage) if reason == "SkoupaTenantWaiting"]
+    assert "Namespace 111111-default waits for " in waits[-1]
+    assert "example.com/never in 1 resource instances" in waits[-1]
+
+
 @story(also=KINDS, features=ON, tenants={"grace": "1h"})
 async def test_a_grace_is_told_and_then_that_it_begins(stage: Stage) -> None:
     await city(stage, "111111")
