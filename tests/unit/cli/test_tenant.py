@@ -123,6 +123,25 @@ def test_nothing_is_deleted_where_nobody_would_look_after_it(town: Town) -> None
     assert "deletionTimestamp" not in found["metadata"]
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            "mode: observe\nfeatures: {tenants: true}\n",
+            "the settings say mode: observe: nothing of this goes",
+        ),
+        ("mode: enforce\n", "the settings have features.tenants off: nothing of this goes"),
+        ("mode: enforce\nfeatures: {tenants: true}\n", ""),
+    ],
+)
+def test_where_nothing_would_follow_that_is_said_before_it_is_asked(
+    town: Town, settings: str, said: str
+) -> None:
+    told = town.holding(tenant(), installed(settings))("tenant", "delete", "111111", "--dry-run").err
+    assert said in told
+    assert ("nothing of this goes" in told) == bool(said)
+
+
 def test_who_waits_hears_that_all_stayed_where_the_finalizers_were_taken_off(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,14 +26,17 @@ from skoupa.errors import Conflict, NotFound, TimedOut, UsageError
 from skoupa.expr.durations import parse_duration
 from skoupa.kinds.tenant import TENANTS
 from skoupa.kube.objects import WHOLE
+from skoupa.settings import Settings
 from skoupa.tenants.tenant import Tenant, read_tenant
 
 _LOOK_SECONDS = 1.0
 
 
 class _Looked(msgspec.Struct, frozen=True):
+    """`nobody`: why, by the settings, no controller will do the rest; empty: one may."""
+
     plan: TenantPlan
-    guarded: bool
+    nobody: str
 
 
 def run(
@@ -74,7 +77,7 @@ def run(
             say(known.doubt)
         await tenant_there(world.client, name)
         plan = await plan_of(world.client, name, known.settings)
-        return _Looked(plan, known.settings.tenants.guard)
+        return _Looked(plan, _nobody(known.settings) if known.known else "")
 
     async def look_again(world: World) -> TenantPlan:
         return await plan_of(world.client, name, (await settings_for(world, config)).settings)
@@ -85,6 +88,8 @@ def run(
     sys.stdout.flush()
     tell_gaps(plan.gaps)
     _refuse(plan)
+    if looked.nobody:
+        say(looked.nobody)
     if dry_run:
         sys.stdout.write("Nothing was deleted: this is a dry run.\n")
         return
@@ -104,6 +109,14 @@ def _seconds(text: str, option: str) -> int:
     if not isinstance(found, int):
         raise UsageError(f"{option} {text!r} is no duration", advice=found.instead)
     return found
+
+
+def _nobody(settings: Settings) -> str:
+    """A controller may have other settings than the file: so it is said, and nobody is refused for it."""
+    waits = "nothing of this goes, and the Tenant waits for it, until a controller runs otherwise"
+    if settings.mode != "enforce":
+        return f"the settings say mode: observe: {waits}"
+    return "" if settings.features.tenants else f"the settings have features.tenants off: {waits}"
 
 
 def _refuse(plan: TenantPlan) -> None:
