@@ -29,10 +29,12 @@ _KUBERNETES: Final = frozenset(
         names.FOREGROUND_FINALIZER,
         names.ORPHAN_FINALIZER,
         names.CUSTOM_RESOURCE_CLEANUP_FINALIZER,
+        "kubernetes.io/pv-controller",
         "kubernetes.io/pv-protection",
         "kubernetes.io/pvc-protection",
         "kubernetes.io/vac-protection",
         "batch.kubernetes.io/job-tracking",
+        "networking.k8s.io/service-cidr-finalizer",
         "resource.kubernetes.io/delete-protection",
     }
 )
