@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from skoupa.expr.cel import syntax
-from skoupa.expr.cel.library import conversions, formatting, lists
+from skoupa.expr.cel.library import conversions, formatting, lists, texts
 from skoupa.expr.cel.library.shelf import OPTIONAL, TYPED, VARIABLE, typed
 from skoupa.expr.cel.looking import OBJECT, PREFIX, is_plain_path
 
@@ -52,7 +52,7 @@ def lowered(checked: syntax.Checked) -> syntax.Checked:
             return syntax.call(typed(node.name, checked.type_of(node)), on=node.arguments[0])
         if node.asks_presence and checked.type_of(original.arguments[0]) == "dyn":
             return _present(node)
-        if node.is_call and len(node.arguments) in {1, 2}:
+        if node.is_call and len(node.arguments) in {1, 2, 3}:
             return _converted(node, of=checked.type_of(original.arguments[0]), reads=reads)
         return node
 
@@ -91,6 +91,8 @@ def _converted(node: syntax.Node, *, of: str, reads: Mapping[str, str]) -> synta
     value, *more = node.arguments
     if node.name == "format" and len(more) == 1:
         return syntax.call(formatting.FORMATTED, value, *more)
+    if node.name == "substring" and len(more) == 2:
+        return syntax.call(texts.BETWEEN, value, *more)
     if more:
         return node
     if node.name == "string" and of not in _WRITTEN_ALIKE and (of in _SCALARS or not _abstract(of)):

@@ -60,6 +60,8 @@ base64.decode('aGVsbG8=') == b'hello' && base64.encode(b'hello') == 'aGVsbG8='
 cel.bind(x, 3, x * x) == 9
 {'a': 1}.?b.orValue(2) == 2 && {'a': 1}.?a.orValue(2) == 1 && {'a': {'b': 1}}.?a.?b.optMap(x, x + 1).value() == 2
 [1, 2][?5].hasValue() == false
+'café'.substring(1, 4) == 'afé' && 'café'.substring(0, 4) == 'café' && 'a'.substring(1, 1) == '' && ''.substring(0, 0) == ''
+dyn('tmp').substring(0, 3) == 'tmp' && 'a👍b'.substring(1, 3) == '👍b'
 dyn(1) == 1.0 && 1 < 1.5 && 2u > 1 && dyn(3u) == 3
 timestamp('2024-01-01T10:00:00Z').getHours('Europe/Athens') == 12
 ['a', 'b'].exists_one(x, x == 'a') && [1, 2].map(x, x > 1, x * 2) == [4]
@@ -75,6 +77,10 @@ def test_what_the_language_promises_holds(expression: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
+        "'tmp'.substring(0, 4) == 'tmp'",
+        "'tmp'.substring(2, 1) == ''",
+        "'tmp'.substring(-1, 2) == ''",
+        "dyn([1, 2]).substring(0, 1) == ''",
         "[1, 2].slice(1, 5) == []",
         "[1, 2].slice(-1, 1) == []",
         "[1].flatten(-1) == []",

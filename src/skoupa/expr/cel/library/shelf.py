@@ -71,6 +71,7 @@ HIDDEN: Final = (
     ),
     *conversions.HIDDEN,
     *formatting.HIDDEN,
+    *texts.HIDDEN,
 )
 
 
