@@ -14,7 +14,8 @@ from skoupa.clock import Clock
 from skoupa.tenants.census import Belonging
 from skoupa.tenants.ownership import is_namespace
 
-PATIENCE_SECONDS: Final = 300.0
+# Longer than a node that is away keeps a disk attached.
+PATIENCE_SECONDS: Final = 900.0
 WAITS: Final = "it is bound to a claim, and its policy is Delete: its driver takes its data away once that is gone, and then it"
 
 

@@ -82,13 +82,13 @@ async def test_one_that_no_driver_takes_away_goes_all_the_same_and_its_data_is_n
     await stage.people.merge_patch(PRIORITIES, "111111-high", stuck)
     play = await left(stage)
     assert not asked_for(play)
-    await stage.later(6 * MINUTE)
+    await stage.later(16 * MINUTE)
     assert asked_for(play)
     assert stage.found(VOLUMES) == set()
     volume_ = {"name": "pvc-1", "handle": "disks.example vol-1", "claim": "111111-default/data"}
     assert status(stage, "111111")["volumes"] == [volume_]
     (said,) = play.told("deleted", "pvc-1")
-    assert "its driver has not taken its data away for 5 minutes: disks.example vol-1" in said["why"]
+    assert "its driver has not taken its data away for 15 minutes: disks.example vol-1" in said["why"]
 
 
 @story(also=KINDS, features=ON)
