@@ -16,7 +16,7 @@ from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.sim.state.access import Rule
 from skoupa.tenants.tenant import Tenant
 from tests.unit.cli.saying import Shell
-from tests.unit.cli.worlds import ASKING, Town, config_map, installed, obj
+from tests.unit.cli.worlds import ASKING, Town, config_map, granting, installed, obj
 
 pytestmark = pytest.mark.unit
 
@@ -112,6 +112,18 @@ def test_deleting_asks_first_and_confirms(town: Town) -> None:
     (found,) = town.cluster.objects(TENANTS)
     assert found["metadata"]["deletionTimestamp"]
     assert found["metadata"]["annotations"] == {"skoupa.dev/confirm-deletion": "uid-111111"}
+
+
+def test_who_may_not_delete_leaves_no_confirmation_behind(town: Town) -> None:
+    """With it the next careless deletion would be confirmed already."""
+    town.holding(tenant())
+    granting(Rule(verbs=("get", "list", "watch", "patch"), resources=("*",)))(town.cluster)
+    town.user = "bob"
+    said = town("tenant", "delete", "111111", "--yes")
+    assert said.code == 6, said.err
+    (found,) = town.cluster.objects(TENANTS)
+    assert "deletionTimestamp" not in found["metadata"]
+    assert not found["metadata"].get("annotations")
 
 
 def test_nothing_is_deleted_where_nobody_would_look_after_it(town: Town) -> None:

@@ -5,6 +5,7 @@ With --force-finalizers it deletes nothing: what one that is being deleted waits
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any
 
@@ -22,7 +23,7 @@ from skoupa.cli.tenants.status import lines
 from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.worlds import World, in_cluster
-from skoupa.errors import Conflict, NotFound, TimedOut, UsageError
+from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.expr.durations import parse_duration
 from skoupa.kinds.tenant import TENANTS
 from skoupa.kube.objects import WHOLE
@@ -147,12 +148,11 @@ def _tell_after(name: str, plan: TenantPlan) -> None:
 
 async def _delete(world: World, tenant: Tenant) -> None:
     """Confirmed first: what is deleted and not confirmed would wait for somebody where tenants.guard is on."""
-    confirmed = {names.CONFIRM_DELETION_ANNOTATION: tenant.uid}
-    body = {"metadata": {"uid": tenant.uid, "annotations": confirmed}}
+    client = world.client
     try:
-        await world.client.merge_patch(TENANTS, tenant.name, body)
+        await client.merge_patch(TENANTS, tenant.name, _confirmed(tenant, tenant.uid))
         if not tenant.is_leaving:
-            await world.client.delete(
+            await client.delete(
                 TENANTS, tenant.name, uid=tenant.uid, propagation="Background", rule="tenant delete"
             )
     except (NotFound, Conflict) as error:
@@ -160,6 +160,16 @@ async def _delete(world: World, tenant: Tenant) -> None:
             f"the Tenant {tenant.name} is not the one any more that was shown",
             advice="look again with skoupa tenant plan",
         ) from error
+    except Forbidden:
+        # Else the next careless deletion by somebody else would be confirmed already.
+        if not tenant.is_confirmed:
+            with contextlib.suppress(SkoupaError):
+                await client.merge_patch(TENANTS, tenant.name, _confirmed(tenant, None))
+        raise
+
+
+def _confirmed(tenant: Tenant, uid: str | None) -> dict[str, Any]:
+    return {"metadata": {"uid": tenant.uid, "annotations": {names.CONFIRM_DELETION_ANNOTATION: uid}}}
 
 
 async def _wait(world: World, tenant: Tenant, longest: int) -> None:
