@@ -4,7 +4,8 @@ A change that comes alone is written at once. While many come, each transaction 
 costs, it costs once for all in it.
 `intend` returns when its rows are on disk, or raises LedgerUnavailable: then nothing may be deleted. Everything else
 returns at once, is written with the next batch in the order of the calls, and is tried again for as long as the store
-is away. Memory is bounded: when too much waits, no intent is taken, so nothing new comes to be finished.
+is away. Memory is bounded: when too much waits, no intent is taken, so nothing new comes to be finished, and no note
+either: whoever has one comes with it again.
 Where a deletion may go on without its row (`on_failure="continue"`), the row is written later if there is room for it,
 else it is counted as missing.
 """
@@ -12,9 +13,10 @@ else it is counted as missing.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from skoupa.clock import Clock
@@ -28,6 +30,7 @@ MOST_WAITING: Final = 50_000
 MOST_BYTES: Final = 64 * 2**20
 PATIENCE_SECONDS: Final = 15.0
 _MOST_AT_ONCE: Final = 2000
+_NOTES_AHEAD: Final = 2 * _MOST_AT_ONCE
 # So short after a transaction more are on their way, and each waits so long for others.
 _BUSY_SECONDS: Final = 0.1
 _GATHER_SECONDS: Final = 0.015
@@ -112,9 +115,9 @@ class Journal:
             Finish(uid=uid, epoch=epoch, outcome=outcome, at=self._clock.now(), error=error), always=True
         )
 
-    def note(self, entry: Entry) -> None:
-        """A decision that sends nothing: `braked` or `would-delete`. Who has very many awaits `room` in between."""
-        self._note(Note(entry=entry))
+    def note(self, entry: Entry) -> bool:
+        """A decision that sends nothing, `braked` or `would-delete`; who has very many awaits `room`. False: it is not taken."""
+        return self._note(Note(entry=entry))
 
     def told(self, uids: Iterable[str]) -> None:
         for uid in uids:
@@ -124,21 +127,25 @@ class Journal:
         self._note(Restored(uid=uid, restored_as=restored_as))
 
     async def room(self) -> None:
-        """Returns when there is room for notes."""
-        while self._count >= self._most_waiting // 2 and not self._stopped:
-            self._progress.clear()
-            await self._progress.wait()
+        """Returns when there is room for notes, or where waiting does not help: the store is away, or hangs.
+
+        What waits is written in its order, so that an intent behind very many notes would come too late.
+        """
+        most = min(self._most_waiting // 2, _NOTES_AHEAD)
+        if self._count >= most:
+            await self._while_written(lambda: self._count >= most and self.error is None, self._patience)
 
     async def drain(self, seconds: float | None = None) -> bool:
         """Whether all that waits now is written within `seconds`."""
-        try:
+        await self._while_written(lambda: self._count > 0, seconds)
+        return not self._count
+
+    async def _while_written(self, waiting: Callable[[], bool], seconds: float | None) -> None:
+        with contextlib.suppress(TimeoutError):
             async with self._clock.timeout(seconds):
-                while self._count and not self._stopped:
+                while waiting() and not self._stopped:
                     self._progress.clear()
                     await self._progress.wait()
-        except TimeoutError:
-            return False
-        return not self._count
 
     def statistics(self) -> dict[str, int]:
         """Changes waiting and written, transactions that failed, decisions that will never have their row."""
@@ -203,6 +210,8 @@ class Journal:
         """After a write that failed: notes wait for the next one, intents go back to those who wait for them."""
         self._failed += 1
         self.error = error
+        # Who waits for room need not any more.
+        self._progress.set()
         again: list[_Waiting] = []
         for waiting in batch:
             if waiting.done is None:
@@ -267,12 +276,13 @@ class Journal:
             if not intent.open_before
         ]
 
-    def _note(self, change: Change, *, always: bool = False) -> None:
+    def _note(self, change: Change, *, always: bool = False) -> bool:
         if self._stopped or (self._full and not always):
-            # An Event that is not marked is written again later, which hurts nobody.
-            self._missing += not isinstance(change, Told)
-            return
+            # An Event that is not marked is written again later, which hurts nobody, and a note comes again.
+            self._missing += not isinstance(change, Told | Note)
+            return False
         self._add(_Waiting((change,)))
+        return True
 
     def _add(self, waiting: _Waiting) -> None:
         self._queue.append(waiting)

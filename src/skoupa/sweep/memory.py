@@ -42,7 +42,7 @@ class Memory:
         self.braked: dict[Uid, tuple[str, ...]] = {}
         # What holds those that only a try found to be held: no judgement knows it.
         self.found: dict[Uid, tuple[Reason, ...]] = {}
-        # Their rows speak of a try that failed: that a Brake holds them has to be written again, though it was told before.
+        # Their rows speak of a try that failed, or could not be written: what was told before has to be written again.
         self.tried_since: set[Uid] = set()
         # The due time that was announced ahead.
         self.noticed: dict[Uid, float] = {}
@@ -158,6 +158,12 @@ class Memory:
 def waits_for_a_brake(verdict: Verdict) -> bool:
     """Whether the Claim that decides waits for one, and for nothing that is no Brake."""
     return any(map(holding, verdict.holds)) and all(map(_ends_with_a_brake, verdict.holds))
+
+
+def is_braked(verdict: Verdict) -> bool:
+    """Whether that is what the history says of it: a backlog is a Brake too, though it holds object by object."""
+    held = any(holding(hold) or hold.reason.code in BACKLOGS for hold in verdict.holds)
+    return held and all(map(_ends_with_a_brake, verdict.holds))
 
 
 def _ends_with_a_brake(hold: Hold) -> bool:

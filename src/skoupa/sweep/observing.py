@@ -46,6 +46,8 @@ class Observing:
         """Tells what would go, after the same fresh look as before a delete; what was told is not looked into again."""
         if self._memory.last_told(row.uid) == claim:
             self._memory.would_go(row.uid, claim.due)
+            if row.uid in self._memory.tried_since:
+                self._write(row, claim)
             return
         around: Verdict | SkoupaError | None
         try:
@@ -75,7 +77,13 @@ class Observing:
             self._memory.would_go(row.uid, claim.due)
             self._memory.tell(row.uid, claim)
             self._report.would_delete(newest, claim, at=now)
-            self._record.would_delete(newest, claim)
+            self._write(newest, claim)
+
+    def _write(self, row: Row, claim: Claim) -> None:
+        if self._record.would_delete(row, claim):
+            self._memory.tried_since.discard(row.uid)
+        else:
+            self._memory.tried_since.add(row.uid)
 
     async def tell_beside(self, row: Row, claim: Claim) -> None:
         """Tells of a rule that only reports what it would do, where the object is held for another one.

@@ -106,11 +106,18 @@ class Record:
     def gone_unanswered(self, row: Row) -> None:
         self._finish(row, "gone-by-unknown", error="no answer came to its delete, and then it was gone")
 
-    def would_delete(self, row: Row, claim: Claim) -> None:
-        self._note(row, (claim,), (), "would-delete")
+    async def room(self) -> None:
+        """Before what may have to be noted: very many are found at once, and quicker than they are written."""
+        if self.kept:
+            await self.journal.room()
 
-    def braked(self, row: Row, verdict: Verdict) -> None:
-        self._note(row, verdict.claims, verdict.holds, "braked")
+    def would_delete(self, row: Row, claim: Claim) -> bool:
+        """Whether it is taken; what is not is to be told again when it is looked at next."""
+        return self._note(row, (claim,), (), "would-delete")
+
+    def braked(self, row: Row, verdict: Verdict) -> bool:
+        """As `would_delete`."""
+        return self._note(row, verdict.claims, verdict.holds, "braked")
 
     def told(self, uids: Sequence[str]) -> None:
         """The Event of these deletions was written."""
@@ -124,10 +131,14 @@ class Record:
         self.held = True
         return Hold(reason=reason("ledger-away", why=error.message))
 
-    def _note(self, row: Row, claims: tuple[Claim, ...], holds: tuple[Hold, ...], outcome: Result) -> None:
-        if self.kept:
-            entry = self._entry(row, claims, holds)
-            self.journal.note(msgspec.structs.replace(entry, outcome=outcome, finished_at=entry.at))
+    def _note(self, row: Row, claims: tuple[Claim, ...], holds: tuple[Hold, ...], outcome: Result) -> bool:
+        if not self.kept:
+            return True
+        entry = self._entry(row, claims, holds)
+        taken = self.journal.note(msgspec.structs.replace(entry, outcome=outcome, finished_at=entry.at))
+        # Whoever hears that the ledger is back has all that waits looked at again.
+        self.held = self.held or not taken
+        return taken
 
     def _finish(self, row: Row, outcome: Result, *, error: str = "") -> None:
         if not self.kept:

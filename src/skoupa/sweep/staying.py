@@ -16,7 +16,7 @@ from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.model.reasons import REASONS, gist, problems
 from skoupa.model.verdicts import Claim, Hold, Question, Verdict
-from skoupa.sweep.memory import Stuck, waits_for_a_brake
+from skoupa.sweep.memory import Stuck, is_braked
 from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
 from skoupa.sweep.reporting import Report
@@ -82,10 +82,18 @@ class Staying:
             if news:
                 lasting = [hold for hold in holds if not REASONS[hold.reason.code].passing]
                 self._report.held(row, verdict, at=now, holds=lasting)
-            if row.uid in self._memory.braked and (news or row.uid in self._memory.tried_since):
-                self._memory.tried_since.discard(row.uid)
-                self._record.braked(row, next(filter(waits_for_a_brake, verdict.held())))
+            if news or row.uid in self._memory.tried_since:
+                self._write_braked(row, verdict)
         self._plan.after_stay(row, verdict, now)
+
+    def _write_braked(self, row: Row, verdict: Verdict) -> None:
+        braked = next(filter(is_braked, verdict.held()), None)
+        if braked is None:
+            return
+        if self._record.braked(row, braked):
+            self._memory.tried_since.discard(row.uid)
+        else:
+            self._memory.tried_since.add(row.uid)
 
     def not_sent(self, row: Row, why: str) -> None:
         """Something came in between; its row says so where an intent was written."""

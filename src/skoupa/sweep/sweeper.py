@@ -194,6 +194,7 @@ class Sweeper:
     async def _work(self) -> None:
         while not self.stopping:
             uid = await self._queue.get()
+            await self._record.room()
             self.memory.reconsidering.discard(uid)
             if self._put_back(uid):
                 continue
