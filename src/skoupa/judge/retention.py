@@ -33,7 +33,8 @@ from skoupa.usage.needs import Need, Needed, Unknown, Unneeded, told
 NAME: Final = "retention"
 # As far as clocks may differ without anybody having written a wrong time.
 _AHEAD_SECONDS: Final = 300.0
-_MOST_NAMED: Final = 3
+_MOST_KINDS: Final = 12
+_MOST_DOUBTS: Final = 3
 UNMARKED: Final = Waits(
     (Wait(Cause.UNMARKED, "it is not marked yet as needed by nobody; its time counts from the mark"),)
 )
@@ -206,11 +207,11 @@ def needed_for(found: Needed | Unknown) -> Iterator[Reason]:
         yield from (_need(one) for one in found.needs)
         return
     if found.unread:
-        shown = found.unread[:_MOST_NAMED]
+        shown = found.unread[:_MOST_KINDS]
         more = len(found.unread) - len(shown)
         kinds = ", ".join(one.what for one in shown) + (f" and {more} more" if more else "")
         yield reason("users-unread", kinds=kinds, why=shown[0].why)
-    yield from (reason("users-unclear", why=doubt) for doubt in found.doubts[:_MOST_NAMED])
+    yield from (reason("users-unclear", why=doubt) for doubt in found.doubts[:_MOST_DOUBTS])
 
 
 def _need(need: Need) -> Reason:

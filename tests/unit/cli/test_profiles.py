@@ -14,7 +14,8 @@ import yaml
 from skoupa.kinds.retention.profile import KIND_PROFILES
 from skoupa.kube.resources import Resource
 from tests.unit.cli.saying import Said, Shell
-from tests.unit.cli.worlds import KEEP, Town, config_map, installed, obj
+from tests.unit.cli.test_unused import everything_but
+from tests.unit.cli.worlds import KEEP, Town, config_map, granting, installed, obj
 
 pytestmark = pytest.mark.unit
 
@@ -119,6 +120,25 @@ def test_plan_and_explain_know_when_one_of_a_taught_kind_has_finished(files: Fil
     said = files("plan", "-n", "shop", "-o", "json", objects=[PROFILE, done])
     (item,) = json.loads(said.out)["items"]
     assert (item["name"], item["due"]) == ("night", "2026-05-01T12:30:00Z")
+
+
+@pytest.mark.parametrize("waived", [[], ["kindprofiles.skoupa.dev"]])
+def test_an_end_is_known_where_the_settings_waive_profiles_that_may_not_be_read(
+    town: Town, tmp_path: Path, waived: list[str]
+) -> None:
+    ended = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-05-01T11:20:00Z"}
+    done = obj("Job", "nightly", api="batch/v1", namespace="shop", spec={}, status={"conditions": [ended]})
+    done["metadata"] |= {
+        "labels": {AFTER: "finished-1h"},
+        "annotations": {MARK: "2026-05-01T11:30:00Z"},
+    }
+    town.holding(done)
+    granting(*everything_but("kindprofiles.skoupa.dev"))(town.cluster)
+    town.user = "bob"
+    config = tmp_path / "settings.yaml"
+    config.write_text(f"{ON}usage: {{ignoreKinds: {waived}}}\n", encoding="utf-8")
+    items = town.document("plan", "jobs", "-n", "shop", "--config", str(config))["items"]
+    assert [item["due"] for item in items] == (["2026-05-01T12:30:00Z"] if waived else [])
 
 
 def test_explain_says_why_one_of_a_taught_kind_stays(town: Town) -> None:

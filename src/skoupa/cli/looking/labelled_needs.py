@@ -157,7 +157,9 @@ async def read_needs(
         served=reading.served,
         now=world.now(),
     )
-    mechanism.evidence = by_rules.evidence = ReadEvidence(looked, finishes, taught=taught, rules=rules)
+    mechanism.evidence = by_rules.evidence = ReadEvidence(
+        looked, finishes, taught=taught.waived(survey.knowledge.settings.usage.ignore_kinds), rules=rules
+    )
     survey.doubts += told_waived(sight)
     return looked
 

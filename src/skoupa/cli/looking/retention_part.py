@@ -129,7 +129,7 @@ class RetentionPart:
             asked=self._entries,
             others=others,
             supposed=bool(self._written),
-            taught=taught,
+            taught=taught.waived(self._settings.usage.ignore_kinds),
             namespace=namespace,
         )
         if only and not rules.matched.asks_annotations:

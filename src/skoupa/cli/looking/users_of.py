@@ -42,6 +42,7 @@ async def needs_of(
 ) -> dict[Uid, ItemNeeds]:
     discovery = await discover(world.client)
     taught, _ = await profiles_of(world.client, discovery)
+    of_ends = taught.waived(settings.usage.ignore_kinds)
     found: dict[Uid, ItemNeeds] = {}
     # What was read for one object of a kind is enough for all of them in that namespace.
     for (resource, namespace), group in groupby(
@@ -70,7 +71,7 @@ async def needs_of(
         )
         for row in group:
             found[row.uid] = told(
-                _answer(looked, row, ends=taught.ends(kind_name(row.resource))), looked, row
+                _answer(looked, row, ends=of_ends.ends(kind_name(row.resource))), looked, row
             )
     progress("")
     return found

@@ -28,7 +28,12 @@ from skoupa.runs.book import served
 from skoupa.runs.using.profiles import Compiling, read_one
 
 NOT_READ: Final = "they are not read yet"
-_UNTOLD: Final = f"no permission to list and watch {PROFILES}: what is labelled or retained stays"
+_WHAT_TO_DO: Final = (
+    f"grant list and watch on {PROFILES}, or name it in usage.ignoreKinds where you have no profiles"
+)
+_UNTOLD: Final = (
+    f"no permission to list and watch {PROFILES}: what is labelled or retained stays; {_WHAT_TO_DO}"
+)
 
 Object = Mapping[str, Any]
 
@@ -50,7 +55,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profiles:
-    """`on_taught` hears when something else is known, or doubted. `told` hears what may not be read, `untold` its end."""
+    """`on_taught` hears when something else is known, or doubted. `told` hears what may not be read, `untold` its end.
+
+    `waived`: the settings say that they need not be read.
+    """
 
     def __init__(
         self,
@@ -58,6 +66,7 @@ class Profiles:
         pool: Pool,
         *,
         discovery: Callable[[], Discovery],
+        waived: bool,
         on_taught: Callable[[Taught], None],
         told: Callable[[str], None],
         untold: Callable[[str], None],
@@ -65,6 +74,7 @@ class Profiles:
         self._client = client
         self._compiling = Compiling(pool)
         self._discovery = discovery
+        self._waived = waived
         self._on_taught = on_taught
         self._told = told
         self._untold = untold
@@ -147,9 +157,11 @@ class Profiles:
     def _lose_touch(self, error: SkoupaError) -> None:
         said = error.status.message if isinstance(error, ApiError) else error.message
         self._behind = said or "the watch is behind"
-        if isinstance(error, Forbidden) and not self._forbidden:
-            self._forbidden = True
-            self._told(_UNTOLD)
+        if isinstance(error, Forbidden):
+            self._behind += f"; {_WHAT_TO_DO}"
+            if not self._forbidden and not self._waived:
+                self._forbidden = True
+                self._told(_UNTOLD)
         self._news.set()
 
     async def follow(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.retaining.labelled import Labelled
 from skoupa.controller.retaining.profile_status import ProfileStatuses
-from skoupa.controller.retaining.profiles import Profiles
+from skoupa.controller.retaining.profiles import NOT_READ, Profiles
 from skoupa.controller.retaining.taught_ends import TaughtEnds
 from skoupa.controller.retaining.usage_feeds import UsageFeeds
 from skoupa.errors import SkoupaError
@@ -20,7 +20,7 @@ from skoupa.facts.rows import Row, Uid
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.policy.retention.ends import Ending
-from skoupa.policy.retention.teaching import Taught
+from skoupa.policy.retention.teaching import PROFILES, Taught
 from skoupa.runs.using.ends import Answer
 from skoupa.usage.finishing import Doubt
 from skoupa.usage.objects import Objects
@@ -54,17 +54,20 @@ class Teaching:
         self._on_reread = on_reread
         self._on_taught = on_taught
         self._pool = Pool(clock=client.clock)
+        self._ignored = knowledge.settings.usage.ignore_kinds
         self.profiles = Profiles(
             client,
             self._pool,
             discovery=lambda: knowledge.discovery,
+            waived=PROFILES in self._ignored,
             on_taught=self._learn,
             told=told,
             untold=untold,
         )
         self.ends = TaughtEnds(client, self._pool, places=knowledge.settings.namespaces, on_known=on_known)
         self._statuses = ProfileStatuses(client, self.profiles, acting=acting, told=told, untold=untold)
-        self._taught = self.profiles.taught
+        # The second leaves nothing in doubt that the settings waive.
+        self._taught = self._of_ends = self.profiles.taught
         self._endings: dict[str, Ending] = {}
         # Made when somebody asks, since most never do.
         self._takers: dict[str, Readings | None] = {}
@@ -98,7 +101,7 @@ class Teaching:
         return self.ends.teaches(kind)
 
     def doubt(self, kind: str) -> Doubt | None:
-        return self._taught.end_doubt(kind)
+        return self._of_ends.end_doubt(kind)
 
     def finish(self, row: Row) -> Answer:
         return self.ends.finish(row)
@@ -113,6 +116,8 @@ class Teaching:
 
     def _learn(self, taught: Taught) -> None:
         before, self._taught = self._taught, taught
+        # Those that are about to be read are waited for all the same.
+        self._of_ends = taught if taught.unread == NOT_READ else taught.waived(self._ignored)
         self._statuses.want()
         if taught == before:
             return

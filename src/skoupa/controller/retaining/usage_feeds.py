@@ -28,7 +28,8 @@ from skoupa.usage.objects import Objects, is_waived, untold
 from skoupa.usage.sight import Sight, Unread
 from skoupa.usage.tracking import helm
 
-_RECORDS: Final = "records of Helm releases"
+# With what waives them.
+_RECORDS: Final = "records of Helm releases (*.helm.sh)"
 
 
 class UsageFeeds:

@@ -289,6 +289,35 @@ async def test_while_profiles_can_not_be_read_nothing_goes_by_what_they_may_say(
     assert not stage.there("night", TRAININGS)
 
 
+@story(also=(*KINDS, SECRETS), features=ON, usage={"ignoreKinds": ["kindprofiles.skoupa.dev"]})
+async def test_where_the_settings_waive_profiles_that_may_not_be_read_nothing_waits_for_them(
+    stage: Stage,
+) -> None:
+    await bring_kinds(stage)
+    stage.cluster.deny(user="skoupa", verbs=("list", "watch"), resources=("kindprofiles.skoupa.dev",))
+    play = await stage.play(user="skoupa")
+    await job(stage, "nightly", "finished-10m")
+    await end(stage, "nightly")
+    await stage.make("lone", labels=after("unused-10m"))
+    await stage.later(12 * MINUTE)
+    assert not stage.there("nightly", JOBS)
+    assert not stage.there("lone")
+    assert "what is labelled or retained stays" not in str(play.engine.outlook.degraded)
+
+
+@story(also=KINDS, features=ON)
+async def test_where_profiles_may_not_be_read_it_is_told_what_to_do(stage: Stage) -> None:
+    await bring_kinds(stage)
+    stage.cluster.deny(user="skoupa", verbs=("list", "watch"), resources=("kindprofiles.skoupa.dev",))
+    play = await stage.play(user="skoupa")
+    await job(stage, "nightly", "finished-10m")
+    await end(stage, "nightly")
+    await stage.later(12 * MINUTE)
+    what = "grant list and watch on kindprofiles.skoupa.dev, or name it in usage.ignoreKinds"
+    assert what in said(play, "nightly")
+    assert what in str(play.engine.outlook.degraded)
+
+
 @story(also=KINDS, features=ON)
 async def test_many_that_change_together_are_read_with_a_few_lists_and_go(stage: Stage) -> None:
     await bring_kinds(stage)
