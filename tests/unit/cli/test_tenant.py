@@ -90,6 +90,37 @@ def test_a_plan_without_the_tenant_says_so_and_names_bindings_elsewhere(town: To
     assert found["withKeepLabel"] == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "subject", "named"),
+    [
+        ("ServiceAccount", "app", True),
+        ("Group", "system:serviceaccounts:111111-default", True),
+        ("User", "system:serviceaccount:111111-default:app", True),
+        # As KubeZoo calls the users of a tenant.
+        ("User", "111111-admin", True),
+        ("Group", "111111-people", True),
+        ("User", "1111112-admin", False),
+        ("User", "111111", False),
+        ("Group", "system:serviceaccounts:222222-default", False),
+        ("Group", "system:serviceaccounts", False),
+        ("User", "system:serviceaccount:", False),
+    ],
+)
+def test_a_plan_names_grants_elsewhere_to_whatever_is_the_tenants(
+    town: Town, kind: str, subject: str, *, named: bool
+) -> None:
+    place = {"namespace": "111111-default"} if kind == "ServiceAccount" else {}
+    binding = obj(
+        "ClusterRoleBinding",
+        "viewers",
+        api=RBAC,
+        roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+        subjects=[{"kind": kind, "name": subject, **place}],
+    )
+    told = town.holding(binding).document("tenant", "plan", "111111")["grantsElsewhere"]
+    assert [one.startswith("ClusterRoleBinding viewers names ") for one in told] == [True] * named
+
+
 def test_an_id_that_means_too_much_is_refused(town: Town) -> None:
     said = town("tenant", "plan", "system")
     assert said.code == 5

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import aclosing
 from itertools import chain
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from skoupa import names
 from skoupa.cli.tenants.company import in_company
+from skoupa.cli.tenants.grants import grants_elsewhere
 from skoupa.cli.tenants.guarded import Guarded
 from skoupa.cli.tenants.inside import for_claims_in, stays_inside
 from skoupa.controller.weighing.counting import Counting
@@ -26,16 +27,10 @@ from skoupa.tenants.blocking import blocked
 from skoupa.tenants.census import Belonging, Census, Kept
 from skoupa.tenants.ids import Ids, refusal
 from skoupa.tenants.order import step
-from skoupa.tenants.ownership import Ownership, is_namespace
 from skoupa.tenants.reading import take_census
 from skoupa.tenants.selected import Selected
 from skoupa.tenants.sharing import shared_by
 from skoupa.tenants.tenant import Tenant, read_tenant
-
-_BINDINGS: Final = (
-    ("rbac.authorization.k8s.io", "RoleBinding"),
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
-)
 
 
 class Going(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,7 +150,7 @@ async def _planned(
         if one.is_shared
     )
     kept_inside, gaps_of_keeps = await _labelled_keep(client, census, name, going)
-    grants, gaps_of_grants = await _grants(client, census, name)
+    grants, gaps_of_grants = await grants_elsewhere(client, census, name)
     number = sum(not one.is_shared for one in belongings) - len(used)
     nothing = blocked(census, name, number, settings.tenants)
     stays = (used, protected.values(), company.values(), insides.values(), waiting.values())
@@ -229,41 +224,3 @@ async def _labelled_keep(
 
 def _keeps(labels: dict[str, str] | None) -> bool:
     return (labels or {}).get(names.KEEP_LABEL, "false") != "false"
-
-
-async def _grants(client: Client, census: Census, name: str) -> tuple[tuple[str, ...], list[str]]:
-    """Bindings that stay and name accounts in Namespaces of the tenant: they would count for the next of that name."""
-    found: list[str] = []
-    gaps: list[str] = []
-    own = {one.uid for one in census.of(name)}
-    for group, kind in _BINDINGS:
-        resource = census.discovery.find(group, kind)
-        if resource is None or not resource.may("list"):
-            continue
-        try:
-            listed = await everything(client, resource, WHOLE)
-        except SkoupaError as error:
-            gaps.append(f"{resource.qualified} ({error.brief})")
-            continue
-        for one in listed.items:
-            metadata = one["metadata"]
-            place = str(metadata.get("namespace", ""))
-            if metadata.get("uid") in own or _is_in(census.ownership, place, name):
-                continue
-            named = {
-                f"{subject.get('namespace')}/{subject.get('name')}"
-                for subject in one.get("subjects") or ()
-                if _is_in(census.ownership, str(subject.get("namespace") or ""), name)
-            }
-            if named:
-                where = f"{place}/" if place else ""
-                found.append(f"{kind} {where}{metadata['name']} names {', '.join(sorted(named))}")
-    return tuple(found), gaps
-
-
-def _is_in(ownership: Ownership, namespace: str, tenant: str) -> bool:
-    return bool(namespace) and ownership.in_namespace(namespace) == {tenant}
-
-
-def namespaces_in(plan: TenantPlan) -> int:
-    return sum(is_namespace(one.belonging.resource) for one in plan.going)
