@@ -39,6 +39,12 @@ class TenantSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
         int | str | None,
         about("The id once more. Where it differs from the name, nothing is deleted with the Tenant."),
     ] = None
+    quota: Annotated[
+        dict[str, Any] | None,
+        about(
+            "KubeZoo's limits for the tenant. They are taken so that its manifests can be applied, and mean nothing here."
+        ),
+    ] = None
 
 
 class Remaining(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

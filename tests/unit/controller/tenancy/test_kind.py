@@ -7,9 +7,10 @@ import pytest
 
 from skoupa import names
 from skoupa.kinds.tenant import TENANTS
+from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from tests.unit.controller.stage import ALL_VERBS, MINUTE, PRIORITIES, Stage, definition, story
-from tests.unit.controller.tenancy.town import KINDS, ON
+from tests.unit.controller.tenancy.town import KINDS, ON, bring_tenants, tenant
 
 pytestmark = pytest.mark.unit
 
@@ -33,3 +34,13 @@ async def test_a_tenant_in_a_namespace_takes_nothing_along(stage: Stage) -> None
     told = [one for one in play.engine.outlook.degraded if "the kind Tenant" in one]
     assert len(told) == 1
     assert "it has to be of the cluster" in told[0]
+
+
+@story(also=KINDS)
+async def test_a_manifest_of_kubezoo_is_taken_as_it_is(stage: Stage) -> None:
+    """Else kubectl refuses it for a field that there is not."""
+    await bring_tenants(stage)
+    spec = {"id": 111111, "quota": {"hard": {"cpu": "2", "memory": "2G", "pods": 10}}}
+    await tenant(stage, "111111", **spec)
+    found = await stage.people.get(TENANTS, "111111", view=WHOLE)
+    assert found["spec"] == spec
