@@ -171,7 +171,7 @@ def test_nothing_is_deleted_where_nobody_would_look_after_it(town: Town) -> None
     [
         (
             "mode: observe\nfeatures: {tenants: true}\n",
-            "the settings say mode: observe: nothing of this goes",
+            "the settings say mode: observe: unless a controller runs with --enforce nothing of this goes",
         ),
         ("mode: enforce\n", "the settings have features.tenants off: nothing of this goes"),
         ("mode: enforce\nfeatures: {tenants: true}\n", ""),

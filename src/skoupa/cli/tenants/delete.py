@@ -114,9 +114,9 @@ def _seconds(text: str, option: str) -> int:
 
 def _nobody(settings: Settings) -> str:
     """A controller may have other settings than the file: so it is said, and nobody is refused for it."""
-    waits = "nothing of this goes, and the Tenant waits for it, until a controller runs otherwise"
+    waits = "nothing of this goes, and the Tenant waits for it"
     if settings.mode != "enforce":
-        return f"the settings say mode: observe: {waits}"
+        return f"the settings say mode: observe: unless a controller runs with --enforce {waits}"
     return "" if settings.features.tenants else f"the settings have features.tenants off: {waits}"
 
 
