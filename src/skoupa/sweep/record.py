@@ -7,7 +7,7 @@ soon as it is back.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -28,7 +28,7 @@ async def _no_bodies(row: Row, claim: Claim) -> tuple[Body, ...] | Unkept | Hold
     return ()
 
 
-async def _not_ahead(rows: Sequence[Row]) -> None:  # noqa: ARG001 - of the Protocol
+async def _not_ahead(rows: Iterable[Row]) -> None:  # noqa: ARG001 - of the Protocol
     return
 
 
@@ -50,8 +50,8 @@ class Record:
         self._on_failure = on_failure
         self._epoch = epoch
         self.bodies = bodies
-        # Hears of what is about to be looked at, so that bodies of many can be read in one go.
-        self.read_ahead: Callable[[Sequence[Row]], Awaitable[None]] = _not_ahead
+        # Hears of what is about to go, so that bodies of many can be read in one go.
+        self.read_ahead: Callable[[Iterable[Row]], Awaitable[None]] = _not_ahead
         # How many objects it counts for, as the ceilings do.
         self.weight: Callable[[Uid], int] = lambda _: 1
         # Who else claims it and had an allowance that it used, each with mechanism and rule.

@@ -9,7 +9,7 @@ Stopping finishes what is under way and starts nothing new.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from skoupa.clock import Clock
@@ -185,11 +185,19 @@ class Sweeper:
                 continue
             due = self._plan.take(most=self._queue.maxsize)
             if len(due) > 1 and not self._observing:
-                await self._record.read_ahead([row for uid in due if (row := self._store.get(uid))])
+                await self._record.read_ahead(self._going(due))
             for uid in due:
                 await self._queue.put(uid)
             if not due:
                 await self._plan.nap()
+
+    def _going(self, due: Iterable[Uid]) -> Iterator[Row]:
+        """What is held is looked at too, again and again, and nobody needs its body."""
+        now = self._clock.now()
+        for uid in due:
+            row = self._store.get(uid)
+            if row and not row.deleted_at and self._judge.verdict(row, now).claim(now):
+                yield row
 
     async def _work(self) -> None:
         while not self.stopping:

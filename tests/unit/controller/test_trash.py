@@ -22,6 +22,7 @@ from skoupa.sim.faults import asking
 from skoupa.sim.state.access import Rule
 from skoupa.sweep.record import Record
 from tests.unit.cli.worlds import ASKING
+from tests.unit.controller.braking import bring_kind, many, pull, release
 from tests.unit.controller.stage import (
     DAY,
     HOUR,
@@ -119,6 +120,26 @@ async def test_an_observer_reads_no_bodies(stage: Stage, tmp_path: Path) -> None
         assert (await book.entry("web-7")).kept == 0
         read = [request for _, request in play.wire.seen if f"/{SHOP}/" in request.path]
         assert all("PartialObjectMetadata" in dict(request.headers)["Accept"] for request in read)
+
+
+@story()
+async def test_what_is_held_is_not_read_and_many_that_go_are_read_together(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await bring_kind(stage)
+        play = await stage.play(record=book.record)
+        await pull(stage, "stop", namespace=SHOP)
+        for name in many(200):
+            await stage.make(name, "1m")
+        await stage.later(10 * MINUTE)
+        assert play.overdue == {"brake": 200}
+        read = f"/{SHOP}/configmaps"
+        assert not play.sent("GET", path=read)
+        await release(stage, "stop")
+        await stage.later(MINUTE)
+        assert not stage.found()
+        assert 0 < len(play.sent("GET", path=read)) < 20
 
 
 @story(also=[SECRETS])

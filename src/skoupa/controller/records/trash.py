@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from skoupa import names
@@ -39,7 +39,8 @@ def use_trash(record: Record, client: Client, *, knowledge: Knowledge) -> None:
         named=_Owners(knowledge.store, client.clock).has,
     )
 
-    async def read_ahead(rows: Sequence[Row]) -> None:
+    async def read_ahead(going: Iterable[Row]) -> None:
+        rows = list(going)
         labelled = all(row.label(names.TTL_LABEL) is not None for row in rows)
         await keeper.prepare(rows, labels=names.TTL_LABEL if labelled else "")
 
