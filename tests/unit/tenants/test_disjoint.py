@@ -37,9 +37,18 @@ POOL = (
     "system",
     "cert",
     "solar1",
+    "kubezoo",
 )
 RESTS = ("", "a", "a-b", "-a", "b.example", "2-x", ".example", "system", "manager")
 VOLUMES = Resource(version="v1", plural="persistentvolumes", kind="PersistentVolume", namespaced=False)
+# KubeZoo calls one of these after each tenant.
+QUOTAS = Resource(
+    group="quota.kubezoo.io",
+    version="v1alpha1",
+    plural="clusterresourcequotas",
+    kind="ClusterResourceQuota",
+    namespaced=False,
+)
 DEFINITIONS = (CUSTOM_RESOURCE_DEFINITIONS, API_SERVICES)
 # Those of which nothing but names, labels and owners says anything.
 KINDS = [
@@ -90,6 +99,14 @@ objects = st.one_of(
     ),
     st.builds(Candidate, resource=texts.map(custom), name=texts, labels=labels, owners=owners),
     st.builds(
+        Candidate,
+        resource=st.just(QUOTAS),
+        name=texts.map(lambda text: f"kubezoo-tenant-quota-{text}")
+        | st.sampled_from(POOL).map(lambda one: f"kubezoo-tenant-quota-{one}"),
+        labels=labels,
+        owners=owners,
+    ),
+    st.builds(
         Candidate, resource=st.just(VOLUMES), name=texts, labels=labels, owners=owners, stands_for=claims
     ),
 )
@@ -116,11 +133,15 @@ class Rule:
         )
         return set() if of_kubernetes else self.named(group)
 
+    def quota_of(self, found: Candidate) -> set[str]:
+        meant = {one for one in self.ids if found.name == f"kubezoo-tenant-quota-{one}"}
+        return meant if self.settings.by_name and found.resource == QUOTAS else set()
+
     def pointed_at(self, found: Candidate) -> set[str]:
         if found.resource in DEFINITIONS:
             by_name = self.grouped(found.name.split(".", 1)[1])
         else:
-            by_name = self.named(found.name) | self.grouped(found.resource.group)
+            by_name = self.named(found.name) | self.grouped(found.resource.group) | self.quota_of(found)
         said = found.labels.get(self.key(found), "")
         by_owner = (
             {one for one in self.ids if f"uid-{one}" in found.owners} if self.settings.owners else set()
