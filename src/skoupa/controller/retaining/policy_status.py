@@ -1,6 +1,7 @@
 """The status of retention policies: whether each is understood, what it is about, what it waits for, and what came of it.
 
-Worked out anew after something happened, not for every change. While observing, and while another leads, nothing is written.
+Worked out anew after something happened, not for every change, and where time alone makes it another: when the next object is due, and
+now and then while something is held. While observing, and while another leads, nothing is written.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ from skoupa.policy.problems import Problem
 
 # What changes within such a time is written once.
 GATHER_SECONDS: Final = 5.0
+# What nobody tells of is looked at again no sooner than this, and takes no more than a small part of the time.
+REST_SECONDS: Final = 60.0
+_PART: Final = 50.0
+# What holds objects may end by itself.
+HELD_SECONDS: Final = 600.0
 _LONGEST: Final = 4000
 
 
@@ -70,6 +76,8 @@ class RetentionStatuses:
         # By uid and generation: what went, beside what was written when this process began.
         self._deleted: Counter[tuple[str, int]] = Counter()
         self._began: dict[tuple[str, int], int] = {}
+        # When each is looked at again although nobody told of anything, by the clock that never jumps.
+        self._again: dict[str, float] = {}
         self._writer = StatusWriter(client, words=_poorer, told=told, untold=untold)
         self._news = asyncio.Event()
         self.error: SkoupaError | None = None
@@ -93,7 +101,7 @@ class RetentionStatuses:
     async def follow(self) -> None:
         backoff = Backoff(self._clock)
         while True:
-            await self._news.wait()
+            await self._nap()
             await self._clock.sleep(GATHER_SECONDS)
             self._news.clear()
             self._writer.denials.due()
@@ -101,6 +109,7 @@ class RetentionStatuses:
             self.error = None
             for uid in sorted(wanted, key=lambda one: (self._writer.denials.was_refused(one), one)):
                 entry = self._book.get(uid)
+                self._again.pop(uid, None)
                 if entry is None:
                     self._writer.forget(uid)
                 elif self._acting():
@@ -110,8 +119,32 @@ class RetentionStatuses:
             else:
                 await self._clock.sleep(backoff.next())
 
+    async def _nap(self) -> None:
+        """Until something happened, or time has made something another."""
+        first = min(self._again.values(), default=None)
+        try:
+            async with self._clock.timeout(
+                None if first is None else max(0.0, first - self._clock.monotonic())
+            ):
+                await self._news.wait()
+        except TimeoutError:
+            now = self._clock.monotonic()
+            self._wanted.update(uid for uid, at in self._again.items() if at <= now)
+
+    def _look_again(self, entry: Entry, counts: Counts, *, began: float) -> None:
+        now = self._clock.monotonic()
+        waits = [HELD_SECONDS] if counts.held else []
+        if counts.next_time is not None:
+            waits.append(counts.next_time - self._clock.now())
+        if waits:
+            rest = max(REST_SECONDS, _PART * (now - began))
+            self._again[entry.uid] = now + max(rest, min(waits))
+
     async def _write(self, entry: Entry) -> SkoupaError | None:
-        status = self._status(entry, await self._counts(entry))
+        began = self._clock.monotonic()
+        counts = await self._counts(entry)
+        self._look_again(entry, counts, began=began)
+        status = self._status(entry, counts)
         if not self._acting():
             # That took a while, where there is much: another may lead by now.
             return None
