@@ -179,7 +179,9 @@ DIFFERENCES: Final[dict[str, Meaning]] = {
         "finds that unclear, so the object stays",
     ),
     "version-range": _policy(
-        "way", "drops the ! of {value}, or never finds it true", "reads it as written, or refuses it"
+        "way",
+        "reads {value} otherwise (1.x.x is 1.0.x, != with an x is never true, a ! before a space is dropped)",
+        "reads it as written, or refuses it",
     ),
     "confined-call": _policy(
         "less", "asks for any path", "refuses the policy, so it does not run: {problem}"

@@ -23,7 +23,7 @@ _SETS: Final = frozenset(name.lower() for name in OPERATORS if name.endswith("In
 _OUTSIDE: Final = re.compile(r"!\s*[-+]?[0-9][0-9.]*[A-Za-z]*-[-+]?[0-9][0-9.]*[A-Za-z]*")
 _TARGET: Final = re.compile(rb"\b(?:target|images)\b|\brequest\.(?:name|namespace)\b")
 _VERSIONS: Final = re.compile(r"semver_compare\s*\(([^()]*)\)")
-_ODD_RANGE: Final = re.compile(r"!=?\s*[0-9]+(?:\.[0-9]+)*\.[xX*]|!\s+[0-9]")
+_ODD_RANGE: Final = re.compile(r"!=?\s*[0-9]+(?:\.[0-9]+)*\.[xX*]|!\s+[0-9]|[0-9]+\.x\.x")
 # From here on Go writes a number with an exponent.
 _WITH_EXPONENT: Final = 1_000_000
 

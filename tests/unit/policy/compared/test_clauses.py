@@ -54,8 +54,12 @@ def test_operators_that_differ_are_found(operator: str, value: Any, expected: li
 def test_versions_are_told_with_odd_ranges() -> None:
     plain = "{{ semver_compare(target.spec.version, '>=1.0.0') }}"
     assert codes(condition("Equals", True, plain)) == ["no-version"]
-    odd = "{{ semver_compare(target.spec.version, '!=1.x') }}"
-    assert codes(condition("Equals", True, odd)) == ["no-version", "version-range"]
+    for odd in ("!=1.x", "! 1.0.0", ">=1.x.x"):
+        written = f"{{{{ semver_compare(target.spec.version, '{odd}') }}}}"
+        assert codes(condition("Equals", True, written)) == ["no-version", "version-range"]
+    for even in ("1.x", "1.2.x || 2.x"):
+        written = f"{{{{ semver_compare(target.spec.version, '{even}') }}}}"
+        assert codes(condition("Equals", True, written)) == ["no-version"]
 
 
 def test_context_that_looks_at_the_object_is_told() -> None:
