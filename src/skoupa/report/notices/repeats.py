@@ -12,15 +12,15 @@ from typing import Final
 from skoupa.report.notices.notice import Notice
 
 REMEMBERED_SECONDS: Final = 6 * 3600.0
-REMEMBERED: Final = 20_000
+# As many as may fail at once in a large cluster: of more the first would be told again with each try.
+REMEMBERED: Final = 200_000
 _REPEATING: Final = frozenset({"failed", "held", "stuck", "would-delete"})
-
-Key = tuple[str, str, str, str, str, str]
 
 
 class Repeats:
     def __init__(self, *, most: int = REMEMBERED) -> None:
-        self._told: OrderedDict[Key, float] = OrderedDict()
+        # By a number that stands for what was told: of very many the words themselves would fill the memory.
+        self._told: OrderedDict[int, float] = OrderedDict()
         self._most = most
         self.suppressed = 0
 
@@ -40,7 +40,7 @@ class Repeats:
         return True
 
 
-def _key(notice: Notice) -> Key:
+def _key(notice: Notice) -> int:
     # The words of a failure change from try to try (a version, a request's id); those of a hold are its meaning.
     why = "" if notice.what == "failed" else notice.why
-    return (notice.what, notice.kind, notice.namespace, notice.name, notice.uid, why)
+    return hash((notice.what, notice.kind, notice.namespace, notice.name, notice.uid, why))

@@ -326,6 +326,15 @@ def test_what_still_holds_after_a_while_or_for_another_reason_is_told_again() ->
     assert repeats.suppressed == 1
 
 
+def test_each_of_very_many_that_fail_is_told_once() -> None:
+    repeats = Repeats()
+    for number in range(30_000):
+        assert repeats.is_new(notice(f"web-{number}", what="failed"))
+    assert not any(
+        repeats.is_new(notice(f"web-{number}", what="failed", at=AT + 45)) for number in range(30_000)
+    )
+
+
 def test_what_was_told_is_remembered_within_bounds() -> None:
     repeats = Repeats(most=100)
     for number in range(1000):
