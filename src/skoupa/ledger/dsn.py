@@ -19,6 +19,7 @@ _USUAL: Final = re.compile(
 )
 
 _LATER: Final = "see that PostgreSQL runs and can be reached from here"
+_NOT_SHOWN: Final = "postgresql://…"
 _REPORT: Final = "this is a mistake in Skoupa; please report it"
 _SPELLING: Final = (
     "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password as %XX"
@@ -34,7 +35,7 @@ def shown(dsn: str) -> str:
     """Who may see it: anybody."""
     usual = _USUAL.fullmatch(dsn)
     if usual is None:
-        return "postgresql://…"
+        return _NOT_SHOWN
     return f"postgresql://{usual['host']}{usual['database'] or ''}"
 
 
@@ -86,4 +87,6 @@ def translated(pgdriver: Any, where: str) -> Iterator[None]:
         raise LedgerUnavailable(f"the ledger {where} does not answer", advice=_LATER) from error
     except (OSError, pgdriver.InterfaceError, pgdriver.InternalClientError) as error:
         # The last one is what a connection that breaks in the middle of an answer may end with.
-        raise LedgerUnavailable(f"the ledger {where} can't be reached: {error}", advice=_LATER) from error
+        # One whose parts can't be told apart has another host than was meant, as often as not.
+        advice = f"{_LATER}, or {_SPELLING}" if where == _NOT_SHOWN else _LATER
+        raise LedgerUnavailable(f"the ledger {where} can't be reached: {error}", advice=advice) from error

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skoupa.ledger.dsn import shown
+from skoupa.errors import LedgerUnavailable
+from skoupa.ledger.dsn import driver, shown, translated
 
 pytestmark = pytest.mark.unit
 
@@ -31,3 +32,13 @@ def test_no_password_shows_however_badly_it_is_written(password: str) -> None:
     for dsn in (f"postgresql://me:{password}@db/skoupa", f"postgresql://db/skoupa?password={password}"):
         seen = shown(dsn)
         assert seen in {"postgresql://db/skoupa", "postgresql://…"}
+
+
+@pytest.mark.parametrize(
+    ("dsn", "says"), [("postgresql://me:p@ss@db/skoupa", "as %XX"), ("postgresql://db/skoupa", "")]
+)
+def test_an_address_that_may_be_meant_otherwise_says_how_to_write_it(dsn: str, says: str) -> None:
+    with pytest.raises(LedgerUnavailable) as caught, translated(driver(), shown(dsn)):
+        raise OSError("name or service not known")
+    assert "see that PostgreSQL runs" in caught.value.advice
+    assert ("as %XX" in caught.value.advice) is bool(says)
