@@ -13,7 +13,9 @@ from skoupa.errors import UsageError
 from skoupa.install.roles import sweep_role
 from skoupa.kinds import definitions
 from skoupa.kinds.brake import BRAKES, EVERYTHING, BrakeSpec, Scope, manifest
+from skoupa.kinds.definition import document
 from skoupa.kinds.policies import policy_definitions
+from skoupa.kinds.tenant import TENANT
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS
 from skoupa.sim.state.access import Rule
@@ -213,6 +215,18 @@ def test_a_retention_policy_is_paused_by_its_name_like_any_other(town: Town, nam
     assert said.out.startswith(f"Nothing of policy/{named} goes any more")
     assert "did you mean rollouts?" in town("pause", "policy/rollout").sentence
     assert "there are 3 (" in town("pause", "policy/zzz").sentence
+
+
+@pytest.mark.parametrize("named", ["Tenant/111111", "111111"])
+def test_what_goes_with_one_tenant_is_paused_by_its_name(town: Town, named: str) -> None:
+    town.holding(*policy_definitions(), document(TENANT))
+    town.holding(obj("Tenant", "111111", api="tenant.kubezoo.io/v1alpha1", spec={}))
+    said = town("pause", f"policy/{named}")
+    assert said.code == 0, said.err
+    assert said.out.startswith(f"Nothing of policy/{named} goes any more")
+    refused = town("pause", "policy/Tenant/111112")
+    assert refused.code == 2
+    assert "did you mean 111111?" in refused.sentence
 
 
 @pytest.mark.parametrize("mechanism", ["ttl", "policies", "retention", "tenants"])

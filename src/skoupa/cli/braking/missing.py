@@ -34,24 +34,28 @@ async def _missing_policy(client: Client, wanted: str | None, discovery: Discove
         return ""
     # What policies are is known to few commands.
     from skoupa.kinds.retention.policy import CLUSTER_RETENTION_POLICY, RETENTION_POLICY  # noqa: PLC0415
+    from skoupa.kinds.tenant import TENANT  # noqa: PLC0415
     from skoupa.policy.headings import POLICY_KINDS  # noqa: PLC0415
     from skoupa.runs.book import served  # noqa: PLC0415
 
     rules: list[str] = []
-    for definition in (*POLICY_KINDS.values(), RETENTION_POLICY, CLUSTER_RETENTION_POLICY):
+    tenants: list[str] = []
+    for definition in (*POLICY_KINDS.values(), RETENTION_POLICY, CLUSTER_RETENTION_POLICY, TENANT):
         kind = served(definition, discovery)
         if kind is not None:
             found = [one.metadata for one in (await everything(client, kind, METADATA)).items]
-            rules += ("/".join(filter(None, (kind.kind, one.namespace, one.name))) for one in found)
-    if any(_is_meant(wanted, rule) for rule in rules):
+            called = ("/".join(filter(None, (kind.kind, one.namespace, one.name))) for one in found)
+            # What belongs to a deleted one goes by it as by a rule.
+            (tenants if definition is TENANT else rules).extend(called)
+    if any(_is_meant(wanted, rule) for rule in (*rules, *tenants)):
         return ""
-    names = {rule.rpartition("/")[2]: rule for rule in rules}
+    names = {rule.rpartition("/")[2]: rule for rule in (*rules, *tenants)}
     last = wanted.rpartition("/")[2]
     near = difflib.get_close_matches(last.lower(), names, n=1)
     number = "there is 1" if len(rules) == 1 else f"there are {len(rules)}"
     named = "it" if len(rules) == 1 else "them"
     advice = f"did you mean {near[0]}?" if near else f"{number} (`skoupa plan -A` names {named})"
-    return f"there is no policy {wanted} in this cluster: {advice if rules else 'there are none'}"
+    return f"there is no policy {wanted} in this cluster: {advice if rules or near else 'there are none'}"
 
 
 def _is_meant(wanted: str, rule: str) -> bool:
