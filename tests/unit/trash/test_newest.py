@@ -115,13 +115,15 @@ def test_history_and_explain_tell_of_the_newest(memory: Memory, capsys: pytest.C
     assert "Went along with Namespace shop" in capsys.readouterr().out
 
 
-def by_rule(memory: Memory, monkeypatch: pytest.MonkeyPatch, rule: str, name: str) -> None:
+def by_rule(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, rule: str, name: str, *, mechanism: str = "policies"
+) -> None:
     def ruled(**fields: object) -> Entry:
         return Entry(**{**fields, "rule": rule})  # type: ignore[arg-type]  # as the caller gives them
 
     with monkeypatch.context() as patched:
         patched.setattr("tests.unit.trash.remembering.Entry", ruled)
-        first_one(memory, name, mechanism="policies")
+        first_one(memory, name, mechanism=mechanism)
 
 
 def test_a_policy_is_meant_by_the_end_of_its_name_as_a_brake_means_it(
@@ -141,4 +143,30 @@ def test_a_policy_is_meant_by_the_end_of_its_name_as_a_brake_means_it(
     assert named("cm/a", "-n", "shop", "--by-policy", "q") == ["a"]
     assert named("--by-policy", "nosuch") == []
     found = restored(memory, "-A", "--by-policy", "q", "--keep-for", "1h")
+    assert outcomes(found) == {"a": "restored", "b": "restored"}
+
+
+def test_whatever_has_a_name_by_which_something_goes_is_meant_by_its_end(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rule, name, mechanism in (
+        ("RetentionPolicy/shop/tidy", "a", "retention"),
+        ("ClusterRetentionPolicy/tidy", "b", "retention"),
+        ("Tenant/111111", "c", "tenants"),
+        ("skoupa.dev/ttl-after=finished-1h", "d", "retention"),
+        ("skoupa.dev/ttl-after=failed-7d", "e", "retention"),
+    ):
+        by_rule(memory, monkeypatch, rule, name, mechanism=mechanism)
+
+    def named(wanted: str) -> list[str]:
+        return [item["name"] for item in items(memory, "history", "-A", "--by-policy", wanted)]
+
+    assert named("tidy") == ["b", "a"]
+    assert named("shop/tidy") == ["a"]
+    assert named("RetentionPolicy/shop/tidy") == ["a"]
+    assert named("ClusterRetentionPolicy/tidy") == ["b"]
+    assert named("111111") == named("Tenant/111111") == ["c"]
+    assert named("skoupa.dev/ttl-after") == ["e", "d"]
+    assert named("skoupa.dev/ttl-after=failed-7d") == ["e"]
+    found = restored(memory, "-A", "--by-policy", "tidy", "--keep-for", "1h")
     assert outcomes(found) == {"a": "restored", "b": "restored"}

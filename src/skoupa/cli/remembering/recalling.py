@@ -26,23 +26,30 @@ from skoupa.ledger.store import Place, Wish
 
 _ID: Final = re.compile("[0-9a-hjkmnp-tv-z]{15}")
 _PAGE: Final = 1000
-_BY_LABEL: Final = "ttl"
-_BY_POLICY: Final = "policies"
+# By which something goes whose rule has a name.
+_BY_POLICY: Final = ("policies", "retention", "tenants")
 
 
 # A rule is called by one of these, its namespace and its name: `CleanupPolicy/shop/old-pods`.
 _POLICY_KINDS: Final = frozenset(
-    {"CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy", "NamespacedDeletingPolicy"}
-)
-# In a rule its value stands behind the key.
-LIFETIME_KEYS: Final = frozenset(
     {
-        names.TTL_LABEL,
-        names.JANITOR_TTL_ANNOTATION,
-        names.JANITOR_EXPIRES_ANNOTATION,
-        names.TTL_CONTROLLER_TTL_ANNOTATION,
+        "CleanupPolicy",
+        "ClusterCleanupPolicy",
+        "DeletingPolicy",
+        "NamespacedDeletingPolicy",
+        "RetentionPolicy",
+        "ClusterRetentionPolicy",
+        "Tenant",
     }
 )
+# In a rule its value stands behind the key; with the mechanism by which it goes then.
+LIFETIME_KEYS: Final = {
+    names.TTL_LABEL: "ttl",
+    names.JANITOR_TTL_ANNOTATION: "ttl",
+    names.JANITOR_EXPIRES_ANNOTATION: "ttl",
+    names.TTL_CONTROLLER_TTL_ANNOTATION: "ttl",
+    names.TTL_AFTER_LABEL: "retention",
+}
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,9 +90,9 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     def by(self) -> tuple[dict[str, str | None], ...]:
         """What to ask the ledger for: a rule is found there by its whole name."""
         if self.key:
-            return ({"mechanism": _BY_LABEL},)
+            return ({"mechanism": LIFETIME_KEYS[self.key]},)
         whole = {"rule": self.by_policy}
-        return (whole, {"mechanism": _BY_POLICY}) if self.policy else (whole,)
+        return (whole, *({"mechanism": one} for one in _BY_POLICY)) if self.policy else (whole,)
 
 
 def refuse_filters(filters: Filters) -> None:

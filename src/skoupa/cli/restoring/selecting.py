@@ -27,7 +27,6 @@ from skoupa.ledger.trash.returning import made_ready
 # What is worth bringing back: it went, or may have gone, by us.
 WENT: Final[tuple[Result, ...]] = ("deleted", "terminating", "gone-by-unknown", "intended")
 _BY_LABEL: Final = "ttl"
-_BY_POLICY: Final = "policies"
 _DID_NOT_GO: Final[dict[Result, str]] = {
     "would-delete": "it did not go: Skoupa only observed",
     "braked": "it did not go: a Brake held it",
@@ -79,7 +78,7 @@ class Selection(msgspec.Struct, kw_only=True):
         self.matching |= {
             f"{policy}, which matches {what},"
             for policy, what in policies.items()
-            if f"{_BY_POLICY} {policy}" not in told
+            if not any(rule.endswith(f" {policy}") for rule in told)
         }
 
 
