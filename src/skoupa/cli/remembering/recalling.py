@@ -91,8 +91,10 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         """What to ask the ledger for: a rule is found there by its whole name."""
         if self.key:
             return ({"mechanism": LIFETIME_KEYS[self.key]},)
-        whole = {"rule": self.by_policy}
-        return (whole, *({"mechanism": one} for one in _BY_POLICY)) if self.policy else (whole,)
+        found: list[dict[str, str | None]] = [{"rule": self.by_policy}]
+        if self.policy:
+            found += ({"mechanism": one} for one in _BY_POLICY)
+        return tuple(found)
 
 
 def refuse_filters(filters: Filters) -> None:
