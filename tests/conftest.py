@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -22,6 +23,9 @@ os.environ["SKOUPA_LEDGER_DSN"] = "none"
 # Where the environment forbids bytecode, each command under test would compile the whole package before it begins.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# What a script starts in the background has interrupts ignored, and so would have every command under test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says more about what else runs on the machine than about the code.
 settings.register_profile("skoupa", deadline=None)
