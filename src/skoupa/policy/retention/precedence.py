@@ -9,11 +9,14 @@ keeps its rank: suspending it must not hand its objects to one that is less care
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
 from skoupa.kinds.policies.scheduling import Propagation
 from skoupa.policy.retention.policies import Moment, Retention
+
+_OUTCOMES: Final = ("succeeded", "failed")
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,12 +59,18 @@ def terms(policies: Iterable[Retention]) -> Terms | None:
     )
 
 
-def _longest(policies: Iterable[Retention]) -> dict[Moment, int]:
-    found: dict[Moment, int] = {}
-    for policy in policies:
-        for moment, seconds in policy.after.items():
-            found[moment] = max(seconds, found.get(moment, 0))
-    return found
+def _longest(policies: tuple[Retention, ...]) -> dict[Moment, int]:
+    """The longest time of each moment; what one says of every end holds for the outcomes that another speaks of, too."""
+    moments = dict.fromkeys(moment for policy in policies for moment in policy.after)
+    return {
+        moment: max(seconds for policy in policies if (seconds := _said_of(policy, moment)) is not None)
+        for moment in moments
+    }
+
+
+def _said_of(policy: Retention, moment: Moment) -> int | None:
+    by_every_end = policy.after.get("finished") if moment in _OUTCOMES else None
+    return policy.after.get(moment, by_every_end)
 
 
 def _agreed(policies: tuple[Retention, ...]) -> Propagation:

@@ -43,13 +43,33 @@ def test_equals_have_to_agree_so_that_the_longest_time_of_each_moment_counts() -
         ]
     )
     assert found is not None
-    assert found.after == {"finished": 60, "unused": 10, "failed": 9}
+    assert found.after == {"finished": 60, "unused": 10, "failed": 60}
     assert found.owners_hold, "one that respects owners is enough"
     assert found.propagation == "Orphan"
     assert (found.rule, found.ties) == (
         "RetentionPolicy/shop/a",
         ("RetentionPolicy/shop/b", "RetentionPolicy/shop/c"),
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agreed"),
+    [
+        ({"succeeded": 60}, {"finished": 900}, {"succeeded": 900, "finished": 900}),
+        ({"failed": 60}, {"finished": 900}, {"failed": 900, "finished": 900}),
+        ({"failed": 900}, {"finished": 60}, {"failed": 900, "finished": 60}),
+        ({"finished": 900, "failed": 60}, {"failed": 5}, {"finished": 900, "failed": 60}),
+        ({"succeeded": 60}, {"failed": 900}, {"succeeded": 60, "failed": 900}),
+    ],
+    ids=str,
+)
+def test_what_one_says_of_every_end_holds_for_the_outcome_that_another_speaks_of(
+    one: dict[Any, int], other: dict[Any, int], agreed: dict[str, int]
+) -> None:
+    for first, second in ((one, other), (other, one)):
+        found = terms([here("a", after=first), here("b", after=second)])
+        assert found is not None
+        assert found.after == agreed
 
 
 def test_a_suspended_policy_hands_its_objects_to_nobody() -> None:
