@@ -190,7 +190,7 @@ def labels_page() -> str:
         "## On Skoupa's own objects",
         table(("key", "meaning"), own),
         "## On a policy",
-        "Annotations ([policies](policies.md)).",
+        f"Annotations ([policies](policies.md)). Of these {code(names.SUSPEND_ANNOTATION)} alone counts on a [retention policy](retention.md#when-it-is-written).",
         table(("key", "meaning"), of_policies),
         "## Reserved",
         "These names are settled but do nothing yet. Skoupa sets no finalizer on anything but Brakes, Alive and, with "

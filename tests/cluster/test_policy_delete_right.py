@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from harness.controlplane import ControlPlane, Options
+from skoupa import names
 from skoupa.admission.policy_right import delete_right, retention_right
 from skoupa.kinds import definitions
 from skoupa.kinds.policies import policy_definitions
@@ -124,6 +125,10 @@ def test_a_retention_policy_may_be_suspended_by_whoever_may_write_it(server: Wri
     path = f"{RETENTION}/tidy"
     assert poor.ask("PATCH", path, {"spec": {"suspend": True}}, media_type=MERGE).status == 200
     assert poor.ask("PATCH", path, {"spec": {"suspend": False}}, media_type=MERGE).status == 403
+    assert server.ask("PATCH", path, {"spec": {"suspend": False}}, media_type=MERGE).status == 200
+    for value, status in (("true", 200), (None, 403)):
+        mark = {"metadata": {"annotations": {names.SUSPEND_ANNOTATION: value}}}
+        assert poor.ask("PATCH", path, mark, media_type=MERGE).status == status
     assert server.ask("DELETE", path).status == 200
 
 

@@ -59,11 +59,11 @@ def delete_right(*, denies: bool) -> Iterator[Manifest]:
 
 
 def retention_right(*, denies: bool) -> Iterator[Manifest]:
-    """The same for retention policies. One that is suspended lets nothing go, so it may be written, and made so, by anybody."""
+    """The same for retention policies. One whose spec suspends it lets nothing go, so it may be written, and made so, by anybody."""
     awake = "!object.spec.?suspend.orValue(false)"
     writes = Writes(
         name=_DOES_MORE,
-        condition=f"{awake} && (oldObject == null || object.spec != oldObject.spec)",
+        condition=f"{awake} && ({_does_more()})",
         resources=("retentionpolicies", "clusterretentionpolicies"),
         groups=(names.SKOUPA_GROUP,),
     )

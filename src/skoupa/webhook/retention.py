@@ -1,15 +1,17 @@
 """Retention policies and profiles of kinds, reviewed as cleanup policies are: what can't be meant is refused, all else is let in.
 
-A retention policy is suspended in its spec: a write that leaves it so is refused neither for what is wrong with it nor for rights,
-since nothing goes by it until another write. A profile lets nothing go by itself, so nobody is asked for rights.
+A write that leaves a retention policy suspended is refused neither for what is wrong with it nor for rights, since nothing goes by it until
+another write. One that leaves its spec alone is looked at where it changes an annotation that holds policies back. A profile lets nothing
+go by itself, so nobody is asked for rights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+from typing import Any, Final
 
 from skoupa import names
+from skoupa.admission.policy_right import RESTRAINTS
 from skoupa.kube.kinds import Discovery
 from skoupa.policy.problems import Problem
 from skoupa.policy.retention.cautions import takes_unnamed
@@ -42,8 +44,10 @@ class RetentionReviewer:
         self._may = may
 
     async def decide(self, asked: Asked) -> Decision:
-        """Of an object of RETENTION_KINDS; all that counts of one is in its spec."""
-        if asked.object is None or asked.keeps_spec:
+        """Of an object of RETENTION_KINDS."""
+        if asked.object is None or (
+            asked.keeps_spec and _restrained(asked.object) == _restrained(asked.old_object)
+        ):
             return Decision()
         discovery, doubts = await self._known()
         if not self._settings.features.retention:
@@ -84,7 +88,15 @@ class RetentionReviewer:
 
 def _suspended(asked: Asked) -> bool:
     spec = (asked.object or {}).get("spec")
-    return isinstance(spec, dict) and spec.get("suspend") is True
+    said = _restrained(asked.object).get(names.SUSPEND_ANNOTATION) == "true"
+    return said or (isinstance(spec, dict) and spec.get("suspend") is True)
+
+
+def _restrained(obj: dict[str, Any] | None) -> dict[str, Any]:
+    """What of its annotations holds a policy back."""
+    found = ((obj or {}).get("metadata") or {}).get("annotations")
+    annotations = found if isinstance(found, dict) else {}
+    return {key: annotations[key] for key in RESTRAINTS if key in annotations}
 
 
 def _named(policy: Retention, discovery: Discovery | None, verbs: Iterable[str]) -> list[Wanted]:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from skoupa import names
 from skoupa.errors import Unreachable
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.reviews import Ask, Caller
@@ -22,8 +23,8 @@ pytestmark = pytest.mark.unit
 OFF = "features.retention is off here, so that this does nothing until it is switched on"
 
 
-def kinds(*names: str, **more: Any) -> dict[str, Any]:
-    return {"any": [{"resources": {"kinds": list(names), **more}}]}
+def kinds(*written: str, **more: Any) -> dict[str, Any]:
+    return {"any": [{"resources": {"kinds": list(written), **more}}]}
 
 
 JOBS = {"match": kinds("Job"), "after": {"finished": "1h"}}
@@ -74,17 +75,24 @@ class Desk:
         return ask.verb == "delete" and ask.resource in self._allowed
 
     async def says(
-        self, spec: Any, *, kind: str = "RetentionPolicy", old: Any = None
+        self,
+        spec: Any,
+        *,
+        kind: str = "RetentionPolicy",
+        old: Any = None,
+        marks: dict[str, str] | None = None,
+        old_marks: dict[str, str] | None = None,
     ) -> tuple[str, tuple[str, ...]]:
-        """The refusal and the warnings."""
+        """The refusal and the warnings. `marks` are its annotations."""
         namespace = "ci" if kind == "RetentionPolicy" else ""
         head = {"apiVersion": "skoupa.dev/v1alpha1", "kind": kind}
         metadata = {"name": "tidy", **({"namespace": namespace} if namespace else {})}
         request = {
             "uid": "1",
             "namespace": namespace,
-            "object": {**head, "metadata": metadata, "spec": spec},
-            "oldObject": old and {**head, "metadata": metadata, "spec": old},
+            "object": {**head, "metadata": {**metadata, "annotations": marks or {}}, "spec": spec},
+            "oldObject": old
+            and {**head, "metadata": {**metadata, "annotations": old_marks or {}}, "spec": old},
             "userInfo": {"username": "bob"},
         }
         answer = msgspec.json.decode(await self._reviewer.answer(msgspec.json.encode({"request": request})))
@@ -168,6 +176,20 @@ async def test_stopping_one_is_never_refused() -> None:
 async def test_a_write_that_leaves_the_spec_alone_is_not_looked_at() -> None:
     wrong = {"after": {"finished": "soon"}}
     assert await Desk(strict=True).says(wrong, old=wrong) == ("", ())
+
+
+async def test_an_annotation_that_holds_policies_back_is_looked_at() -> None:
+    suspended, observed = {names.SUSPEND_ANNOTATION: "true"}, {names.OBSERVE_ANNOTATION: "24h"}
+    desk = Desk(strict=True)
+    refusal, _ = await desk.says(JOBS, old=JOBS, marks=observed)
+    assert "write spec.suspend: true" in refusal
+    assert (await desk.says(JOBS, old=JOBS, marks=suspended))[0] == ""
+    wrong = {"after": {"finished": "soon"}}
+    assert (await desk.says(wrong, old=wrong, marks=suspended))[0] == ""
+    refusal, _ = await desk.says(JOBS, old=JOBS, old_marks=suspended)
+    assert refusal.startswith("you may not delete jobs.batch in ci"), "who lets it go on lets things go"
+    assert await desk.says(JOBS, old=JOBS, marks=suspended, old_marks=suspended) == ("", ())
+    assert await desk.says(JOBS, old=JOBS, marks={names.NOTIFY_ANNOTATION: "team"}) == ("", ())
 
 
 async def test_a_profile_is_refused_for_its_paths_and_for_its_expressions() -> None:

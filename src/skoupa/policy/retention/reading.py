@@ -32,6 +32,7 @@ from skoupa.policy.headings import version_problem
 from skoupa.policy.match import Subject, names_kind
 from skoupa.policy.places import cluster_wide
 from skoupa.policy.problems import Problem
+from skoupa.policy.retention.annotations import read_annotations
 from skoupa.policy.retention.cautions import cautions
 from skoupa.policy.retention.policies import EVENTS, Kind, Limit, Moment, Newest, Retention
 from skoupa.policy.sections import Sections
@@ -87,7 +88,8 @@ class _Parts:
             read.say("spec", "it says nothing", "write after, keepNewest or capacity")
         self._check_events(subject, after, newest, limit)
         owners, propagation = read.field("owners"), read.field("deletionPropagationPolicy")
-        suspended = read.field("suspend")
+        suspended, annotated = read.field("suspend"), read_annotations(read.metadata)
+        read.also(annotated.problems)
         if not read.whole:
             return RetentionReading(policy=None, problems=tuple(read.problems))
         policy = Retention(
@@ -101,10 +103,11 @@ class _Parts:
             newest=newest,
             limit=limit,
             owners_hold=owners != "Ignore",
-            suspended=bool(suspended),
+            suspended=bool(suspended) or annotated.suspended,
             propagation=propagation or "Background",
         )
-        return RetentionReading(policy=policy, warnings=tuple(cautions(policy, self._discovery)))
+        warnings = (*annotated.warnings, *cautions(policy, self._discovery))
+        return RetentionReading(policy=policy, warnings=warnings)
 
     def _subject(self) -> Subject | None:
         match: Filters | None = self._read.field("match")
