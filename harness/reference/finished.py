@@ -88,7 +88,8 @@ while there are objects of its kind, a Namespace while something is in it, a Ser
 PriorityClass always; that is asked every ten seconds, and right before the object goes. Kinds that are there for themselves (a
 Deployment, a Node) are never unused. A name in arguments, the environment, an annotation or a custom object counts as use.
 
-An object that has finished under a living owner, a Job of a CronJob for instance, is held, and its writer is told (`SkoupaLabelProblem`).
+An object that has finished under a living owner, a Job of a CronJob for instance, is held, and its writer is told (`SkoupaLabelProblem`); a
+[RetentionPolicy](retention.md) with `owners: Ignore` that is about it lets its label count all the same.
 
 While a kind that could use or own it can't be read, may be out of date, or holds something that can't be understood, the object is held
 and the reason names that kind; the setting `usage.ignoreKinds` waives kinds. Right before it goes, all that could use it is listed once
@@ -108,8 +109,8 @@ _GENERIC: Final = """
 Of a custom kind that the table does not know, an object has finished only where two things come together: a condition that says so, and a field of its
 status that says when. A phase alone is not enough, since every kind has words of its own and many try again what failed; nor is a
 condition alone, since many operators say `Failed` between two tries. Nothing has finished while another condition speaks of work, or
-while `status.observedGeneration` is older than the object. In doubt it has not finished. `Complete` and `Completed` do not say
-how it ended, since some say so of what failed too.
+while `status.observedGeneration` is older than the object. In doubt it has not finished: a [KindProfile](profiles.md)
+says it exactly. `Complete` and `Completed` do not say how it ended, since some say so of what failed too.
 
 Built-in kinds that are not in the table do not finish; nor do custom kinds of a group that ends in `.k8s.io`, unless they are in it.
 """

@@ -230,7 +230,7 @@ REASONS: Final[dict[str, Meaning]] = {
     "finished-owned": Meaning(
         "problem",
         "it has finished, and {key} lets it stay while an owner of it lives: set the limits of the owner "
-        "(successfulJobsHistoryLimit of a CronJob for instance)",
+        "(successfulJobsHistoryLimit of a CronJob for instance), or write a RetentionPolicy with owners: Ignore that is about it",
     ),
     "ttl-after-never": Meaning("problem", "{key}={value} never lets it go: {what}; {instead}"),
     "ttl-on-own": Meaning("problem", "{key} is ignored on {what}: Skoupa's own objects do not go by a label"),

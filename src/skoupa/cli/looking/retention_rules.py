@@ -14,10 +14,10 @@ from skoupa.controller.retaining.members import member_of
 from skoupa.controller.retaining.policy_book import Entry
 from skoupa.controller.retaining.policy_feeds import wanted
 from skoupa.controller.retaining.quotas import Quotas
+from skoupa.controller.retaining.wishes import owners_hold
 from skoupa.controller.survey import Survey
 from skoupa.facts.rows import Row, Uid
 from skoupa.judge.grouping import Member
-from skoupa.judge.retention import written
 from skoupa.judge.retention_rules import RetentionRules, RulesGuard, Surplus, Wish
 from skoupa.kube.client import Client
 from skoupa.kube.resources import Resource
@@ -61,7 +61,7 @@ class RulesOnce:
             self.matched,
             standing=self,
             complete=lambda row: self._why_unread(row.resource.qualified, row.namespace),
-            quotas=self._quotas.of,
+            quotas=self._quotas,
             others=self._others,
             on_news=lambda _: None,
         )
@@ -122,8 +122,7 @@ class RulesOnce:
         return self._quotas.lacking(policy)
 
     def owners_hold(self, row: Row) -> bool:
-        wish = self.wish(row)
-        return wish is None or wish.owners_hold or written(row) is not None
+        return owners_hold(row, self.wish(row))
 
     def supposes(self, row: Row) -> bool:
         """Whether it would be marked now, if it is not yet."""

@@ -15,6 +15,7 @@ from skoupa.controller.retaining.matched import Matched
 from skoupa.controller.retaining.policy_book import Entry
 from skoupa.controller.retaining.policy_feeds import PolicyFeeds
 from skoupa.controller.retaining.policy_status import Counts
+from skoupa.controller.retaining.quotas import RESOURCE_QUOTAS
 from skoupa.facts.rows import Row
 from skoupa.judge.retention import NAME, Evidence
 from skoupa.model.verdicts import Verdict
@@ -47,6 +48,7 @@ class Counting:
         verdict: Callable[[Row, float], Verdict],
         beside: Callable[[], Mapping[str, int]],
         without_quota: Callable[[Retention], str],
+        unread_quotas: Callable[[Retention], str],
     ) -> None:
         self._clock = clock
         self._matched = matched
@@ -55,6 +57,7 @@ class Counting:
         self._verdict = verdict
         self._beside = beside
         self._without_quota = without_quota
+        self._unread_quotas = unread_quotas
 
     async def of(self, entry: Entry) -> Counts:
         waiting = owned = held = 0
@@ -118,6 +121,8 @@ class Counting:
             if self._matched.may_be_about(policy, kind)
             and (why := self._feeds.unread(kind, policy.namespace))
         }
+        if why := self._unread_quotas(policy):
+            found.add(f"{RESOURCE_QUOTAS.qualified}: {why}")
         return tuple(sorted(found))
 
 

@@ -54,7 +54,7 @@ class Deciding:
             matched,
             standing=standing,
             complete=complete,
-            quotas=self._quotas.of,
+            quotas=self._quotas,
             others=others,
             on_news=on_news,
         )
@@ -92,6 +92,10 @@ class Deciding:
 
     def without_quota(self, policy: Retention) -> str:
         return self._quotas.lacking(policy)
+
+    def unread_quotas(self, policy: Retention) -> str:
+        """Why its limit is not known, so that nothing goes by it; empty: it is, or is about to be."""
+        return self._quotas.unread if policy.limit is not None and policy.limit.quota else ""
 
     async def read(self) -> None:
         """What is asked for beside the objects."""

@@ -31,6 +31,15 @@ class Standing(Protocol):
     def member(self, row: Row, now: float) -> Member | None: ...
 
 
+class Quotas(Protocol):
+    def of(self, name: str) -> Mapping[str, int] | None:
+        """How many each namespace may have; None: not known."""
+
+    @property
+    def unread(self) -> str:
+        """Why they could not be read, as far as somebody tried."""
+
+
 class _Decision:
     __slots__ = ("kept", "members", "surplus", "undecided")
 
@@ -54,7 +63,7 @@ class _New:
 
 
 class Groups:
-    """`others` are the objects of a kind in a namespace that count for its quota; `quotas` says how many a namespace may have.
+    """`others` are the objects of a kind in a namespace that count for its quota.
 
     `on_news` hears of objects that have to be judged anew.
     """
@@ -66,7 +75,7 @@ class Groups:
         *,
         standing: Standing,
         complete: Callable[[Row], str],
-        quotas: Callable[[str], Mapping[str, int] | None],
+        quotas: Quotas,
         others: Callable[[Row, str], Iterable[Row]],
         on_news: Callable[[Iterable[Uid]], None],
     ) -> None:
@@ -199,9 +208,14 @@ class Groups:
         assert limit is not None, "it was asked for"
         quotas: Mapping[str, int] = {}
         if limit.quota:
-            found = self._quotas(limit.quota)
+            found = self._quotas.of(limit.quota)
             if found is None:
-                decision.undecided = "the ResourceQuotas are being read"
+                why = self._quotas.unread
+                decision.undecided = (
+                    f"the ResourceQuotas could not be read ({why})"
+                    if why
+                    else "the ResourceQuotas are being read"
+                )
                 return {}
             quotas = found
             known = {member.uid for member in members}

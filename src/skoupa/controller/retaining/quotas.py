@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from skoupa.errors import SkoupaError
+from skoupa.errors import Forbidden, SkoupaError
 from skoupa.expr.quantities import Quantity
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything
@@ -33,6 +33,13 @@ class Quotas:
     def of(self, name: str) -> Mapping[str, int] | None:
         """By namespace, the smallest where there are several; None: not known."""
         return None if self._hard is None else self._hard.get(name, {})
+
+    @property
+    def unread(self) -> str:
+        """Why they could not be read; empty: nobody tried yet, or they were."""
+        if isinstance(self.error, Forbidden):
+            return f"no permission to list them: grant list on {RESOURCE_QUOTAS.qualified}"
+        return self.error.brief if self.error is not None else ""
 
     def lacking(self, policy: Retention) -> str:
         """Why nothing that it is about is too many, though it takes its limit from quotas; empty: that is not so, or not known."""

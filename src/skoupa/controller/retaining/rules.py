@@ -123,6 +123,7 @@ class FollowedRules:
             verdict=knowledge.verdict,
             beside=lambda: self._events.matched,
             without_quota=self._deciding.without_quota,
+            unread_quotas=self._deciding.unread_quotas,
         )
         self.statuses = RetentionStatuses(
             client, self.book, counts=self.counting.of, acting=acting, told=told, untold=untold

@@ -30,5 +30,11 @@ class Wishes:
         return written(row) is None and wish is not None and wish.after is None
 
     def owners_hold(self, row: Row) -> bool:
-        wish = self._by_policy(row)
-        return wish is None or wish.owners_hold or written(row) is not None
+        return owners_hold(row, self._by_policy(row))
+
+
+def owners_hold(row: Row, wish: Wish | None) -> bool:
+    """A label on the object replaces the times of policies alone. While they rest none of them lets go of it under an owner."""
+    if wish is None or wish.owners_hold:
+        return True
+    return written(row) is not None and bool(wish.rests)

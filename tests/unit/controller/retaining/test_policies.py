@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from skoupa import names
 from skoupa.controller.opinions import EngineOpinions
 from skoupa.kinds.definition import document
 from skoupa.kinds.retention.policy import (
@@ -305,6 +306,86 @@ async def test_the_policy_of_the_namespace_beats_that_of_the_cluster_and_a_label
 
 
 @story(also=ALSO, features=ON)
+async def test_a_label_replaces_the_times_of_a_policy_but_not_that_it_ignores_owners(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    body = {"metadata": {"name": "nightly"}, "spec": {"schedule": "0 3 * * *"}}
+    owner = await stage.people.create(CRON_JOBS, body, namespace=SHOP)
+    await job(stage, "nightly-1", owner=owner, labels=after("finished-20m"))
+    await end(stage, "nightly-1")
+    await stage.later(30 * MINUTE)
+    assert stage.there("nightly-1", JOBS)
+    (warned,) = stage.events("SkoupaLabelProblem", "nightly-1")
+    assert "owners: Ignore" in str(warned)
+    made = await policy(
+        stage, "jobs", match=kinds("Job"), after={"finished": "5m"}, owners="Ignore", suspend=True
+    )
+    await stage.later(30 * MINUTE)
+    assert stage.there("nightly-1", JOBS), "while it rests its owner holds"
+    await stage.people.merge_patch(
+        RETENTION_POLICIES, made["metadata"]["name"], {"spec": {"suspend": False}}, namespace=SHOP
+    )
+    await stage.later(18 * MINUTE)
+    assert stage.there("nightly-1", JOBS)
+    await stage.later(4 * MINUTE)
+    assert not stage.there("nightly-1", JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_who_ignores_owners_beside_one_that_does_not_is_told_what_holds(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    body = {"metadata": {"name": "nightly"}, "spec": {"schedule": "0 3 * * *"}}
+    owner = await stage.people.create(CRON_JOBS, body, namespace=SHOP)
+    await job(stage, "nightly-1", owner=owner)
+    await end(stage, "nightly-1")
+    await policy(stage, "heeds", match=kinds("Job"), after={"finished": "5m"})
+    await policy(stage, "ignores", match=kinds("Job"), after={"finished": "5m"}, owners="Ignore")
+    await stage.later(10 * MINUTE)
+    assert stage.there("nightly-1", JOBS)
+    assert "(owners: Ignore lets them go)" in ready(stage, "heeds")["message"]
+    told = ready(stage, "ignores")["message"]
+    assert "(owners: Ignore where all policies that count as much have it)" in told
+
+
+@story(also=ALSO, features=ON)
+async def test_what_one_says_of_every_end_holds_for_the_outcome_that_another_speaks_of(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    await policy(stage, "a-short", match=kinds("Job"), after={"succeeded": "5m"})
+    await policy(stage, "b-long", match=kinds("Job"), after={"finished": "20m"})
+    await job(stage, "job")
+    await end(stage, "job")
+    await stage.later(15 * MINUTE)
+    assert stage.there("job", JOBS)
+    await stage.later(7 * MINUTE)
+    assert not stage.there("job", JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_quotas_that_may_not_be_read_hold_and_it_is_told_what_to_grant(stage: Stage) -> None:
+    await defined(stage)
+    stage.cluster.deny(user="skoupa", verbs=("list",), resources=(QUOTAS.qualified,))
+    play = await stage.play(user="skoupa")
+    for number in range(3):
+        await job(stage, f"job-{number}")
+        await end(stage, f"job-{number}")
+    await policy(stage, "jobs", match=kinds("Job"), capacity={"fromQuota": "count/jobs.batch"})
+    await stage.later(20 * MINUTE)
+    assert len(stage.found(JOBS)) == 3
+    told = ready(stage, "jobs")
+    assert (told["status"], told["reason"]) == ("False", "Unreadable")
+    assert "grant list on resourcequotas" in told["message"]
+    assert any("grant list on resourcequotas" in why for why in _undecided(play))
+
+
+def _undecided(play: Play) -> list[str]:
+    rules = play.engine.knowledge.retention_rules
+    assert rules is not None
+    return [rules.rules.undecided(row) for row in play.engine.knowledge.store]
+
+
+@story(also=ALSO, features=ON)
 async def test_two_of_one_rank_have_to_agree_and_their_status_says_so(stage: Stage) -> None:
     await defined(stage)
     await stage.play()
@@ -333,6 +414,30 @@ async def test_a_suspended_policy_takes_nothing_and_goes_on_where_it_was(stage: 
     await stage.people.merge_patch(RETENTION_POLICIES, "jobs", {"spec": {"suspend": False}}, namespace=SHOP)
     await stage.later(MINUTE)
     assert not stage.there("job", JOBS)
+
+
+@story(also=ALSO, features=ON)
+async def test_annotations_that_hold_other_policies_back_hold_this_one_too(stage: Stage) -> None:
+    await defined(stage)
+    await stage.play()
+    made = await policy(stage, "jobs", match=kinds("Job"), after={"finished": "10m"})
+    await job(stage, "done")
+    await end(stage, "done")
+    for mark, reason in ((names.SUSPEND_ANNOTATION, "Suspended"), (names.OBSERVE_ANNOTATION, "Invalid")):
+        await annotate(stage, made, {mark: "true"})
+        await stage.later(20 * MINUTE)
+        assert stage.there("done", JOBS)
+        assert ready(stage, "jobs")["reason"] == reason
+        await annotate(stage, made, {mark: None})
+    await stage.later(MINUTE)
+    assert not stage.there("done", JOBS)
+
+
+async def annotate(stage: Stage, made: dict[str, Any], marks: dict[str, str | None]) -> None:
+    name = made["metadata"]["name"]
+    patch = {"metadata": {"annotations": marks}}
+    await stage.people.merge_patch(RETENTION_POLICIES, name, patch, namespace=SHOP)
+    await stage.settle()
 
 
 @story(also=ALSO, features=ON)
