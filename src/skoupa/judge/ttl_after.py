@@ -19,7 +19,7 @@ import msgspec
 
 from skoupa.expr.instants import LAST_SECOND
 from skoupa.expr.ttl_after import Moment, TtlAfter
-from skoupa.usage.finishing import Doubt, Ends, Finish, Outcome
+from skoupa.usage.finishing import TEACHES, Doubt, Ends, Finish, Outcome
 
 
 class Standing(Enum):
@@ -143,7 +143,9 @@ def _waits_to_end(after: TtlAfter, finish: Finish | Doubt | None, ends: Ends) ->
     elif isinstance(finish, Doubt):
         yield Wait(Cause.UNCLEAR, f"whether it has finished can't be told: {finish.why}")
     elif finish is None:
-        yield Wait(Cause.RUNNING, "it has not finished")
+        # One that runs and one whose status nobody understands look alike.
+        taught = "" if ends is Ends.BY_RULE else f" as far as its status is understood: {TEACHES}"
+        yield Wait(Cause.RUNNING, f"it has not finished{taught}")
     else:
         if after.on_finish and _of_end(after, finish.outcome) is None:
             yield Wait(Cause.OTHER_OUTCOME, _other_outcome(finish.outcome))

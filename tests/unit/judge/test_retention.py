@@ -101,6 +101,15 @@ def test_what_runs_has_no_claim_and_says_why() -> None:
     assert told(found) == ["skoupa.dev/ttl-after=finished-1h: it has not finished"]
 
 
+def test_who_waits_for_the_end_of_one_whose_status_nobody_knows_is_told_what_to_write() -> None:
+    found = verdict("finished-1h", Known(ends=Ends.BY_SHAPE), at=9 * HOUR)
+    assert not found.claims
+    (said,) = told(found)
+    assert said.endswith(
+        "it has not finished as far as its status is understood: a KindProfile says when one of its kind has"
+    )
+
+
 @pytest.mark.parametrize(
     ("needs", "said"),
     [

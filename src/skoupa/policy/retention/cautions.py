@@ -22,6 +22,7 @@ _MATCH: Final = "spec.match"
 _OF_AN_END: Final = ("finished", "succeeded", "failed")
 # As kube-apiserver is shipped.
 _SERVERS_SECONDS: Final = 3600
+_LIVING_PODS: Final = "pods"
 
 
 def cautions(policy: Retention, discovery: Discovery | None) -> Iterator[Problem]:
@@ -77,11 +78,17 @@ def _of_kinds(policy: Retention, subject: Subject, discovery: Discovery) -> Iter
         what = f"{kind} are there for themselves, so that nothing of that kind goes by a retention policy"
         instead = f"leave them out; the label {names.TTL_LABEL} and cleanup policies may take them"
         yield Problem(path=_MATCH, what=what, instead=instead)
+    yield from _at_work(policy, (row for row in expansion.resources if row.qualified not in never))
     quota = policy.limit.quota if policy.limit is not None else ""
     named = [row.qualified for row in expansion.resources]
     if quota and named and quota.removeprefix("count/") not in named:
         what = f"it says how many {quota} there may be, and the policy is about none of these, so that nothing is too many"
         yield Problem(path="spec.capacity.fromQuota", what=what, instead=f"write count/{named[0]}")
+    if quota == _LIVING_PODS and (not named or _LIVING_PODS in named):
+        what = "the quota pods counts Pods that have not ended, and what goes by this has ended"
+        yield Problem(
+            path="spec.capacity.fromQuota", what=what, instead="write count/pods, which counts both"
+        )
     written = [moment for moment in _OF_AN_END if moment in policy.after]
     endless = [
         row.kind
@@ -94,6 +101,22 @@ def _of_kinds(policy: Retention, subject: Subject, discovery: Discovery) -> Iter
         what = f"as far as is known no {kind} ever finishes, so that this never counts for it"
         path = f"spec.after.{written[0]}"
         yield Problem(path=path, what=what, instead="write unused or created for it, in a policy of its own")
+
+
+def _at_work(policy: Retention, resources: Iterable[Resource]) -> Iterator[Problem]:
+    """Of a custom kind that no table knows it can't be told whether an object is at work, unless its end is waited for."""
+    waits = policy.limit is None and not policy.after.keys().isdisjoint(_OF_AN_END)
+    if waits:
+        return
+    from skoupa.usage.reading import shipped as tables  # noqa: PLC0415 - see below
+
+    known = tables().kinds() | tables().reach.used_kinds
+    for row in resources:
+        kind = kind_name(row)
+        if policy.names_kind(row) and shipped().ends(kind) is Ends.BY_SHAPE and kind not in known:
+            what = f"unless a KindProfile says when a {row.kind} has finished, one that is at work goes by this too"
+            instead = "write one, or after with finished and no capacity"
+            yield Problem(path=_MATCH, what=what, instead=instead)
 
 
 def _for_themselves(resources: Iterable[Resource]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from skoupa.usage.finishing import batch, builtin, operators, workflows
-from skoupa.usage.finishing.found import FIRST_SEEN, Doubt, Finish
+from skoupa.usage.finishing.found import FIRST_SEEN, TEACHES, Doubt, Finish
 from skoupa.usage.finishing.reading import Ends, Finishes
 from skoupa.usage.finishing.rules import FinishRule, Outcome
 
@@ -17,7 +17,18 @@ RULES: Final[tuple[FinishRule, ...]] = (
     *operators.RULES,
 )
 
-__all__ = ["FIRST_SEEN", "RULES", "Doubt", "Ends", "Finish", "FinishRule", "Finishes", "Outcome", "shipped"]
+__all__ = [
+    "FIRST_SEEN",
+    "RULES",
+    "TEACHES",
+    "Doubt",
+    "Ends",
+    "Finish",
+    "FinishRule",
+    "Finishes",
+    "Outcome",
+    "shipped",
+]
 
 
 @cache

@@ -10,6 +10,8 @@ import msgspec
 from skoupa.usage.finishing.rules import Caution, Outcome
 
 FIRST_SEEN: Final = "when it was first seen so"
+# What to do where a kind is known by its shape alone.
+TEACHES: Final = "a KindProfile says when one of its kind has"
 # As far as clocks of machines may differ without anybody having written a wrong time.
 _AHEAD: Final = timedelta(minutes=5)
 

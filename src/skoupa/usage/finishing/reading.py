@@ -20,7 +20,7 @@ from skoupa.expr.instants import parse_rfc3339
 from skoupa.expr.readings import quoted
 from skoupa.kube.objects import Metadata, View
 from skoupa.usage.finishing import generic
-from skoupa.usage.finishing.found import Doubt, Finish
+from skoupa.usage.finishing.found import TEACHES, Doubt, Finish
 from skoupa.usage.finishing.rules import (
     Absent,
     Caution,
@@ -160,7 +160,7 @@ class _Reader:
             return Doubt("its status speaks of what was wanted before its last change")
         at, at_from = self._when(seen, signs[0])
         if at is None and rule.certain_time:
-            return Doubt("its conditions say that it has ended, and nothing says when")
+            return Doubt(f"its conditions say that it has ended, and nothing says when; {TEACHES}")
         return Finish(
             outcome=outcomes.pop() if outcomes else Outcome.UNKNOWN,
             at=at,

@@ -192,6 +192,90 @@ def test_a_quota_of_what_it_is_not_about_limits_nothing_and_that_is_told(quota: 
     assert [one.instead for one in reading.warnings if one.path == "spec.capacity.fromQuota"] == said
 
 
+def annotated(**annotations: str) -> dict[str, Any]:
+    found = manifest(match=kinds("Job"), after={"finished": "1h"})
+    marks = {f"{names.SKOUPA_GROUP}/{key.replace('_', '-')}": value for key, value in annotations.items()}
+    return {**found, "metadata": {**found["metadata"], "annotations": marks}}
+
+
+@pytest.mark.parametrize(("value", "suspended"), [("true", True), ("false", False)])
+def test_the_annotation_that_suspends_other_policies_suspends_this_one(
+    value: str, *, suspended: bool
+) -> None:
+    reading = read_retention(annotated(suspend=value))
+    assert reading.policy is not None
+    assert reading.policy.suspended == suspended
+    assert not reading.warnings
+
+
+@pytest.mark.parametrize(
+    ("annotations", "said"),
+    [
+        ({"suspend": "yes"}, 'write "true" or "false"'),
+        ({"observe": "24h"}, "write spec.suspend: true and look at what would go with `skoupa plan -f`"),
+        ({"max_deletions": "5"}, "brakes.maxPerRun"),
+        ({"service_account": "janitor"}, "take it out, or write spec.suspend: true"),
+    ],
+    ids=str,
+)
+def test_what_would_hold_another_policy_back_lets_nothing_go_by_this_one(
+    annotations: dict[str, str], said: str
+) -> None:
+    reading = read_retention(annotated(**annotations))
+    assert reading.policy is None
+    assert any(said in problem.instead for problem in reading.problems), reading.problems
+
+
+def test_an_annotation_that_does_nothing_here_and_one_that_is_a_label_are_told() -> None:
+    found = annotated(missed_runs="Skip")
+    found["metadata"]["labels"] = {names.SUSPEND_ANNOTATION: "true"}
+    reading = read_retention(found)
+    assert [one.path for one in reading.warnings] == [
+        f"metadata.annotations[{names.MISSED_RUNS_ANNOTATION}]",
+        f"metadata.labels[{names.SUSPEND_ANNOTATION}]",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["Pod", "*"])
+def test_a_quota_that_does_not_count_what_has_ended_is_told(kind: str) -> None:
+    found = manifest(capacity={"fromQuota": "pods"}, match=kinds(kind))
+    reading = read_retention(found, discovery=Discovery(resources=BUILT_IN))
+    (told,) = [one for one in reading.warnings if one.path == "spec.capacity.fromQuota"]
+    assert told.instead == "write count/pods, which counts both"
+
+
+TRAININGS = Resource(
+    group="example.com",
+    version="v1",
+    plural="trainings",
+    kind="Training",
+    namespaced=True,
+    verbs=("list", "watch", "delete"),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "told"),
+    [
+        ("Training", {"capacity": {"atMost": 9}}, True),
+        ("Training", {"capacity": {"atMost": 9}, "after": {"finished": "1h"}}, True),
+        ("Training", {"keepNewest": {"count": 3}}, True),
+        ("Training", {"after": {"created": "1d"}}, True),
+        ("Training", {"after": {"finished": "1h"}, "keepNewest": {"count": 3}}, False),
+        ("Job", {"capacity": {"atMost": 9}}, False),
+        ("ConfigMap", {"capacity": {"atMost": 9}}, False),
+    ],
+    ids=str,
+)
+def test_that_nobody_knows_when_one_is_at_work_is_told_where_that_is_not_waited_for(
+    kind: str, spec: dict[str, Any], *, told: bool
+) -> None:
+    discovery = Discovery(resources=(*BUILT_IN, TRAININGS))
+    reading = read_retention(manifest(match=kinds(kind), **spec), discovery=discovery)
+    assert not reading.problems
+    assert any("KindProfile" in one.what for one in reading.warnings) == told
+
+
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
