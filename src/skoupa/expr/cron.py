@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 from cronsim import CronSim, CronSimError
 
+from skoupa.expr.cron_fields import DAY, plain, two_ranges, unknown
 from skoupa.expr.readings import Problem, ProblemCode, quoted
 
 EXAMPLES: Final = '"0 16 * * 5" (Fridays at 16:00) or "@daily"'
@@ -42,19 +43,6 @@ _FIELDS: Final = (
 LONGEST: Final = 250
 ZONE_PREFIX: Final = re.compile(r"(?:CRON_)?TZ=(\S*)\s*", re.IGNORECASE)
 _EVERY: Final = re.compile(r"@every\s+([1-9][0-9]*)([mhd])0*[ms]?")
-_WEEK: Final = 4
-_DAY_RANGES: Final = {2: "1-31", _WEEK: "0-6"}
-_SPAN: Final = re.compile(r"([0-9]+|[A-Z]{3})-([0-9]+|[A-Z]{3})/0*[1-9][0-9]*", re.IGNORECASE)
-_NUMBERS: Final = {
-    name: number
-    for names, first in (
-        ("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC", 1),
-        ("SUN MON TUE WED THU FRI SAT", 0),
-    )
-    for number, name in enumerate(names.split(), first)
-}
-_EVERY_DAY: Final = re.compile(r"\*/0*1")
-_FROM_DAY: Final = re.compile(r"([0-7]|[A-Z]{3})/([0-9]+)", re.IGNORECASE)
 _SOME_LEAP_YEAR: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - a time on the wall
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
@@ -208,59 +196,27 @@ def _five_fields(text: str, parts: list[str]) -> Cron | Problem:
         if len(parts) in {6, 7}:
             instead = f"leave out {'the seconds, or the year' if len(parts) == 6 else 'seconds and year'}: {instead}"
         return _problem(ProblemCode.NOT_UNDERSTOOD, what, instead)
-    if "W" in parts[2].upper():
-        what = f"{quoted(parts[2])} means the working day nearest to a day, which is not known here"
+    if "W" in parts[DAY].upper():
+        what = f"{quoted(parts[DAY])} means the working day nearest to a day, which is not known here"
         instead = 'name the days of the week instead: "0 3 * * 1#1" is the first Monday of a month'
         return _problem(ProblemCode.NOT_UNDERSTOOD, what, instead)
     written = parts
-    parts = [_single_spans(_plain_days(part, place)) for place, part in enumerate(parts)]
+    parts = [plain(part, place) for place, part in enumerate(parts)]
     for place, (name, values) in enumerate(_FIELDS):
         alone = ["*"] * 5
         alone[place] = parts[place]
         # The 31st alone is a day of some months; whether of those that are named is asked below.
-        if not _accepted(alone):
+        if not _accepted(alone) or unknown(parts[place]):
             what = f"{quoted(written[place])} is no {name}"
             instead = f"write {values}; also *, lists (1,2), ranges (1-5) and steps (*/2)"
+            if turned := two_ranges(written[place], place):
+                instead = f"a range does not go over the end: write {turned}"
             return _problem(ProblemCode.OUT_OF_RANGE, what, f"{instead}, in {quoted(text)}")
     cron = Cron(text, " ".join(parts))
     if not _accepted(parts) or next(walls(cron), None) is None:
         what = f"{quoted(text)} never comes: there is no such day"
         return _problem(ProblemCode.NO_SUCH_TIME, what, "check the day and the month")
     return cron
-
-
-def _plain_days(part: str, place: int) -> str:
-    """A field of days without `?`, which is a star, and with steps as ranges: they narrow, as any list of days does.
-
-    A step from a day on ends with Saturday: `MON/2` has no Sunday, which 7 is as well.
-    """
-    whole = _DAY_RANGES.get(place)
-    if whole is None:
-        return part
-    terms = ["*" if term == "?" else term for term in part.split(",")]
-    if "*" in terms or any(map(_EVERY_DAY.fullmatch, terms)):
-        return "*"
-    terms = [whole + term[1:] if term.startswith("*/") else term for term in terms]
-    return ",".join(_to_saturday(term) for term in terms) if place == _WEEK else ",".join(terms)
-
-
-def _single_spans(part: str) -> str:
-    """A range of one, whatever its step, is that one: `6-6/3` is June alone, which the engine would take for a step from June on."""
-    return ",".join(_single(term) for term in part.split(","))
-
-
-def _single(term: str) -> str:
-    match = _SPAN.fullmatch(term)
-    return match[1] if match and _number(match[1]) == _number(match[2]) else term
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() else _NUMBERS.get(text.upper())
-
-
-def _to_saturday(term: str) -> str:
-    match = _FROM_DAY.fullmatch(term)
-    return f"{'0' if match[1] == '7' else match[1]}-6/{match[2]}" if match else term
 
 
 def _as_step(every: str) -> str:

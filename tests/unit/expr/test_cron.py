@@ -172,9 +172,11 @@ def test_a_range_with_a_step_is_what_python_says_also_where_it_is_a_range_of_one
         ("07-7/5 3 * * *", "7 3 * * *"),
         # Every day is no day that is named.
         ("0 3 */01 * MON", "0 3 * * MON"),
+        # Days have names also where the last of a month is meant.
+        ("0 3 * * FRIL,sunL", "0 3 * * 5L,0L"),
     ],
 )
-def test_a_step_that_leads_nowhere_changes_nothing(text: str, same: str) -> None:
+def test_two_ways_to_write_it_are_one_schedule(text: str, same: str) -> None:
     now = moment("2026-11-18T12:34:56Z")
     for _ in range(30):
         assert following(read(text), now, zone=UTC) == following(read(same), now, zone=UTC)
@@ -219,6 +221,18 @@ def test_a_name_means_its_five_fields(name: str) -> None:
         ("0 0 * 13 *", ProblemCode.OUT_OF_RANGE, '"13" is no month'),
         ("0 0 * * FRIDAY", ProblemCode.OUT_OF_RANGE, '"FRIDAY" is no day of the week'),
         ("0 0 * * 5-1", ProblemCode.OUT_OF_RANGE, '"5-1" is no day of the week'),
+        # What was meant, where a range goes over the end.
+        ("0 22-2 * * *", ProblemCode.OUT_OF_RANGE, "does not go over the end: write 22-23,0-2"),
+        ("0 0 * NOV-FEB *", ProblemCode.OUT_OF_RANGE, "write 11-12,1-2"),
+        ("0 0 * * fri-mon", ProblemCode.OUT_OF_RANGE, "write 5-6,0-1"),
+        ("0 0 * * SAT-SUN", ProblemCode.OUT_OF_RANGE, "write 6,0"),
+        ("0 0 25-32 * *", ProblemCode.OUT_OF_RANGE, "write 1 to 31"),
+        ("0 0 * FRI-MON *", ProblemCode.OUT_OF_RANGE, "write 1 to 12"),
+        ("FEB-JAN 0 * * *", ProblemCode.OUT_OF_RANGE, "write 0 to 59"),
+        # Nobody can say what that would be.
+        ("0 0 L/2 * *", ProblemCode.OUT_OF_RANGE, '"L/2" is no day of the month'),
+        ("0 0 15,l/2 * *", ProblemCode.OUT_OF_RANGE, '"15,l/2" is no day of the month'),
+        ("0 0 * * JANL", ProblemCode.OUT_OF_RANGE, '"JANL" is no day of the week'),
         ("0 0 * * MON/0", ProblemCode.OUT_OF_RANGE, '"MON/0" is no day of the week'),
         ("*/0 * * * *", ProblemCode.OUT_OF_RANGE, '"*/0" is no minute'),
         ("0 0 * FOO-BAR/2 *", ProblemCode.OUT_OF_RANGE, '"FOO-BAR/2" is no month'),

@@ -34,6 +34,7 @@ SAID = {
     "0 3 * * 7/3,2": "at 03:00 on Tuesdays, Wednesdays, Saturdays and Sundays (UTC)",
     "0 3 * * 1#1": "at 03:00 on the first Monday of the month (UTC)",
     "0 3 * * 5L": "at 03:00 on the last Friday of the month (UTC)",
+    "0 3 * * friL": "at 03:00 on the last Friday of the month (UTC)",
     "0 0 1 * 1": "at 00:00 on the 1st or on Mondays (UTC)",
     "59 23 31 12 *": "at 23:59 on the 31st in December (UTC)",
     "0 0 * JAN,JUL *": "at 00:00 every day in January and July (UTC)",
@@ -67,9 +68,9 @@ def _field(low: int, high: int, *extra: str) -> st.SearchStrategy[str]:
     st.tuples(
         _field(0, 59),
         _field(0, 23),
-        _field(1, 31, "L", "?"),
+        _field(1, 31, "L", "?", "L/2", "5-l"),
         _field(1, 12, "JAN", "feb-apr"),
-        _field(0, 7, "MON", "1#2", "5L", "?"),
+        _field(0, 7, "MON", "1#2", "5L", "?", "FRIL", "5L/2", "L"),
     )
 )
 def test_whatever_is_a_schedule_can_be_said(fields: tuple[str, ...]) -> None:
