@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
+from pathlib import Path as File
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -22,7 +23,7 @@ from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.kube.transport import Request
 from skoupa.runs.calls.outside import Outside, PolicyCalls
-from skoupa.runs.calls.paths import read_path
+from skoupa.runs.calls.paths import Path, read_path
 from skoupa.runs.calls.server import Server
 from skoupa.runs.calls.shared_values import Fetcher
 from skoupa.settings import PolicySettings
@@ -119,6 +120,16 @@ async def test_what_is_sent_is_what_was_checked(admin: Client, namespace: str) -
     assert (await server.ask(place, method="GET")).value()["kind"] == "ConfigMapList"
 
 
+@pytest.mark.parametrize("name", ["Shop", "{{request.namespace}}"])
+async def test_a_namespace_that_can_not_be_there_is_no_empty_one(admin: Client, name: str) -> None:
+    """Of which the server says that nothing lies in it."""
+    server = Server(admin, seconds=5.0, most_bytes=2_000_000)
+    place = Path(path=maps(quote(name)), query=(), shown=maps(name))
+    assert (await server.ask(place, method="GET")).value()["items"] == []
+    with pytest.raises(UsageError, match="can't be the name of a namespace"):
+        await (await run_of(admin)).api("GET", maps(name))
+
+
 async def test_reviews_are_answered_and_nothing_is_made(admin: Client, namespace: str, bank: str) -> None:
     reviews = "/apis/authorization.k8s.io/v1"
     calls = await run_of(admin)
@@ -193,7 +204,7 @@ async def test_a_server_that_is_busy_for_a_moment_is_asked_again(
 
 
 async def test_who_may_only_list_reads_an_object_by_its_name(
-    control_plane: Access, admin: Client, namespace: str, tmp_path: Path
+    control_plane: Access, admin: Client, namespace: str, tmp_path: File
 ) -> None:
     await put(admin, namespace, "prices", pear="3")
     await grant(admin, "lister", namespace=namespace, verbs=["list"], resources=["configmaps"])

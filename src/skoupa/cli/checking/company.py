@@ -7,7 +7,7 @@ not mean what its writer thinks is a caution: an exception about a kind of polic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,16 +19,21 @@ from skoupa.expr import jmespath
 from skoupa.expr.golang import go_duration
 from skoupa.kinds.definition import Definition
 from skoupa.kinds.policies.exception import POLICY_EXCEPTION
-from skoupa.kinds.policies.global_context import GLOBAL_CONTEXT_ENTRY, ExternalCall, GlobalContextSpec
+from skoupa.kinds.policies.global_context import (
+    GLOBAL_CONTEXT_ENTRY,
+    ExternalCall,
+    GlobalContextSpec,
+    KubernetesResource,
+)
 from skoupa.kinds.reading import read
 from skoupa.policy.exemptions import Exemption, read_exemption
 from skoupa.policy.policies import Clauses
 from skoupa.policy.problems import Problem
-from skoupa.runs.calls.paths import read_path
+from skoupa.runs.calls.paths import check_namespace, read_path
+from skoupa.runs.calls.shared_values import check_variables
 from skoupa.sim.content.manifests import Manifest
 
 _KINDS: Final = (POLICY_EXCEPTION, GLOBAL_CONTEXT_ENTRY)
-_VARIABLE: Final = "{{"
 
 
 class Companion(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +102,8 @@ def _entry_problems(body: Mapping[str, Any]) -> Iterator[Problem]:
         return
     if (spec.kubernetes_resource is None) == (spec.api_call is None):
         yield _problem("spec", "what it asks for is not clear", "write one of kubernetesResource and apiCall")
+    if spec.kubernetes_resource is not None:
+        yield from _listing_problems(spec.kubernetes_resource)
     if spec.api_call is not None:
         yield from _call_problems(spec.api_call)
     for index, projection in enumerate(spec.projections):
@@ -112,11 +119,31 @@ def _call_problems(call: ExternalCall) -> Iterator[Problem]:
         yield _problem("spec.apiCall.refreshInterval", "it is no duration", "write it like 10m")
     if (call.service is None) != bool(call.url_path):
         yield _problem("spec.apiCall", "where it asks is not clear", "write one of urlPath and service")
-    elif call.url_path and _VARIABLE not in call.url_path:
-        try:
-            read_path(call.url_path, method=call.method)
-        except UsageError as error:
-            yield _problem("spec.apiCall.urlPath", error.message, error.advice)
+    if call.data and call.method != "POST":
+        yield _problem(
+            "spec.apiCall.data", "it is sent with POST only", "write method: POST, or leave it out"
+        )
+    try:
+        check_variables(call)
+    except UsageError as error:
+        yield _problem("spec.apiCall", error.message, error.advice)
+        return
+    if call.url_path:
+        yield from _told(lambda: read_path(call.url_path or "", method=call.method), "spec.apiCall.urlPath")
+
+
+def _listing_problems(wanted: KubernetesResource) -> Iterator[Problem]:
+    if not wanted.group and wanted.version != "v1":
+        what = "only v1 is a version of the core group, which has no name"
+        yield _problem("spec.kubernetesResource.group", what, "write the group of the kind")
+    yield from _told(lambda: check_namespace(wanted.namespace or ""), "spec.kubernetesResource.namespace")
+
+
+def _told(check: Callable[[], object], path: str) -> Iterator[Problem]:
+    try:
+        check()
+    except UsageError as error:
+        yield _problem(path, error.message, error.advice)
 
 
 def _of_exception(problem: Problem) -> Problem:

@@ -1,11 +1,13 @@
 """A path of the API server as a policy writes it, read the way the server reads it, and sent as it was read.
 
 Every policy is kept from paths by which the server would reach out to something else (proxy, exec), that never end (watch), or
-that make something: a policy asks, so all it may POST are reviews. One of a namespace is kept in it besides.
+that make something: a policy asks, so all it may POST are reviews. One of a namespace is kept in it besides. A path into a namespace
+that can't be there is refused too: of such a one the server says that nothing lies in it, which is no knowledge.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote
@@ -29,6 +31,7 @@ _REVIEWS: Final = {
 }
 _ENDLESS: Final = frozenset({"watch", "follow"})
 _FALSE: Final = frozenset({"0", "false"})
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _FORM: Final = "write it as `kubectl get --raw` takes it: /api/v1/namespaces/NAMESPACE/pods"
 
 
@@ -58,6 +61,7 @@ def read_path(text: str, *, method: str, namespace: str = "") -> Path:
             advice=f"ask for /api/v1/namespaces/{namespace}/… or /apis/GROUP/VERSION/namespaces/{namespace}/…",
         )
     pairs = tuple(parse_qsl(query, keep_blank_values=True))
+    check_namespace(_inside(steps))
     _check_reach(steps, pairs, shown=shown)
     if method == "POST" and not _is_review(steps):
         raise UsageError(
@@ -65,6 +69,16 @@ def read_path(text: str, *, method: str, namespace: str = "") -> Path:
             advice="only reviews may be posted, such as subjectaccessreviews of authorization.k8s.io",
         )
     return Path(path=path, query=pairs, shown=shown)
+
+
+def check_namespace(name: str) -> None:
+    """Raises `UsageError` where it is the name of none, such as one that a variable should have filled in."""
+    if name and not _NAMESPACE.fullmatch(name):
+        shown = name if len(name) <= 80 else f"{name[:77]}..."
+        raise UsageError(
+            f"{shown!r} can't be the name of a namespace, so that nothing is ever found in it",
+            advice="write the name of one: small letters, digits and -",
+        )
 
 
 def about_secrets(place: Path) -> bool:
@@ -104,6 +118,12 @@ def _is_review(steps: Sequence[str]) -> bool:
     if rest[:1] == ["namespaces"]:
         rest = rest[2:]
     return len(rest) == 1 and rest[0] in _REVIEWS.get(group, ())
+
+
+def _inside(steps: Sequence[str]) -> str:
+    """The namespace in which something is asked for."""
+    _, rest = _within_group(steps)
+    return rest[1] if rest[:1] == ["namespaces"] and len(rest) > 2 else ""
 
 
 def _within_group(steps: Sequence[str]) -> tuple[str, list[str]]:

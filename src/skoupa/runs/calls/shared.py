@@ -62,7 +62,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
             return not listed.group and listed.resource == "secrets"
         if call is None or call.service is not None:
             return False
-        return about_secrets(read_path(call.url_path or "", method=call.method))
+        try:
+            return about_secrets(read_path(call.url_path or "", method=call.method))
+        except UsageError:
+            # It is never asked; who fetches it says why, so that its status does too.
+            return False
 
     def is_within(self, namespace: str) -> bool:
         """Whether all that it can tell is in that namespace."""

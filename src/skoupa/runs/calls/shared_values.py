@@ -1,7 +1,8 @@
 """The value of a GlobalContextEntry, fetched: a list of objects, or the answer of a call.
 
 The value of `kubernetesResource` is the list of the objects themselves, each with its apiVersion and kind; that of `apiCall` is
-the answer. Entries belong to the whole cluster and so does what they may ask for. Nothing is kept here.
+the answer. Entries belong to the whole cluster and so does what they may ask for. Nobody fills variables in: an entry that has one
+asks for what is never there, and that nothing was found would be taken for knowledge. Nothing is kept here.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from skoupa.kube.lists import Scope, pages
 from skoupa.kube.objects import View
 from skoupa.runs.calls.answers import Answer, decoded
 from skoupa.runs.calls.kinds import by_plural
-from skoupa.runs.calls.paths import read_path
+from skoupa.runs.calls.paths import check_namespace, read_path
 from skoupa.runs.calls.protocol import ServiceCall, outside_refused
 from skoupa.runs.calls.server import Server
 from skoupa.runs.calls.services import Services, accepted
@@ -28,6 +29,7 @@ from skoupa.runs.calls.single import ask_for
 
 # An entry may ask for many more; while a run waits for it, more help nobody.
 _MOST_RETRIES: Final = 5
+_VARIABLE: Final = "{{"
 _RAW: Final[View[msgspec.Raw]] = View(type=msgspec.Raw)
 
 
@@ -48,6 +50,7 @@ class Fetcher:
         raise UsageError("it has neither kubernetesResource nor apiCall", advice="write exactly one of them")
 
     async def _objects(self, wanted: KubernetesResource, discovery: Discovery) -> list[Any]:
+        check_namespace(wanted.namespace or "")
         api_version = f"{wanted.group}/{wanted.version}" if wanted.group else wanted.version
         resource = by_plural(discovery, api_version=api_version, plural=wanted.resource)
         if wanted.namespace and not resource.namespaced:
@@ -75,6 +78,7 @@ class Fetcher:
         return found
 
     async def _patiently(self, call: ExternalCall, discovery: Discovery) -> Any:
+        check_variables(call)
         backoff = Backoff(self._client.clock, first=0.2, cap=1.0)
         left = min(call.retry_limit, _MOST_RETRIES)
         while True:
@@ -104,6 +108,15 @@ class Fetcher:
             headers={header.key: header.value for header in call.service.headers},
         )
         return accepted(answer)
+
+
+def check_variables(call: ExternalCall) -> None:
+    """Raises `UsageError` where somebody wrote one."""
+    if _VARIABLE.encode() in msgspec.json.encode(call):
+        raise UsageError(
+            "a variable stands in it, and nobody fills it in: all policies share one value",
+            advice="write it without {{ }}, or use an apiCall in the context of the policy",
+        )
 
 
 def _may_help(error: SkoupaError) -> bool:

@@ -105,7 +105,7 @@ def test_its_writer_is_told_and_it_is_valid(
     [
         exception(("DeletingPolicy", "old"), ("NamespacedValidatingPolicy", "other")),
         entry(kubernetesResource={"version": "v1", "group": "apps", "resource": "deployments"}),
-        entry(apiCall={"urlPath": "/api/v1/namespaces/{{ request.namespace }}/pods"}),
+        entry(apiCall={"urlPath": "/api/v1/namespaces/shop/pods"}),
     ],
 )
 def test_of_what_is_meant_as_it_stands_nothing_is_said(
@@ -121,6 +121,51 @@ def test_what_is_wrong_has_its_place_and_what_to_write(skoupa: Shell, tmp_path: 
     told = check(skoupa, tmp_path, entry(apiCall={"urlPath": "/api/v1/pods", "refreshInterval": 10}))
     wrong = {"path": "spec.apiCall.refreshInterval", "what": "10 is not a text"}
     assert told["problems"] == [wrong | {"instead": 'put it into quotes: "10"'}]
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "what"),
+    [
+        (
+            {"apiCall": {"urlPath": "/api/v1/namespaces/{{request.namespace}}/pods"}},
+            "spec.apiCall",
+            "nobody fills it in",
+        ),
+        (
+            {"apiCall": {"service": {"url": "https://a.example/{{ request.name }}"}}},
+            "spec.apiCall",
+            "nobody fills it in",
+        ),
+        (
+            {"apiCall": {"urlPath": "/api/v1/namespaces/NAMESPACE/pods"}},
+            "spec.apiCall.urlPath",
+            "nothing is ever found in it",
+        ),
+        (
+            {"kubernetesResource": {"version": "v1", "resource": "pods", "namespace": "Shop"}},
+            "spec.kubernetesResource.namespace",
+            "nothing is ever found in it",
+        ),
+        (
+            {"kubernetesResource": {"version": "v2", "resource": "pods"}},
+            "spec.kubernetesResource.group",
+            "v1",
+        ),
+        (
+            {"apiCall": {"urlPath": "/version", "data": [{"key": "a", "value": 1}]}},
+            "spec.apiCall.data",
+            "with POST",
+        ),
+    ],
+)
+def test_an_entry_that_would_have_no_value_or_that_the_server_refuses_is_wrong(
+    skoupa: Shell, tmp_path: Path, spec: dict[str, Any], path: str, what: str
+) -> None:
+    told = check(skoupa, tmp_path, entry(**spec))
+    (problem,) = told["problems"]
+    assert problem["path"] == path
+    assert what in problem["what"]
+    assert problem["instead"]
 
 
 def test_what_yaml_reads_as_true_or_false_is_told_to_be_put_into_quotes(

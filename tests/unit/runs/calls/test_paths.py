@@ -110,6 +110,23 @@ def test_no_policy_is_led_through_the_server_to_something_else(text: str) -> Non
     refused(text)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["Shop", "NAMESPACE", "{{request.namespace}}", "$(request.namespace)", "a.b", "-a", "a-", "a" * 64, "é"],
+)
+def test_what_lies_in_a_namespace_that_can_not_be_there_is_not_known(name: str) -> None:
+    """The server says that there is nothing, and a policy would take that for a reason to delete."""
+    for text in (f"/api/v1/namespaces/{name}/pods", f"/apis/apps/v1/namespaces/{name}/deployments/web"):
+        assert "can't be the name of a namespace" in refused(text)
+    # That there is no such Namespace is an answer.
+    assert read_path(f"/api/v1/namespaces/{name}", method="GET").path
+
+
+def test_a_namespace_may_have_any_name_that_the_server_lets_in() -> None:
+    for name in ("a", "1", "a-b", "0-0", "a" * 63):
+        assert read_path(f"/api/v1/namespaces/{name}/pods", method="GET").path
+
+
 def test_the_query_is_sent_as_it_was_meant() -> None:
     found = read_path("/api/v1/pods?labelSelector=a%3Db%2Cc&limit=5&x=", method="GET")
     assert found == Path(

@@ -224,6 +224,26 @@ async def test_an_entry_makes_nothing_and_goes_to_no_other_host() -> None:
         assert "something else" in await refused(stage, "looker")
 
 
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (
+            {"apiCall": {"urlPath": "/api/v1/namespaces/{{request.namespace}}/configmaps"}},
+            "nobody fills it in: all policies share one value",
+        ),
+        (
+            {"apiCall": {"urlPath": "/api/v1/namespaces/Shop/configmaps"}},
+            "'Shop' can't be the name of a namespace",
+        ),
+        ({"kubernetesResource": {**CONFIG_MAPS, "namespace": "Shop"}}, "can't be the name of a namespace"),
+    ],
+)
+async def test_what_can_never_be_found_is_no_empty_list(spec: dict[str, Any], why: str) -> None:
+    async with staged() as stage:
+        await stage.entry("never", **spec)
+        assert why in await refused(stage, "never")
+
+
 async def test_a_policy_of_a_namespace_reads_entries_about_its_namespace_only() -> None:
     async with staged() as stage:
         await stage.entry("own", kubernetesResource=OF_SHOP)
