@@ -19,6 +19,7 @@ from skoupa.policy.expansion import Expansion, also_called, expand
 from skoupa.policy.filters import Filters
 from skoupa.policy.match import Subject, names_kind
 from skoupa.policy.narrowing import whole_kinds
+from skoupa.policy.phase_cautions import phase_cautions
 from skoupa.policy.policies import Clauses
 from skoupa.policy.problems import Problem
 from skoupa.policy.selector_cautions import selector_cautions
@@ -39,6 +40,7 @@ def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) ->
         if whole:
             yield Problem(path=path, what=f"nothing narrows it, so that {whole}", instead=_NARROW)
     yield from constant_cautions(clauses)
+    yield from phase_cautions(subject, clauses, expansion)
     yield from exclusion_cautions(subject, expansion, discovery)
     yield from selector_cautions(subject, discovery)
     if names_kind(subject.match, PODS) and not _looks_at_owners(clauses):

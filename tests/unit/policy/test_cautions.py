@@ -267,6 +267,51 @@ def test_of_a_condition_that_says_the_same_of_everything_the_writer_is_told(
     assert says in warning
 
 
+def phase(value: Any, *kinds: str, operator: str = "Equals", key: str = "") -> dict[str, Any]:
+    """A policy that waits for a phase."""
+    waiting = condition(key=key or "{{ target.status.phase }}", operator=operator, value=value)
+    return cleanup({"kinds": [*kinds] or ["PersistentVolumeClaim"], **OLD}, **waiting)
+
+
+@pytest.mark.parametrize(
+    ("obj", "what"),
+    [
+        (phase("Unbound"), "no PersistentVolumeClaim is ever"),
+        # Also where the kind is none either, for both are mended at once.
+        (phase("Unbound", "PersistentVolumeClaims"), "no PersistentVolumeClaim is ever"),
+        (phase(["Bound", "Unbound"], "v1/PersistentVolume", operator="anyin"), "no PersistentVolume is ever"),
+        (
+            phase("Unbound", "Namespace", "namespaces", key="{{ target.status.phase || '' }}"),
+            "no Namespace is ever",
+        ),
+        (phase("Unbound", "Persistent*"), "no PersistentVolumeClaim is ever"),
+    ],
+)
+def test_a_phase_that_no_object_ever_has_is_told(obj: dict[str, Any], what: str) -> None:
+    assert [one for one in warned(obj) if f'{what} "Unbound"; there are ' in one]
+    # What a wildcard means is known from a server alone.
+    wild = "*" in str(obj["spec"]["match"]["any"][0]["resources"]["kinds"])
+    assert any(what in str(one) for one in read_policy(obj).warnings) is not wild
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        phase("Bound"),
+        phase("Un*"),
+        phase("{{ target.metadata.labels.phase }}"),
+        phase("Unbound", operator="NotEquals"),
+        phase("Unbound", key="{{ target.spec.phase }}"),
+        # Others have phases of their own.
+        phase("Unbound", "PersistentVolumeClaim", "Widget"),
+        phase("Unbound", "shop.example/v1/Pod"),
+        phase("Terminating", "Namespace", "Widget"),
+    ],
+)
+def test_a_phase_that_some_object_may_have_is_not_commented_on(obj: dict[str, Any]) -> None:
+    assert not [one for one in (*warned(obj), *map(str, read_policy(obj).warnings)) if "is ever" in one]
+
+
 @pytest.mark.parametrize(
     "spec",
     [

@@ -74,8 +74,9 @@ def test_everything_in_foo_is_what_lives_there_and_not_foo_itself() -> None:
     assert not answer(policy.subject, kind("Namespace"), Metadata(name="foo")).matches
 
 
-def test_the_kind_that_does_not_exist_is_told_with_the_one_that_does() -> None:
+def test_the_kind_and_the_phase_that_do_not_exist_are_told_with_those_that_do() -> None:
     reading = read_policy(as_policy("cleanup-unbound-pvcs"), discovery=ALL)
-    assert [str(warning) for warning in reading.warnings] == [
-        'spec.match: there is no kind "PersistentVolumeClaims"; did you mean PersistentVolumeClaim?'
+    assert sorted(str(warning) for warning in reading.warnings) == [
+        'spec.conditions.all[0].value: no PersistentVolumeClaim is ever "Unbound"; there are Bound, Lost, Pending',
+        'spec.match: there is no kind "PersistentVolumeClaims"; did you mean PersistentVolumeClaim?',
     ]

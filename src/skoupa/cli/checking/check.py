@@ -19,7 +19,6 @@ from skoupa import settings as configuration
 from skoupa.cli.checking.company import Companion, read_company
 from skoupa.cli.checking.company_cautions import with_cautions
 from skoupa.cli.checking.findings import CheckDocument, Finding, next_runs, told, told_companion
-from skoupa.cli.checking.phases import unknown_phases
 from skoupa.cli.checking.reading import Read, judged, read_all
 from skoupa.cli.checking.retention import Retained, found_out, read_retained, with_answers
 from skoupa.cli.checking.rights import Right, asked, needed
@@ -167,7 +166,7 @@ async def _finding(
         return finding
     resources = expand(policy.subject, discovery).resources
     rights: list[Right] = needed(policy.subject, resources)
-    cautions = [*finding.cautions, *unknown_phases(policy.clauses, resources)]
+    cautions = list(finding.cautions)
     if access is not None:
         rights = await asked(rights, access)
         cautions += await account_cautions(client, policy)
