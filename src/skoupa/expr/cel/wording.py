@@ -55,6 +55,7 @@ _NO_SUCH_FUNCTION: Final = (
 _NO_SUCH_VARIABLE: Final = "conditions know object, namespaceObject, images and variables.<name>"
 _STATUS: Final = re.compile(r"^(?:[A-Z_]+: )(.*)$", re.DOTALL)
 _KEY: Final = re.compile(r'Key not found in map : "(.*)"')
+_FIELD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OUT_OF_MEMORY: Final = "std::bad_alloc"
 NO_MEMORY: Final = "needs more memory than it may have: look at fewer or smaller values"
 
@@ -264,7 +265,7 @@ def run_time(said: str) -> str:
     if _OUT_OF_MEMORY in text or (said.startswith("RESOURCE_EXHAUSTED") and not text.strip()):
         return NO_MEMORY
     if key := _KEY.search(text):
-        return f"looks at {key[1]!r}, which is not there: ask has(...) first, or write .?{key[1]}"
+        return f"looks at {key[1]!r}, which is not there: {_asked_first(key[1])}"
     if overload := _NO_MATCH.search(text):
         if overload[1] == "orValue":
             return _NO_OPTIONAL
@@ -274,3 +275,11 @@ def run_time(said: str) -> str:
         if pattern.search(text):
             return f"{reason}: {advice}"
     return f"fails: {text or said}"
+
+
+def _asked_first(key: str) -> str:
+    """Most labels are no names that could stand behind a dot."""
+    if _FIELD.fullmatch(key):
+        return f"ask has(...) first, or write .?{key}"
+    written = "'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return f"ask {written} in ... first, or write [?{written}]"

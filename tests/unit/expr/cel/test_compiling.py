@@ -181,6 +181,22 @@ def test_the_error_of_a_variable_is_that_of_the_condition_that_reaches_it() -> N
     assert result.error.startswith("condition c0 fails: variable broken looks at 'nope', which is not there")
 
 
+@pytest.mark.parametrize(
+    ("key", "instead"),
+    [
+        (".team", ".?team"),
+        ("['example.org/team']", "[?'example.org/team']"),
+        (r"['it\'s']", r"[?'it\'s']"),
+    ],
+)
+def test_a_key_that_is_not_there_is_told_with_what_can_stand_in_its_place(key: str, instead: str) -> None:
+    data: dict[str, Any] = {"object": {"labels": {}}}
+    result = ask(f"object.labels{key} == 'blue'", data=data)
+    assert "which is not there" in result.error
+    assert result.error.endswith(f"or write {instead}")
+    assert not ask(f"object.labels{instead}.orValue('') == 'blue'", data=data).error
+
+
 def test_a_variable_is_asked_once_per_object() -> None:
     asked: list[object] = []
 
