@@ -172,6 +172,24 @@ def test_what_is_no_manifest_is_named_with_file_and_document(text: str, message:
 def test_broken_json_is_named_as_such() -> None:
     assert str(_fault('{"a": ', "f.json")).startswith("f.json: is not JSON: ")
     assert str(_fault('{"a": NaN}', "f.json")) == "f.json: NaN is not a number that JSON has"
+    assert str(_fault('{"a": 1e400}', "f.json")) == "f.json: 1e400 is not a number that JSON has"
+    long = "f.json: " + "9" * 40 + "... is not a number that JSON has"
+    assert str(_fault('{"a": ' + "9" * 5000 + "}", "f.json")) == long
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**63, 2**64 - 1, -(2**63), 2**64, -(2**63) - 1, 10**40])
+def test_a_number_is_the_same_in_json_and_yaml(number: int) -> None:
+    ((_, in_json),) = documents(f'{{"a": {number}}}', file="f.json")
+    ((_, in_yaml),) = documents(f"a: {number}", file="f.yaml")
+    assert repr(in_json) == repr(in_yaml)
+    assert in_json["a"] == number or abs(number) >= 2**63
+
+
+@pytest.mark.parametrize("text", [r'{"a": "\ud83d"}', r'{"\uDE00": 1}', r'{"a": ["\ude00\ud83d"]}'])
+def test_half_a_character_is_no_text(text: str) -> None:
+    assert "has half a character in it" in str(_fault(text, "f.json"))
+    whole = r'{"a": "\ud83d\ude00", "b": "\\ud83d"}'
+    assert list(documents(whole, file="f.json")) == [(1, {"a": "😀", "b": r"\ud83d"})]
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 5000, '{"a":' * 100_000, "- " * 50_000])

@@ -25,6 +25,9 @@ else:
 DEEPEST: Final = 200
 _TAG: Final = "tag:yaml.org,2002:"
 _TRUE: Final = ("y", "yes", "true", "on")
+_LONGEST_WHOLE: Final = len(str(-(2**63)))
+_LONGEST_SHOWN: Final = 40
+_HALVES: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class Malformed(Exception):
@@ -72,11 +75,18 @@ def _reason(fault: Exception) -> str:
 
 
 def _json_documents(text: str) -> Iterator[Any]:
-    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number)
-    space = re.compile(r"\s*")
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_unique,
+        parse_constant=_no_number,
+        parse_float=_finite_number,
+        parse_int=_whole_number,
+    )
+    space, halves = re.compile(r"\s*"), _HALVES.search(text) is not None
     at = 0
     while (at := _end(space, text, at)) < len(text):
         document, at = decoder.raw_decode(text, at)
+        if halves:
+            _check_characters(document)
         yield document
 
 
@@ -95,6 +105,27 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(name: str) -> Any:
     raise Malformed(f"{name} is not a number that JSON has")
+
+
+def _finite_number(text: str) -> float:
+    found = float(text)
+    if not math.isfinite(found):
+        _no_number(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")
+    return found
+
+
+def _whole_number(text: str) -> float:
+    """As in YAML: beyond 64 bits it is a number like those with a fraction."""
+    whole = int(text) if len(text) <= _LONGEST_WHOLE else None
+    return whole if whole is not None and -(2**63) <= whole < 2**64 else _finite_number(text)
+
+
+def _check_characters(document: Any) -> None:
+    """An escape for one half of a character, without the other, is text that nobody can send."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError as fault:
+        raise Malformed("has half a character in it (\\ud...): write the character itself") from fault
 
 
 def _check_aliases(document: Any, *, limit: int) -> None:
