@@ -8,7 +8,7 @@ what is in it. Pure: whoever calls has counted, and pulls the Brake.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -18,6 +18,8 @@ from skoupa.facts.rows import Uid
 from skoupa.judge.mechanism import Run
 from skoupa.kinds.brake import BrakeSpec, Scope
 from skoupa.kinds.brake_reading import Brake
+from skoupa.kinds.naming import means
+from skoupa.kube.kinds import Discovery
 from skoupa.settings import BrakeSettings
 from skoupa.sweep.ceilings import Ceilings, Going
 from skoupa.sweep.tripping import CEILING_SPANS, Tripped, brake_name, is_numbered, of_ceiling
@@ -77,11 +79,21 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scales:
-    """`largest` is the weight of the largest run of this generation of the rule; None: there was none."""
+    """`largest` is the weight of the largest run of this generation of the rule; None: there was none.
 
-    def __init__(self, brakes: BrakeSettings, ceilings: Ceilings) -> None:
+    `discovery` tells of the kinds that there are: the settings name parents as people name kinds.
+    """
+
+    def __init__(
+        self,
+        brakes: BrakeSettings,
+        ceilings: Ceilings,
+        *,
+        discovery: Callable[[], Discovery],
+    ) -> None:
         self._brakes = brakes
         self._ceilings = ceilings
+        self._discovery = discovery
 
     def doubtful(self, load: Load) -> list[str]:
         """Kinds of which has to be known how many there are."""
@@ -122,12 +134,22 @@ class Scales:
     def _parents(self, load: Load) -> Iterator[Tripped]:
         most = self._brakes.parents_most
         claimed = load.kinds()
-        for kind in self._brakes.parents:
-            if claimed[kind] > most:
-                directly = sum(part.kind == kind for part in load.parts)
-                inside = "" if directly == claimed[kind] else " with what goes along"
-                said = f"claims {claimed[kind]} {kind}{inside}, which hold data or take much along: more than the {most}"
-                yield _tripped(load, "parents", f"{said} of brakes.parentsMost")
+        many = {kind for kind, number in claimed.items() if number > most}
+        for kind in self._named_parents(many):
+            directly = sum(part.kind == kind for part in load.parts)
+            inside = "" if directly == claimed[kind] else " with what goes along"
+            said = f"claims {claimed[kind]} {kind}{inside}, which hold data or take much along: more than the {most}"
+            yield _tripped(load, "parents", f"{said} of brakes.parentsMost")
+
+    def _named_parents(self, kinds: Collection[str]) -> Iterable[str]:
+        """Those of them that are parents, each once and in the order of the settings."""
+        if not kinds:
+            return ()
+        known = [resource for resource in self._discovery().preferred() if resource.qualified in kinds]
+        named: list[str] = []
+        for text in self._brakes.parents:
+            named += (text, *(one.qualified for one in known if means(text, one)))
+        return [kind for kind in dict.fromkeys(named) if kind in kinds]
 
     def _share(self, load: Load, totals: Mapping[str, int]) -> Iterator[Tripped]:
         gone = _counted(load.gone)

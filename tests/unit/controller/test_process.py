@@ -201,6 +201,8 @@ async def test_settings_that_name_what_is_not_there_are_told_until_it_is(stage: 
         "watchAlso": ["leases", "Widgett"],
         "namespaces": ["shop", "shopp"],
         "cascade": {"ignoreKinds": ["events", "Lease", "*.metrics.k8s.io", "*.nosuch.example"]},
+        "brakes": {"parents": ["ConfigMap", "applications.argoproj.io", "Databse"]},
+        "trash": {"ignoreKinds": ["events", "configmap"]},
     }
     async with replicas(stage, 1, **settings) as (replica,):
 
@@ -208,17 +210,19 @@ async def test_settings_that_name_what_is_not_there_are_told_until_it_is(stage: 
             return [line["why"] for line in replica.lines if line["event"] == "setting in doubt"]
 
         await stage.later(10 * MINUTE)
-        assert len(told()) == 4
+        assert len(told()) == 6
         assert any(
             said.startswith("watchAlso: 'Widgett' names nothing: the server has no") for said in told()
         )
         assert "namespaces: there is no namespace shopp; check the name" in told()
         assert any("'Lease' names nothing: write leases.coordination.k8s.io" in said for said in told())
         assert any("the server has no group nosuch.example" in said for said in told())
+        assert any(said.startswith("brakes.parents: 'Databse' names nothing: ") for said in told())
+        assert "trash.ignoreKinds: 'configmap' names nothing: write configmaps" in told()
         await stage.namespace("shopp")
         await stage.later(2 * MINUTE)
-        assert len(told()) == 4
-        assert len(replica.process.engine.outlook.setting_doubts) == 3
+        assert len(told()) == 6
+        assert len(replica.process.engine.outlook.setting_doubts) == 5
 
 
 @story()

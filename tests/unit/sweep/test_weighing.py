@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from skoupa.facts.rows import Uid, pack_uid
 from skoupa.judge.mechanism import Run
+from skoupa.kube.kinds import Discovery
+from skoupa.kube.resources import CONFIG_MAPS, Resource
 from skoupa.settings import BrakeSettings
 from skoupa.sim.clock import VirtualClock, run
 from skoupa.sweep.allowances import Grant
@@ -22,6 +24,23 @@ from skoupa.sweep.weighing import Load, Part, Scales
 pytestmark = pytest.mark.unit
 
 RULE = "ClusterCleanupPolicy/old"
+CLAIMS = Resource(
+    version="v1",
+    plural="persistentvolumeclaims",
+    singular="persistentvolumeclaim",
+    short_names=("pvc",),
+    kind="PersistentVolumeClaim",
+    namespaced=True,
+)
+SETS = Resource(
+    group="apps",
+    version="v1",
+    plural="statefulsets",
+    kind="StatefulSet",
+    short_names=("sts",),
+    namespaced=True,
+)
+KINDS = (CONFIG_MAPS, CLAIMS, SETS)
 
 
 def uid(number: int) -> Uid:
@@ -68,7 +87,7 @@ def weigh(
             claimed={uid(number): part for number, part in enumerate(claimed)},
             gone=tuple(gone or ()),
         )
-        scales = Scales(BrakeSettings(**settings), bounds)
+        scales = Scales(BrakeSettings(**settings), bounds, discovery=lambda: Discovery(resources=KINDS))
         known = totals or {}
         there = {kind: known.get(kind, 10**6) for kind in scales.doubtful(load)}
         return scales.weigh(load, totals=there, largest=largest)
@@ -107,6 +126,37 @@ def test_parents_are_counted_by_kind() -> None:
     found = weigh(parts(4, "persistentvolumeclaims"))
     assert found is not None
     assert found.span == "parents"
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [
+        *(
+            (CLAIMS, text)
+            for text in ("PersistentVolumeClaim", "persistentvolumeclaim", "pvc", "v1/PersistentVolumeClaim")
+        ),
+        *(
+            (SETS, text)
+            for text in (
+                "StatefulSet",
+                "sts",
+                "apps/v1/StatefulSet",
+                "statefulsets.apps",
+                "statefulsets.v1.apps",
+            )
+        ),
+    ],
+)
+def test_parents_are_named_as_people_name_kinds(kind: Resource, written: str) -> None:
+    assert weigh(parts(3, kind.qualified), parents=(written,)) is None
+    found = weigh(parts(4, kind.qualified), parents=(written, kind.qualified))
+    assert found is not None
+    assert f"claims 4 {kind.qualified}, which hold data" in found.by
+    assert weigh(parts(4), parents=(written,)) is None
+
+
+def test_a_parent_that_the_server_does_not_tell_of_counts_by_the_name_that_it_would_have() -> None:
+    assert weigh(parts(4, "clusters.cluster.x-k8s.io")) is not None
 
 
 def test_parents_that_go_along_count_as_if_they_were_claimed_themselves() -> None:

@@ -30,7 +30,11 @@ class ScalesAhead:
         self._survey = survey
         self._settings = settings
         self._counting = Counting(client)
-        self._scales = Scales(settings.brakes, Ceilings(client.clock, ceilings_of(settings.brakes)))
+        self._scales = Scales(
+            settings.brakes,
+            Ceilings(client.clock, ceilings_of(settings.brakes)),
+            discovery=lambda: survey.knowledge.discovery,
+        )
 
     async def objections(self, run: Run, rows: Sequence[Row], now: float) -> tuple[str, ...]:
         """Why a Brake would stop it, everything at once; what somebody keeps is no part of a run."""

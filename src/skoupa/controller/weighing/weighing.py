@@ -75,7 +75,7 @@ class Weighing:
         self._clock = client.clock
         self._settings = settings
         self._knowledge = knowledge
-        self._scales = Scales(settings.brakes, ceilings)
+        self._scales = Scales(settings.brakes, ceilings, discovery=lambda: knowledge.discovery)
         self._trip = trip
         self._may_go = may_go
         self._look_at = look_at
