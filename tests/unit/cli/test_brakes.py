@@ -9,7 +9,7 @@ import pytest
 
 from skoupa.cli.braking import brakes, pause, release
 from skoupa.cli.braking.pause import read_scope
-from skoupa.errors import UsageError
+from skoupa.errors import Forbidden, Status, UsageError
 from skoupa.install.roles import sweep_role
 from skoupa.kinds import definitions
 from skoupa.kinds.brake import BRAKES, EVERYTHING, BrakeSpec, Scope, manifest
@@ -332,6 +332,41 @@ def test_release_names_other_brakes_that_go_on_holding_the_same(town: Town) -> N
     assert "the Brake weekend (all) goes on holding it" in said.err
     assert "the Brake pause-tidy (policy/tidy) goes on holding it" in said.err
     assert "pause-shop" not in said.err
+
+
+def test_who_may_not_delete_a_brake_leaves_no_word_of_having_released_it(town: Town) -> None:
+    pulled(town, "stop", all=True)
+    pulled(town, "weekend", all=True)
+    earlier = {"metadata": {"annotations": {"skoupa.dev/released-by": "kim"}}}
+    asyncio.run(Client(town.cluster, town.clock).merge_patch(BRAKES, "weekend", earlier))
+    granting(Rule(verbs=("get", "list", "patch"), resources=("brakes.skoupa.dev",)))(town.cluster)
+    town.user = "bob"
+    for name in ("stop", "weekend"):
+        said = town("brakes", "release", name, "--yes")
+        assert said.code == 6
+        assert "ask for the right to delete brakes.skoupa.dev" in said.err
+    signed = {name: one["metadata"].get("annotations") for name, one in found(town).items()}
+    assert signed == {"stop": None, "weekend": {"skoupa.dev/released-by": "kim"}}
+
+
+def test_of_several_those_that_were_released_before_one_failed_are_told(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("first", "second", "third"):
+        pulled(town, name, all=True)
+    delete = Client.delete
+
+    async def refusing(self: Client, resource: Any, name: str, **how: Any) -> Any:
+        if name == "second":
+            raise Forbidden("not this one", status=Status(code=403, message="not this one"))
+        return await delete(self, resource, name, **how)
+
+    monkeypatch.setattr(Client, "delete", refusing)
+    said = town("brakes", "release", "first", "second", "third", "--yes")
+    assert said.code == 6
+    assert said.out.endswith("released first\n")
+    assert "delete brakes.skoupa.dev" in said.err
+    assert set(found(town)) == {"second", "third"}
 
 
 def test_release_of_a_brake_that_nobody_lets_go_says_what_to_do(town: Town) -> None:

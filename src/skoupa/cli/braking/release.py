@@ -6,6 +6,7 @@ same are named, as far as that can be told from their scopes.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any, Final
@@ -24,6 +25,7 @@ from skoupa.kinds.brake_effect import active, scope_text
 from skoupa.kinds.brake_reading import Brake, read_brake, read_status
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import Resource
+from skoupa.sweep.failures import is_sure
 
 _SELF: Final = Resource(
     group="authentication.k8s.io",
@@ -54,30 +56,54 @@ def run(*, connecting: Connecting, names: tuple[str, ...], yes: bool) -> None:
 async def _release(world: World, wanted: tuple[str, ...]) -> None:
     who = await _myself(world)
     released: list[Brake] = []
+    failed: SkoupaError | None = None
     for name in wanted:
-        found = await _found(world, name)
-        released.append(read_brake(found))
-        uid = str(found["metadata"]["uid"])
         try:
-            if who:
-                patch = {"metadata": {"uid": uid, "annotations": {keys.RELEASED_BY_ANNOTATION: who}}}
-                await world.client.merge_patch(BRAKES, name, patch)
-        except Forbidden:
-            say(f"you may not patch brakes.skoupa.dev, so it is not written down who released {name}")
-        except NotFound:
-            continue
-        try:
-            await world.client.delete(BRAKES, name, uid=uid, propagation="Background", rule="release")
-        except NotFound:
-            continue
+            brake = await _delete(world, name, who)
         except SkoupaError as error:
-            raise explained(error, "delete", name=name) from error
+            # Those before it are released, and that is said first.
+            failed = error
+            break
+        if brake is not None:
+            released.append(brake)
     for brake in released:
         await _until_gone(world, brake)
         sys.stdout.write(f"released {brake.name}\n")
     sys.stdout.flush()
+    if failed is not None:
+        raise failed
     for brake in await _beside(world, released):
         say(f"the Brake {brake.name} ({scope_text(brake.scope)}) goes on holding it")
+
+
+async def _delete(world: World, name: str, who: str) -> Brake | None:
+    """With a word on it of who does it; None: it is gone by now. Where it stays, whoever does it later is somebody else."""
+    found = await _found(world, name)
+    uid = str(found["metadata"]["uid"])
+    try:
+        if who:
+            await _sign(world, name, uid, who)
+    except Forbidden:
+        say(f"you may not patch brakes.skoupa.dev, so it is not written down who released {name}")
+        who = ""
+    except NotFound:
+        return None
+    try:
+        await world.client.delete(BRAKES, name, uid=uid, propagation="Background", rule="release")
+    except NotFound:
+        return None
+    except SkoupaError as error:
+        if who and is_sure(error):
+            before = (found["metadata"].get("annotations") or {}).get(keys.RELEASED_BY_ANNOTATION)
+            with contextlib.suppress(SkoupaError):
+                await _sign(world, name, uid, before)
+        raise explained(error, "delete", name=name) from error
+    return read_brake(found)
+
+
+async def _sign(world: World, name: str, uid: str, who: str | None) -> None:
+    patch = {"metadata": {"uid": uid, "annotations": {keys.RELEASED_BY_ANNOTATION: who}}}
+    await world.client.merge_patch(BRAKES, name, patch)
 
 
 async def _beside(world: World, released: list[Brake]) -> list[Brake]:
