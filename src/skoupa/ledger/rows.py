@@ -30,6 +30,8 @@ DELETIONS: Final = ("deleted", "terminating")
 # What a window of a brake counts: also what may have been a deletion of ours.
 COUNTED: Final = (*DELETIONS, "intended", "gone-by-unknown")
 
+# Decisions that are about a finalizer, which each of them names.
+_FORCED: Final = frozenset({"finalizer-forced", "tenant-finalizer-forced"})
 _DIGITS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _TIME_DIGITS: Final = 9
 _CHANCE_DIGITS: Final = 6
@@ -78,6 +80,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     unkept: str = ""
     partly: bool | None = None
     beside: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def finalizer(self) -> str:
+        """What was taken off it, where the row is about that and not about the object itself; else empty."""
+        why = self.claims[0].reason if self.claims else None
+        return dict(why.facts).get("finalizer", "") if why is not None and why.code in _FORCED else ""
 
     @property
     def in_trash(self) -> InTrash:

@@ -20,15 +20,12 @@ from skoupa import names
 from skoupa.errors import Conflict, Invalid, NotFound, SkoupaError
 from skoupa.facts.rows import Row, pack_uid, uid_text
 from skoupa.kube.client import Client
-from skoupa.ledger.rows import Entry
 from skoupa.model.verdicts import Claim, Hold
 from skoupa.sweep.failures import is_sure
 from skoupa.sweep.record import Record
 
 # What servers say where a test of a patch does not hold.
 _NOT_SO: Final = "the server rejected our request due to an error in our request"
-# Decisions that are about a finalizer, which each of them names.
-_FORCED: Final = frozenset({"finalizer-forced", "tenant-finalizer-forced"})
 
 
 class FinalizerRemoval:
@@ -115,12 +112,6 @@ class FinalizerRemoval:
 def standing_for(uid: str, finalizer: str) -> str:
     """History has one row for each uid, and each finalizer is one decision."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{uid}/{finalizer}"))
-
-
-def finalizer_of(entry: Entry) -> str:
-    """The finalizer that a row of history is about; empty: it is about the whole object."""
-    why = entry.claims[0].reason if entry.claims else None
-    return dict(why.facts).get("finalizer", "") if why is not None and why.code in _FORCED else ""
 
 
 def _without(row: Row, place: int, finalizer: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from datetime import tzinfo
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -24,8 +24,11 @@ from skoupa.cli.terminal.targets import read_targets
 from skoupa.cli.worlds import World
 from skoupa.errors import NoController, SkoupaError, UnknownKind, UsageError
 from skoupa.kube.timestamps import whole_seconds
-from skoupa.ledger.rows import Entry
+from skoupa.ledger.rows import COUNTED, Entry
 from skoupa.ledger.trash.contents import Kept
+
+# Of these the row says itself how it went, or that it was gone.
+_ENDS: Final = frozenset({*COUNTED, "gone"})
 
 
 class Gone(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +60,7 @@ async def look_back(
         # A name as short as that can't be told from a slip.
         raise missing
     choice = LedgerChoice(**ledger)
-    filters = Filters(words=(target,), namespace=world.namespace, limit=1)
+    filters = Filters(words=(target,), namespace=world.namespace, limit=1, ends=True)
     try:
         async with opened(choice, connecting=connecting, world=world) as source:
             now = time.time()
@@ -111,5 +114,7 @@ def _in_words(gone: Gone, *, now: float, zone: tzinfo) -> Iterator[str]:
         not_kept = f" and was not kept: {along.missing}." if along.manifest is None else ":"
         yield f"  Went along with {gone.entry.kind} {gone.entry.name}{not_kept}"
     yield from in_words(gone.entry, None, now=now, zone=zone)
+    if gone.entry.outcome not in _ENDS:
+        yield "  It is gone since: not by Skoupa, as far as is known."
     if gone.no_kind:
         yield f"  its kind is gone, too: {gone.no_kind}"

@@ -155,7 +155,8 @@ async def quietly(source: HistorySource, look: Awaitable[R]) -> R:
 
 
 async def _home(source: HistorySource, wish: Wish) -> Entry | None:
-    return next(iter(await source.find(_homes(wish), limit=1)), None)
+    found = await source.find(_homes(wish), limit=_NAMESPACES)
+    return next((one for one in found if not one.finalizer), None)
 
 
 async def _look(
@@ -205,7 +206,8 @@ async def _candidates(
 
     async def find(wish: Wish, limit: int) -> list[Entry]:
         found = await source.find(wish, limit=limit)
-        return [one for one in found if filters.is_by(one.rule) and (newest is None or one.id != newest.id)]
+        others = [one for one in found if filters.is_by(one.rule) and not one.finalizer]
+        return [one for one in others if newest is None or one.id != newest.id]
 
     plain = msgspec.structs.replace(wish, name=None, kind=None, namespace="", outcomes=COUNTED)
     found = [one for one in await find(plain, _IN_NONE) if one.resource != NAMESPACES.qualified]

@@ -179,7 +179,7 @@ def in_words(entry: Entry, kept: tuple[Kept, ...] | None, *, now: float, zone: t
     """All about one decision."""
     item = history_item(entry)
     yield f"{entry.kind} {entry.namespace}/{entry.name}" if entry.namespace else f"{entry.kind} {entry.name}"
-    yield f"  {_OUTCOMES[entry.outcome]} {full_time(entry.at, zone)}, {distance(entry.at, now)}."
+    yield f"  {_became(entry)} {full_time(entry.at, zone)}, {distance(entry.at, now)}."
     for claim in item.claims:
         yield f"  why: {claim.reason.text}"
         yield f"       {claim.mechanism}, due {claim.due}, propagation {claim.propagation}"
@@ -194,7 +194,14 @@ def in_words(entry: Entry, kept: tuple[Kept, ...] | None, *, now: float, zone: t
     yield f"  uid {entry.uid}, id {entry.id}, {entry.attempts} tr{'y' if entry.attempts == 1 else 'ies'}"
     if entry.restored_as:
         yield f"  restored: its uid is {entry.restored_as} now"
-    yield from (f"  {line}" for line in _in_trash(entry, kept))
+    if not entry.finalizer:
+        yield from (f"  {line}" for line in _in_trash(entry, kept))
+
+
+def _became(entry: Entry) -> str:
+    if entry.finalizer and entry.outcome in _OF_FINALIZER:
+        return _OF_FINALIZER[entry.outcome].format(entry.finalizer)
+    return _OUTCOMES[entry.outcome]
 
 
 def _in_trash(entry: Entry, kept: tuple[Kept, ...] | None) -> Iterator[str]:
@@ -229,6 +236,14 @@ _NOTHING: Final = {
     "none": "nothing",
     "purged": "nothing any more, it was purged",
     "forgotten": "nothing any more, it was kept until {until} (trash.keepDays, trash.keepBytes)",
+}
+_OF_FINALIZER: Final = {
+    "intended": "Taking its finalizer {} off was begun",
+    "deleted": "Its finalizer {} was taken off",
+    "gone": "Was gone already when its finalizer {} was to be taken off,",
+    "failed": "Its finalizer {} could not be taken off",
+    "still-there": "Its finalizer {} was to be taken off when Skoupa was interrupted, and was still there,",
+    "gone-by-unknown": "Its finalizer {} was to be taken off when Skoupa was interrupted, and is off since,",
 }
 _OUTCOMES: Final = {
     "intended": "Its deletion was begun",

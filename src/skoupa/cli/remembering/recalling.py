@@ -53,7 +53,10 @@ LIFETIME_KEYS: Final = {
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """As the options say them. `namespace` empty: all; None: none was named. `given` are the options that narrow it down."""
+    """As the options say them. `namespace` empty: all; None: none was named. `given` are the options that narrow it down.
+
+    `ends`: only what is about objects themselves, and not about a finalizer that was taken off one.
+    """
 
     words: tuple[str, ...] = ()
     namespace: str | None = None
@@ -64,6 +67,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: tuple[Result, ...] | None = None
     limit: int = 100
     given: tuple[str, ...] = ()
+    ends: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -180,7 +184,7 @@ async def _pages(source: HistorySource, wish: Wish, *, most: int, filters: Filte
         size = _PAGE if some or not most else min(_PAGE, left)
         page = await source.find(wish, limit=size, before=before)
         for entry in page:
-            if not filters.is_by(entry.rule):
+            if not filters.is_by(entry.rule) or (filters.ends and entry.finalizer):
                 continue
             yield entry
             left -= 1

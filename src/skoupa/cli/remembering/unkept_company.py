@@ -33,7 +33,7 @@ _UNSEEN: Final = re.compile(r"[0-9]+ objects? that went along, of .+")
 
 def takes_along_unseen(entry: Entry, kept: Sequence[Kept]) -> bool:
     """Whether it may have taken something along of which there is no word; `kept` is what is in the trash of it."""
-    if entry.outcome not in COUNTED or entry.propagation == "Orphan":
+    if entry.outcome not in COUNTED or entry.propagation == "Orphan" or entry.finalizer:
         return False
     if not kept:
         return True

@@ -100,7 +100,7 @@ def run(
                 "restore has to be told what to bring back",
                 advice="give ids, KIND/NAME, a kind, --since, --by-policy or --run; `skoupa history` shows them",
             )
-    asked = msgspec.structs.replace(asked, outcomes=asked.outcomes or WENT)
+    asked = msgspec.structs.replace(asked, outcomes=asked.outcomes or WENT, ends=True)
     job = _Job(LedgerChoice(**ledger), asked, wished, connecting=connecting, into=into or "", zone=zone)
     found = in_cluster(job.plan, connecting=connecting)
     screen = screen_of(no_color=no_color)

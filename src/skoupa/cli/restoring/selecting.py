@@ -187,6 +187,8 @@ def _nothing(entry: Entry, shut: SkoupaError | None) -> Kept:
 
 
 def _why_nothing(entry: Entry) -> str:
+    if entry.finalizer:
+        return f"this is not how it went: its finalizer {entry.finalizer} was taken off"
     if entry.outcome in _DID_NOT_GO:
         return _DID_NOT_GO[entry.outcome]
     if entry.forgotten_at is not None:

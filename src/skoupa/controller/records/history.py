@@ -20,7 +20,6 @@ from skoupa.ledger.resolving import Resolved, resolve
 from skoupa.ledger.rows import Entry
 from skoupa.ledger.store import Place
 from skoupa.settings import Settings
-from skoupa.sweep.finalizers import finalizer_of
 from skoupa.sweep.record import Record
 
 LOOK_SECONDS: Final = 0.5
@@ -105,8 +104,8 @@ class History:
 
     def _tell(self, entries: Sequence[Entry]) -> None:
         """Of a finalizer that was taken off the object itself tells: that was no deletion."""
-        self._record.told([entry.uid for entry in entries if finalizer_of(entry)])
-        self._retell([entry for entry in entries if not finalizer_of(entry)])
+        self._record.told([entry.uid for entry in entries if entry.finalizer])
+        self._retell([entry for entry in entries if not entry.finalizer])
 
     def _not_adopted(self, left: Sequence[Entry]) -> list[Entry]:
         return [entry for entry in left if not (entry.outcome == "terminating" and self._adopt(entry))]

@@ -16,7 +16,7 @@ from skoupa.kube.objects import METADATA, Metadata
 from skoupa.kube.resources import Resource
 from skoupa.ledger.resolving import Sight
 from skoupa.ledger.rows import Entry
-from skoupa.sweep.finalizers import finalizer_of, standing_for
+from skoupa.sweep.finalizers import standing_for
 
 
 class Sighting:
@@ -38,8 +38,8 @@ class Sighting:
             return Sight(state="absent")
         except ApiError:
             return Sight(state="unknown")
-        if finalizer := finalizer_of(entry):
-            return _of_finalizer(found.metadata, finalizer, entry)
+        if entry.finalizer:
+            return _of_finalizer(found.metadata, entry.finalizer, entry)
         if found.metadata.uid != entry.uid:
             return Sight(state="absent")
         deleted = found.metadata.deletion_timestamp
