@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -122,14 +123,14 @@ class RetentionStatuses:
     async def _nap(self) -> None:
         """Until something happened, or time has made something another."""
         first = min(self._again.values(), default=None)
-        try:
+        with suppress(TimeoutError):
             async with self._clock.timeout(
                 None if first is None else max(0.0, first - self._clock.monotonic())
             ):
                 await self._news.wait()
-        except TimeoutError:
-            now = self._clock.monotonic()
-            self._wanted.update(uid for uid, at in self._again.items() if at <= now)
+        # Also where there is always news of others.
+        now = self._clock.monotonic()
+        self._wanted.update(uid for uid, at in self._again.items() if at <= now)
 
     def _look_again(self, entry: Entry, counts: Counts, *, began: float) -> None:
         now = self._clock.monotonic()
@@ -196,7 +197,7 @@ def _ready(entry: Entry, counts: Counts, doubt: str, now: float) -> Condition:
             f"not all that it is about is seen: {'; '.join(counts.unread)}",
         )
     elif entry.policy.suspended:
-        state, why, said = "True", "Suspended", "nothing goes by it while spec.suspend is true"
+        state, why, said = "True", "Suspended", "nothing goes by it while it is suspended"
     else:
         state, why, said = "True", "Understood", " ".join(_remarks(entry, counts)) or "it is understood"
     return Condition(
@@ -219,7 +220,9 @@ def _remarks(entry: Entry, counts: Counts) -> Iterable[str]:
     if counts.without_quota:
         yield f"{counts.without_quota}."
     if counts.held_by_owners:
-        yield f"{counts.held_by_owners} stay while an owner lives (owners: Ignore lets them go)."
+        ignores = entry.policy is not None and not entry.policy.owners_hold
+        what = "where all policies that count as much have it" if ignores else "lets them go"
+        yield f"{counts.held_by_owners} stay while an owner lives (owners: Ignore {what})."
     for path, number in counts.sooner:
         yield f"{number} may go sooner by their own {path}."
     for limit, number in counts.limited:

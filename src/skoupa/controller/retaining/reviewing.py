@@ -7,7 +7,9 @@ it. While something is read for the first time there is little to say of any obj
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final
 
 from skoupa.clock import Clock
@@ -46,6 +48,8 @@ class Reviewing:
         self._again = again
         self._doubtful = self._misplaced = False
         self._woken = asyncio.Event()
+        # When what nobody tells of is looked at again, however often somebody wakes this, by the clock that never jumps.
+        self._due = math.inf
 
     def rearrange(self) -> None:
         """Other kinds have to be read, or read otherwise."""
@@ -79,15 +83,23 @@ class Reviewing:
     async def _nap(self) -> None:
         asked = [kind for kind in self._labelled.kinds if is_asked(kind)]
         waiting = self._feeds.unsettled or any(True for _ in self._unsettled())
-        wait = WORTH_SECONDS if asked or self._feeds.expects_kinds else REVIEW_SECONDS if waiting else None
-        try:
-            async with self._clock.timeout(wait):
+        wait = (
+            WORTH_SECONDS if asked or self._feeds.expects_kinds else REVIEW_SECONDS if waiting else math.inf
+        )
+        now = self._clock.monotonic()
+        self._due = min(self._due, now + wait) if wait < math.inf else wait
+        with suppress(TimeoutError):
+            async with self._clock.timeout(None if wait == math.inf else max(0.0, self._due - now)):
                 await self._woken.wait()
-        except TimeoutError:
-            if self._feeds.unsettled:
-                self.rearrange()
-                self.doubt()
-            self._again()
-            self._look(tuple(self._unsettled()))
-            for kind in asked:
-                self._look([row.uid for row in self._labelled.of_kind(kind)])
+        if self._clock.monotonic() >= self._due:
+            self._due = math.inf
+            self._review(asked)
+
+    def _review(self, asked: Iterable[str]) -> None:
+        if self._feeds.unsettled:
+            self.rearrange()
+            self.doubt()
+        self._again()
+        self._look(tuple(self._unsettled()))
+        for kind in asked:
+            self._look([row.uid for row in self._labelled.of_kind(kind)])

@@ -8,6 +8,7 @@ the very state that it was given of. What could not be told is asked again after
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Final
@@ -63,6 +64,8 @@ class TaughtEnds:
         self._rows: dict[Uid, Row] = {}
         self._wanted: dict[Uid, None] = {}
         self._rests_until: dict[Resource, float] = {}
+        # When those are asked about again of which it could not be told, by the clock that never jumps.
+        self._again_at = math.inf
         self._news = asyncio.Event()
         self.error: SkoupaError | None = None
 
@@ -120,11 +123,13 @@ class TaughtEnds:
 
     async def _nap(self) -> None:
         unclear = [uid for uid, known in self._known.items() if isinstance(known.answer, Doubt)]
-        wait = AGAIN_SECONDS if unclear else None
-        try:
-            async with self._clock.timeout(wait):
+        now = self._clock.monotonic()
+        self._again_at = min(self._again_at, now + AGAIN_SECONDS) if unclear else math.inf
+        with suppress(TimeoutError):
+            async with self._clock.timeout(max(0.0, self._again_at - now) if unclear else None):
                 await self._news.wait()
-        except TimeoutError:
+        if self._clock.monotonic() >= self._again_at:
+            self._again_at = math.inf
             self._want_again(unclear)
 
     async def _read(self, resource: Resource, rows: Sequence[Row]) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from skoupa import names
+from skoupa.controller.retaining import taught_ends
 from skoupa.kinds.definition import document
 from skoupa.kinds.retention.policy import RETENTION_POLICIES, RETENTION_POLICY
 from skoupa.kinds.retention.profile import KIND_PROFILE, KIND_PROFILES
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from skoupa.sim.faults import asking
+from skoupa.usage.finishing import Doubt
 from tests.unit.controller.retaining.scene import JOBS, KINDS, ON, after, end, job, mark_of, said
 from tests.unit.controller.stage import MINUTE, SECRETS, SHOP, Stage, definition, story
 
@@ -363,6 +366,25 @@ async def test_a_server_that_does_not_answer_for_a_while_only_delays_what_is_kno
     stage.cluster.faults.answer(500, when=finds, seconds=2 * MINUTE)
     await comes_to(stage, "Done")
     await stage.later(20 * MINUTE)
+    assert not stage.there("night", TRAININGS)
+
+
+@story(also=KINDS, features=ON)
+async def test_what_could_not_be_told_is_asked_again_however_often_others_change(stage: Stage) -> None:
+    await bring_kinds(stage)
+    await stage.play()
+    await teach(stage, **ENDS)
+    await training(stage)
+    await training(stage, "busy")
+
+    async def died(*asked: Any, **_: Any) -> list[Doubt]:
+        return [Doubt("its child process ended") for _ in asked[3]]
+
+    with patch.object(taught_ends, "evaluated", died):
+        await comes_to(stage, "Done")
+    for _ in range(25):
+        await comes_to(stage, "Running", "busy", at=stage.time())
+        await stage.later(MINUTE)
     assert not stage.there("night", TRAININGS)
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from skoupa import names
+from skoupa.controller.retaining.policy_book import Entry, entry_of
+from skoupa.controller.retaining.policy_status import Counts, RetentionStatuses
 from skoupa.kinds.brake import BRAKE, BRAKES
 from skoupa.kinds.definition import document
+from skoupa.kinds.retention.policy import RETENTION_POLICIES
+from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from tests.unit.controller.retaining.scene import ON
 from tests.unit.controller.retaining.test_policies import ALSO, defined, kinds, policy, status
@@ -58,3 +65,41 @@ async def test_what_is_held_no_more_although_nobody_tells_of_that_is_counted_ane
     assert not stage.there("mine-2")
     told = status(stage, "configs")
     assert (told["held"], told["deleted"]) == (1, 1)
+
+
+class Book(dict[str, Entry]):
+    def __iter__(self) -> Any:
+        return iter(self.values())
+
+    def doubt(self) -> str:
+        return ""
+
+
+@story(also=ALSO, features=ON)
+async def test_its_time_comes_also_while_there_is_always_news_of_another(stage: Stage) -> None:
+    await defined(stage)
+    book = Book()
+    for name in ("busy", "waits"):
+        made = await policy(stage, name, match=MINE, after={"unused": "5m"})
+        book[made["metadata"]["uid"]] = entry_of(RETENTION_POLICIES, made, Discovery(resources=()))
+    looked: list[str] = []
+
+    async def counts(entry: Entry) -> Counts:
+        looked.append(entry.name)
+        if entry.name == "busy":
+            statuses.want((entry.uid,))
+        return Counts(held=1)
+
+    statuses = RetentionStatuses(
+        stage.people,
+        book,  # type: ignore[arg-type] # as much of it as is asked for
+        counts=counts,
+        acting=lambda: True,
+        told=lambda _: None,
+        untold=lambda _: None,
+    )
+    statuses.want()
+    following = asyncio.create_task(statuses.follow())
+    await stage.later(35 * MINUTE)
+    following.cancel()
+    assert looked.count("waits") == 4, "once told of, and each ten minutes"
