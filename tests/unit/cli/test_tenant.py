@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
@@ -13,14 +15,17 @@ from skoupa.kinds.definition import document
 from skoupa.kinds.tenant import TENANT, TENANTS
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
+from skoupa.kube.transport import Request, Response, Stream, Transport
+from skoupa.sim.cluster import EmbeddedCluster
 from skoupa.sim.state.access import Rule
-from skoupa.tenants.tenant import Tenant
+from skoupa.tenants.tenant import Tenant, read_tenant
 from tests.unit.cli.saying import Shell
-from tests.unit.cli.worlds import ASKING, Town, config_map, granting, installed, obj
+from tests.unit.cli.worlds import ASKING, Town, config_map, granting, installed, looking, obj
 
 pytestmark = pytest.mark.unit
 
 RBAC = "rbac.authorization.k8s.io/v1"
+SCHEDULING = "scheduling.k8s.io/v1"
 MINE = (
     obj("Namespace", "111111-default"),
     config_map("app", namespace="111111-default"),
@@ -68,6 +73,8 @@ def test_a_plan_has_all_that_goes_in_its_order_and_says_what_stays(town: Town) -
     ]
     assert "its name begins with 111111-" in lines[1]
     assert "3 objects in no namespace go, and 2 with them" in said.out
+    kinds = "namespaces 1, priorityclasses.scheduling.k8s.io 1, clusterroles.rbac.authorization.k8s.io 1"
+    assert f"Of each kind: {kinds}." in said.out
     assert "1 of all these have a keep label" in said.out
     assert "ClusterRole 111111-lent: it has the label skoupa.dev/shared" in said.out
     assert "222222" not in said.out
@@ -155,6 +162,76 @@ def test_who_may_not_delete_leaves_no_confirmation_behind(town: Town) -> None:
     (found,) = town.cluster.objects(TENANTS)
     assert "deletionTimestamp" not in found["metadata"]
     assert not found["metadata"].get("annotations")
+
+
+class Refusing:
+    """Answers every DELETE in the place of the server, and so often a GET."""
+
+    def __init__(self, inner: Transport, code: int, *, gets: int = 0) -> None:
+        self._inner = inner
+        self._code = code
+        self._gets = gets
+
+    async def send(self, request: Request) -> Response:
+        if request.method == "GET" and self._gets:
+            self._gets -= 1
+        elif request.method != "DELETE":
+            return await self._inner.send(request)
+        said = {"kind": "Status", "code": self._code, "message": "not today", "reason": "Because"}
+        return Response(status=self._code, body=json.dumps(said).encode())
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        return self._inner.stream(request)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+@pytest.mark.parametrize("code", [400, 422, 429, 500])
+def test_a_deletion_that_failed_leaves_no_confirmation_behind(town: Town, code: int) -> None:
+    """A webhook that refuses, or a server that fails: the next careless deletion would be confirmed already."""
+    town.holding(tenant())
+    town.wrap = lambda inner: Refusing(inner, code)
+    said = town("tenant", "delete", "111111", "--yes")
+    assert said.code in {1, 3}, said.err
+    assert "not today" in said.err
+    (found,) = town.cluster.objects(TENANTS)
+    assert "deletionTimestamp" not in found["metadata"]
+    assert not found["metadata"].get("annotations")
+
+
+def test_who_confirmed_before_stays_confirmed(town: Town) -> None:
+    confirmed = {"skoupa.dev/confirm-deletion": "uid-111111"}
+    town.holding(tenant(annotations=confirmed))
+    town.wrap = lambda inner: Refusing(inner, 400)
+    assert town("tenant", "delete", "111111", "--yes").code == 1
+    (found,) = town.cluster.objects(TENANTS)
+    assert found["metadata"]["annotations"] == confirmed
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+def test_who_waits_goes_on_when_the_server_is_away_for_a_while(code: int) -> None:
+    async def work(world: World, cluster: EmbeddedCluster) -> float:
+        client = world.client
+        away = Client(Refusing(cluster, code, gets=10), client.clock)
+        async with cluster:
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, document(TENANT))
+            await client.clock.idle()
+            made = await client.create(TENANTS, tenant())
+
+            async def goes() -> None:
+                await client.clock.sleep(40)
+                await client.merge_patch(TENANTS, "111111", {"metadata": {"finalizers": None}})
+                uid = made["metadata"]["uid"]
+                await client.delete(TENANTS, "111111", uid=uid, propagation="Background")
+
+            began = client.clock.monotonic()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(goes())
+                await delete._wait(World(client=away, namespace=""), read_tenant(made), 600)
+            return client.clock.monotonic() - began
+
+    assert 40 <= looking(work) < 45
 
 
 def test_nothing_is_deleted_where_nobody_would_look_after_it(town: Town) -> None:
@@ -305,6 +382,28 @@ def test_of_a_refused_one_nothing_is_told_that_its_names_would_mean(town: Town) 
     assert said.code == 5
     assert "Nothing goes with the Tenant kube" in said.out
     assert "kube-x" not in said.out
+
+
+@pytest.mark.parametrize("kept", ["namespace", "object", "own"])
+def test_what_is_known_by_labels_is_found_by_the_labels_that_the_settings_name(town: Town, kept: str) -> None:
+    """Names say nothing there: without that nothing would ever be found."""
+    left = {
+        "namespace": obj("Namespace", "shop", labels={"example.org/place": "solar"}),
+        "object": obj(
+            "PriorityClass", "fast", api=SCHEDULING, value=1, labels={"example.org/thing": "solar"}
+        ),
+        "own": obj(
+            "PriorityClass", "solar-fast", api=SCHEDULING, value=1, labels={"skoupa.dev/tenant": "solar"}
+        ),
+    }
+    conventions = "byName: false, namespaceLabel: example.org/place, objectLabel: example.org/thing"
+    settings = "shortestId: 5, label: skoupa.dev/tenant" if kept == "own" else conventions
+    town.holding(tenant(), tenant("222222"), installed(f"tenants: {{{settings}}}\n"), left[kept])
+    town.holding(tenant("wind11"), obj("Namespace", "theirs", labels={"example.org/place": "wind11"}))
+    found = town.document("tenant", "leaks", code=4)
+    assert {name: [one["name"] for one in gone] for name, gone in found["tenants"].items()} == {
+        "solar": [left[kept]["metadata"]["name"]]
+    }
 
 
 def test_without_leaks_all_is_well(skoupa: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,8 @@ def leaks(
 ) -> None:
     """Lists objects that look like those of a tenant that does not exist (any more). Deletes nothing.
 
-    A tenant is taken to have been where a Namespace or a role is called as only KubeZoo calls them. The exit code is 4 where there are any.
+    A tenant is taken to have been where a Namespace or a role is called as only KubeZoo calls them, a name begins with six digits, or a
+    label that the settings name says so. The exit code is 4 where there are any.
 
     Example: skoupa tenant leaks
     """

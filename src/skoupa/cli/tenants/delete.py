@@ -5,7 +5,6 @@ With --force-finalizers it deletes nothing: what one that is being deleted waits
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from typing import Any
 
@@ -13,6 +12,7 @@ import msgspec
 import typer
 
 from skoupa import names
+from skoupa.alive.waiting import patiently
 from skoupa.cli import exits
 from skoupa.cli.installed import settings_for
 from skoupa.cli.options import Connecting
@@ -23,14 +23,17 @@ from skoupa.cli.tenants.status import lines
 from skoupa.cli.terminal.confirming import confirm
 from skoupa.cli.terminal.saying import progress, say
 from skoupa.cli.worlds import World, in_cluster
-from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
+from skoupa.errors import Conflict, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.expr.durations import parse_duration
 from skoupa.kinds.tenant import TENANTS
+from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 from skoupa.settings import Settings
+from skoupa.sweep.failures import is_sure
 from skoupa.tenants.tenant import Tenant, read_tenant
 
 _LOOK_SECONDS = 1.0
+_SILENT_SECONDS = 60.0
 
 
 class _Looked(msgspec.Struct, frozen=True):
@@ -142,15 +145,17 @@ def _tell_after(name: str, plan: TenantPlan) -> None:
         )
     if plan.going or plan.gaps:
         raise typer.Exit(exits.LEFTOVERS)
-    stay = f"; {len(plan.kept)} stay" if plan.kept else ""
+    stay = f"; {len(plan.kept)} {'stays' if len(plan.kept) == 1 else 'stay'}" if plan.kept else ""
     sys.stdout.write(f"nothing of the Tenant {name} is left{stay}\n")
 
 
 async def _delete(world: World, tenant: Tenant) -> None:
     """Confirmed first: what is deleted and not confirmed would wait for somebody where tenants.guard is on."""
     client = world.client
+    confirmed = False
     try:
         await client.merge_patch(TENANTS, tenant.name, _confirmed(tenant, tenant.uid))
+        confirmed = True
         if not tenant.is_leaving:
             await client.delete(
                 TENANTS, tenant.name, uid=tenant.uid, propagation="Background", rule="tenant delete"
@@ -160,12 +165,25 @@ async def _delete(world: World, tenant: Tenant) -> None:
             f"the Tenant {tenant.name} is not the one any more that was shown",
             advice="look again with skoupa tenant plan",
         ) from error
-    except Forbidden:
+    except SkoupaError as error:
         # Else the next careless deletion by somebody else would be confirmed already.
-        if not tenant.is_confirmed:
-            with contextlib.suppress(SkoupaError):
-                await client.merge_patch(TENANTS, tenant.name, _confirmed(tenant, None))
+        if not tenant.is_leaving and not tenant.is_confirmed and (confirmed or not is_sure(error)):
+            await _take_back(client, tenant)
         raise
+
+
+async def _take_back(client: Client, tenant: Tenant) -> None:
+    """Also where no answer came: if it is deleted all the same it waits, and who does this again confirms it."""
+    try:
+        await client.merge_patch(TENANTS, tenant.name, _confirmed(tenant, None))
+    except (NotFound, Conflict):
+        return
+    except SkoupaError as error:
+        key = names.CONFIRM_DELETION_ANNOTATION
+        say(
+            f"the confirmation may still be on the Tenant {tenant.name} ({error.brief}): with tenants.guard whoever deletes it next need not "
+            f"confirm; take it off with kubectl annotate tenant {tenant.name} {key}-"
+        )
 
 
 def _confirmed(tenant: Tenant, uid: str | None) -> dict[str, Any]:
@@ -176,10 +194,15 @@ async def _wait(world: World, tenant: Tenant, longest: int) -> None:
     clock = world.client.clock
     until = clock.monotonic() + longest
     found = tenant
+
+    async def ask() -> dict[str, Any]:
+        whole: dict[str, Any] = await world.client.get(TENANTS, tenant.name, view=WHOLE)
+        return whole
+
     while clock.monotonic() < until:
         try:
-            whole: dict[str, Any] = await world.client.get(TENANTS, tenant.name, view=WHOLE)
-            found = read_tenant(whole)
+            # A server that is just being replaced says nothing of the deletion.
+            found = read_tenant(await patiently(world.client, ask, unreachable_after=_SILENT_SECONDS))
         except NotFound:
             progress("")
             return

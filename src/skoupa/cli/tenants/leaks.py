@@ -1,7 +1,8 @@
 """`skoupa tenant leaks`: what looks like objects of a tenant that does not exist (any more).
 
 Nothing says for certain that there was one: an id is taken from what only KubeZoo calls so (ID-kube-system, ID-cluster-admin, its
-label on Namespaces) or from six digits in front of a name, and then everything that would belong to that id is listed. It is a report; `skoupa tenant plan ID` tells more.
+label on Namespaces), from six digits in front of a name, or from the labels that the settings name, and then everything that would belong to
+that id is listed. It is a report; `skoupa tenant plan ID` tells more.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from skoupa.kube.resources import Resource
 from skoupa.settings import Settings, TenantSettings
 from skoupa.tenants.census import Belonging, Kept
 from skoupa.tenants.ids import Ids, refusal
-from skoupa.tenants.ownership import KUBEZOO_LABEL, id_in_name, named_group
+from skoupa.tenants.ownership import KUBEZOO_LABEL, id_in_name, is_namespace, named_group
 from skoupa.tenants.reading import countable, take_census
 from skoupa.tenants.tenant import Tenant
 from skoupa.tenants.volumes import VIEWS, Data, stands_for
@@ -116,12 +117,15 @@ async def _ids(client: Client, settings: TenantSettings) -> tuple[set[str], list
             gaps.append(f"{resource.qualified} ({error.brief})")
             continue
         for one in listed.items:
-            ids.update(_meant(resource, one, settings.separator))
+            ids.update(_meant(resource, one, settings))
     return ids, gaps
 
 
-def _meant(resource: Resource, found: Any, separator: str) -> Iterator[str]:
-    name, labels = found.metadata.name, found.metadata.labels or {}
+def _meant(resource: Resource, found: Any, settings: TenantSettings) -> Iterator[str]:
+    name, labels, separator = found.metadata.name, found.metadata.labels or {}, settings.separator
+    # One in a key may be of whatever the object is below, which no Tenant need ever have been.
+    convention = settings.namespace_label if is_namespace(resource) else settings.object_label
+    yield from filter(None, (labels.get(convention), labels.get(settings.label)))
     for rest in _MADE.get((resource.group, resource.kind), ()):
         if name.endswith(f"{separator}{rest}"):
             yield name.removesuffix(f"{separator}{rest}")

@@ -6,6 +6,7 @@ With --selector the same of a tenant that there is not, whose rule is that label
 from __future__ import annotations
 
 import sys
+from collections import Counter
 
 import msgspec
 import typer
@@ -81,7 +82,7 @@ def show(found: TenantPlan, *, no_color: bool, whom: str = "") -> None:
     else:
         screen = screen_of(no_color=no_color)
         sys.stdout.write(render(TITLES, [_line(one) for one in found.going], screen=screen, texts=1))
-        sys.stdout.write(f"\n{summary(found)}\n")
+        sys.stdout.write(f"\n{summary(found)}\n{printable(_by_kind(found))}\n")
         if found.blocked:
             sys.stdout.write(printable(f"As things are, nothing of that goes: {found.blocked}.") + "\n")
     for title, lines in (
@@ -103,8 +104,14 @@ def summary(found: TenantPlan) -> str:
             f"{found.labelled_keep} of all these have a keep label, which does not hold against this"
         )
     if found.kept:
-        parts.append(f"{len(found.kept)} stay")
+        parts.append("1 stays" if len(found.kept) == 1 else f"{len(found.kept)} stay")
     return "; ".join(parts) + "."
+
+
+def _by_kind(found: TenantPlan) -> str:
+    """In the order in which they go."""
+    counted = Counter(one.belonging.resource.qualified for one in found.going)
+    return f"Of each kind: {', '.join(f'{kind} {number}' for kind, number in counted.items())}."
 
 
 def tell_gaps(gaps: tuple[str, ...]) -> None:

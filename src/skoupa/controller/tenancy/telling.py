@@ -82,7 +82,8 @@ class TenantTelling:
         if deletion.kept:
             more = _and_more(len(deletion.kept))
             told = "; ".join(f"{one.called} ({one.why})" for one in deletion.kept[:_NAMED])
-            said.append(f"{len(deletion.kept)} objects stay: {told}{more}")
+            number = len(deletion.kept)
+            said.append(f"{f'{number} objects stay' if number != 1 else '1 object stays'}: {told}{more}")
         if deletion.volumes:
             more = _and_more(len(deletion.volumes))
             told = ", ".join(

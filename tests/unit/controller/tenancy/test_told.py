@@ -56,7 +56,7 @@ async def test_that_it_begins_and_is_gone_with_what_stays_and_nothing_between(st
     assert not lives(stage, "111111")
     (began, _), (ended, said) = told(stage)
     assert (began, ended) == ("SkoupaTenantDeleting", "SkoupaTenantGone")
-    assert "1 objects stay: StorageClass 111111-lent (it has the label skoupa.dev/shared)" in said
+    assert "1 object stays: StorageClass 111111-lent (it has the label skoupa.dev/shared)" in said
     assert "111111-disk at disks.example vol-1" in said
 
 
