@@ -8,7 +8,7 @@ from typing import Final
 from skoupa import names
 from skoupa.errors import UsageError
 from skoupa.settings.fields import Settings
-from skoupa.settings.tenants import TenantSettings
+from skoupa.settings.tenants import IN_THE_KEY, TenantSettings
 
 _SEPARATOR: Final = re.compile(r"[-.]([-.a-z0-9]{0,8}[-.])?")
 _KEY: Final = re.compile(
@@ -32,10 +32,12 @@ def check_tenants(settings: Settings, *, source: str) -> None:
         ("label", tenants.label),
     )
     for key, text in keys:
-        if text and not _KEY.fullmatch(text):
+        written = text if key == "label" or text == IN_THE_KEY else text.replace(IN_THE_KEY, "x", 1)
+        if text and not _KEY.fullmatch(written):
             raise UsageError(
                 f"{source}: tenants.{key}: {text!r} can't be the key of a label",
-                advice="write a key alone, such as capsule.clastix.io/tenant",
+                advice="write a key alone, such as capsule.clastix.io/tenant"
+                + ("" if key == "label" else f", or {IN_THE_KEY}.tree.hnc.x-k8s.io/depth"),
             )
     if why := _means_something(tenants):
         raise UsageError(
@@ -54,7 +56,7 @@ def _means_something(tenants: TenantSettings) -> str:
     """What Skoupa writes itself must not be what makes an object somebody's, or say anything else."""
     if not tenants.label:
         return ""
-    if tenants.label in {tenants.namespace_label, tenants.object_label}:
+    if any(_may_mean(key, tenants.label) for key in (tenants.namespace_label, tenants.object_label)):
         return "is also what makes an object a tenant's"
     # Its label is called as its finalizer.
     if tenants.label == names.KUBEZOO_TENANT_FINALIZER:
@@ -65,6 +67,11 @@ def _means_something(tenants: TenantSettings) -> str:
     if prefix == names.SKOUPA_GROUP and tenants.label != names.TENANT_LABEL:
         return "means something else to Skoupa"
     return ""
+
+
+def _may_mean(key: str, label: str) -> bool:
+    before, place, after = key.partition(IN_THE_KEY)
+    return label == key or bool(place and label.startswith(before) and label.endswith(after))
 
 
 def check_feature(settings: Settings, *, source: str) -> None:

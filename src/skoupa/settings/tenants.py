@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
 from skoupa.settings.sections import Duration, Section, about
+
+# Where the name of the tenant stands in the key of a label.
+IN_THE_KEY: Final = "{tenant}"
 
 
 class TenantSettings(Section, frozen=True, kw_only=True):
@@ -42,14 +45,15 @@ class TenantSettings(Section, frozen=True, kw_only=True):
     namespace_label: Annotated[
         str,
         about(
-            "A Namespace with this label is of the tenant that is its value, such as `capsule.clastix.io/tenant`; empty: none."
+            "A Namespace with this label is of the tenant that is its value, such as `capsule.clastix.io/tenant`; empty: none. "
+            "With `{tenant}` in it, such as `{tenant}.tree.hnc.x-k8s.io/depth`, of the one whose name stands there, whatever the value."
         ),
     ] = ""
     object_label: Annotated[
         str,
         about(
-            "An object of no namespace with this label is of the tenant that is its value; empty: none. Who can write such a "
-            "label can give what they like to a tenant."
+            "An object of no namespace with this label is of the tenant that is its value (or that `{tenant}` stands for in the key); "
+            "empty: none. Who can write such a label can give what they like to a tenant."
         ),
     ] = ""
     label: Annotated[

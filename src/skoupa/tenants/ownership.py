@@ -9,7 +9,7 @@ deleted: who is not asked about could not object.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -23,6 +23,7 @@ from skoupa.kube.resources import (
     Resource,
 )
 from skoupa.settings import TenantSettings
+from skoupa.settings.tenants import IN_THE_KEY
 from skoupa.tenants.ids import KNOWN, reserved
 from skoupa.tenants.tenant import Tenant
 
@@ -199,11 +200,9 @@ class Ownership:
             claimants.setdefault(made_for, ("it is called as what KubeZoo makes of each tenant", True))
         for tenant in self._by_group(found.resource.group if group is None else group):
             claimants.setdefault(tenant, (f"its group begins with {self._prefix(tenant)}", True))
-        settings, labels = self._settings, found.labels
-        key = self._convention(found.resource)
-        if key and labels.get(key, "") in self._ids:
-            claimants.setdefault(labels[key], (f"its label {key} says so", False))
-        for owner in found.owners if settings.owners else ():
+        for tenant, key in self._labelled(found):
+            claimants.setdefault(tenant, (f"its label {key} says so", False))
+        for owner in found.owners if self._settings.owners else ():
             if owner in self._uids:
                 claimants.setdefault(self._uids[owner], ("the Tenant is its owner", False))
         volume = found.stands_for
@@ -212,6 +211,19 @@ class Ownership:
                 claim = f"{volume.namespace}/{volume.name}"
                 claimants.setdefault(tenant, (f"it is bound to the claim {claim}", False))
         return claimants
+
+    def _labelled(self, found: Candidate) -> Iterator[tuple[str, str]]:
+        """Those that a label names, by its value or (then there may be several) in its key."""
+        key = self._convention(found.resource)
+        before, place, after = key.partition(IN_THE_KEY)
+        if not place:
+            if key and found.labels.get(key, "") in self._ids:
+                yield found.labels[key], key
+            return
+        for label in found.labels:
+            tenant = label.removeprefix(before).removesuffix(after)
+            if tenant in self._ids and label == f"{before}{tenant}{after}":
+                yield tenant, label
 
     def _prefix(self, tenant: str) -> str:
         return f"{tenant}{self._settings.separator}"

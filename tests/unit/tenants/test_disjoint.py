@@ -24,6 +24,8 @@ pytestmark = pytest.mark.unit
 
 KUBEZOO = "kubezoo.io/tenant"
 BY_NAMESPACE, BY_OBJECT = "example.org/place", "example.org/thing"
+# Of hierarchical namespaces the key says whose they are.
+BY_TREE = "{tenant}.tree.example.org/depth"
 # Ids that begin alike, and some that no Tenant should have.
 POOL = (
     "111111",
@@ -72,7 +74,10 @@ texts = st.builds(
 ) | st.sampled_from(sorted(KNOWN))
 values = st.sampled_from([*POOL, "nobody", ""])
 labels = st.dictionaries(
-    st.sampled_from([KUBEZOO, BY_NAMESPACE, BY_OBJECT, names.TENANT_LABEL]), values, max_size=2
+    st.sampled_from([KUBEZOO, BY_NAMESPACE, BY_OBJECT, names.TENANT_LABEL])
+    | st.sampled_from(POOL).map(lambda one: BY_TREE.replace("{tenant}", one)),
+    values,
+    max_size=2,
 )
 owners = st.lists(st.sampled_from([f"uid-{one}" for one in POOL] + ["uid-else"]), max_size=2).map(tuple)
 conventions = st.builds(
@@ -80,8 +85,8 @@ conventions = st.builds(
     by_name=st.sampled_from([True, True, False]),
     separator=st.sampled_from(["-", "-", ".", "-t-"]),
     shortest_id=st.sampled_from([2, 6]),
-    namespace_label=st.sampled_from(["", BY_NAMESPACE]),
-    object_label=st.sampled_from(["", BY_OBJECT]),
+    namespace_label=st.sampled_from(["", BY_NAMESPACE, BY_TREE]),
+    object_label=st.sampled_from(["", BY_OBJECT, BY_TREE]),
     owners=st.booleans(),
     protected=st.sampled_from([(), ("shop", "111111-a")]),
 )
@@ -142,13 +147,19 @@ class Rule:
             by_name = self.grouped(found.name.split(".", 1)[1])
         else:
             by_name = self.named(found.name) | self.grouped(found.resource.group) | self.quota_of(found)
-        said = found.labels.get(self.key(found), "")
+        said = self.labelled(found)
         by_owner = (
             {one for one in self.ids if f"uid-{one}" in found.owners} if self.settings.owners else set()
         )
         claim = found.stands_for
         by_claim = self.place(claim.namespace) if claim is not None and claim.bound else set()
-        return by_name | ({said} & set(self.ids)) | by_owner | by_claim
+        return by_name | said | by_owner | by_claim
+
+    def labelled(self, found: Candidate) -> set[str]:
+        key = self.key(found)
+        if key == BY_TREE:
+            return {one for one in self.ids if key.replace("{tenant}", one) in found.labels}
+        return {found.labels.get(key, "")} & set(self.ids)
 
     def key(self, found: Candidate) -> str:
         of_places = found.resource == NAMESPACES

@@ -205,6 +205,32 @@ def test_a_label_that_names_another_than_the_name_does_makes_it_nobodys() -> Non
     assert rule.of(Candidate(resource=CLASSES, name="fast", labels={"example.org/tenant": "111111"})) is None
 
 
+def test_where_the_name_stands_in_the_key_whoever_it_names_has_it_and_two_make_it_nobodys() -> None:
+    """As hierarchical namespaces write it: on each Namespace, for each that is above it."""
+    tree = "{tenant}.tree.hnc.x-k8s.io/depth"
+    rule = ownership("solar", "wind", settings=TenantSettings(by_name=False, namespace_label=tree))
+
+    def of(*above: str, name: str = "shop") -> Belongs | Disputed | None:
+        labels = {f"{one}.tree.hnc.x-k8s.io/depth": str(depth) for depth, one in enumerate(above)}
+        return rule.of(Candidate(resource=NAMESPACES, name=name, labels=labels))
+
+    found = of("shop", "solar", "company")
+    assert isinstance(found, Belongs)
+    assert found == Belongs(
+        tenant="solar", proof="its label solar.tree.hnc.x-k8s.io/depth says so", lasting=False
+    )
+    assert isinstance(of("solar", "wind"), Disputed)
+    assert of("company") is None
+    assert of("solarium", "x.solar", "") is None
+    assert isinstance(of("solar", name="kube-system"), Disputed), "the cluster's own"
+    odd = {"solar.tree.hnc.x-k8s.io/depths": "1", "solar.tree.hnc.x-k8s.io": "1", tree: "solar"}
+    assert rule.of(Candidate(resource=NAMESPACES, name="shop", labels=odd)) is None
+    labels = {"solar.tree.hnc.x-k8s.io/depth": "1"}
+    assert rule.of(Candidate(resource=CLASSES, name="fast", labels=labels)) is None
+    rule = ownership("solar", settings=TenantSettings(by_name=False, object_label="vcluster-{tenant}"))
+    assert owner(rule.of(Candidate(resource=CLASSES, name="fast", labels={"vcluster-solar": ""}))) == "solar"
+
+
 def test_kubezoos_own_label_that_names_another_makes_it_nobodys() -> None:
     rule = ownership("111111", "222222")
 

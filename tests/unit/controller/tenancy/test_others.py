@@ -375,3 +375,26 @@ async def test_by_a_label_of_namespaces_those_go_and_nothing_that_is_called_so(s
     await gone(stage, "acme")
     assert before - everything(stage) == {"Namespace/shop-one", "PersistentVolume/pvc-1"}
     assert not lives(stage, "acme")
+
+
+@story(
+    also=KINDS, features=ON, tenants={"byName": False, "namespaceLabel": "{tenant}.tree.hnc.x-k8s.io/depth"}
+)
+async def test_of_hierarchical_namespaces_all_below_go_and_what_two_tenants_are_above_stays(
+    stage: Stage,
+) -> None:
+    await city(stage, "acme", "other")
+
+    async def place(name: str, *above: str) -> None:
+        labels = {f"{one}.tree.hnc.x-k8s.io/depth": str(depth) for depth, one in enumerate((name, *above))}
+        await stage.namespace(name, labels=labels)
+
+    await place("company")
+    await place("acme", "company")
+    await place("acme-one", "acme", "company")
+    await place("theirs", "other", "company")
+    await place("both", "other", "acme", "company")
+    before = everything(stage)
+    await gone(stage, "acme")
+    assert before - everything(stage) == {"Namespace/acme", "Namespace/acme-one"}
+    assert not lives(stage, "acme")
