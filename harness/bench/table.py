@@ -36,8 +36,8 @@ one process without a network: there the list that makes plain objects of the an
 bytes alone stand in the counts. Growth is fed by a generator, a process for each size.
 
 What a deleted tenant costs is counted on the embedded cluster, in virtual time, from the deletion of the Tenant until it is gone and told: all that
-the controller asks, but for what it asks in idle times too. Its Namespaces there have next to nothing in them. On a server the same Namespaces are
-deleted by hand first, with no Skoupa.
+the controller asks, but for what it asks in idle times too; with a ledger in SQLite, and without the trash, which reads all that it keeps. Its
+Namespaces there have next to nothing in them. On a server the same Namespaces are deleted by hand first, with no Skoupa.
 """
 
 

@@ -1,8 +1,9 @@
 """Tenants of an embedded cluster deleted under a running engine, in virtual time, and what that asked of the server.
 
-`python -m harness.bench.tenants.going --tenants 100 --deleted 1` prints a `Gone`; with `--label` Skoupa writes its label before. It is a process of its own, since virtual time needs a loop of its
-own. What is counted is what the engine sends from the moment in which the Tenants are deleted until they are gone, beyond what it would send
-in that time anyway: its Lease and the watches that it has open are no part of it.
+`python -m harness.bench.tenants.going --tenants 100 --deleted 1` prints a `Gone`; with `--label` Skoupa writes its label before, with `--trash` it
+keeps what goes. The ledger is a SQLite file, as shipped. It is a process of its own, since virtual time needs a loop of its own. What is counted is
+what the engine sends from the moment in which the Tenants are deleted until they are gone, beyond what it would send in that time anyway: its Lease
+and the watches that it has open are no part of it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import argparse
 import asyncio
 import io
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -31,12 +34,14 @@ from skoupa.kube.lists import pages
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from skoupa.kube.transport import Request, Response, Stream, Transport
+from skoupa.ledger.sqlite import SqliteStore
 from skoupa.report.log import Log
 from skoupa.report.metrics import Metrics
 from skoupa.report.reporter import Reporter
-from skoupa.settings import TenantSettings, decode
+from skoupa.settings import Settings, TenantSettings, decode
 from skoupa.sim.clock import VirtualClock, run
 from skoupa.sim.cluster import EmbeddedCluster
+from skoupa.sweep.record import Record
 from skoupa.tenants.reading import countable
 
 HOME: Final = "skoupa"
@@ -60,7 +65,7 @@ class Labelling(msgspec.Struct, frozen=True, kw_only=True):
 class Gone(msgspec.Struct, frozen=True, kw_only=True):
     """`list_bytes` of all lists; `inside` are looks into Namespaces before they go, one by one or together, `lists` all other lists.
 
-    `once_bytes` of one list of the metadata of everything in no namespace; `others` by what they are.
+    `once_bytes` of one list of the metadata of everything in no namespace; `others` by what they are. With the trash `lists` are those of bodies, too.
     """
 
     objects: int
@@ -74,6 +79,10 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
     others: dict[str, int]
     left: int
     labelling: Labelling | None = None
+
+    @property
+    def all_lists(self) -> int:
+        return self.lists + self.inside
 
     @property
     def requests_each(self) -> float:
@@ -117,7 +126,21 @@ class Counting:
         await self._inner.close()
 
 
-async def gone(clock: VirtualClock, *, tenants: int, deleted: int, label: bool) -> Gone:
+async def gone(clock: VirtualClock, *, tenants: int, deleted: int, label: bool, trash: bool) -> Gone:
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = SqliteStore(Path(folder) / "ledger.db", cluster="bench")
+        await ledger.open()
+        try:
+            return await _gone(
+                clock, ledger, tenants=tenants, deleted=deleted, settings=_settings(label=label, trash=trash)
+            )
+        finally:
+            await ledger.close()
+
+
+async def _gone(
+    clock: VirtualClock, ledger: SqliteStore, *, tenants: int, deleted: int, settings: Settings
+) -> Gone:
     async with EmbeddedCluster(clock=clock) as cluster:
         people = Client(Flow(cluster, clock), clock)
         await people.create(NAMESPACES, {"metadata": {"name": HOME}})
@@ -131,9 +154,11 @@ async def gone(clock: VirtualClock, *, tenants: int, deleted: int, label: bool) 
         kinds = (await discover(people)).preferred()
         wire = Counting(cluster, namespaced=[one.qualified for one in kinds if one.namespaced])
         async with asyncio.TaskGroup() as group:
-            playing = [group.create_task(one) for one in _engine(wire, clock, label=label)]
+            playing = [group.create_task(one) for one in _engine(wire, clock, ledger, settings)]
             await clock.sleep(_SETTLE_SECONDS)
-            labelling = await _labelled(wire, clock, objects=tenants * town.OBJECTS_EACH) if label else None
+            labelling = None
+            if settings.tenants.label:
+                labelling = await _labelled(wire, clock, objects=tenants * town.OBJECTS_EACH)
             wire.forget()
             # What it asks now and then anyway.
             await clock.sleep(_TOLD_SECONDS + _SETTLE_SECONDS)
@@ -179,23 +204,31 @@ async def _labelled(wire: Counting, clock: VirtualClock, *, objects: int) -> Lab
     return Labelling(patches=patches, list_bytes=first, round_bytes=wire.list_bytes)
 
 
-def _engine(wire: Transport, clock: VirtualClock, *, label: bool) -> list[Any]:
-    """As `skoupa run --enforce` has it, and what it tells people."""
-    settings = decode(
+def _settings(*, label: bool, trash: bool) -> Settings:
+    return decode(
         {
             "mode": "enforce",
             "features": {"tenants": True},
             "tenants": {"label": names.TENANT_LABEL if label else ""},
             "rate": {"deletionsPerSecond": 1_000_000},
             "brakes": _NO_BRAKES,
+            "trash": {"enabled": trash},
         },
         source="the benchmark",
     )
+
+
+def _engine(
+    wire: Transport, clock: VirtualClock, ledger: SqliteStore, settings: Settings
+) -> list[Coroutine[Any, Any, None]]:
+    """As `skoupa run --enforce` has it, and what it tells people."""
     client = Client(Flow(wire, clock), clock)
     events = EventWriter(client, instance="bench")
     report = Reporter(clock, log=Log(clock, stream=io.StringIO()), metrics=Metrics(), events=events)
     assert report.bundles is not None
-    return [Engine(client, settings=settings, report=report).run(), events.run(), report.bundles.run()]
+    record = Record(ledger, clock)
+    engine = Engine(client, settings=settings, report=report, record=record)
+    return [engine.run(), events.run(), report.bundles.run(), record.journal.run()]
 
 
 async def _once(transport: Transport, clock: VirtualClock) -> tuple[int, int, int]:
@@ -219,10 +252,13 @@ def main() -> None:
     parser.add_argument("--tenants", type=int, required=True)
     parser.add_argument("--deleted", type=int, required=True)
     parser.add_argument("--label", action="store_true")
+    parser.add_argument("--trash", action="store_true")
     asked = parser.parse_args()
 
     async def measured(clock: VirtualClock) -> Gone:
-        return await gone(clock, tenants=asked.tenants, deleted=asked.deleted, label=asked.label)
+        return await gone(
+            clock, tenants=asked.tenants, deleted=asked.deleted, label=asked.label, trash=asked.trash
+        )
 
     sys.stdout.buffer.write(msgspec.json.encode(run(measured)))
 

@@ -183,10 +183,10 @@ async def test_a_build_is_compared_with_a_list_of_the_very_same_objects() -> Non
     assert found.ratio > 0
 
 
-@pytest.mark.parametrize("label", [False, True])
-def test_what_a_deleted_tenant_costs_is_counted_until_all_of_it_is_gone(*, label: bool) -> None:
+@pytest.mark.parametrize(("label", "trash"), [(False, False), (True, False), (False, True)])
+def test_what_a_deleted_tenant_costs_is_counted_until_all_of_it_is_gone(*, label: bool, trash: bool) -> None:
     async def gone(clock: VirtualClock) -> going.Gone:
-        return await going.gone(clock, tenants=2, deleted=1, label=label)
+        return await going.gone(clock, tenants=2, deleted=1, label=label, trash=trash)
 
     found = run(gone)
     assert found.left == 0
