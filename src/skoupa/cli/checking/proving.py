@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from skoupa import names
 from skoupa.cli.checking.kyverno_shared import given_entry
 from skoupa.cli.checking.trials import Expected, Outcome, Target, Trial
 from skoupa.cli.worlds import StandingClock, named_in
@@ -27,7 +28,6 @@ from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from skoupa.model.reasons import render
 from skoupa.policy.exemptions import Exemption, read_exemption
 from skoupa.policy.expansion import expand
-from skoupa.policy.match import answer
 from skoupa.policy.policies import Policy
 from skoupa.policy.reading import read_policy
 from skoupa.runs.calls.outside import Outside
@@ -40,6 +40,7 @@ from skoupa.sim.content.manifests import Manifest, load
 
 # Before the objects, which may be of such a kind and lie in such a namespace.
 _NEEDED: Final = (CUSTOM_RESOURCE_DEFINITIONS.kind, NAMESPACES.kind)
+_DELETING: Final = frozenset({names.DELETING_POLICY_KIND, names.NAMESPACED_DELETING_POLICY_KIND})
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 WORDS: Final[Mapping[Outcome, str]] = {"claimed": "goes", "left": "stays", "unclear": "is unclear"}
 
@@ -100,40 +101,66 @@ class _Proof:
         self._cluster.load([one for one in around if one.kind not in _NEEDED])
         self._client = Client(self._cluster, self._clock)
         now = self._clock.now()
+        # Why the policy that was asked last leaves what was expected to go.
+        self._unmet: dict[tuple[str, str, str], str] = {}
         self._given = {one.name: given_entry(one, Path(trial.file), now=now) for one in trial.shared}
 
     async def cases(self) -> AsyncIterator[Case]:
         discovery = await discover(self._client)
         exemptions = [read_exemption(manifest.body) for manifest in _load(self._trial.exceptions)]
-        expected: dict[str, list[Expected]] = {name: [] for name in sorted(self._trial.rest_stays)}
+        expected: dict[tuple[str, bool], list[Expected]] = {
+            (name, False): [] for name in sorted(self._trial.rest_stays)
+        }
         for each in self._trial.expected:
-            expected.setdefault(each.policy, []).append(each)
+            expected.setdefault((each.policy, each.deleting), []).append(each)
         policies = self._policies(discovery)
-        for name, many in expected.items():
-            if name not in policies:
-                known = ", ".join(sorted(policies)) or "none"
-                raise UsageError(
-                    f"{self._trial.file}: there is no policy {name} in it", advice=f"there are {known}"
-                )
-            found = await self._found(policies[name], discovery, exemptions)
-            for case in self._compare(policies[name], many, found):
+        for (written, deleting), many in expected.items():
+            policy = self._meant(written, policies, deleting=deleting)
+            found = await self._found(policy, discovery, exemptions, many)
+            for case in self._compare(written, many, found):
                 yield case
 
-    def _policies(self, discovery: Discovery) -> dict[str, Policy]:
+    def _meant(self, written: str, policies: Sequence[Policy], *, deleting: bool) -> Policy:
+        """Several may have one name: in two namespaces, or of two kinds."""
+        *before, name = written.split("/")
+        found = [one for one in policies if one.name == name and {one.namespace, one.kind}.issuperset(before)]
+        if deleting:
+            found = [one for one in found if one.kind in _DELETING] or found
+        if len(found) == 1:
+            return found[0]
+        known = ", ".join(sorted(one.called for one in found or policies)) or "none"
+        if not found:
+            raise UsageError(
+                f"{self._trial.file}: there is no policy {written} in it", advice=f"there are {known}"
+            )
+        raise UsageError(
+            f"{self._trial.file}: {written} is the name of several policies", advice=f"write one of {known}"
+        )
+
+    def _policies(self, discovery: Discovery) -> Sequence[Policy]:
+        """What stands there twice counts as it stands there last."""
         found: dict[str, Policy] = {}
         for manifest in _load(self._trial.policies):
             reading = read_policy(manifest.body, discovery=discovery, check=clause_problems)
             name = str(manifest.body["metadata"].get("name"))
             if reading.policy is not None:
-                found[name] = reading.policy
+                found[reading.policy.called] = reading.policy
             elif reading.problems[0].path != "kind":
                 raise UsageError(
                     f"{manifest.file}: policy {name} would not run: {reading.problems[0]}",
                     advice="`skoupa check` tells everything that is wrong with it",
                 )
-        return found
+        return tuple(found.values())
 
-    async def _found(self, policy: Policy, discovery: Discovery, exemptions: list[Exemption]) -> list[Found]:
+    async def _found(
+        self,
+        policy: Policy,
+        discovery: Discovery,
+        exemptions: list[Exemption],
+        expected: Sequence[Expected],
+    ) -> list[Found]:
+        """Why it leaves what is `expected` to go is kept."""
+        self._unmet.clear()
         looks = UsageLooks(self._client, pool=self._pool, still=True)
         outside = Outside(
             self._client,
@@ -157,7 +184,10 @@ class _Proof:
             evaluation.expect(meant)
             for resource in meant:
                 objects = [msgspec.json.encode(one) for one in self._cluster.objects(resource)]
-                found += await evaluation.page(resource, objects)
+                for one, raw in zip(await evaluation.page(resource, objects), objects, strict=True):
+                    found.append(one)
+                    if one.outcome == "left" and one.why is None and _is_missed(one, expected):
+                        self._unmet[_key(one)] = await evaluation.why_left(resource, raw)
         except SkoupaError as error:
             raise UsageError(f"{self._trial.file}: {policy.called}: {error}") from error
         finally:
@@ -175,22 +205,22 @@ class _Proof:
         }
         return {name: {_NAME_LABEL: name, **known.get(name, {})} for name in named | known.keys()}
 
-    def _compare(self, policy: Policy, expected: list[Expected], found: list[Found]) -> Iterator[Case]:
+    def _compare(self, policy: str, expected: list[Expected], found: list[Found]) -> Iterator[Case]:
         named: set[tuple[str, str, str]] = set()
         for each in expected:
             there = [one for one in found if _is(each.target, one)]
             named |= {_key(one) for one in there}
-            yield self._case(policy.name, str(each.target), each.outcome, self._verdict(each, there, policy))
-        if policy.name not in self._trial.rest_stays:
+            yield self._case(policy, str(each.target), each.outcome, self._verdict(each, there))
+        if policy not in self._trial.rest_stays:
             return
         others = [one for one in found if one.outcome != "left" and _key(one) not in named]
         for one in others:
             text = "/".join(part for part in _key(one) if part)
-            yield self._case(policy.name, text, "left", _differs(one))
+            yield self._case(policy, text, "left", _differs(one))
         if not others:
-            yield self._case(policy.name, "everything else", "left", "")
+            yield self._case(policy, "everything else", "left", "")
 
-    def _verdict(self, each: Expected, there: list[Found], policy: Policy) -> str:
+    def _verdict(self, each: Expected, there: list[Found]) -> str:
         if not there:
             exists = any(_names(each.target, manifest.body) for manifest in self._objects)
             if not exists:
@@ -200,13 +230,8 @@ class _Proof:
         other = next((one for one in there if one.outcome != each.outcome), None)
         if other is None:
             return ""
-        unmatched = self._unmatched(policy, other) if other.outcome == "left" and other.why is None else ""
-        return f"{_differs(other)}: {unmatched}" if unmatched else _differs(other)
-
-    def _unmatched(self, policy: Policy, one: Found) -> str:
-        """Why match or exclude leaves it; empty where a condition does."""
-        labels = self._namespaces().get(one.metadata.namespace)
-        return answer(policy.subject, one.resource, one.metadata, namespace_labels=labels).why
+        unmet = self._unmet.get(_key(other), "") if other.outcome == "left" and other.why is None else ""
+        return f"{_differs(other)}: {unmet}" if unmet else _differs(other)
 
     def _case(self, policy: str, target: str, expected: Outcome, why: str) -> Case:
         return Case(trial=self._trial.name, policy=policy, target=target, expected=WORDS[expected], why=why)
@@ -215,6 +240,10 @@ class _Proof:
 def _differs(one: Found) -> str:
     reason = f": {render(one.why)}" if one.why is not None else ""
     return f"it {WORDS[one.outcome]}{reason}"
+
+
+def _is_missed(one: Found, expected: Iterable[Expected]) -> bool:
+    return any(each.outcome != "left" and _is(each.target, one) for each in expected)
 
 
 def _key(one: Found) -> tuple[str, str, str]:

@@ -61,9 +61,12 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Expected(msgspec.Struct, frozen=True):
+    """`policy` is its name, also with its namespace or kind before it (`shop/old`); `deleting`: it has its conditions in CEL."""
+
     policy: str
     target: Target
     outcome: Outcome
+    deleting: bool = False
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +117,7 @@ class _Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     resource: str = ""
     resources: tuple[str, ...] = ()
     resource_specs: tuple[_Place, ...] = ()
+    is_deleting_policy: bool = False
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -213,7 +217,12 @@ def _of_kyverno(document: Any, file: Path) -> Trial:
         around=tuple(manifest for each in around for manifest in each.manifests),
         shared=said.global_context_entries,
         expected=tuple(
-            Expected(result.policy.rpartition("/")[2], target, _KYVERNO.get(result.result, "left"))
+            Expected(
+                result.policy,
+                target,
+                _KYVERNO.get(result.result, "left"),
+                deleting=result.is_deleting_policy,
+            )
             for result in results
             for target in _targets(result)
         ),

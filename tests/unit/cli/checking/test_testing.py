@@ -132,10 +132,64 @@ def test_a_result_that_differs_is_told_with_the_reason_and_the_exit_code_is_1(fo
     folder.kyverno(result("old", "pass", "b", "c"), result("old", "fail", "nobody"))
     said = folder()
     assert said.code == 1
-    assert "FAILED  deleting: old: Pod/b goes, but it stays\n" in said.out
+    assert (
+        "FAILED  deleting: old: Pod/b goes, but it stays: conditions.all[0] does not hold: "
+        '"{{ target.spec.nodeName }}" Equals "one" (key is "two")\n' in said.out
+    )
     assert "Pod/c goes, but it is unclear: " in said.out
     assert "nodeName is not there" in said.out
     assert "Pod/nobody stays, but there is no such object in the test" in said.out
+
+
+def of_kind(kind: str, namespace: str = "", node: str = "one") -> dict[str, Any]:
+    """All of one name."""
+    condition = {"key": "{{ target.spec.nodeName || '' }}", "operator": "Equals", "value": node}
+    spec = {**CLEANUP["spec"], "conditions": {"all": [condition]}}
+    return {**CLEANUP, "kind": kind, "metadata": {"name": "old", "namespace": namespace}, "spec": spec}
+
+
+def test_of_policies_of_one_name_each_is_tried_by_its_namespace_or_kind(folder: Folder) -> None:
+    elsewhere = {**pod("d", nodeName="one"), "metadata": {"name": "d", "namespace": "bank"}}
+    folder.write("objects.yaml", *OBJECTS, elsewhere)
+    cel = {**DELETING, "metadata": {"name": "old"}}
+    folder.write(
+        "policies.yaml", of_kind("CleanupPolicy", "shop"), of_kind("CleanupPolicy", "bank", "two"), cel
+    )
+    folder.kyverno(
+        result("shop/old", "pass", "a"),
+        result("shop/old", "fail", "b", "d"),
+        result("bank/old", "fail", "d"),
+        result("old", "pass", "b", isDeletingPolicy=True),
+        result("DeletingPolicy/old", "fail", "a"),
+    )
+    said = folder()
+    assert said.code == 0, said.out + said.err
+    assert "ok      deleting: shop/old: Pod/a goes\n" in said.out
+    (folder.path / "kyverno-test.yaml").unlink()
+    folder.own(expect={"shop/old": {"goes": ["Pod/shop/a"]}, "bank/old": {}})
+    assert folder().code == 0
+
+
+def test_a_name_that_several_policies_have_is_told_with_what_to_write(folder: Folder) -> None:
+    """Whichever were tried, the other might be meant."""
+    folder.write("policies.yaml", of_kind("CleanupPolicy", "shop"), of_kind("CleanupPolicy", "bank", "two"))
+    folder.kyverno(result("old", "pass", "a"))
+    said = folder()
+    assert said.code == 2
+    assert "old is the name of several policies" in said.err
+    assert "write one of CleanupPolicy/bank/old, CleanupPolicy/shop/old" in said.err
+    folder.kyverno(result("park/old", "pass", "a"))
+    said = folder()
+    assert said.code == 2
+    assert "there is no policy park/old in it" in said.err
+
+
+def test_a_policy_that_stands_there_twice_counts_as_it_stands_there_last(folder: Folder) -> None:
+    folder.write(
+        "policies.yaml", of_kind("ClusterCleanupPolicy", node="two"), of_kind("ClusterCleanupPolicy")
+    )
+    folder.kyverno(result("old", "pass", "a"), result("old", "fail", "b"))
+    assert folder().code == 0
 
 
 def test_results_of_other_policies_and_values_are_passed_over_and_told(folder: Folder) -> None:
@@ -389,7 +443,8 @@ def test_junit_has_a_case_for_each_expectation(folder: Folder) -> None:
     assert cases["Pod/c is unclear"] is None
     failure = cases["Pod/b goes"]
     assert failure is not None
-    assert failure.get("message") == "it stays"
+    unmet = '"{{ target.spec.nodeName }}" Equals "one" (key is "two")'
+    assert failure.get("message") == f"it stays: conditions.all[0] does not hold: {unmet}"
 
 
 def test_of_many_tests_with_one_name_the_file_says_which_one_failed(folder: Folder, skoupa: Shell) -> None:
