@@ -15,7 +15,7 @@ from skoupa.policy.constant_cautions import constant_cautions, sifts
 from skoupa.policy.constraints import ALL, Constraints
 from skoupa.policy.context_cautions import context_cautions
 from skoupa.policy.exclusion_cautions import exclusion_cautions, spares
-from skoupa.policy.expansion import Expansion, also_called, expand
+from skoupa.policy.expansion import Expansion, also_called, expand, in_order
 from skoupa.policy.filters import Filters
 from skoupa.policy.match import Subject, names_kind
 from skoupa.policy.narrowing import whole_kinds
@@ -42,7 +42,7 @@ def cautions(subject: Subject, clauses: Clauses, discovery: Discovery | None) ->
     yield from constant_cautions(clauses)
     yield from phase_cautions(subject, clauses, expansion)
     yield from exclusion_cautions(subject, expansion, discovery)
-    yield from selector_cautions(subject, discovery)
+    yield from selector_cautions(subject, expansion)
     if names_kind(subject.match, PODS) and not _looks_at_owners(clauses):
         what = "Pods match whether something owns them or not, and their owners make them again"
         instead = "delete the owners, or let a condition look at metadata.ownerReferences"
@@ -90,8 +90,9 @@ def _nothing_in_common(match: Filters, expansion: Expansion) -> Iterator[Problem
 
 
 def _of_the_same_name(match: Filters, discovery: Discovery, path: str) -> Iterator[Problem]:
+    rows = in_order(discovery)
     for pattern in match.patterns:
-        others = also_called(pattern, discovery)
+        others = also_called(pattern, discovery, rows=rows)
         if others:
             names = ", ".join(f"{row.api_version}/{row.kind}" for row in others)
             what = f"{quoted(pattern.text)} means one kind, and there are others of that name"

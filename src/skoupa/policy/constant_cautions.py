@@ -1,7 +1,8 @@
 """Conditions of a CleanupPolicy that say the same of every object: braces that were forgotten, a value that is not there or has no size.
 
 Such a condition is no mistake to who reads it, in Kyverno as here: `target.metadata.name` without braces is a text, and differs from
-every other. So a policy that was meant for a few may take all of a kind; its writer is told, and it runs.
+every other. So a policy that was meant for a few may take all of a kind; its writer is told, and it runs. Only short ones are looked
+at, and not very many: whoever reads a policy does nothing else meanwhile.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from skoupa.errors import ExpressionError
 from skoupa.expr.durations import parse_duration
@@ -22,13 +25,15 @@ from skoupa.policy.variables import variables_of
 
 _PATH: Final = re.compile(rf"[$({{\s]*(?P<path>(?:{'|'.join(sorted(ROOTS))})[.\[].*?)[)}}\s]*", re.DOTALL)
 _SHOWN: Final = 60
+_LONGEST: Final = 300
+_MOST: Final = 100
 _NOTHING_MORE: Final = re.compile(r"(?<=h)0m0s$|(?<=m)0s$")
 _EXAMPLE: Final = '"{{ target.metadata.name }}"'
 
 
 def constant_cautions(clauses: Clauses) -> Iterator[Problem]:
     for mode in ("any", "all"):
-        for index, one in enumerate(clauses.comparisons.get(mode) or ()):
+        for index, one in enumerate((clauses.comparisons.get(mode) or ())[:_MOST]):
             path = f"spec.conditions.{mode}[{index}]"
             answer = constant(one)
             if answer is not None:
@@ -45,9 +50,11 @@ def constant_cautions(clauses: Clauses) -> Iterator[Problem]:
 
 
 def constant(comparison: Mapping[str, Any]) -> bool | None:
-    """What it says of every object; None where it looks at something, or can't be read."""
+    """What it says of every object; None where it looks at something, can't be read, or is longer than a slip of the pen."""
     key, value = comparison.get("key"), comparison.get("value")
     try:
+        if len(msgspec.json.encode((key, value))) > _LONGEST:
+            return None
         return None if variables_of([key, value]) else holds(str(comparison.get("operator")), key, value)
     except ExpressionError:
         return None
@@ -86,6 +93,8 @@ def sifts(clauses: Clauses) -> bool:
     if any(one.expression.strip() != "true" for one in clauses.expressions):
         return True
     of_all, of_any = (clauses.comparisons.get(mode) or () for mode in ("all", "any"))
+    if len(of_all) + len(of_any) > _MOST:
+        return True
     if any(constant(one) is not True for one in of_all):
         return True
     return bool(of_any) and not any(constant(one) is True for one in of_any)

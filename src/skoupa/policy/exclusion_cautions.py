@@ -16,6 +16,7 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.policy.constraints import ALL, Constraints, Rule
 from skoupa.policy.expansion import Expansion
+from skoupa.policy.extent import MOST_NEAR
 from skoupa.policy.filters import Filter, Filters
 from skoupa.policy.kind_patterns import KindPattern
 from skoupa.policy.match import Subject
@@ -35,8 +36,7 @@ def exclusion_cautions(
     if isinstance(match, Constraints):
         if discovery is not None:
             for index, rule in enumerate(match.excluded):
-                path = f"spec.matchConstraints.excludeResourceRules[{index}]"
-                yield from _of_rule(rule, match, path, expansion, discovery)
+                yield from _of_rule(index, rule, match, expansion, discovery)
         return
     block = subject.exclude
     for index, one in enumerate(block.filters if block is not None else ()):
@@ -46,7 +46,7 @@ def exclusion_cautions(
             what = f"the filter is empty, {_NOTHING}"
             yield Problem(path=path, what=what, instead="write what has to stay, or leave it out")
         elif discovery is not None:
-            yield from _of_filter(one, path, expansion, discovery)
+            yield from _of_filter(index, one, path, expansion, discovery)
 
 
 def spares(exclude: Filters | None) -> bool:
@@ -57,10 +57,13 @@ def spares(exclude: Filters | None) -> bool:
     return not empty or not (any(empty) if exclude.mode == "all" else all(empty))
 
 
-def _of_filter(one: Filter, path: str, expansion: Expansion, discovery: Discovery) -> Iterator[Problem]:
+def _of_filter(
+    nth: int, one: Filter, path: str, expansion: Expansion, discovery: Discovery
+) -> Iterator[Problem]:
     told = False
     for index, pattern in enumerate(one.kinds):
-        problem = _of_kind(pattern, f"{path}.resources.kinds[{index}]", expansion, discovery)
+        place = f"{path}.resources.kinds[{index}]"
+        problem = _of_kind(pattern, place, expansion, discovery, near=nth + index < MOST_NEAR)
         if problem is not None:
             told = True
             yield problem
@@ -70,7 +73,9 @@ def _of_filter(one: Filter, path: str, expansion: Expansion, discovery: Discover
         yield Problem(path=path, what=f"match means no {kinds}, {_NOTHING}", instead=_OTHERWISE)
 
 
-def _of_kind(pattern: KindPattern, path: str, expansion: Expansion, discovery: Discovery) -> Problem | None:
+def _of_kind(
+    pattern: KindPattern, path: str, expansion: Expansion, discovery: Discovery, *, near: bool
+) -> Problem | None:
     if any(map(pattern.fits, discovery.resources)):
         if any(map(pattern.fits, expansion.resources)):
             return None
@@ -80,18 +85,22 @@ def _of_kind(pattern: KindPattern, path: str, expansion: Expansion, discovery: D
         meant = f"{other.api_version}/{other.kind}"
         what = f"match means {meant} and not {quoted(pattern.text)}, {_NOTHING}"
         return Problem(path=path, what=what, instead=f"write {meant}")
-    missing = missing_kind(pattern, discovery) or idle_kind(pattern, [], inside=False, discovery=discovery)
+    missing = missing_kind(pattern, discovery, near=near) or idle_kind(
+        pattern, [], inside=False, discovery=discovery, near=near
+    )
     return _told(missing, path)
 
 
 def _of_rule(
-    rule: Rule, match: Constraints, path: str, expansion: Expansion, discovery: Discovery
+    nth: int, rule: Rule, match: Constraints, expansion: Expansion, discovery: Discovery
 ) -> Iterator[Problem]:
+    path = f"spec.matchConstraints.excludeResourceRules[{nth}]"
+
     def fits(row: Resource) -> bool:
         return rule.fits_kind(row, version=match.exact)
 
     told = False
-    for group, plural in product(sorted(rule.groups), sorted(rule.plurals)):
+    for number, (group, plural) in enumerate(product(sorted(rule.groups), sorted(rule.plurals)), nth):
         if any(has_wildcard(text) and text != ALL for text in (group, plural)):
             # That it is no wildcard is told elsewhere.
             told = True
@@ -100,7 +109,8 @@ def _of_rule(
             row for row in discovery.resources if group in {ALL, row.group} and plural in {ALL, row.plural}
         )
         if not any(map(fits, here)):
-            missing = missing_plural(group, plural, rule=rule, discovery=discovery)
+            near = number < MOST_NEAR
+            missing = missing_plural(group, plural, rule=rule, discovery=discovery, near=near)
             problem = _told(missing, path) if missing is not None else None
             told = told or missing is not None
             if problem is not None:

@@ -2,12 +2,12 @@
 
 Wildcards expand to every kind that can be listed and deleted, each once in one version; a kind without a group is the first
 of that name, the core group before others, as kubectl takes it. Nothing is left out silently: what the server has not is
-told.
+told; with the nearest that it has, as long as these are few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import product
 
@@ -16,6 +16,7 @@ import msgspec
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.policy.constraints import ALL, Rule, pair
+from skoupa.policy.extent import MOST_NEAR
 from skoupa.policy.filters import Filters
 from skoupa.policy.kind_patterns import KindPattern
 from skoupa.policy.match import Subject
@@ -56,7 +57,7 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True):
     resources: list[Resource]
     missing: Missing | None
     beyond: list[Resource]
-    idle: Callable[[], Missing] | None
+    idle: Callable[..., Missing] | None
 
 
 def expand(subject: Subject, discovery: Discovery) -> Expansion:
@@ -74,7 +75,7 @@ def expand(subject: Subject, discovery: Discovery) -> Expansion:
         elif part.resources and not usable:
             missing.append(undeletable(part.text))
         elif not here and part.idle is not None:
-            missing.append(part.idle())
+            missing.append(part.idle(near=len(missing) < MOST_NEAR))
         elif here and part.beyond:
             unreached.append(partly(part.text, part.beyond))
         if not here:
@@ -91,10 +92,17 @@ def expand(subject: Subject, discovery: Discovery) -> Expansion:
     )
 
 
-def meant(pattern: KindPattern, discovery: Discovery) -> list[Resource]:
-    """The kinds that one pattern of a CleanupPolicy means."""
+def in_order(discovery: Discovery) -> list[Resource]:
+    """Those of the core group before others."""
+    return sorted(discovery.resources, key=lambda row: row.group != "")
+
+
+def meant(
+    pattern: KindPattern, discovery: Discovery, *, rows: Sequence[Resource] | None = None
+) -> list[Resource]:
+    """The kinds that one pattern of a CleanupPolicy means; who asks for many puts the `rows` in order once."""
     fitting: dict[tuple[str, str], Resource] = {}
-    for row in sorted(discovery.resources, key=lambda row: row.group != ""):
+    for row in rows if rows is not None else in_order(discovery):
         if pattern.fits(row):
             fitting.setdefault((row.group, row.plural), row)
     if pattern.wild:
@@ -102,11 +110,13 @@ def meant(pattern: KindPattern, discovery: Discovery) -> list[Resource]:
     return list(fitting.values()) if pattern.grouped else list(fitting.values())[:1]
 
 
-def also_called(pattern: KindPattern, discovery: Discovery) -> list[Resource]:
+def also_called(
+    pattern: KindPattern, discovery: Discovery, *, rows: Sequence[Resource] | None = None
+) -> list[Resource]:
     """Kinds of other groups that have the name which a pattern without a group writes, and that it does not mean."""
     if pattern.grouped or pattern.wild:
         return []
-    chosen = {row.group for row in meant(pattern, discovery)}
+    chosen = {row.group for row in meant(pattern, discovery, rows=rows)}
     return [
         row
         for row in discovery.preferred()
@@ -116,18 +126,43 @@ def also_called(pattern: KindPattern, discovery: Discovery) -> list[Resource]:
 
 
 def _parts(subject: Subject, discovery: Discovery) -> Iterator[_Part]:
-    match, inside = subject.match, bool(subject.namespace)
+    match, inside, strange = subject.match, bool(subject.namespace), 0
     if isinstance(match, Filters):
+        rows = in_order(discovery)
         for pattern in match.patterns:
-            yield _of_pattern(pattern, match, discovery, inside=inside)
+            resources = meant(pattern, discovery, rows=rows)
+            part = _of_pattern(
+                pattern, match, discovery, resources=resources, inside=inside, near=strange < MOST_NEAR
+            )
+            strange += part.missing is not None
+            yield part
         return
     for rule in match.rules:
+        rows = _in_order_of(rule, discovery)
         for group, plural in product(sorted(rule.groups), sorted(rule.plurals)):
-            yield _of_pair(group, plural, rule=rule, discovery=discovery, inside=inside)
+            resources = list(_of_rule(rule, group, plural, rows=rows))
+            part = _of_pair(
+                group,
+                plural,
+                rule=rule,
+                discovery=discovery,
+                resources=resources,
+                inside=inside,
+                near=strange < MOST_NEAR,
+            )
+            strange += part.missing is not None
+            yield part
 
 
-def _of_pattern(pattern: KindPattern, match: Filters, discovery: Discovery, *, inside: bool) -> _Part:
-    resources = meant(pattern, discovery)
+def _of_pattern(
+    pattern: KindPattern,
+    match: Filters,
+    discovery: Discovery,
+    *,
+    resources: list[Resource],
+    inside: bool,
+    near: bool,
+) -> _Part:
     settled = resources and not pattern.wild
     kept = _out_of_reach(filter(pattern.fits, discovery.resources), inside=inside) if pattern.wild else []
     beyond = [row for row in kept if not _named_beside(pattern, match, row)]
@@ -136,7 +171,7 @@ def _of_pattern(pattern: KindPattern, match: Filters, discovery: Discovery, *, i
         text=pattern.text,
         key=pattern.text,
         resources=resources,
-        missing=None if settled else missing_kind(pattern, discovery),
+        missing=None if settled else missing_kind(pattern, discovery, near=near),
         # Who writes `*` alone knows that it is not everything, and is told so where nothing narrows it.
         beyond=[] if pattern.kind == ALL == pattern.group else beyond,
         # A wildcard whose kinds are all named beside it does no harm.
@@ -144,8 +179,16 @@ def _of_pattern(pattern: KindPattern, match: Filters, discovery: Discovery, *, i
     )
 
 
-def _of_pair(group: str, plural: str, *, rule: Rule, discovery: Discovery, inside: bool) -> _Part:
-    resources = list(_of_rule(rule, group, plural, discovery=discovery))
+def _of_pair(
+    group: str,
+    plural: str,
+    *,
+    rule: Rule,
+    discovery: Discovery,
+    resources: list[Resource],
+    inside: bool,
+    near: bool,
+) -> _Part:
     settled = resources and plural != ALL
     rows = (row for row in discovery.resources if group in {ALL, row.group} and rule.fits_kind(row))
     kept = _out_of_reach(rows, inside=inside) if plural == ALL else []
@@ -155,7 +198,7 @@ def _of_pair(group: str, plural: str, *, rule: Rule, discovery: Discovery, insid
         text=plural if plural != ALL or group == ALL else f"{plural}.{group or 'core'}",
         key=pair(group, plural),
         resources=resources,
-        missing=None if settled else missing_plural(group, plural, rule=rule, discovery=discovery),
+        missing=None if settled else missing_plural(group, plural, rule=rule, discovery=discovery, near=near),
         beyond=[] if group == ALL else beyond,
         idle=idle if plural == ALL and (beyond or not kept) else None,
     )
@@ -177,15 +220,20 @@ def _named_beside(pattern: KindPattern, match: Filters, resource: Resource) -> b
     return all(one.names_kind(resource) for one in match.filters if pattern in one.kinds)
 
 
-def _of_rule(rule: Rule, group: str, plural: str, *, discovery: Discovery) -> Iterator[Resource]:
+def _of_rule(rule: Rule, group: str, plural: str, *, rows: Iterable[Resource]) -> Iterator[Resource]:
+    """`rows` are in the order of the rule's versions."""
     seen: set[tuple[str, str]] = set()
-    for row in sorted(discovery.resources, key=lambda row: _rank(row.version, rule.versions)):
+    for row in rows:
         key = (row.group, row.plural)
         if key in seen or group not in {ALL, row.group} or plural not in {ALL, row.plural}:
             continue
         if rule.fits_kind(row) and not (plural == ALL and out_of_reach(row)):
             seen.add(key)
             yield row
+
+
+def _in_order_of(rule: Rule, discovery: Discovery) -> list[Resource]:
+    return sorted(discovery.resources, key=lambda row: _rank(row.version, rule.versions))
 
 
 def _rank(version: str, wanted: tuple[str, ...]) -> int:

@@ -1,7 +1,8 @@
 """Kinds that a policy writes and the server has not: what to say of them, with the nearest that it has.
 
 Of a wildcard that means less than fits it only its writer is told: it is no mistake. A
-kind whose group could not be read is not called unknown: it may exist there.
+kind whose group could not be read is not called unknown: it may exist there. Where not `near` the nearest is not looked for, which
+takes a millisecond and more.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: bool = False
 
 
-def missing_kind(pattern: KindPattern, discovery: Discovery) -> Missing | None:
+def missing_kind(pattern: KindPattern, discovery: Discovery, *, near: bool = True) -> Missing | None:
     """Of a pattern that means no kind; of a wildcard, where what it means is not known."""
     gap = next((gap for gap in discovery.gaps if matches(pattern.group, gap.group)), None)
     if gap is not None:
@@ -46,10 +47,13 @@ def missing_kind(pattern: KindPattern, discovery: Discovery) -> Missing | None:
     if same is not None:
         what = f"there is no {quoted(pattern.text)}"
         return Missing(text=pattern.text, what=what, instead=f"write {same.api_version}/{same.kind}")
-    return _unknown(pattern.text, _nearest(pattern.kind, discovery.resources, answer=lambda row: row.kind))
+    nearest = _nearest(pattern.kind, discovery.resources, answer=lambda row: row.kind) if near else ""
+    return _unknown(pattern.text, nearest)
 
 
-def missing_plural(group: str, plural: str, *, rule: Rule, discovery: Discovery) -> Missing | None:
+def missing_plural(
+    group: str, plural: str, *, rule: Rule, discovery: Discovery, near: bool = True
+) -> Missing | None:
     """Of a group and a plural of a rule that mean no kind."""
     text = f"{plural}.{group}" if group not in {"", ALL} else plural
     gap = next((gap for gap in discovery.gaps if group in {ALL, gap.group}), None)
@@ -67,10 +71,14 @@ def missing_plural(group: str, plural: str, *, rule: Rule, discovery: Discovery)
     if has_wildcard(plural):
         instead = 'only "*" alone is a wildcard here'
         return Missing(text=text, what=f"there is no {quoted(text)}", instead=instead)
-    return _unknown(text, _nearest(plural, discovery.resources, answer=lambda row: row.plural))
+    return _unknown(
+        text, _nearest(plural, discovery.resources, answer=lambda row: row.plural) if near else ""
+    )
 
 
-def idle_kind(pattern: KindPattern, beyond: list[Resource], *, inside: bool, discovery: Discovery) -> Missing:
+def idle_kind(
+    pattern: KindPattern, beyond: list[Resource], *, inside: bool, discovery: Discovery, near: bool = True
+) -> Missing:
     """Of a wildcard that means no kind, with those `beyond` its reach; `inside`: only those in namespaces count."""
     if beyond:
         return _beyond_all(pattern.text, beyond)
@@ -83,12 +91,13 @@ def idle_kind(pattern: KindPattern, beyond: list[Resource], *, inside: bool, dis
     same = next((row for row in rows if matches(pattern.kind, row.kind) and not pattern.fits(row)), None)
     if same is not None:
         return Missing(text=pattern.text, what=what, instead=f"write {same.api_version}/{pattern.kind}")
-    near = _nearest(re.sub(r"[*?]", "", pattern.kind), rows, answer=lambda row: row.kind)
-    return Missing(text=pattern.text, what=what, instead=f"did you mean {near}?" if near else _LIST)
+    bare = re.sub(r"[*?]", "", pattern.kind)
+    nearest = _nearest(bare, rows, answer=lambda row: row.kind) if near else ""
+    return Missing(text=pattern.text, what=what, instead=f"did you mean {nearest}?" if nearest else _LIST)
 
 
 def idle_plural(
-    group: str, beyond: list[Resource], *, rule: Rule, inside: bool, discovery: Discovery
+    group: str, beyond: list[Resource], *, rule: Rule, inside: bool, discovery: Discovery, near: bool = True
 ) -> Missing:
     """Of a `*` in a rule that means no kind of a group."""
     text = f"{ALL}.{group or _CORE}"
@@ -96,8 +105,9 @@ def idle_plural(
         return _beyond_all(text, beyond)
     rows = [row for row in discovery.resources if group in {ALL, row.group}]
     if not rows:
-        near = difflib.get_close_matches(group, {row.group for row in discovery.resources}, n=1)
-        instead = f'did you mean "{near[0]}"?' if near else _LIST
+        groups = {row.group for row in discovery.resources} if near else set()
+        found = difflib.get_close_matches(group, groups, n=1)
+        instead = f'did you mean "{found[0]}"?' if found else _LIST
         return Missing(text=text, what=f"there is no kind of the group {quoted(group)}", instead=instead)
     if inside and not any(row.namespaced for row in rows):
         what = f"no kind of {group or _CORE} lies in a namespace"

@@ -29,6 +29,7 @@ from skoupa.policy import constraints, filters
 from skoupa.policy.cautions import cautions
 from skoupa.policy.clause_checks import as_far_as_readable, comparison_problems, context_problems
 from skoupa.policy.constraint_checks import constraint_problems, expression_problems
+from skoupa.policy.extent import kinds_of_filters, kinds_of_rules
 from skoupa.policy.filter_checks import conflicts, filters_problems, match_problems
 from skoupa.policy.headings import definition_of
 from skoupa.policy.match import Subject
@@ -143,6 +144,8 @@ class _PolicyParts:
     def _filtered(self) -> Subject | None:
         match: Filters | None = self._read.field("match", required=True)
         exclude: Filters | None = self._read.field("exclude")
+        if self._says(kinds_of_filters(match, exclude)):
+            return None
         for field, found in (("match", match), ("exclude", exclude)):
             if found is not None:
                 path, raw = f"spec.{field}", self._spec.get(field)
@@ -174,11 +177,19 @@ class _PolicyParts:
         if found is None:
             return None
         path = "spec.matchConstraints"
+        if self._says(kinds_of_rules(found, path=path)):
+            return None
         self._read.also(constraint_problems(found, path=path, namespace=self._namespace))
         self._ask_for_places(found, path)
         if not self._read.is_whole("matchConstraints"):
             return None
         return Subject(match=constraints.prepared(found), namespace=self._namespace)
+
+    def _says(self, problems: Iterable[Problem]) -> bool:
+        """Whether there are any."""
+        found = list(problems)
+        self._read.problems += found
+        return bool(found)
 
     def _ask_for_places(self, match: Filters | Constraints, path: str) -> None:
         if self._namespace and self._discovery is not None:

@@ -5,13 +5,12 @@ Of a Namespace that is known by its name; which other kinds lie in no namespace 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import NAMESPACES, Resource
 from skoupa.policy.constraints import Constraints
-from skoupa.policy.expansion import expand
+from skoupa.policy.expansion import Expansion
 from skoupa.policy.filters import Filter, Filters
 from skoupa.policy.labels import Labels
 from skoupa.policy.match import Subject, names_kind
@@ -25,11 +24,11 @@ _IN_EXCLUDE: Final = (
 )
 
 
-def selector_cautions(subject: Subject, discovery: Discovery | None) -> Iterator[Problem]:
-    match = subject.match
+def selector_cautions(subject: Subject, expansion: Expansion) -> Iterator[Problem]:
+    """`expansion` is of what is matched; empty where nobody knows kinds."""
+    match, alone = subject.match, _in_no_namespace(expansion)
     if isinstance(match, Constraints):
-        alone = [] if match.namespace_labels.empty else _in_no_namespace(subject, discovery)
-        if alone:
+        if alone and not match.namespace_labels.empty:
             what = (
                 f"it is not asked of what lies in no namespace ({_kinds(alone)}), so that all of that matches"
             )
@@ -38,9 +37,9 @@ def selector_cautions(subject: Subject, discovery: Discovery | None) -> Iterator
             )
             yield Problem(path="spec.matchConstraints.namespaceSelector", what=what, instead=instead)
         return
-    yield from _of_filters(subject, match, match, discovery)
+    yield from _of_filters(subject, match, match, alone)
     if subject.exclude is not None:
-        yield from _of_filters(subject, match, subject.exclude, discovery)
+        yield from _of_filters(subject, match, subject.exclude, alone)
 
 
 def asks_namespaces(match: Filters) -> bool:
@@ -54,7 +53,7 @@ def asks_namespaces(match: Filters) -> bool:
 
 
 def _of_filters(
-    subject: Subject, match: Filters, block: Filters, discovery: Discovery | None
+    subject: Subject, match: Filters, block: Filters, rows: Sequence[Resource]
 ) -> Iterator[Problem]:
     excluding = block is not match
     for index, one in enumerate(block.filters):
@@ -67,7 +66,7 @@ def _of_filters(
             yield Problem(path=path, what=what, instead="give Namespace a filter of its own, with selector")
         alone = [
             row
-            for row in _in_no_namespace(subject, discovery)
+            for row in rows
             if _about(one, block, row, excluding=excluding) and _is_news(row, labels, match)
         ]
         if alone:
@@ -91,11 +90,9 @@ def _is_news(resource: Resource, labels: Labels, match: Filters) -> bool:
     return labels.fit({}) or names_kind(match, resource)
 
 
-def _in_no_namespace(subject: Subject, discovery: Discovery | None) -> list[Resource]:
+def _in_no_namespace(expansion: Expansion) -> list[Resource]:
     """But for Namespaces."""
-    if discovery is None:
-        return []
-    rows = expand(subject, discovery).resources
+    rows = expansion.resources
     return [row for row in rows if not row.namespaced and row.qualified != NAMESPACES.qualified]
 
 

@@ -11,7 +11,6 @@ from skoupa.kube.resources import Resource
 from skoupa.policy.exclusion_cautions import exclusion_cautions
 from skoupa.policy.expansion import Expansion, expand
 from skoupa.policy.filters import Filters
-from skoupa.policy.match import Subject
 from skoupa.policy.problems import Problem
 from skoupa.policy.retention.policies import NEVER_UNNAMED, Retention
 from skoupa.policy.selector_cautions import selector_cautions
@@ -46,12 +45,11 @@ def cautions(policy: Retention, discovery: Discovery | None) -> Iterator[Problem
     if subject.exclude is not None and not subject.exclude.filters:
         what = "it is empty, which excludes everything, so that nothing goes"
         yield Problem(path="spec.exclude", what=what, instead="leave it out")
-    yield from exclusion_cautions(
-        subject, expand(subject, discovery) if discovery is not None else Expansion(resources=()), discovery
-    )
-    yield from selector_cautions(subject, discovery)
+    expansion = expand(subject, discovery) if discovery is not None else Expansion(resources=())
+    yield from exclusion_cautions(subject, expansion, discovery)
+    yield from selector_cautions(subject, expansion)
     if discovery is not None:
-        yield from _of_kinds(policy, subject, discovery)
+        yield from _of_kinds(policy, expansion)
 
 
 def takes_unnamed(policy: Retention) -> bool:
@@ -69,8 +67,7 @@ def meant(policy: Retention, discovery: Discovery) -> tuple[Resource, ...]:
     return () if policy.subject is None else expand(policy.subject, discovery).resources
 
 
-def _of_kinds(policy: Retention, subject: Subject, discovery: Discovery) -> Iterator[Problem]:
-    expansion = expand(subject, discovery)
+def _of_kinds(policy: Retention, expansion: Expansion) -> Iterator[Problem]:
     for one in (*expansion.missing, *expansion.unreached):
         yield Problem(path=_MATCH, what=one.what, instead=one.instead)
     never = tuple(_for_themselves(row for row in expansion.resources if policy.names_kind(row)))

@@ -27,6 +27,7 @@ from skoupa.kinds.retention.policy import (
 )
 from skoupa.kube.kinds import Discovery
 from skoupa.policy import filters
+from skoupa.policy.extent import kinds_of_filters
 from skoupa.policy.filter_checks import conflicts, filters_problems
 from skoupa.policy.headings import version_problem
 from skoupa.policy.match import Subject, names_kind
@@ -112,6 +113,9 @@ class _Parts:
     def _subject(self) -> Subject | None:
         match: Filters | None = self._read.field("match")
         exclude: Filters | None = self._read.field("exclude")
+        if too_many := list(kinds_of_filters(match, exclude)):
+            self._read.problems += too_many
+            return None
         for field, found in (("match", match), ("exclude", exclude)):
             if found is not None:
                 raw = self._read.spec.get(field)
