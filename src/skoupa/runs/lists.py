@@ -133,8 +133,9 @@ class Lists:
         self._companies: Companies[_Reader] = Companies()
         # Of those companies whose list nobody has read to its end.
         self._readings: dict[Company[_Reader], _Reading] = {}
-        # How many were read, for whom.
+        # How many were asked for, how many of them could not be read, and for whom they were.
         self.lists = 0
+        self.failed = 0
         self.readers = 0
 
     async def read(self, query: Query, *, bodies: bool, take: Take) -> None:
@@ -190,6 +191,7 @@ class Lists:
                     return
                 await self._give(shares, turn, first=page.first, group=group)
             reading.error = page
+            self.failed += page is not None
 
     async def _next(
         self,

@@ -231,8 +231,42 @@ def test_what_a_policy_of_files_may_not_list_is_a_gap(town: Town, tmp_path: Path
     assert (
         "not read, so objects may be missing here: secrets in shop (no permission to list them)\n" in said.err
     )
+    table = town("plan", "-f", str(policy)).out
+    assert "  matches 1 object: 1 would go\n" in table
+    assert (
+        "  problem: it may match more: secrets in shop could not be read (no permission to list them)\n"
+        in table
+    )
     town.cluster.allow_only("bob", (Rule(verbs=("get",), resources=("namespaces",)), ASKING))
     assert town("plan", "-f", str(policy)).code == 6, "nothing readable is no empty plan"
+
+
+def test_lists_that_may_not_be_read_are_told_once_however_policies_ask_for_them(
+    town: Town, tmp_path: Path
+) -> None:
+    """The server names in each refusal what was asked for; one reads bodies, another metadata."""
+    looking = {"all": [{"key": "{{ target.data.a }}", "operator": "Equals", "value": "b"}]}
+    spec = {"names": ["a", "b"], "namespaces": ["shop"]}
+    policies = [
+        cleaning("names", where=spec),
+        cleaning("bodies", where=spec, conditions=looking),
+    ]
+    policy = tmp_path / "policies.json"
+    policy.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": policies}), encoding="utf-8")
+    town.holding(config_map("a"), obj("Secret", "s", namespace="shop"))
+    rights = [Rule(verbs=("get",), resources=("namespaces",)), ASKING]
+    town.cluster.allow_only("bob", tuple(rights))
+    town.user = "bob"
+    assert town("plan", "-f", str(policy)).code == 6, "nothing readable is no empty plan"
+    secrets = cleaning("secrets", kinds=("Secret",), where={"namespaces": ["shop"]})
+    policy.write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [*policies, secrets]}), encoding="utf-8"
+    )
+    town.cluster.allow_only("bob", (*rights, Rule(verbs=("list", "delete"), resources=("secrets",))))
+    said = town("plan", "-f", str(policy))
+    assert said.code == 4
+    assert "may be missing here: configmaps in shop, namespaces (no permission to list them)\n" in said.err
+    assert said.out.count("it may match more: configmaps in shop could not be read") == 2
 
 
 def test_a_feature_that_is_off_plans_no_policies(town: Town, tmp_path: Path) -> None:

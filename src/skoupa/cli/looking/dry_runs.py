@@ -86,9 +86,9 @@ class DryRuns:
         self.doubts: list[str] = []
 
     @property
-    def lists(self) -> int:
-        """How many were read."""
-        return self._lists.lists
+    def read_nothing(self) -> bool:
+        """Lists were asked for, and none of them could be read."""
+        return 0 < self._lists.lists == self._lists.failed
 
     async def close(self) -> None:
         await self._outside.close()

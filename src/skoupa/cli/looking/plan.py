@@ -271,11 +271,11 @@ def _remarks(found: Finding) -> Iterator[str]:
 
 def tell_limits(plan: Plan) -> None:
     """What could not be read, grouped by the reason, and other doubts."""
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[str, set[str]] = {}
     for gap in plan.gaps:
-        # The server names kind and user in each refusal; the right that is missing is the same.
+        # The server names kind, name and user in each refusal; the right that is missing is the same.
         why = _REFUSED if "is forbidden" in gap.why else gap.why
-        by_reason.setdefault(why, []).append(gap.what)
+        by_reason.setdefault(why, set()).add(gap.what)
     for why, what in by_reason.items():
         whole = not plan.namespace and not plan.supposed
         instead = "; -n NAMESPACE looks into one" if why == _REFUSED and whole else ""
@@ -288,7 +288,8 @@ def _leave(plan: Plan, asked: Question) -> None:
     going, wanted = len(plan.going()), plan.wanted()
     if asked.fail_over is not None and wanted > asked.fail_over:
         stopped = f" ({wanted - going} of them only if a Brake lets them)" if wanted > going else ""
-        say(f"{wanted} objects would go{stopped}, more than --fail-over {asked.fail_over}")
+        objects = "object" if wanted == 1 else "objects"
+        say(f"{wanted} {objects} would go{stopped}, more than --fail-over {asked.fail_over}")
         raise typer.Exit(exits.REFUSED)
     if plan.gaps:
         raise typer.Exit(exits.LEFTOVERS)

@@ -84,7 +84,7 @@ class RunsAhead:
         self._kyverno = KyvernoConfig(world.client)
         self._showing = Showing(survey.knowledge.store, survey.knowledge.extraction)
         self.gaps: list[Gap] = []
-        self._unread: dict[object, SkoupaError] = {}
+        self._first_error: SkoupaError | None = None
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -93,9 +93,7 @@ class RunsAhead:
     @property
     def refusal(self) -> SkoupaError | None:
         """Why nothing at all could be read; None: something was, or nothing was to be."""
-        if not self._dry.lists or self._dry.lists > len(self._unread):
-            return None
-        return next(iter(self._unread.values()))
+        return self._first_error if self._dry.read_nothing else None
 
     async def look(self, planned: Sequence[Planned], now: float) -> list[Looked]:
         """At all of them side by side, for they mostly read the same."""
@@ -127,7 +125,7 @@ class RunsAhead:
         except SkoupaError as error:
             return Looked(planned=one, error=str(error))
         for gap in findings.gaps:
-            self._unread.setdefault(gap.query, gap.error)
+            self._first_error = self._first_error or gap.error
             place = f" in {gap.query.scope.namespace}" if gap.query.scope.namespace and not self._only else ""
             self._gap(f"{gap.query.resource.qualified}{place}", gap.error.brief)
         return Looked(planned=one, findings=findings)

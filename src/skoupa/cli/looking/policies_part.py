@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from skoupa.cli.looking.policies_known import Applied, Written
     from skoupa.cli.looking.retention_known import WrittenRetention
     from skoupa.policy.exemptions import Exemption
+    from skoupa.runs.run import Findings
 
 
 _GROUPS: Final = frozenset({names.KYVERNO_GROUP, names.KYVERNO_POLICIES_GROUP})
+_MOST_NAMED: Final = 5
 
 
 def read_files(
@@ -181,6 +183,20 @@ class ObjectPolicies:
         return told
 
 
+def _unread(findings: Findings) -> Iterator[str]:
+    """Nothing that was found is not the same as nothing that is there."""
+    from skoupa.cli.looking.retention_known import short  # noqa: PLC0415 - see below
+
+    found: dict[str, dict[str, None]] = {}
+    for gap in findings.gaps:
+        where = f" in {gap.query.scope.namespace}" if gap.query.scope.namespace else ""
+        found.setdefault(short(gap.error), {})[f"{gap.query.resource.qualified}{where}"] = None
+    for why, lists in found.items():
+        more = f" and {len(lists) - _MOST_NAMED} more lists" if len(lists) > _MOST_NAMED else ""
+        named = ", ".join(list(lists)[:_MOST_NAMED])
+        yield f"it may match more: {named}{more} could not be read ({why})"
+
+
 def _run(looked: Looked, *, would_go: int) -> PolicyRun:
     # Words are for policies alone, and so is what they are made from.
     from skoupa.expr.schedule_words import in_words  # noqa: PLC0415
@@ -188,7 +204,7 @@ def _run(looked: Looked, *, would_go: int) -> PolicyRun:
     planned, findings, policy = looked.planned, looked.findings, looked.planned.policy
     schedule = policy.schedule if policy is not None else None
     matched = len(looked.rows) + len(looked.others)
-    troubles = findings.troubles if findings is not None else ()
+    troubles = (*_unread(findings), *findings.troubles) if findings is not None else ()
     return PolicyRun(
         kind=planned.kind,
         namespace=planned.namespace,
