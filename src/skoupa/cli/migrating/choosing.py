@@ -35,6 +35,7 @@ from skoupa.policy.kyverno_filters import KyvernoFilters
 from skoupa.policy.policies import Policy
 from skoupa.runs.evaluation import Found
 from skoupa.runs.run import Findings
+from skoupa.runs.secret_values import SECRETS
 from skoupa.settings import Settings, seconds
 
 _REASONS_SHOWN: Final = 3
@@ -92,11 +93,14 @@ class Choosing:
         """The labels of namespaces; where they can't be read, what hangs on them is unclear."""
         await self._dry.learn_namespaces()
 
-    async def matches(self, policy: Policy, *, calls_outside: bool) -> Matches:
-        """`calls_outside`: it calls services, so that here some of it stays unclear."""
+    async def matches(self, policy: Policy, *, calls_outside: bool, values_hidden: bool) -> Matches:
+        """`calls_outside`: it calls services, so that here some of it stays unclear; `values_hidden`: so do Secrets, for which it is told apart."""
         try:
             findings = await self._dry.findings(policy, at=self._now, filters=self._filters)
             findings = await self._dry.permitted(policy, findings)
+            if values_hidden:
+                unclear = tuple(one for one in findings.unclear if one.resource.qualified != SECRETS)
+                findings = msgspec.structs.replace(findings, unclear=unclear)
             return await self._judged(policy, findings, calls_outside=calls_outside)
         except* SkoupaError as errors:
             unknown = _first(errors)

@@ -117,6 +117,7 @@ async def migration(world: World, *, settings: Settings, namespace: str, matches
             kyverno=kyverno,
             pool=pool,
             choosing=choosing if matches else None,
+            clock=world.client.clock,
             now=now,
         )
         try:

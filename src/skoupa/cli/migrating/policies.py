@@ -11,6 +11,7 @@ import msgspec
 from skoupa.cli.migrating.calls import call_differences
 from skoupa.cli.migrating.choosing import Choosing, Matches
 from skoupa.cli.migrating.kyverno import Kyverno
+from skoupa.clock import Clock
 from skoupa.controller.survey import Gap
 from skoupa.errors import ApiError, BadReply, Forbidden, TimedOut
 from skoupa.expr.cel.messages import Report
@@ -29,13 +30,18 @@ from skoupa.policy.compared.clauses import clause_differences
 from skoupa.policy.compared.kinds import kind_differences
 from skoupa.policy.compared.schedules import Past, Timetable, kyverno_timetable, schedule_differences
 from skoupa.policy.exemptions import Exemption, read_exemption
+from skoupa.policy.expansion import expand
+from skoupa.policy.filters import Filters
 from skoupa.policy.headings import POLICY_KINDS
 from skoupa.policy.options import KNOWN
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
 from skoupa.runs.book import account_problem, served
+from skoupa.runs.calls.protocol import NoCalls
 from skoupa.runs.calls.written import clause_problems
+from skoupa.runs.comparing import Comparing as Conditions
+from skoupa.runs.secret_values import SECRET_FIELDS, SECRETS
 from skoupa.settings import Settings, seconds
 
 _SCHEDULE: Final = "spec.schedule"
@@ -110,8 +116,10 @@ class Comparing:
         kyverno: Kyverno,
         pool: Pool,
         choosing: Choosing | None,
+        clock: Clock,
         now: float,
     ) -> None:
+        self._clock = clock
         self._settings = settings
         self._discovery = discovery
         self._kyverno = kyverno
@@ -135,11 +143,12 @@ class Comparing:
         text = str((_spec(obj)).get("schedule") or "")
         zone, zone_name = self._kyverno.zone()
         timetable = kyverno_timetable(text, zone=zone, zone_name=zone_name)
+        hidden = policy is not None and self._hides_values(policy, report)
         matches = None
         if policy is not None and self._choosing is not None:
             outside = any(one.api_call and one.api_call.service for one in clauses.context)
             outside = outside or any(ask.startswith("http") for ask in report.asks)
-            matches = await self._choosing.matches(policy, calls_outside=outside)
+            matches = await self._choosing.matches(policy, calls_outside=outside, values_hidden=hidden)
         told = [
             *self._of_schedule(obj, timetable, policy, reading.problems),
             *_of_problems(reading.problems),
@@ -147,6 +156,7 @@ class Comparing:
             *(kind_differences(policy.subject, self._discovery, spec=_spec(obj)) if policy else ()),
             *clause_differences(clauses),
             *call_differences(clauses, self._settings.policies, asks=report.asks),
+            *([difference("secret-values")] if hidden else ()),
             *(matches.differences if matches is not None else ()),
         ]
         metadata = obj["metadata"]
@@ -164,6 +174,17 @@ class Comparing:
             matches=matches,
             differences=tuple(dict.fromkeys(told)),
         )
+
+    def _hides_values(self, policy: Policy, report: Report) -> bool:
+        """Whether its conditions look at values of Secrets that it matches, and that Kyverno shows it."""
+        if not policy.namespace or self._settings.policies.allow_secrets_in_namespaced_policies:
+            return False
+        if all(one.qualified != SECRETS for one in expand(policy.subject, self._discovery).resources):
+            return False
+        if not isinstance(policy.subject.match, Filters):
+            return report.fields is None or not SECRET_FIELDS.isdisjoint(report.fields)
+        conditions = Conditions(policy, calls=NoCalls(), clock=self._clock, now=self._now)
+        return conditions.looks_into(SECRET_FIELDS)
 
     async def _compiled(self, clauses: Clauses) -> Report:
         if not clauses.expressions and not clauses.variables:

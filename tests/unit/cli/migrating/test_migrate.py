@@ -205,6 +205,42 @@ def test_conditions_that_can_not_be_answered_are_told(town: Migrating) -> None:
     assert "unclear-matches" in codes(policy)
 
 
+def test_values_of_secrets_that_a_policy_of_a_namespace_looks_at_are_told(
+    town: Migrating, tmp_path: Path
+) -> None:
+    """Kyverno deletes by them; nothing fails there."""
+
+    def looking(key: str, **policy: Any) -> dict[str, Any]:
+        conditions = {"all": [{"key": key, "operator": "Equals", "value": "YQ=="}]}
+        return cleanup(policy.pop("name"), "Secret", conditions=conditions, **policy)
+
+    by_value = "{{ target.data.x }}"
+    carried = [{"name": "it", "variable": {"jmesPath": "target.data.x"}}]
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["secrets"]}
+    spec = {
+        "schedule": "@daily",
+        "matchConstraints": {"resourceRules": [rule]},
+        "conditions": [{"name": "a", "expression": "object.data.x == 'YQ=='"}],
+    }
+    town.holding(
+        obj("Secret", "s", namespace="shop", data={"x": "YQ=="}),
+        looking(by_value, name="own", namespace="shop"),
+        looking("{{ it }}", name="carried", namespace="shop", context=carried),
+        looking("{{ target.metadata.labels.x || '' }}", name="labels", namespace="shop"),
+        looking(by_value, name="wide"),
+        obj("NamespacedDeletingPolicy", "cel", namespace="shop", api="policies.kyverno.io/v1", spec=spec),
+    )
+    for args in ((), ("--no-matches",)):
+        policies = town.document(*args)["policies"]
+        told = {one["name"] for one in policies if "secret-values" in codes(one)}
+        assert told == {"own", "carried", "cel"}
+        assert all("unclear-matches" not in codes(one) for one in policies)
+    config = tmp_path / "skoupa.yaml"
+    config.write_text("policies: {allowSecretsInNamespacedPolicies: true}", encoding="utf-8")
+    policies = town.document("--config", str(config))["policies"]
+    assert not any({"secret-values", "unclear-matches"}.intersection(codes(one)) for one in policies)
+
+
 def test_the_exit_code_is_10_only_where_it_is_asked_for_and_something_differs(town: Migrating) -> None:
     town.holding(lease(), config_map("same", "4h"))
     assert town("--detailed-exitcode").code == 0
