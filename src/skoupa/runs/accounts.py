@@ -6,6 +6,8 @@ so one that is granted for single names does not count. What can't be asked lets
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -18,6 +20,7 @@ from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
 from skoupa.kube.reviews import Ask, Caller, may
 from skoupa.model.reasons import reason
+from skoupa.policy.narrowing import listed
 from skoupa.policy.options import place
 from skoupa.policy.policies import Policy
 from skoupa.policy.problems import Problem
@@ -25,6 +28,8 @@ from skoupa.runs.evaluation import Found
 from skoupa.runs.run import Findings
 
 COUNTS_SECONDS: Final = 30.0
+# A wildcard means many kinds, and who writes a policy waits for the answer.
+MOST_ASKED: Final = 20
 _ACCOUNTS: Final = Resource(version="v1", plural="serviceaccounts", kind="ServiceAccount", namespaced=True)
 
 
@@ -66,20 +71,44 @@ class Accounts:
         return allowed
 
 
-async def account_cautions(client: Client, policy: Policy) -> tuple[Problem, ...]:
-    """An account that is not there; nothing where that can't be found out. A server takes reviews of such a one, and says no."""
+async def account_cautions(
+    client: Client, policy: Policy, resources: Sequence[Resource] = ()
+) -> tuple[Problem, ...]:
+    """An account that is not there, or may not delete these kinds; nothing where that can't be found out.
+
+    A server takes reviews of one that is not there, and says no.
+    """
     name = policy.options.service_account
     if not name:
         return ()
+    path = place(names.SERVICE_ACCOUNT_ANNOTATION)
     try:
         await client.find(_ACCOUNTS, name, view=METADATA, namespace=policy.namespace)
     except NotFound:
         what = f"there is no ServiceAccount {quoted(name)} in {policy.namespace}, so that everything stays"
         instead = "make it, with the right to delete what the policy matches, or mend its name"
-        return (Problem(path=place(names.SERVICE_ACCOUNT_ANNOTATION), what=what, instead=instead),)
+        return (Problem(path=path, what=what, instead=instead),)
     except SkoupaError:
-        pass
-    return ()
+        return ()
+    lacked = await _lacked(client, policy, resources[:MOST_ASKED])
+    if not lacked:
+        return ()
+    what = f"the ServiceAccount {quoted(name)} may not delete {listed(lacked)} in {policy.namespace}, so that those stay"
+    return (Problem(path=path, what=what, instead="grant it delete there, for these kinds as a whole"),)
+
+
+async def _lacked(client: Client, policy: Policy, resources: Sequence[Resource]) -> list[str]:
+    async def allowed(resource: Resource) -> bool:
+        ask = Ask(verb="delete", resource=resource.qualified, namespace=policy.namespace)
+        try:
+            return await may(client, _caller(policy), ask)
+        except SkoupaError:
+            # The run that can't ask it either says so.
+            return True
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(allowed(resource)) for resource in resources]
+    return [resource.qualified for resource, task in zip(resources, tasks, strict=True) if not task.result()]
 
 
 def _caller(policy: Policy) -> Caller:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Final
 
+from skoupa.errors import SkoupaError
 from skoupa.expr.cel.limits import Limits
 from skoupa.expr.cel.pool import Pool
 from skoupa.kube.access import Access
@@ -16,7 +16,8 @@ from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.kube.reviews import Ask, Caller, may
 from skoupa.policy.cel_checks import cel_problems, source_of
-from skoupa.policy.policies import Clauses
+from skoupa.policy.expansion import expand
+from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.retention import profile_expressions
 from skoupa.policy.retention.profiles import Profile
@@ -37,7 +38,7 @@ async def desk(client: Client, settings: Settings) -> AsyncIterator[Reviewer]:
             discovery=inquiry.discovery,
             check=inquiry.problems,
             may=inquiry.may,
-            look=partial(account_cautions, client),
+            look=inquiry.cautions,
             check_profile=inquiry.profile_problems,
         )
 
@@ -67,6 +68,14 @@ class _Inquiry:
             return []
         report = await self._pool.compile(source)
         return list(profile_expressions.expression_problems(profile, report))
+
+    async def cautions(self, policy: Policy) -> tuple[Problem, ...]:
+        try:
+            resources = expand(policy.subject, await self.discovery()).resources
+        except SkoupaError:
+            # That it could not be asked is told already.
+            resources = ()
+        return await account_cautions(self._client, policy, resources)
 
     async def may(self, caller: Caller | None, ask: Ask) -> bool:
         if caller is not None:

@@ -17,10 +17,18 @@ pytestmark = pytest.mark.unit
 
 
 async def says(
-    call: dict[str, Any] | None, *, namespace: str = "", account: str = "", settings: Settings | None = None
+    call: dict[str, Any] | None,
+    *,
+    namespace: str = "",
+    account: str = "",
+    settings: Settings | None = None,
+    powerless: str = "",
 ) -> tuple[str, list[str]]:
-    """The refusal and the warnings."""
-    client = Client(EmbeddedCluster(clock=SystemClock()), SystemClock())
+    """The refusal and the warnings; who is `powerless` may do nothing."""
+    cluster = EmbeddedCluster(clock=SystemClock())
+    if powerless:
+        cluster.allow_only(powerless, ())
+    client = Client(cluster, SystemClock())
     annotations = {"skoupa.dev/service-account": account} if account else {}
     policy = {
         "apiVersion": "kyverno.io/v2",
@@ -64,3 +72,10 @@ async def test_an_account_that_is_not_there_is_a_warning() -> None:
     assert refusal == ""
     assert 'there is no ServiceAccount "tidier" in default' in warning
     assert await says(None, namespace="default", account="default") == ("", [])
+
+
+async def test_an_account_that_may_not_delete_what_matches_is_a_warning() -> None:
+    known = "system:serviceaccount:default:default"
+    refusal, (warning,) = await says(None, namespace="default", account="default", powerless=known)
+    assert refusal == ""
+    assert 'the ServiceAccount "default" may not delete configmaps in default, so that those stay' in warning

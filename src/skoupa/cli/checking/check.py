@@ -169,7 +169,7 @@ async def _finding(
     cautions = list(finding.cautions)
     if access is not None:
         rights = await asked(rights, access)
-        cautions += await account_cautions(client, policy)
+        cautions += await account_cautions(client, policy, resources)
     return msgspec.structs.replace(finding, rights=tuple(rights), cautions=tuple(cautions))
 
 

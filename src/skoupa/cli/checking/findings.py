@@ -56,7 +56,7 @@ class ToldKind(Shape, frozen=True, kw_only=True):
 class ToldPolicy(Shape, frozen=True, kw_only=True):
     """One policy: what is wrong with it, and what it means. `kinds` is null where kinds were not looked up.
 
-    `asks` are the calls that it makes when it runs; `means` says what a retention policy or a profile means.
+    `asks` are the calls that it makes when it runs; `means` says why its runs delete nothing, or what a retention policy or a profile means.
     """
 
     file: str

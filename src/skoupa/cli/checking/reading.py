@@ -10,11 +10,13 @@ from typing import Final
 
 import msgspec
 
+from skoupa import names
 from skoupa.admission.refused_kinds import refused_kinds
 from skoupa.cli.checking.expressions import Compiled, compile_all
 from skoupa.cli.checking.faults import fault_problems
 from skoupa.cli.checking.findings import Finding, calls_of
 from skoupa.cli.checking.sources import Sources
+from skoupa.expr.durations import render_duration
 from skoupa.kube.kinds import Discovery
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
@@ -80,8 +82,20 @@ def judged(
         cautions=_cautions(reading, each),
         schedule=policy.schedule if policy is not None else None,
         asks=(*calls_of(each.clauses), *each.compiled.asks),
+        means=tuple(_means(policy, each.settings)) if policy is not None else (),
     )
     return finding, policy
+
+
+def _means(policy: Policy, settings: PolicySettings) -> Iterator[str]:
+    """Why the runs that are told delete nothing."""
+    if policy.options.suspended:
+        yield f"it is suspended ({names.SUSPEND_ANNOTATION}), so that it does not run"
+    new = int(seconds(settings.observe_new)) if settings.observe_new is not None else 0
+    own = policy.options.observe_seconds
+    if span := max(own, new):
+        said = names.OBSERVE_ANNOTATION if span == own else "policies.observeNew"
+        yield f"for {render_duration(span)} after it is new or its spec changed it only reports ({said})"
 
 
 def _cautions(reading: Reading, each: Read) -> tuple[Problem, ...]:

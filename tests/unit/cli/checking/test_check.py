@@ -394,3 +394,51 @@ def test_an_account_that_is_not_there_is_a_caution(
         policy["metadata"]["annotations"]["skoupa.dev/service-account"] = name
         (found,) = document(skoupa("check", "-f", file(yaml.safe_dump(policy)), "-o", "json"))
         assert [one["what"].partition(",")[0] for one in found["cautions"]] == cautions
+
+
+def test_why_runs_that_are_told_delete_nothing_is_told_with_them(
+    skoupa: Shell, file: Callable[[str], str], tmp_path: Path
+) -> None:
+    policy = yaml.safe_load(PVCS)
+    policy["metadata"]["annotations"] = {"skoupa.dev/suspend": "true"}
+    said = skoupa("check", "-f", file(yaml.safe_dump(policy)), "--offline")
+    assert "\n  it is suspended (skoupa.dev/suspend), so that it does not run\n  runs at 07:00" in said.out
+    policy["metadata"]["annotations"] = {"skoupa.dev/observe": "36h"}
+    config = tmp_path / "skoupa.yaml"
+    for new, reports in (("1h", "1d12h after it is new"), ("7d", "7d after it is new")):
+        config.write_text(f"policies: {{observeNew: {new}}}\n", encoding="utf-8")
+        path = file(yaml.safe_dump(policy))
+        (found,) = document(skoupa("check", "-f", path, "--offline", "--config", str(config), "-o", "json"))
+        (said_of_it,) = found["means"]
+        assert said_of_it.startswith(f"for {reports} or its spec changed it only reports")
+    policy["metadata"]["annotations"] = {}
+    (found,) = document(skoupa("check", "-f", file(yaml.safe_dump(policy)), "--offline", "-o", "json"))
+    assert found["means"] == []
+
+
+def test_what_the_account_of_a_policy_may_not_delete_is_a_caution(
+    skoupa: Shell, file: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it stays at every run, and the writer has to find out why."""
+    metadata = {"name": "builder", "namespace": "shop"}
+
+    def prepare(cluster: EmbeddedCluster) -> None:
+        cluster.load([{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}])
+        rules = [Rule(verbs=("delete",), resources=("configmaps",), namespaces=("shop",))]
+        cluster.allow_only("system:serviceaccount:shop:builder", rules)
+
+    in_a_cluster(monkeypatch, prepare=prepare)
+    policy = yaml.safe_load(PVCS) | {"kind": "CleanupPolicy"}
+    policy["metadata"] = {
+        "name": "a",
+        "namespace": "shop",
+        "annotations": {"skoupa.dev/service-account": "builder"},
+    }
+    policy["spec"].pop("conditions")
+    for kinds, lacked in ((["ConfigMap"], ""), (["ConfigMap", "Service", "Job"], "services and jobs.batch")):
+        policy["spec"]["match"]["any"][0]["resources"] = {"kinds": kinds, "names": ["a"]}
+        said = skoupa("check", "-f", file(yaml.safe_dump(policy)), "-o", "json")
+        (found,) = document(said)
+        assert said.code == 0
+        told = f'the ServiceAccount "builder" may not delete {lacked} in shop, so that those stay'
+        assert [one["what"] for one in found["cautions"]] == ([told] if lacked else [])
