@@ -43,8 +43,11 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> EmbeddedCluster:
     cluster.load([pod, obj("Secret", "keys", namespace="shop", data={"key": SECRET}), config_map("a", "1h")])
 
     @asynccontextmanager
-    async def connected(_: Connecting) -> AsyncIterator[tuple[Client, Connection]]:
-        yield Client(cluster, clock), Connection(server="https://shop", namespace="shop")
+    async def connected(asked: Connecting) -> AsyncIterator[tuple[Client, Connection]]:
+        yield (
+            Client(cluster, clock),
+            Connection(server="https://shop", namespace=asked.namespace or "shop"),
+        )
 
     def run_async(work: Coroutine[Any, Any, int]) -> int:
         return asyncio.run(work)
@@ -177,3 +180,12 @@ def test_whatever_is_written_is_read_back_the_same(tree: Any) -> None:
     stream = StringIO()
     yaml_text.write([tree], stream)
     assert list(documents(stream.getvalue(), file="any")) == [(1, [tree])]
+
+
+def test_a_namespace_that_is_not_there_is_no_empty_snapshot(skoupa: Shell) -> None:
+    said = skoupa("snapshot", "-n", "nosuch")
+    assert (said.code, said.out) == (2, "")
+    assert "there is no Namespace nosuch: check -n" in said.err
+    said = skoupa("snapshot")
+    assert said.code == 0
+    assert "name: web" in said.out

@@ -21,13 +21,13 @@ from skoupa.cli.exits import LEFTOVERS
 from skoupa.cli.options import Connecting
 from skoupa.cli.terminal import yaml_text
 from skoupa.cli.terminal.saying import progress, say
-from skoupa.errors import ApiError, BadReply, SkoupaError, TimedOut, UsageError
+from skoupa.errors import ApiError, BadReply, Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.lists import Scope, pages
-from skoupa.kube.objects import WHOLE
-from skoupa.kube.resources import Resource
+from skoupa.kube.objects import METADATA, WHOLE
+from skoupa.kube.resources import NAMESPACES, Resource
 
 REDACTED: Final = ""
 # Copies of other objects, or gone within the hour: they would only bloat the dump.
@@ -47,6 +47,8 @@ async def _snapshot(
     async with connected(connecting) as (client, connection):
         discovery = await discover(client)
         namespace = "" if all_namespaces else connection.namespace
+        if namespace:
+            await _look_for(client, namespace)
         gaps = 0
         for gap in discovery.gaps:
             gaps += 1
@@ -65,6 +67,15 @@ async def _snapshot(
         told = [_counted(out.written, "object"), *([_counted(gaps, "gap")] if gaps else [])]
         say(": ".join([", ".join(told), *(["; ".join(advice)] if advice else [])]))
         return gaps
+
+
+async def _look_for(client: Client, namespace: str) -> None:
+    """A UsageError where there is no such Namespace; one that may not be looked for may be there."""
+    with suppress(Forbidden):
+        try:
+            await client.get(NAMESPACES, namespace, view=METADATA)
+        except NotFound as error:
+            raise UsageError(f"there is no Namespace {namespace}", advice="check -n") from error
 
 
 def _counted(number: int, noun: str) -> str:
