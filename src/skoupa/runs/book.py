@@ -26,7 +26,7 @@ from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import Resource
 from skoupa.policy.exemptions import Exemption, read_exemption
 from skoupa.policy.headings import POLICY_KINDS
-from skoupa.policy.options import as_written, place
+from skoupa.policy.options import as_labels, as_written, place
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
@@ -289,6 +289,7 @@ def _same(before: Object, found: Object) -> bool:
         before.get("spec") == found.get("spec")
         and was.get("generation") == now.get("generation")
         and as_written(was.get("annotations")) == as_written(now.get("annotations"))
+        and as_labels(was.get("labels")) == as_labels(now.get("labels"))
     )
 
 

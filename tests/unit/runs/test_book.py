@@ -134,6 +134,22 @@ async def test_a_status_that_is_written_and_kinds_that_change_elsewhere_are_no_n
 
 
 @staged
+async def test_a_label_that_should_be_an_annotation_is_told_as_soon_as_it_is_there(stage: Stage) -> None:
+    """Others concern nobody here."""
+    await stage.follow(CLUSTER_CLEANUP_POLICIES)
+    await stage.write(CLUSTER_CLEANUP_POLICIES, "tidy", {"schedule": "0 * * * *", "match": MATCH})
+    policy, told = stage.entry().policy, len(stage.entry().reading.warnings)
+    stage.changes.clear()
+    for labels, more in (({"team": "a"}, 0), ({names.SUSPEND_ANNOTATION: "true"}, 1)):
+        patch = {"metadata": {"labels": labels}}
+        await stage.client.merge_patch(CLUSTER_CLEANUP_POLICIES, "tidy", patch)
+        await stage.clock.idle()
+        assert len(stage.entry().reading.warnings) == told + more
+        assert len(stage.changes) == more
+    assert stage.entry().policy == policy
+
+
+@staged
 async def test_what_skoupa_itself_notes_on_a_policy_does_not_have_it_read_again(stage: Stage) -> None:
     await stage.follow(CLUSTER_CLEANUP_POLICIES)
     await stage.write(CLUSTER_CLEANUP_POLICIES, "tidy", {"schedule": "0 * * * *", "match": MATCH})
