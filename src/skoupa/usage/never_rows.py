@@ -263,6 +263,8 @@ _BY_LABEL: Final = (
         names=("ingress-controller-leader*", "tcp-services", "udp-services", "nginx-configuration"),
         because="the ingress controller reads it by its name",
     ),
+    Never(kinds=("PersistentVolumeClaim",), annotations=("hub.jupyter.org/username",), because="JupyterHub mounts it when its user comes back"),
+    Never(kinds=("PersistentVolumeClaim",), labels=("com.coder.resource=true",), because="Coder mounts it when its workspace starts"),
 )  # fmt: skip
 
 _WITH_A_WAY_OF_THEIR_OWN: Final = (

@@ -13,6 +13,7 @@ from skoupa.usage import tracking
 from skoupa.usage.edges.patterns import ANYTHING
 from skoupa.usage.reading import Readings
 from skoupa.usage.silent import SILENT
+from skoupa.usage.texts import TELLING
 
 
 class Unread(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -67,7 +68,7 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
 
     def may_point(self, user: str, kind: str) -> bool:
         """Whether objects of the kind `user` can point at objects of `kind`."""
-        if user.rpartition("/")[2] == ANYTHING or user in tracking.KINDS:
+        if user.rpartition("/")[2] == ANYTHING or user in tracking.KINDS or user in TELLING:
             return True
         pointing = self.readings.may_point_at(kind)
         if user in pointing or ANYTHING in pointing:

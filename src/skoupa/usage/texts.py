@@ -1,4 +1,4 @@
-"""Which texts of an object may say the name of another: annotations, what containers are told, and all of a custom object.
+"""Which texts of an object may say the name of another: annotations, what containers and drivers are told, all of a custom object.
 
 Left out is what an object says of itself, what a policy is about or a report has found out, and what deployers list, which is read by
 rules. What is not as a server would have it counts whole: this can only keep more.
@@ -37,13 +37,15 @@ _ABOUT_ITSELF: Final = (
 # But for this one, by which it waits for others: `/namespaces/shop/ConfigMap/settings`.
 _DEPENDS_ON: Final = "config.kubernetes.io/depends-on"
 _NOT_WALKED: Final = frozenset({"apiVersion", "kind", "metadata"})
-_MADE_PODS: Final = re.compile(rb'"(?:args|command|env|annotations)"')
+_MADE_PODS: Final = re.compile(rb'"(?:args|command|env|annotations|volumeAttributes|flexVolume)"')
 # What a policy that deletes, or a Brake, is about and has done is no use of it: by that a policy would keep what it was to delete.
 # What a policy asks for in its context or its conditions is.
 _ABOUT_OTHERS: Final = ("status", "match", "exclude", "matchConstraints")
 _POLICY_GROUPS: Final = frozenset({"kyverno.io", "policies.kyverno.io"})
 # Fields of built-in kinds that hold whatever a driver likes.
 _OPEN: Final = {"PersistentVolume": ("spec",), "storage.k8s.io/StorageClass": ("parameters",)}
+# Balancers and drivers are told names of any kind by these, though their fields point at few.
+TELLING: Final = frozenset({*_OPEN, "Service"})
 
 
 class _Variable(msgspec.Struct, frozen=True, gc=False):
@@ -76,10 +78,23 @@ class _Container(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     startup_probe: _Action | None = None
 
 
+class _Driven(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """What a driver is told: `volumeAttributes` of a csi volume, `options` of a flexVolume."""
+
+    volume_attributes: dict[str, str] | None = None
+    options: dict[str, str] | None = None
+
+
+class _Volume(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    csi: _Driven | None = None
+    flex_volume: _Driven | None = None
+
+
 class _PodSpec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     containers: list[_Container] | None = None
     init_containers: list[_Container] | None = None
     ephemeral_containers: list[_Container] | None = None
+    volumes: list[_Volume] | None = None
 
 
 class _Marks(msgspec.Struct, frozen=True, gc=False):
@@ -158,6 +173,13 @@ def _in_hooks(one: _Container) -> Iterator[str]:
     return chain.from_iterable(action.exec.command or () for action in actions if action and action.exec)
 
 
+def _in_volume(one: _Volume) -> Iterator[str]:
+    told = [driven for driven in (one.csi, one.flex_volume) if driven]
+    return chain.from_iterable(
+        (*(each.volume_attributes or {}).values(), *(each.options or {}).values()) for each in told
+    )
+
+
 def _in_everything(value: Any) -> list[str]:
     """Every text, and the keys of maps; without recursion, for nobody knows how deep it goes."""
     found: list[str] = []
@@ -223,3 +245,8 @@ def _in_pods(value: Any) -> Texts:
             told = [text for one in containers for text in _in_container(one)]
             yield "the arguments or the environment of a container", told
             yield "a hook or a probe of a container", [text for one in containers for text in _in_hooks(one)]
+            if pods.volumes:
+                yield (
+                    "what the driver of a volume is told",
+                    [text for one in pods.volumes for text in _in_volume(one)],
+                )

@@ -339,6 +339,9 @@ def test_services_with_nothing_behind_them(files: Files) -> None:
         service("outside", type="ExternalName", externalName="example.com"),
         service("by-hand"),
         slice_of("by-hand", ready=True),
+        # As plain manifests have it, and where whoever wrote them asked for no copies.
+        service("by-hand-of-old"),
+        obj("Endpoints", "by-hand-of-old", namespace="shop", subsets=[{"addresses": [{"ip": "10.0.0.1"}]}]),
         service("by-nobody"),
         service("behind-an-ingress", selector={"app": "gone"}),
         obj(

@@ -66,6 +66,8 @@ def pod(**container: Any) -> dict[str, Any]:
         made("networking.k8s.io/v1", "Ingress", "web", annotations={"nginx.org/basic-auth-secret": "used"}),
         made("v1", "Service", "web", annotations={"config.kubernetes.io/depends-on": "/namespaces/shop/Secret/used"}),
         made("v1", "PersistentVolume", "disk", "", spec={"csi": {"driver": "x", "volumeAttributes": {"a": "used"}}}),
+        made("v1", "Pod", "pod", spec={"containers": [], "volumes": [{"name": "v", "csi": {"driver": "x", "volumeAttributes": {"a": "used"}}}]}),
+        made("v1", "Pod", "pod", spec={"containers": [], "volumes": [{"name": "v", "flexVolume": {"driver": "x", "options": {"a": "used"}}}]}),
         thing(tls="used"),
         thing(configs=["secret:used/key"]),
         thing(config={"database.password": "${secrets:shop/used:password}"}),
@@ -119,6 +121,21 @@ def test_also_where_only_that_namespace_is_asked_about(
     alone = unused.said(used, where=f"{kind} -n prod")
     assert f"{kind.lower()}/used" in alone.out
     assert f"{kind.lower()}/used" not in unused.said(used, user, where=f"{kind} -n prod").out
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        made("v1", "Service", "web", annotations={"balancer.example/settings": "used"}),
+        made("storage.k8s.io/v1", "StorageClass", "fast", "", parameters={"settings": "shop/used"}),
+    ],
+    ids=lambda user: user["kind"],
+)
+@pytest.mark.parametrize("asked", ["-A", "configmaps -A", "configmaps -n shop"])
+def test_whatever_kinds_are_asked_about(unused: Unused, user: dict[str, Any], asked: str) -> None:
+    configs = [made("v1", "ConfigMap", name) for name in ("used", "free")]
+    told = {line.partition("/")[2] for line in unused.said(*configs, user, where=asked).out.splitlines()}
+    assert {name.rpartition("/")[2] for name in told} & {"used", "free"} == {"free"}
 
 
 def test_not_in_a_namespace_that_nobody_names(unused: Unused) -> None:

@@ -47,6 +47,8 @@ def meta(name: str = "x", namespace: str = "shop", **more: Any) -> Metadata:
         ("ConfigMap", meta("casc", labels={"ci-jenkins-config": "true"}), ""),
         ("ConfigMap", meta("dir", annotations={"k8s-sidecar-target-directory": "/tmp"}), ""),
         ("Secret", meta("copy", annotations={"reflector.v1.k8s.emberstack.com/reflects": "a/b"}), ""),
+        ("PersistentVolumeClaim", meta("claim-bob", annotations={"hub.jupyter.org/username": "bob"}), ""),
+        ("PersistentVolumeClaim", meta("home", labels={"com.coder.resource": "true"}), ""),
         ("ConfigMap", meta("config-autoscaler", "knative-serving"), ""),
         ("ConfigMap", meta("feature-flags", "tekton-pipelines"), ""),
         ("ServiceAccount", meta("default"), ""),

@@ -20,7 +20,7 @@ from skoupa.usage.finishing import Doubt, Ends, Finish
 from skoupa.usage.graph import kind_name, target_of
 from skoupa.usage.leftovers.judging import Leftover, NotJudged, judge
 from skoupa.usage.leftovers.looked import MAKE_PODS, Looked
-from skoupa.usage.leftovers.questions import NO_VOLUME, ON_REQUEST, QUESTIONS, SLICE
+from skoupa.usage.leftovers.questions import ENDPOINTS, NO_VOLUME, ON_REQUEST, QUESTIONS, SLICE
 from skoupa.usage.needs import Need, Unknown, told
 from skoupa.usage.reading import Readings, shipped
 
@@ -33,7 +33,7 @@ ELSEWHERE: Final = "something outside of the namespace"
 
 _NOT_QUOTED: Final = "what it says of its end can't be understood (its values are not shown)"
 _HOLDS_VOLUMES: Final = (CLAIM, "storage.k8s.io/VolumeAttachment")
-_LEADS_TO_PODS: Final = ("Service", "Endpoints", SLICE)
+_LEADS_TO_PODS: Final = ("Service", ENDPOINTS, SLICE)
 
 
 def is_used_by_others(resource: Resource, readings: Readings | None = None) -> bool:

@@ -22,6 +22,7 @@ from skoupa.usage.sight import Unread
 
 NETWORK_POLICY: Final = "networking.k8s.io/NetworkPolicy"
 SLICE: Final = "discovery.k8s.io/EndpointSlice"
+ENDPOINTS: Final = "Endpoints"
 # A Lease that nobody renewed for so long, and for so many of its durations, has no holder any more.
 STALE_SECONDS: Final = 3600
 STALE_DURATIONS: Final = 10
@@ -111,10 +112,17 @@ def _serves(found: Looked, row: Row) -> Looks:
     if any(found.seen(one).alive or found.seen(one).unclear for one in slices):
         return None
     if not seen.selects:
-        # Somebody writes its addresses by hand; there may be none right now.
-        return None if slices else reason("nothing-behind")
+        return _by_hand(found, row, slices)
     own = [pair for pair in found.graph.selectors_of(row.uid) if pair[1].at == "spec.selector"]
     return _nothing_fits(found, row, own, reason("nothing-behind"))
+
+
+def _by_hand(found: Looked, row: Row, slices: list[Row]) -> Looks:
+    """Somebody writes its addresses; there may be none right now. Those of old (Endpoints) are not always copied into slices."""
+    addresses = Target(ENDPOINTS, row.namespace, row.name)
+    if slices or found.graph.get(addresses) is not None:
+        return None
+    return found.unread(ENDPOINTS) or reason("nothing-behind")
 
 
 def _served(found: Looked, row: Row) -> Looks:
@@ -202,7 +210,7 @@ ANSWERED_ALONE: Final = frozenset({"Pod"})
 _EVERYTHING: Final = ("*",)
 # What a question has to have read, beside whatever could use the object; `*` is every kind that there is.
 REQUIRED: Final[dict[str, tuple[str, ...]]] = {
-    "Service": (SLICE, *MAKE_PODS),
+    "Service": (SLICE, ENDPOINTS, *MAKE_PODS),
     "Pod": ("Service",),
     NETWORK_POLICY: MAKE_PODS,
     "policy/PodDisruptionBudget": MAKE_PODS,
