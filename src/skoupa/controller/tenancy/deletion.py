@@ -53,6 +53,8 @@ class Deletion:
         # By name: they are told as long as the Tenant is there, when the object is gone too, also by who takes over.
         self.volumes: dict[str, Volume] = {one.name: one for one in volumes_told(tenant)}
         self.sent: set[str] = set()
+        # By uid, of what is left, whose delete nobody has asked for: thousands are asked for one after the other.
+        self._unasked: dict[str, Belonging] = {}
         # By uid: of which it is not known whether somebody else uses it, so that it waits.
         self.unsure: dict[str, str] = {}
         # By uid, claims in its Namespaces: volumes are known by them when those are gone.
@@ -104,6 +106,7 @@ class Deletion:
         self.kept = (*census.disputed_with(name), *shared)
         # One that is there and not on its way out was not sent, whatever we were told.
         self.sent = {one.uid for one in self.left if one.is_leaving}
+        self._unasked = {one.uid: one for one in self.left if not one.is_leaving}
 
     def settled(self) -> None:
         """Whether that found nothing, and when all is read again."""
@@ -172,6 +175,8 @@ class Deletion:
         self.unsure = {uid: why for uid, why in unknown.items() if uid in mine}
         others = {uid: why for uid, why in used.items() if uid in mine}
         self.left = tuple(one for one in self.left if one.uid not in others)
+        for uid in others:
+            self._unasked.pop(uid, None)
         told = (
             Kept(called=mine[uid].called, tenants=(self.tenant.name,), why=why) for uid, why in others.items()
         )
@@ -200,9 +205,10 @@ class Deletion:
     def heard(self, uid: str) -> None:
         """Its delete was taken, or it is gone."""
         self.sent.add(uid)
+        self._unasked.pop(uid, None)
         self._taken.add(uid)
         self._there = self._went_on_at = self._clock.monotonic()
-        if not self.to_send():
+        if all(map(self._drivers.have, self._unasked.values())):
             # The rest may well be gone when somebody looks.
             self._wait = FIRST_SECONDS
             self.plan_look()
@@ -214,10 +220,7 @@ class Deletion:
 
     def to_send(self) -> list[Belonging]:
         """Those that have to be deleted by us; what a driver takes away is on its way as soon as its Namespace is."""
-        return [one for one in self._not_asked() if not self._drivers.have(one)]
-
-    def _not_asked(self) -> list[Belonging]:
-        return [one for one in self.left if not one.is_leaving and one.uid not in self.sent]
+        return [one for one in self._unasked.values() if not self._drivers.have(one)]
 
     def held(self) -> dict[str, str]:
         """By uid, of those that still have to go, what holds them."""
@@ -227,7 +230,7 @@ class Deletion:
             if (why := self.unsure.get(one.uid) or self._holds(pack_uid(one.uid)))
         }
         places = self._namespaces_that_stay()
-        for one in self._not_asked():
+        for one in self._unasked.values():
             place = places.get(one.claimed_in)
             if place is not None and place.uid in found:
                 found.setdefault(
@@ -266,7 +269,7 @@ class Deletion:
             self.step, self._went_on_at = wanted, now
         # One that fails again and again must not keep all others; many that go one after the other do.
         limit = wanted if now - self._went_on_at <= PATIENCE_SECONDS else ROLES
-        not_sent = [one for one in self.left if one.uid not in self.sent]
+        not_sent = list(self._unasked.values())
         places = self._namespaces_that_stay()
         for one in self.left:
             later = step(one, ownership) > limit or after_its_instances(one, not_sent)
