@@ -1,4 +1,4 @@
-"""What Kyverno's test files bring beside policies and objects: Value files, Context files, ClusterResource files.
+"""What Kyverno's test files bring beside policies and objects: values, Context files, ClusterResource files.
 
 The Namespaces of the first and the objects of the others, with their definitions, are part of the cluster that policies ask, and none of
 them is tried itself. What a file says besides is named, never passed over silently.
@@ -6,7 +6,7 @@ them is tried itself. What a file says besides is named, never passed over silen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,9 +27,18 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 def read_values(path: Path, written: str) -> Surroundings:
     """`written` is how the test file names it; the Namespaces of it, in either of Kyverno's two forms."""
+    return _values(_bodies(path), path, written)
+
+
+def inline_values(values: Mapping[str, Any], file: Path) -> Surroundings:
+    """The same where they stand in the test itself: Kyverno then reads no Value file."""
+    return _values([(1, values)], file, "values")
+
+
+def _values(bodies: Iterable[tuple[int, Mapping[str, Any]]], path: Path, written: str) -> Surroundings:
     found: list[Manifest] = []
     others: set[str] = set()
-    for number, body in _bodies(path):
+    for number, body in bodies:
         others |= body.keys() - _HEAD - _NAMESPACES
         found += (Manifest(_namespace(one), str(path), number) for one in _list(body, "namespaces", path))
         for one in _list(body, "namespaceSelector", path):

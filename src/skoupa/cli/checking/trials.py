@@ -15,6 +15,7 @@ import msgspec
 from skoupa.cli.checking.kyverno_shared import SharedEntry
 from skoupa.cli.checking.kyverno_values import (
     Surroundings,
+    inline_values,
     read_cluster_resources,
     read_context,
     read_values,
@@ -133,6 +134,7 @@ class _Kyverno(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     resources: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
     variables: str = ""
+    values: dict[str, Any] | None = None
     context: str = ""
     cluster_resources: tuple[str, ...] = ()
     global_context_entries: tuple[SharedEntry, ...] = ()
@@ -236,7 +238,9 @@ def _folder(file: Path) -> str:
 
 
 def _around(said: _Kyverno, file: Path) -> Iterator[Surroundings]:
-    if said.variables:
+    if said.values is not None:
+        yield inline_values(said.values, file)
+    elif said.variables:
         yield read_values(Path(*_beside((said.variables,), file)), said.variables)
     if said.context:
         yield read_context(Path(*_beside((said.context,), file)), said.context)

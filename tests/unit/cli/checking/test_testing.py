@@ -228,6 +228,14 @@ def test_namespaces_of_a_value_file_are_those_that_policies_see(
     said = folder()
     assert said.code == 0, said.out + said.err
     assert "not read" not in said.err
+    # As Kyverno reads them: what stands in the test counts, and the file beside it does not.
+    folder.write("values.yaml", {"namespaceSelector": [{"name": "shop", "labels": {"env": "live"}}]})
+    folder.kyverno(result("cel", "pass", "a", "b"), variables="values.yaml", values=values)
+    said = folder()
+    assert said.code == 0, said.out + said.err
+    assert "not read" not in said.err
+    folder.kyverno(result("cel", "pass", "a"), values={**values, "globalValues": {"a": "b"}})
+    assert "globalValues of values are not read" in folder().err
 
 
 def test_objects_of_a_context_file_are_asked_for_and_not_tried(folder: Folder) -> None:
