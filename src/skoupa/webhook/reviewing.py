@@ -25,6 +25,7 @@ from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import SHORTEST_INTERVAL, Reading, read_policy
 from skoupa.policy.retention.profiles import Profile
+from skoupa.runs.book import account_problem
 from skoupa.runs.calls.written import call_cautions, confinement_problems
 from skoupa.settings import Settings, seconds
 from skoupa.webhook.retention import RETENTION_KINDS, ProfileCheck, RetentionReviewer
@@ -85,7 +86,7 @@ class Reviewer:
         compiled: list[Problem] = []
         if reading.policy is not None:
             compiled = await looked_at(self._check(reading.policy.clauses), doubts)
-        problems = [*reading.problems, *compiled]
+        problems = [*self._problems(reading), *compiled]
         if not problems:
             return await self._let_in(reading, discovery, asked, doubts)
         refused = self._refused(problems, asked, discovery, of_spec=compiled)
@@ -111,6 +112,12 @@ class Reviewer:
             default_namespace=asked.namespace or "default",
         )
 
+    def _problems(self, reading: Reading) -> list[Problem]:
+        """With what the settings want of it."""
+        needs = self._settings.policies.require_service_account
+        lacking = account_problem(reading.policy) if needs else None
+        return [*reading.problems, *([lacking] if lacking is not None else ())]
+
     def _refused(
         self,
         problems: list[Problem],
@@ -127,7 +134,7 @@ class Reviewer:
             return []
         if obj.get("spec") != old.get("spec"):
             return problems
-        known = [*self._read(old, asked, discovery).problems, *of_spec]
+        known = [*self._problems(self._read(old, asked, discovery)), *of_spec]
         return [problem for problem in problems if problem not in known]
 
     async def _known(self) -> tuple[Discovery | None, list[str]]:

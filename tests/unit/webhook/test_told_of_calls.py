@@ -79,3 +79,12 @@ async def test_an_account_that_may_not_delete_what_matches_is_a_warning() -> Non
     refusal, (warning,) = await says(None, namespace="default", account="default", powerless=known)
     assert refusal == ""
     assert 'the ServiceAccount "default" may not delete configmaps in default, so that those stay' in warning
+
+
+async def test_a_policy_that_has_to_name_an_account_is_refused_without_one() -> None:
+    """It would run at no time."""
+    wanted = decode({"policies": {"requireServiceAccount": True}}, source="the test")
+    refusal, _ = await says(None, namespace="default", settings=wanted)
+    assert "policies of a namespace have to name an account here" in refusal
+    assert await says(None, namespace="default", account="default", settings=wanted) == ("", [])
+    assert await says(None, settings=wanted) == ("", []), "one of the whole cluster has none"

@@ -21,6 +21,7 @@ from skoupa.kube.kinds import Discovery
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.policy.problems import Problem
 from skoupa.policy.reading import Reading, read_policy
+from skoupa.runs.book import account_problem
 from skoupa.runs.calls.written import call_cautions, clause_problems, confinement_problems
 from skoupa.settings import PolicySettings, seconds
 from skoupa.sim.content.manifests import Manifest
@@ -73,7 +74,12 @@ def judged(
         minimum_seconds=int(seconds(each.settings.minimum_interval)),
         default_namespace=namespace,
     )
-    problems = (*dict.fromkeys(reading.problems), *fault_problems(each.manifest, reading.problems))
+    needed = account_problem(reading.policy) if each.settings.require_service_account else None
+    problems = (
+        *dict.fromkeys(reading.problems),
+        *fault_problems(each.manifest, reading.problems),
+        *([needed] if needed is not None else ()),
+    )
     policy = reading.policy if not problems else None
     finding = Finding(
         manifest=each.manifest,

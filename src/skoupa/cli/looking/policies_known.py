@@ -29,7 +29,7 @@ from skoupa.kube.resources import Resource
 from skoupa.policy.exemptions import Exemption
 from skoupa.policy.headings import POLICY_KINDS
 from skoupa.policy.policies import Policy
-from skoupa.runs.book import WATCHED, Book, Entry, account_problem, served
+from skoupa.runs.book import WATCHED, Book, Entry, served
 from skoupa.runs.calls.written import confinement_problems
 from skoupa.runs.known import Known
 from skoupa.runs.ticks import Ticks
@@ -61,7 +61,6 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
     reads: tuple[Read, ...]
     remark: str
-    needs_account: bool
     # Those that this installation looks after; none: all.
     namespaces: tuple[str, ...]
     company: tuple[Companion, ...] = ()
@@ -139,12 +138,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
     def _judged(self, discovery: Discovery | None) -> Iterator[tuple[Finding, Policy | None]]:
         for each in self.reads:
-            finding, policy = judged(each, namespace=self.namespace, discovery=discovery)
-            problem = account_problem(policy) if self.needs_account else None
-            if problem is None:
-                yield finding, policy
-            else:
-                yield msgspec.structs.replace(finding, problems=(problem,)), None
+            yield judged(each, namespace=self.namespace, discovery=discovery)
 
     def _named(self) -> Iterator[tuple[str, int]]:
         called = [policy.called for _, policy in self._judged(None) if policy is not None]
@@ -160,7 +154,6 @@ def written(files: tuple[str, ...], settings: Settings) -> Written:
     return Written(
         reads=tuple(read_all(found, settings.policies)),
         remark=found.remark,
-        needs_account=settings.policies.require_service_account,
         namespaces=settings.namespaces,
         company=tuple(read_company(found.company)),
         retention=WrittenRetention(manifests=policies, teaching=found.profiles),

@@ -416,6 +416,22 @@ def test_why_runs_that_are_told_delete_nothing_is_told_with_them(
     assert found["means"] == []
 
 
+def test_a_policy_that_has_to_name_an_account_would_not_run_without_one(
+    skoupa: Shell, file: Callable[[str], str], tmp_path: Path
+) -> None:
+    config = tmp_path / "skoupa.yaml"
+    config.write_text("policies: {requireServiceAccount: true}\n", encoding="utf-8")
+    policy = yaml.safe_load(PVCS)
+    options = ("--offline", "--config", str(config))
+    assert skoupa("check", "-f", file(yaml.safe_dump(policy)), *options).code == 0
+    policy |= {"kind": "CleanupPolicy", "metadata": {"name": "a", "namespace": "shop"}}
+    policy["spec"]["match"]["any"][0]["resources"].pop("namespaces")
+    said = skoupa("check", "-f", file(yaml.safe_dump(policy)), *options)
+    assert said.code == 2
+    assert "policies of a namespace have to name an account here" in said.out
+    assert skoupa("check", "-f", file(yaml.safe_dump(policy)), "--offline").code == 0
+
+
 def test_what_the_account_of_a_policy_may_not_delete_is_a_caution(
     skoupa: Shell, file: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
