@@ -37,6 +37,7 @@ GADGETS = "/apis/example.org/v1/gadgets"
 OWN = "/apis/skoupa.dev/v1/gadgets"
 REFRESHED = "skoupa.dev/refreshed-at"
 KEEP = "skoupa.dev/keep"
+AFTER = "skoupa.dev/ttl-after"
 PART_OF = {"app.kubernetes.io/part-of": "skoupa"}
 LIMITS = f"{CONFIG_MAPS}/{LIMITS_CONFIG_MAP}"
 CONTAINERS = [{"name": "c", "image": "example.org/none"}]
@@ -680,6 +681,21 @@ class TestRightToDelete:
         for less in (None, "2098-01-01T00:00:00Z", "soon", "2020-01-01T00:00:00Z", "x" * 1000):
             assert refresh(bob, less) == 403
         assert refresh(server, None) == 200
+
+    def test_who_may_not_delete_may_not_set_the_label_of_retention_either(self, server: Writer) -> None:
+        bob = server.as_user("bob")
+        assert server.create(CONFIG_MAPS, "idle").status == 201
+        said = label(bob, "idle", {AFTER: "unused-0"})
+        assert said.status == 403
+        assert f"bob may not delete configmaps idle and so may not set {AFTER} on it" in said.refused
+        assert label(server, "idle", {AFTER: "unused-1h", KEEP: "true"}).status == 200
+        assert label(bob, "idle", {AFTER: "unused-0"}).status == 403
+        said = label(bob, "idle", {KEEP: None})
+        assert said.status == 403
+        assert f"so may not remove or shorten {KEEP}" in said.refused
+        assert label(bob, "idle", {AFTER: None}).status == 200
+        assert label(bob, "idle", {KEEP: None}).status == 200
+        assert server.ask("DELETE", f"{CONFIG_MAPS}/idle").status == 200
 
     def test_the_right_to_delete_that_very_object_is_enough(self, server: Writer) -> None:
         rules = [

@@ -172,8 +172,9 @@ def the_right_to_delete_is_asked_for_no_more_and_the_limits_are_lifted(
     said = install(server, settings, "--apply")
     done = outcomes(said)
     assert [name for name, outcome in done.items() if outcome == "deleted"] == [
-        f"{qualified(BINDINGS)}/skoupa-ttl-delete-right",
-        f"{qualified(POLICIES)}/skoupa-ttl-delete-right",
+        f"{qualified(kind)}/skoupa-ttl-{what}delete-right"
+        for kind in (BINDINGS, POLICIES)
+        for what in ("after-", "")
     ]
     assert "any more" not in said.stderr
     for path in (POLICIES, BINDINGS):
@@ -218,6 +219,7 @@ def without_the_mechanism_nothing_speaks_and_nothing_refuses(server: Access, set
         "skoupa-keep-label",
         "skoupa-refreshed-at",
         "skoupa-ttl-delete-right",
+        "skoupa-ttl-after-delete-right",
     }
     assert set(asked(server.probe(), "GET", LIMITS)["data"].values()) == {""}
 

@@ -1,7 +1,7 @@
-"""The policy for `ttl.requireDeleteRight`: who lets an object go must be allowed to delete it.
+"""The policies for `ttl.requireDeleteRight`: who lets an object go must be allowed to delete it.
 
-That is who sets its TTL label, and who takes back what puts its end off: a keep label removed or shortened, a refresh
-removed or set back. Of objects without a TTL nothing is asked, nor of what keeps an object from outside, as the keep
+That is who sets its TTL label or that of `ttl-after`, and who takes back what puts its end off: a keep label removed or shortened, a
+refresh removed or set back. Of objects without a TTL nothing is asked, nor of what keeps an object from outside, as the keep
 label of its Namespace does. Nothing here may rest on what a client can forge.
 """
 
@@ -14,17 +14,30 @@ from skoupa import names
 from skoupa.admission.cel import literal, matches, sentence
 from skoupa.admission.grammar import TIME
 from skoupa.admission.policies import Manifest, Writes, policy
-from skoupa.admission.readings import LABEL_CHANGED, Variable, created, refresh, refreshed, variable
+from skoupa.admission.readings import (
+    LABEL_CHANGED,
+    Variable,
+    created,
+    label_changed,
+    refresh,
+    refreshed,
+    variable,
+)
 
 DELETE_RIGHT_POLICY: Final = "skoupa-ttl-delete-right"
+TTL_AFTER_RIGHT_POLICY: Final = "skoupa-ttl-after-delete-right"
 
 _TTL: Final = f"metadata.?labels[?{literal(names.TTL_LABEL)}]"
+_TTL_AFTER: Final = f"metadata.?labels[?{literal(names.TTL_AFTER_LABEL)}]"
+_TTL_AFTER_CHANGED: Final = label_changed(names.TTL_AFTER_LABEL)
 _KEEP: Final = f"metadata.?labels[?{literal(names.KEEP_LABEL)}]"
 _REFRESHED: Final = f"metadata.?annotations[?{literal(names.REFRESHED_AT_ANNOTATION)}]"
 _WAY_TO_STAY_CHANGED: Final = (
     f"(object.{_TTL}.hasValue() && oldObject != null && "
     f"(object.{_KEEP} != oldObject.{_KEEP} || object.{_REFRESHED} != oldObject.{_REFRESHED}))"
 )
+_SET: Final = "set {key} on it: leave the label out"
+_KEEP_LESS: Final = "remove or shorten {key} on it: leave it as it is"
 
 
 def delete_right_policy() -> Iterator[Manifest]:
@@ -36,10 +49,8 @@ def delete_right_policy() -> Iterator[Manifest]:
         resources=("*", "*/status"),
     )
     validations = [
-        _validation(f"({LABEL_CHANGED})", "set {key} on it: leave the label out", names.TTL_LABEL),
-        _validation(
-            "variables.keepsLess", "remove or shorten {key} on it: leave it as it is", names.KEEP_LABEL
-        ),
+        _validation(f"({LABEL_CHANGED})", _SET, names.TTL_LABEL),
+        _validation("variables.keepsLess", _KEEP_LESS, names.KEEP_LABEL),
         _validation(
             "variables.refreshedLess",
             "remove {key} from it or set it back: leave it as it is",
@@ -51,9 +62,37 @@ def delete_right_policy() -> Iterator[Manifest]:
     )
 
 
+def ttl_after_right_policy() -> Iterator[Manifest]:
+    """The same for `skoupa.dev/ttl-after`, also while nobody goes by it: it is there when the feature is switched on."""
+    kept = f"(object.{_TTL_AFTER}.hasValue() && oldObject != null && object.{_KEEP} != oldObject.{_KEEP})"
+    writes = Writes(
+        name="label-added-or-changed",
+        condition=f"({_TTL_AFTER_CHANGED}) || {kept}",
+        label=names.TTL_AFTER_LABEL,
+        resources=("*", "*/status"),
+    )
+    validations = [
+        _validation(f"({_TTL_AFTER_CHANGED})", _SET, names.TTL_AFTER_LABEL),
+        _validation("variables.keepsLess", _KEEP_LESS, names.KEEP_LABEL),
+    ]
+    return policy(
+        TTL_AFTER_RIGHT_POLICY, writes=writes, variables=_keeping(), validations=validations, denies=True
+    )
+
+
 def _variables() -> list[Variable]:
-    kept, keeps = "variables.kept", "variables.keeps"
     was, now = "variables.wasRefreshed", "variables.isRefreshed"
+    return [
+        *_keeping(),
+        created(),
+        variable("wasRefreshed", f"oldObject == null ? '' : {refreshed('oldObject')}"),
+        variable("isRefreshed", refreshed("object")),
+        variable("refreshedLess", f"{refresh(was)} > [variables.created, {refresh(now)}].max()"),
+    ]
+
+
+def _keeping() -> list[Variable]:
+    kept, keeps = "variables.kept", "variables.keeps"
     # Dates and times sort as their texts do.
     later = f"{matches(kept, TIME)} && {keeps} >= {kept}"
     shorter = f"{keeps} == 'false' || ({matches(keeps, TIME)} && !({later}))"
@@ -64,10 +103,6 @@ def _variables() -> list[Variable]:
         variable("kept", f"oldObject == null ? 'false' : oldObject.{_KEEP}.orValue('false')"),
         variable("keeps", f"object.{_KEEP}.orValue('false')"),
         variable("keepsLess", f"{kept} != 'false' && {keeps} != {kept} && ({shorter})"),
-        created(),
-        variable("wasRefreshed", f"oldObject == null ? '' : {refreshed('oldObject')}"),
-        variable("isRefreshed", refreshed("object")),
-        variable("refreshedLess", f"{refresh(was)} > [variables.created, {refresh(now)}].max()"),
     ]
 
 

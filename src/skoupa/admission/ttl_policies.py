@@ -1,9 +1,9 @@
 """The ValidatingAdmissionPolicies for the TTL label: the API server checks it, and nothing of ours can be down.
 
 `skoupa-ttl-label` speaks about values that will not do what their writer wants: it warns, and with `ttl.refuse` it
-denies. `skoupa-label-as-annotation`, `skoupa-keep-label` and `skoupa-refreshed-at` warn. `skoupa-ttl-limits` and
-`skoupa-ttl-delete-right` deny, and are there only where a setting asks for them. By default nothing here could refuse a
-write.
+denies. `skoupa-label-as-annotation`, `skoupa-keep-label` and `skoupa-refreshed-at` warn. `skoupa-ttl-limits`,
+`skoupa-ttl-delete-right` and `skoupa-ttl-after-delete-right` deny, and are there only where a setting asks for them. By default
+nothing here could refuse a write.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from skoupa import names
 from skoupa.admission.advice import WHAT_TO_WRITE, advising
 from skoupa.admission.cel import literal, matches, sentence
-from skoupa.admission.delete_right import delete_right_policy
+from skoupa.admission.delete_right import delete_right_policy, ttl_after_right_policy
 from skoupa.admission.grammar import KYVERNO, RFC3339
 from skoupa.admission.keeping import keep_policy
 from skoupa.admission.limits import config_map, limit_validations, limit_variables, limits_of
@@ -67,7 +67,7 @@ def ttl_admission(
     if set_limits or had_limits:
         manifests += limits_admission(set_limits, namespace=namespace, kyverno_readings=kyverno_readings)
     if settings.require_delete_right:
-        manifests += delete_right_policy()
+        manifests += [*delete_right_policy(), *ttl_after_right_policy()]
     return manifests
 
 

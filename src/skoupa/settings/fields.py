@@ -100,8 +100,8 @@ class TtlSettings(Section, frozen=True, kw_only=True):
     require_delete_right: Annotated[
         bool,
         about(
-            "Admission: who adds the label, or takes back a keep label or a refresh beside it, must be allowed to "
-            "delete the object."
+            "Admission: who adds the label (or `skoupa.dev/ttl-after`), or takes back a keep label or a refresh beside it, "
+            "must be allowed to delete the object."
         ),
     ] = False
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from skoupa import names
-from skoupa.admission.delete_right import DELETE_RIGHT_POLICY
+from skoupa.admission.delete_right import DELETE_RIGHT_POLICY, TTL_AFTER_RIGHT_POLICY
 from skoupa.admission.keeping import KEEP_POLICY
 from skoupa.admission.limits import LIMITS_CONFIG_MAP
 from skoupa.admission.misplaced import MISPLACED_POLICY
@@ -29,6 +29,7 @@ ALL_POLICIES = (
     REFRESH_POLICY,
     LIMITS_POLICY,
     DELETE_RIGHT_POLICY,
+    TTL_AFTER_RIGHT_POLICY,
 )
 EVERYTHING = TtlSettings(
     refuse=True, minimum="1h", maximum="90d", not_after="2026-12-31", require_delete_right=True
@@ -104,7 +105,7 @@ def test_what_the_server_would_fill_in_is_written_out(name: str) -> None:
         assert rule["scope"] == "*"
 
 
-@pytest.mark.parametrize("name", [LABEL_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY])
+@pytest.mark.parametrize("name", [LABEL_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY, TTL_AFTER_RIGHT_POLICY])
 def test_what_refuses_refuses_also_when_it_can_not_look(name: str) -> None:
     assert policy(EVERYTHING, name)["failurePolicy"] == "Fail"
     assert binding(EVERYTHING, name)["validationActions"] == ["Deny"]
@@ -144,8 +145,14 @@ def test_limits_that_are_lifted_leave_their_policy_with_nothing_to_check() -> No
     assert [m for m in made if m["kind"] != "ConfigMap"] == [m for m in before if m["kind"] != "ConfigMap"]
 
 
-@pytest.mark.parametrize("settings", [TtlSettings(), EVERYTHING], ids=["shipped", "everything"])
-def test_whatever_the_settings_the_two_keys_are_looked_at_and_no_other(settings: TtlSettings) -> None:
+@pytest.mark.parametrize(
+    ("settings", "asked"),
+    [(TtlSettings(), set()), (EVERYTHING, {"skoupa.dev/ttl-after"})],
+    ids=["shipped", "everything"],
+)
+def test_the_two_keys_are_looked_at_and_a_third_where_rights_are_asked_for(
+    settings: TtlSettings, asked: set[str]
+) -> None:
     made = ttl_admission(settings, namespace="skoupa")
     selected = [
         expression["key"]
@@ -153,7 +160,7 @@ def test_whatever_the_settings_the_two_keys_are_looked_at_and_no_other(settings:
         if manifest["kind"] == "ValidatingAdmissionPolicy"
         for expression in manifest["spec"]["matchConstraints"]["objectSelector"].get("matchExpressions", ())
     ]
-    assert set(selected) == {"cleanup.kyverno.io/ttl", "skoupa.dev/keep"}
+    assert set(selected) == {"cleanup.kyverno.io/ttl", "skoupa.dev/keep", *asked}
 
 
 def test_what_is_referred_to_comes_first() -> None:
@@ -174,11 +181,10 @@ def test_all_of_it_is_known_as_part_of_skoupa() -> None:
 
 
 def test_every_policy_sees_every_kind_but_skoupas_own_and_status_writes_too() -> None:
-    for name in (LABEL_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY):
+    for name in (LABEL_POLICY, LIMITS_POLICY, DELETE_RIGHT_POLICY, TTL_AFTER_RIGHT_POLICY):
         constraints = policy(EVERYTHING, name)["matchConstraints"]
-        assert constraints["objectSelector"]["matchExpressions"] == [
-            {"key": names.TTL_LABEL, "operator": "Exists"}
-        ]
+        key = names.TTL_AFTER_LABEL if name == TTL_AFTER_RIGHT_POLICY else names.TTL_LABEL
+        assert constraints["objectSelector"]["matchExpressions"] == [{"key": key, "operator": "Exists"}]
         rule = constraints["resourceRules"][0]
         assert (rule["apiGroups"], rule["apiVersions"], rule["resources"]) == (
             ["*"],

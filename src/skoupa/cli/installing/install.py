@@ -12,6 +12,7 @@ from skoupa import names
 from skoupa import settings as configuration
 from skoupa.admission.alive import alive_admission
 from skoupa.admission.confinement import policy_admission
+from skoupa.admission.delete_right import ttl_after_right_policy
 from skoupa.admission.tenants import tenant_admission
 from skoupa.admission.ttl_policies import LIMITS_POLICY, limits_admission, ttl_admission
 from skoupa.cli.connect import connected, run_async
@@ -125,8 +126,10 @@ def admission_of(settings: Settings, *, had_limits: bool = False) -> tuple[Manif
             settings.ttl, namespace=home, kyverno_readings=kyverno_readings, had_limits=had_limits
         )
         return (*of_labels, *of_policies)
-    lifted = limits_admission({}, namespace=home, kyverno_readings=kyverno_readings)
-    return (*lifted, *of_policies) if had_limits else of_policies
+    # The other label is there without that of the TTL.
+    of_retention = ttl_after_right_policy() if settings.ttl.require_delete_right else ()
+    lifted = limits_admission({}, namespace=home, kyverno_readings=kyverno_readings) if had_limits else ()
+    return (*lifted, *of_retention, *of_policies)
 
 
 def _kinds_of_others(settings: Settings) -> tuple[Manifest, ...]:
