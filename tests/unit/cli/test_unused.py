@@ -550,6 +550,7 @@ def test_what_is_protected_or_kept_is_counted_and_left_out(files: Files) -> None
     assert [item["name"] for item in document["items"]] == ["left"]
     assert document["protected"] == 2
     assert "2 protected ones left out" in files.unused("configmaps", "-A").out
+    assert "1 protected one left out" in files.unused("configmaps", "-n", "shop").out
 
 
 def test_selectors_ages_groups_and_exit_codes(files: Files) -> None:

@@ -201,7 +201,7 @@ def _summary(report: Report) -> str:
     if report.not_judged:
         text += f", {len(report.not_judged)} not judged"
     if report.protected:
-        text += f", {report.protected} protected ones left out"
+        text += f", {report.protected} protected {'one' if report.protected == 1 else 'ones'} left out"
     return f"{text}."
 
 
