@@ -2,7 +2,7 @@
 
 Pure: from Alive, the signs of life and the time by the server's clock to values. Controller and command line ask the same, so what
 `skoupa alive status` shows needs no controller. Time counts from the deletion, so it survives every restart; progress is a finalizer
-that goes, fewer things that remain, or another message.
+that its participant takes off, fewer things that remain, or another message.
 """
 
 from __future__ import annotations
@@ -161,7 +161,9 @@ def _progress(alive: Alive, before: Participant | None, one: Participant, now: f
     fewer = (
         one.remaining is not None and before.remaining is not None and one.remaining < before.remaining
     ) or (one.remaining is not None and before.remaining is None)
-    further = one.state == "Done" and before.state != "Done"
+    # What Skoupa takes off is nobody's progress: it would put the time-out off because of which it is taken off.
+    forced = any(each.finalizer == one.finalizer for each in alive.status.forced)
+    further = one.state == "Done" and before.state != "Done" and not forced
     if fewer or further or (one.message != before.message and one.state != "Failed"):
         return _second(now)
     return before.last_progress

@@ -16,7 +16,16 @@ from skoupa import names
 from skoupa.alive.course import Course, course
 from skoupa.alive.reading import Alive, read_alive, seconds
 from skoupa.alive.signs import Place, Sign, signs_of
-from skoupa.errors import PASSING, BadReply, Forbidden, NotFound, SkoupaError, Unauthorized, Unreachable
+from skoupa.errors import (
+    PASSING,
+    BadReply,
+    Forbidden,
+    KubeconfigError,
+    NotFound,
+    SkoupaError,
+    Unauthorized,
+    Unreachable,
+)
 from skoupa.kinds.alive import CLUSTER_WIDE, Form, OnTimeout, OnUnreachable
 from skoupa.kube.client import Client
 from skoupa.kube.lists import Scope, everything
@@ -25,11 +34,13 @@ from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES
 
 # Something else that answers in the place of the server is none.
 NO_ANSWER: Final[tuple[type[SkoupaError], ...]] = (*PASSING, BadReply)
-_NOT_NOW: Final[tuple[type[SkoupaError], ...]] = (*NO_ANSWER, Forbidden, Unauthorized)
+# Nor does a plugin that can't log in just now say anything of Alive.
+REFUSALS: Final[tuple[type[SkoupaError], ...]] = (Forbidden, Unauthorized, KubeconfigError)
+_NOT_NOW: Final[tuple[type[SkoupaError], ...]] = (*NO_ANSWER, *REFUSALS)
 POLL_SECONDS: Final = 2.0
 # Skoupa writes down the end, which it does within seconds where it runs.
 NOTED_SECONDS: Final = 30.0
-# It forces what is left within seconds too, one after the other.
+# It forces what is left within seconds too, one after the other: so long after the last one that went.
 FORCED_SECONDS: Final = 120.0
 _PARTICIPANTS: Final = Scope(labels=f"{names.PARTICIPANT_LABEL}=true")
 
@@ -129,6 +140,7 @@ async def wait(
     clock = client.clock
     began = heard = clock.monotonic()
     drained: float | None = None
+    looked, moved = False, first.since
     seen, at = first, course(first, {}, now=now())
     while True:
         try:
@@ -137,34 +149,53 @@ async def wait(
         except _NOT_NOW as error:
             silent = clock.monotonic() - heard
             if silent >= terms.unreachable_after:
-                if isinstance(error, Forbidden | Unauthorized):
+                if isinstance(error, REFUSALS):
                     raise
                 return _unreachable(seen, at, terms, error, silent)
             await clock.sleep(POLL_SECONDS)
             continue
         heard = clock.monotonic()
-        if alive is None:
-            return _gone(seen, at, now=now())
-        if alive.uid != first.uid:
-            return _gone(seen, at, now=now(), another=alive.uid)
-        seen = _remembering(alive, seen, at)
-        at = course(seen, known, now=now())
+        if alive is None or alive.uid != first.uid:
+            last = await _last_words(client, seen, at, now=now())
+            return _gone(seen, last, now=now(), another=alive.uid if alive is not None else "")
+        moved = now() if len(alive.waited_for) < len(seen.waited_for) else moved
+        seen = _remembering(alive, at, looked=looked)
+        at, looked = course(seen, known, now=now()), True
         look(seen, at)
         if at.drained:
             drained = heard if drained is None else drained
             if heard - drained >= NOTED_SECONDS:
                 return _gone(seen, at, now=now(), unnoted=True)
-        elif (ended := _out_of_time(seen, at, terms, now=now(), waited=heard - began)) is not None:
+        elif (
+            ended := _out_of_time(seen, at, terms, now=now(), moved=moved, waited=heard - began)
+        ) is not None:
             return ended
         await clock.sleep(POLL_SECONDS)
 
 
-def _remembering(alive: Alive, before: Alive, at: Course) -> Alive:
-    """Progress is told by the status; where no controller writes one it is what was seen here."""
-    if alive.status.phase not in {None, "Active"}:
+def _remembering(alive: Alive, at: Course, *, looked: bool) -> Alive:
+    """What was seen here before tells progress: a status may be of a controller that writes none any more.
+
+    At first only the status can tell; where it says nothing of this deletion, nobody knows, and time begins with us.
+    """
+    if not looked and alive.status.phase not in {None, "Active"}:
         return alive
-    status = msgspec.structs.replace(alive.status, participants=at.participants if before.since else ())
+    status = msgspec.structs.replace(alive.status, participants=at.participants)
     return msgspec.structs.replace(alive, status=status)
+
+
+async def _last_words(client: Client, seen: Alive, at: Course, *, now: float) -> Course:
+    """What everybody said at the end is on their Leases still."""
+    try:
+        known = await signs(client)
+    except SkoupaError:
+        return at
+    return course(seen, known, now=now) if known is not None else at
+
+
+def _done(at: Course) -> Course:
+    everybody = tuple(msgspec.structs.replace(one, state="Done") for one in at.participants)
+    return msgspec.structs.replace(at, phase="Drained", participants=everybody, waiting=0, remaining=0)
 
 
 def _gone(seen: Alive, at: Course, *, now: float, unnoted: bool = False, another: str = "") -> Ended:
@@ -183,7 +214,7 @@ def _gone(seen: Alive, at: Course, *, now: float, unnoted: bool = False, another
         forced = [one.finalizer for one in at.participants if one.state != "Done"]
     if not forced:
         outcome: Outcome = "replaced" if another else "drained"
-        return Ended(outcome=outcome, alive=seen, at=at, warnings=tuple(warnings))
+        return Ended(outcome=outcome, alive=seen, at=_done(at), warnings=tuple(warnings))
     why = f"finalizers were forced, and what their participants had left may still be there: {', '.join(forced)}"
     return Ended(outcome="forced", alive=seen, at=at, why=why, warnings=tuple(warnings))
 
@@ -195,7 +226,10 @@ def _may_be_forced(seen: Alive, at: Course, *, now: float) -> bool:
     return now >= at.deadline + (seconds(seen.spec.force_after) or 0.0)
 
 
-def _out_of_time(seen: Alive, at: Course, terms: Terms, *, now: float, waited: float) -> Ended | None:
+def _out_of_time(
+    seen: Alive, at: Course, terms: Terms, *, now: float, moved: float, waited: float
+) -> Ended | None:
+    """`moved` is when a finalizer went last."""
     policy = terms.on_timeout or seen.spec.on_timeout
     own = terms.timeout is not None and waited >= terms.timeout
     if at.timed_out is None and not own:
@@ -205,7 +239,7 @@ def _out_of_time(seen: Alive, at: Course, terms: Terms, *, now: float, waited: f
         return Ended(outcome="proceeded", alive=seen, at=at, why=why)
     if policy == "ForceFinalizers" and not own:
         # Skoupa does that, where the spec says so too.
-        if at.force_at is not None and now < at.force_at + FORCED_SECONDS:
+        if at.force_at is not None and now < max(at.force_at, moved) + FORCED_SECONDS:
             return None
         why = f"{why}, and Skoupa did not force what is left: does spec.onTimeout say so, does a Brake hold, is it running?"
     return Ended(outcome="timed-out", alive=seen, at=at, why=why)

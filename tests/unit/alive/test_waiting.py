@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from skoupa.alive import waiting as alive_waiting
 from skoupa.alive.reading import Alive
 from skoupa.alive.sdk import register
 from skoupa.alive.waiting import Ended, Terms, patiently, read, wait
-from skoupa.errors import Forbidden, Unreachable
+from skoupa.errors import Forbidden, KubeconfigError, Unreachable
 from skoupa.kinds.alive import ALIVES, manifest
 from skoupa.kube.client import Client
 from skoupa.kube.objects import METADATA
@@ -51,12 +52,20 @@ def test_it_ends_when_alive_is_gone() -> None:
     async def work(cluster: EmbeddedCluster) -> None:
         client = await prepared(cluster)
         await signalled(client)
+        dns = await register(client, DNS, lease=("work", "dns"), identity="dns-operator")
+        await dns.on_deletion()
         waiting = asyncio.ensure_future(waited(client))
         await cluster.clock.sleep(MINUTE)
         assert not waiting.done()
+        await dns.report(remaining=0, preserved=["vol-1: sold"])
         await freed(client)
         ended, _ = await waiting
         assert (ended.outcome, ended.warnings) == ("drained", ())
+        assert (ended.at.phase, ended.at.waiting, ended.at.remaining) == ("Drained", 0, 0)
+        [last] = ended.at.participants
+        assert (last.state, last.preserved) == ("Done", ("vol-1: sold",)), (
+            "also what was said since the last look"
+        )
 
     on_cluster(work)
 
@@ -176,6 +185,71 @@ def test_progress_that_is_seen_here_counts_where_nobody_writes_a_status() -> Non
             assert not waiting.done()
         ended, _ = await waiting
         assert "no progress for 5m" in ended.why
+
+    on_cluster(work)
+
+
+def test_no_progress_is_noticed_too_where_a_controller_died_half_way() -> None:
+    """Its status stays as it was, and everybody has got further since."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="2h", progressTimeout="5m")
+        dns = await register(client, DNS, lease=("work", "dns"), identity="dns-operator")
+        last = {"finalizer": DNS, "state": "Working", "remaining": 9}
+        status = {"status": {"phase": "Terminating", "participants": [last]}}
+        await client.merge_patch(ALIVES, "cluster", status, subresource="status")
+        await dns.report(remaining=5)
+        ended, seconds = await waited(client)
+        assert "no progress for 5m" in ended.why
+        assert 5 * MINUTE <= seconds < 6 * MINUTE
+
+    on_cluster(work)
+
+
+def test_forcing_that_takes_long_is_waited_for_as_long_as_it_goes_on() -> None:
+    """A thousand finalizers are taken off one after the other."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        many = [f"p{number}.example.com/cleanup" for number in range(5)]
+        await signalled(client, participants=tuple(many), timeout="10m", onTimeout="ForceFinalizers")
+        waiting = asyncio.ensure_future(waited(client))
+        await cluster.clock.sleep(10 * MINUTE)
+        while many:
+            await cluster.clock.sleep(90)
+            assert not waiting.done()
+            many.pop()
+            await freed(client, *many)
+        ended, _ = await waiting
+        assert ended.outcome == "forced"
+
+    on_cluster(work)
+
+
+def test_a_plugin_that_can_not_log_in_for_a_moment_does_not_end_the_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where tokens are good for minutes it runs many times while somebody waits."""
+
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await signalled(client, timeout="10h")
+        waiting = asyncio.ensure_future(waited(client))
+        await cluster.clock.sleep(5)
+
+        async def failing(*_: object) -> None:
+            raise KubeconfigError("the plugin aws failed with exit code 255")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(alive_waiting, "_read_on", failing)
+            await cluster.clock.sleep(40)
+            assert not waiting.done()
+        await cluster.clock.sleep(40)
+        assert not waiting.done()
+        monkeypatch.setattr(alive_waiting, "_read_on", failing)
+        with pytest.raises(KubeconfigError):
+            await waiting
 
     on_cluster(work)
 

@@ -19,7 +19,7 @@ from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import Work, World, in_cluster
 from skoupa.clock import SystemClock
-from skoupa.errors import ApiError, Forbidden, Unauthorized
+from skoupa.errors import ApiError, KubeconfigError
 from skoupa.kinds.alive import CLUSTER_WIDE, Form, form_in
 
 
@@ -67,7 +67,7 @@ def asked(
 ) -> AliveReport:
     """There is a report however it ends: also of a server that does not answer, or refuses, and where somebody interrupts it.
 
-    `proceed`: that it does not answer is no failure.
+    `proceed`: that it does not answer is no failure. Only of a kubeconfig that can't be used at the very beginning there is none.
     """
     last = seen or Seen()
 
@@ -78,7 +78,9 @@ def asked(
         return in_cluster(work, connecting=connecting)
     except waiting.NO_ANSWER as error:
         return ended("proceeded-unreachable" if proceed else "unreachable", str(error))
-    except (Forbidden, Unauthorized) as error:
+    except waiting.REFUSALS as error:
+        if isinstance(error, KubeconfigError) and last.alive is None:
+            raise
         return ended("denied", str(error))
     except ApiError as error:
         return ended("failed", str(error))
