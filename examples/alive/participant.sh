@@ -4,11 +4,16 @@
 # SERVER, CA and TOKEN_FILE say where the API server is and who we are: in a Pod ca.crt and token in
 # /var/run/secrets/kubernetes.io/serviceaccount. The token is read for each request, since it is renewed; a TOKEN that does not end will do
 # too. FINALIZER, IDENTITY, NAMESPACE and LEASE are what we are called. CLEANUP is the command that removes what we own elsewhere: it is run
-# again until it succeeds. There are signs of life between its runs, so LASTS (40) is more seconds than one of them takes.
+# again until it succeeds, and finds in the file that ALIVE names what Alive says now (JSON): what spec.preserve means stays, and everything
+# where spec.deletionPolicy is not Signal. There are signs of life between its runs, so LASTS (40) is more seconds than one of them takes.
 set -u
 
 alive="$SERVER/apis/skoupa.dev/v1alpha1/alives/cluster"
 manager=$(printf '%s' "$FINALIZER" | tr '/' '-')
+ALIVE=$(mktemp)
+export ALIVE
+trap 'rm -f "$ALIVE"' EXIT
+trap 'exit 1' INT TERM
 
 ask() {
     curl --silent --show-error --fail-with-body --max-time 30 --cacert "$CA" -H "Authorization: Bearer ${TOKEN:-$(cat "$TOKEN_FILE")}" "$@"
@@ -21,6 +26,11 @@ apply() {
 # Its metadata alone and on one line: a label or an annotation that is called deletionTimestamp must not be taken for one.
 look() {
     ask -H 'Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' "$alive?pretty=false"
+}
+
+# What it says now, for CLEANUP; where that can't be read, what it said last stays there.
+wanted() {
+    said=$(ask "$alive?pretty=false") && printf '%s' "$said" >"$ALIVE"
 }
 
 # A text of the metadata itself; what is in the braces of labels and annotations comes after it.
@@ -88,7 +98,7 @@ END
 joined=""
 while :; do
     beat "" "" 0
-    if found=$(look); then
+    if wanted && found=$(look); then
         if [ -n "$(field deletionTimestamp)" ]; then
             if on_it; then
                 joined=$(field uid)
@@ -111,6 +121,7 @@ done
 until sh -c "$CLEANUP"; do
     beat failed "what we own could not be removed" 1
     sleep "${PAUSE:-5}"
+    wanted
 done
 beat "" "" 0
 until leave; do

@@ -1,7 +1,8 @@
 """An operator that owns things outside of its cluster, and takes them along when the cluster goes.
 
-What it owns are the files of a folder, in the place of DNS records or volumes: one is removed after the other. A file whose name begins
-with `keep-` is preserved. It can be killed and started again at any moment: it goes on where it was.
+What it owns are the files of a folder, in the place of DNS records or volumes: one is removed after the other. What `spec.preserve` of Alive
+names (here `ids` are names of files) stays, and so does a file whose name begins with `keep-`, in the place of a tag. It can be killed and
+started again at any moment: it goes on where it was.
 
     python examples/alive/records.py --things /tmp/records --finalizer dns.example.com/cleanup --lease dns/alive-dns
 """
@@ -12,7 +13,9 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from skoupa.alive.sdk import Participant, register
+from skoupa import names
+from skoupa.alive.preserving import Thing, preserved
+from skoupa.alive.sdk import Deletion, Participant, deletion, register
 from skoupa.clock import SystemClock
 from skoupa.errors import TooLate
 from skoupa.kube.client import Client
@@ -28,26 +31,27 @@ async def main() -> None:
     async with HttpTransport(connection, clock) as transport:
         client = Client(Flow(transport, clock), clock)
         namespace, _, name = asked.lease.partition("/")
-        things = Path(asked.things)
         try:
             participant = await register(
                 client,
                 asked.finalizer,
                 lease=(namespace, name),
-                title=f"the files in {things}",
+                title=f"the files in {asked.things}",
                 namespace=asked.namespace,
             )
         except TooLate as late:
             # Nobody waits for us, and the cluster goes all the same.
             print(late, flush=True)
-            await clean_up(None, things, pause=asked.pause)
+            wanted = await deletion(client, namespace=asked.namespace)
+            if wanted is not None:
+                await Work(client, asked, participant=None).clean_up(wanted)
             return
         print("joined", flush=True)
         living = asyncio.create_task(participant.live())
         try:
-            deletion = await participant.on_deletion()
-            print(f"the cluster is about to die, {deletion.timeout} are left", flush=True)
-            await clean_up(participant, things, pause=asked.pause)
+            wanted = await participant.on_deletion()
+            print(f"the cluster is about to die, {wanted.timeout} are left", flush=True)
+            await Work(client, asked, participant=participant).clean_up(wanted)
             await participant.done()
             print("done", flush=True)
         finally:
@@ -55,24 +59,39 @@ async def main() -> None:
             await asyncio.gather(living, return_exceptions=True)
 
 
-async def clean_up(participant: Participant | None, things: Path, *, pause: float) -> None:
-    """Also what was begun before: what is gone already is done."""
-    left, kept = look_at(things)
-    while left:
-        if participant is not None:
-            await participant.report(remaining=len(left), message=f"removing {left[0].name}", preserved=kept)
-        await asyncio.sleep(pause)
-        left[0].unlink(missing_ok=True)
-        left, kept = look_at(things)
-    if participant is not None:
-        await participant.report(remaining=0, preserved=kept)
+class Work:
+    """`participant` is None where nobody waits for us."""
+
+    def __init__(self, client: Client, asked: argparse.Namespace, *, participant: Participant | None) -> None:
+        self._client = client
+        self._asked = asked
+        self._participant = participant
+
+    async def clean_up(self, wanted: Deletion) -> None:
+        """Also what was begun before: what is gone already is done."""
+        while True:
+            left, kept = look_at(Path(self._asked.things), wanted, now=self._client.clock.now())
+            message = f"removing {left[0].name}" if left else ""
+            if self._participant is not None:
+                await self._participant.report(remaining=len(left), message=message, preserved=kept)
+            if not left:
+                return
+            await asyncio.sleep(self._asked.pause)
+            # Who asked for it may preserve more by now. Where Alive is gone, what was read last counts.
+            wanted = await deletion(self._client, namespace=self._asked.namespace) or wanted
+            if left[0] in look_at(Path(self._asked.things), wanted, now=self._client.clock.now())[0]:
+                left[0].unlink(missing_ok=True)
 
 
-def look_at(things: Path) -> tuple[list[Path], list[str]]:
-    """What is to go, and the names of what stays."""
-    found = sorted(things.iterdir())
-    kept = [one for one in found if one.name.startswith("keep-")]
-    return [one for one in found if one not in kept], [one.name for one in kept]
+def look_at(folder: Path, wanted: Deletion, *, now: float) -> tuple[list[Path], list[str]]:
+    """What is to go, and what stays, with the reason why."""
+    found = sorted(folder.iterdir())
+    things = [
+        Thing(id=one.name, tags={names.PRESERVE_ANNOTATION: "true"} if one.name.startswith("keep-") else {})
+        for one in found
+    ]
+    kept = preserved(things, wanted.preserve, now=now)
+    return [one for one in found if one.name not in kept], [f"{name}: {kept[name].why}" for name in kept]
 
 
 def _asked() -> argparse.Namespace:

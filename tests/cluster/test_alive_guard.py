@@ -369,6 +369,22 @@ def test_the_entry_of_another_can_neither_be_taken_over_nor_removed(server: Writ
     assert server.as_user(DNS).ask("PATCH", CLUSTER, left, media_type=MERGE).status == 200
 
 
+@pytest.mark.parametrize("path", [CLUSTER, f"{SEED}/cluster"])
+def test_where_everything_is_preserved_nobody_is_told_though_it_was_confirmed(
+    server: Writer, path: str
+) -> None:
+    wanted = {"spec": {"deletionPolicy": "Preserve"}}
+    assert server.ask("PATCH", path, wanted, media_type=MERGE).status == 200
+    assert confirm(server, uid(server, path), path=path).status == 200
+    for asked in (f"{path}?dryRun=All", f"{path.rpartition('/')[0]}?dryRun=All"):
+        said = server.ask("DELETE", asked)
+        assert said.status == 403
+        assert "spec.deletionPolicy of Alive is not Signal" in said.message
+    wanted = {"spec": {"deletionPolicy": "Signal"}}
+    assert server.ask("PATCH", path, wanted, media_type=MERGE).status == 200
+    assert server.ask("DELETE", f"{path}?dryRun=All").status == 200
+
+
 def test_joining_late_is_refused(server: Writer) -> None:
     assert join(server.as_user(DNS), DNS_FINALIZER, DNS).status == 200
     signal(server)
@@ -392,6 +408,7 @@ def test_once_it_goes_it_only_gets_more_careful(server: Writer) -> None:
     )
     signal(server)
     careless: tuple[dict[str, Any], ...] = (
+        {"deletionPolicy": "Preserve"},
         {"timeout": "59m"},
         {"progressTimeout": "5m"},
         {"onTimeout": "ForceFinalizers"},

@@ -150,6 +150,7 @@ def by_curl(
         "LEASE": "alive",
         "CLEANUP": cleanup,
         "PAUSE": "1",
+        "TMPDIR": str(directory),
     }
     with process(name, directory, [str(EXAMPLES / "alive" / "participant.sh")], env) as running:
         yield running
@@ -215,7 +216,7 @@ def test_everybody_cleans_up_and_it_ends_with_0(installed: Access, tmp_path: Pat
     marker = tmp_path / "cleaned"
     with (
         operator(installed, tmp_path, "slow", things=3),
-        by_curl(installed, tmp_path, "failing", cleanup=f"touch {marker}", day="2031-01-01"),
+        by_curl(installed, tmp_path, "failing", cleanup=f'cp "$ALIVE" {marker}', day="2031-01-01"),
     ):
         said = json.loads(skoupa(installed, "alive", "status", "-o", "json").stdout)
         assert states(said) == {SLOW: "Ready", FAILING: "Ready"}, "it is the server's clock that counts"
@@ -226,7 +227,11 @@ def test_everybody_cleans_up_and_it_ends_with_0(installed: Access, tmp_path: Pat
         code, told = deleted(installed, "--timeout", "2m", "--report", str(tmp_path / "report.json"))
     assert (code, told["outcome"]) == (0, "drained"), told
     assert json.loads((tmp_path / "report.json").read_text()) == told
-    assert marker.exists()
+    spec = json.loads(marker.read_text())["spec"]
+    assert {"matchLabels": {"deletionTimestamp": "x"}} in spec["preserve"], (
+        "who cleans up hears what is to stay"
+    )
+    assert spec["deletionPolicy"] == "Signal"
     assert [one.name for one in (tmp_path / "slow").iterdir()] == ["keep-me"]
     assert found(installed) is None
     code, told = deleted(installed)
@@ -340,6 +345,63 @@ def test_finalizers_of_kubernetes_itself_are_taken_off_by_its_collector(
     eventually(lambda: found(installed) is None, "it is gone", seconds=60)
 
 
+def test_an_installer_with_the_rights_of_the_example_tells_everybody_and_what_is_preserved_meanwhile_stays(
+    installed: Access, tmp_path: Path
+) -> None:
+    anew(installed)
+    role = yaml.safe_load((EXAMPLES / "alive" / "installer.yaml").read_text())
+    asked(installed.probe(), "POST", f"{RBAC}/clusterroles", role)
+    subject = {"kind": "User", "name": "installer", "apiGroup": "rbac.authorization.k8s.io"}
+    of_role = {
+        "kind": "ClusterRole",
+        "name": role["metadata"]["name"],
+        "apiGroup": "rbac.authorization.k8s.io",
+    }
+    binding = {"metadata": {"name": "installer"}, "subjects": [subject], "roleRef": of_role}
+    asked(installed.probe(), "POST", f"{RBAC}/clusterrolebindings", binding)
+    with operator(installed, tmp_path, "slow", things=1, pause=15):
+        assert skoupa(installed, "alive", "delete", "--yes", "--as", "installer").returncode == 0
+        eventually(lambda: "removing record-0" in said_by(installed, "slow"), "it is about to be removed")
+        sold = {"spec": {"preserve": [{"ids": ["record-0"], "reason": "sold"}]}}
+        assert Writer(installed).ask("PATCH", CLUSTER, sold, media_type=MERGE).status == 200
+        said = skoupa(installed, "alive", "wait", "--as", "installer", "-o", "json")
+        told = json.loads(said.stdout)
+        assert (said.returncode, told["outcome"]) == (0, "drained")
+        assert (told["phase"], told["waiting"], states(told)) == ("Drained", 0, {SLOW: "Done"})
+        assert [one["preserved"] for one in told["participants"]] == [
+            ["keep-me: it has skoupa.dev/preserve", "record-0: sold"]
+        ]
+    assert {one.name for one in (tmp_path / "slow").iterdir()} == {"keep-me", "record-0"}
+
+
+def said_by(access: Access, name: str) -> str:
+    """On its Lease."""
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{name}/leases/alive"
+    annotations = asked(access.probe(), "GET", path)["metadata"].get("annotations") or {}
+    return str(annotations.get("skoupa.dev/message", ""))
+
+
+def test_in_a_cluster_that_another_one_takes_over_nobody_is_told(installed: Access, tmp_path: Path) -> None:
+    anew(installed)
+    with operator(installed, tmp_path, "slow", things=1):
+        wanted = {"spec": {"deletionPolicy": "Preserve"}}
+        assert Writer(installed).ask("PATCH", CLUSTER, wanted, media_type=MERGE).status == 200
+        env = ci(tmp_path, installed.kubeconfig)
+        said = subprocess.run(CI, env=env, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert said.returncode == 0, said.stderr
+        assert "nobody is told" in said.stdout
+        assert (tmp_path / "destroyed").exists()
+        report = json.loads((tmp_path / "alive-report.json").read_text())
+        assert (report["outcome"], states(report)) == ("preserved", {SLOW: "Ready"})
+        alive = found(installed)
+        assert alive is not None
+        assert "deletionTimestamp" not in alive["metadata"]
+        assert len(list((tmp_path / "slow").iterdir())) == 2
+        wanted = {"spec": {"deletionPolicy": "Signal"}}
+        assert Writer(installed).ask("PATCH", CLUSTER, wanted, media_type=MERGE).status == 200
+        assert deleted(installed)[1]["outcome"] == "drained"
+
+
 def test_two_wait_for_the_same(installed: Access, tmp_path: Path) -> None:
     anew(installed)
     grant_all(installed, "watcher", verbs=["get", "list"])
@@ -392,10 +454,13 @@ def grant_all(access: Access, user: str, *, verbs: list[str]) -> None:
     asked(access.probe(), "POST", f"{RBAC}/clusterrolebindings", binding)
 
 
-def test_a_policy_that_is_gone_is_told(installed: Access) -> None:
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+
+
+def test_a_policy_that_is_gone_or_altered_is_told(installed: Access) -> None:
     anew(installed)
     eventually(lambda: protected(installed) == "True", "it is guarded", seconds=120)
-    binding = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/skoupa-alive-deletion"
+    binding = f"{ADMISSION}/validatingadmissionpolicybindings/skoupa-alive-deletion"
     before = asked(installed.probe(), "GET", binding)
     asked(installed.probe(), "DELETE", binding)
     # Whoever does something with Alive makes Skoupa look, which does so once a minute otherwise.
@@ -406,6 +471,17 @@ def test_a_policy_that_is_gone_is_told(installed: Access) -> None:
     del before["metadata"]["resourceVersion"], before["metadata"]["uid"]
     asked(installed.probe(), "POST", binding.rpartition("/")[0], before)
     eventually(lambda: protected(installed) == "True", "it is guarded again", seconds=120)
+    policy = f"{ADMISSION}/validatingadmissionpolicies/skoupa-alive-changes"
+    for policy_of_failure, ends in (("Ignore", "False"), ("Fail", "True")):
+        altered = {"spec": {"failurePolicy": policy_of_failure}}
+        assert Writer(installed).ask("PATCH", policy, altered, media_type=MERGE).status == 200
+        touched = {"spec": {"timeout": "45m" if ends == "True" else "46m"}}
+        assert Writer(installed).ask("PATCH", CLUSTER, touched, media_type=MERGE).status == 200
+        eventually(lambda: protected(installed) == ends, "that is told", seconds=120)  # noqa: B023
+    events = asked(installed.probe(), "GET", "/apis/events.k8s.io/v1/events")["items"]
+    notes = [one["note"] for one in events if one["reason"] == "SkoupaUnprotected"]
+    assert any("skoupa-alive-deletion is not there" in note for note in notes), notes
+    assert any("skoupa-alive-changes is not as it was installed" in note for note in notes), notes
 
 
 CI = [str(EXAMPLES / "ci-destroy.sh")]

@@ -56,6 +56,7 @@ def guarding(definition: Definition, *, home: str, namespace: str = "") -> Itera
         command=f"kubectl annotate {definition.name} {names.ALIVE_NAME}{f' -n {namespace}' if namespace else ''}",
         advice=f": run `skoupa alive delete{f' -n {namespace}' if namespace else ''}`, or",
         decided=_NAMESPACE_GOES if namespace else "false",
+        preserves="oldObject != null && oldObject.?spec.?deletionPolicy.orValue('Signal') != 'Signal'",
     )
     yield from changes(CHANGES_GUARD + end, definition, home=home, namespace=namespace)
     yield from _deletion(
@@ -94,8 +95,9 @@ def _deletion(
     command: str,
     advice: str = ":",
     decided: str = "false",
+    preserves: str = "",
 ) -> Iterator[Manifest]:
-    """`decided` holds where somebody who may has told everybody already, and this comes of it."""
+    """`decided` holds where somebody who may has told everybody already, and this comes of it; `preserves` where nobody is to be told."""
     uid = "oldObject == null ? 'its uid' : oldObject.metadata.uid"
     right = f"the verb {names.SIGNAL_VERB} on {definition.name}"
     variables = [
@@ -120,6 +122,7 @@ def _deletion(
             "message": f"who deletes {what} needs {right}",
             "reason": "Forbidden",
         },
+        *([_preserving(preserves, what=what)] if preserves else ()),
         {
             "expression": "variables.decided || variables.confirmed",
             "messageExpression": sentence(told, uid=uid),
@@ -135,6 +138,17 @@ def _deletion(
         operations=("DELETE",),
     )
     return policy(name, writes=writes, variables=variables, validations=validations, denies=True)
+
+
+def _preserving(preserves: str, *, what: str) -> Manifest:
+    return {
+        "expression": f"variables.decided || !({preserves})",
+        "message": (
+            f"spec.deletionPolicy of {what} is not Signal: nobody is told that this cluster is about to die, and what participants own "
+            "elsewhere outlives it; write Signal there first where they are to clean up"
+        ),
+        "reason": "Forbidden",
+    }
 
 
 def _standstill(name: str, definition: Definition, *, namespace: str) -> Iterator[Manifest]:

@@ -209,7 +209,9 @@ def _caring() -> Iterator[Manifest]:
     new, old = "object", "oldObject"
     timeouts = ("ForceFinalizers", "Proceed", "Fail")
     reaches = ("Proceed", "Fail")
+    policy_of = "{}.?spec.?deletionPolicy.orValue('Signal')".format
     careful = {
+        "deletionPolicy can't change, since everybody has been told": f"{policy_of(new)} == {policy_of(old)}",
         "timeout can only become longer": f"{length(new, 'timeout')} >= {length(old, 'timeout')}",
         "progressTimeout can only become longer, or be left out": (
             f"!{spec(new, 'progressTimeout')}.hasValue() || ({spec(old, 'progressTimeout')}.hasValue() && "

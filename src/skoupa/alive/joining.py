@@ -17,6 +17,9 @@ from skoupa.kube.resources import Resource
 
 Found = Mapping[str, Any]
 
+# What spec.deletionPolicy says where participants are to clean up.
+SIGNAL: Final = "Signal"
+
 ALIVES: Final = Resource(
     group=names.SKOUPA_GROUP,
     version="v1alpha1",
@@ -31,13 +34,25 @@ NAMESPACED_ALIVES: Final = msgspec.structs.replace(
 )
 
 
+# Of `spec.preserve`: whatever there is.
+_EVERYTHING: Final = {"names": ["*"], "reason": "spec.deletionPolicy of Alive is Preserve"}
+
+
 class Deletion(msgspec.Struct, frozen=True, kw_only=True):
-    """The cluster is about to die: since when, how long is waited, and what `spec.preserve` wants to be left as it is."""
+    """The cluster is about to die: since when, how long is waited, and what `spec.preserve` wants to be left as it is.
+
+    What is preserved may become more: `sdk.deletion` says what is wanted now.
+    """
 
     uid: str
     since: float
     timeout: str
     preserve: tuple[dict[str, Any], ...] = ()
+
+
+def kind_in(namespace: str) -> Resource:
+    """Empty: that of the whole cluster."""
+    return NAMESPACED_ALIVES if namespace else ALIVES
 
 
 def uid_of(found: Found) -> str:
@@ -60,11 +75,13 @@ def asked_since(found: Found) -> float | None:
 
 def deletion_of(found: Found, since: float) -> Deletion:
     spec = found.get("spec") or {}
+    # Its guard refuses that deletion; where it was not there nobody is to clean up all the same.
+    everything = () if spec.get("deletionPolicy", SIGNAL) == SIGNAL else (_EVERYTHING,)
     return Deletion(
         uid=uid_of(found),
         since=since,
         timeout=str(spec.get("timeout") or ""),
-        preserve=tuple(spec.get("preserve") or ()),
+        preserve=(*everything, *(spec.get("preserve") or ())),
     )
 
 

@@ -1,7 +1,7 @@
 """Alive as it stands in the cluster, as a value: always readable, and on the side of care.
 
 What can't be understood of its spec counts as the most careful that it could mean: fail at the time-out that is shipped, no finalizer
-of anybody is forced, and it is told.
+of anybody is forced, what may be meant to stay stays, and it is told.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from skoupa.alive.preserving import understood
 from skoupa.errors import UsageError
 from skoupa.expr.durations import MAXIMUM_SECONDS, parse_duration
 from skoupa.expr.readings import Problem, ProblemCode
-from skoupa.kinds.alive import SHIPPED_TIMEOUT, AliveSpec, Entry, Preserved
+from skoupa.kinds.alive import SHIPPED_TIMEOUT, AliveSpec, DeletionPolicy, Entry, Preserved
 from skoupa.kinds.alive_status import AliveStatus
 from skoupa.kinds.reading import read, read_partly
 
@@ -61,6 +61,7 @@ def read_alive(found: Mapping[str, Any]) -> Alive:
         # A misread word must never be one that is less careful.
         spec = msgspec.structs.replace(
             spec,
+            deletion_policy=_deletion_policy(found),
             timeout=SHIPPED_TIMEOUT,
             on_timeout="Fail",
             force_after=None,
@@ -87,8 +88,16 @@ def read_alive(found: Mapping[str, Any]) -> Alive:
 
 
 def _preserve(found: Mapping[str, Any]) -> tuple[Preserved, ...]:
+    return understood(_written(found, "preserve"))
+
+
+def _deletion_policy(found: Mapping[str, Any]) -> DeletionPolicy:
+    return "Signal" if _written(found, "deletionPolicy") in (None, "Signal") else "Preserve"
+
+
+def _written(found: Mapping[str, Any], field: str) -> Any:
     spec = found.get("spec")
-    return understood(spec.get("preserve") if isinstance(spec, Mapping) else None)
+    return spec.get(field) if isinstance(spec, Mapping) else None
 
 
 def moment(text: Any) -> float | None:

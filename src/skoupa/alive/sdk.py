@@ -3,29 +3,32 @@
     participant = await register(client, "dns.example.com/cleanup", lease=("dns", "alive-dns"))
     async with asyncio.TaskGroup() as group:
         group.create_task(participant.live())          # signs of life, for ever
-        deletion = await participant.on_deletion()     # returns when the cluster is about to die
-        await participant.report(remaining=3)
+        asked = await participant.on_deletion()        # returns when the cluster is about to die
+        while left := what_is_left(asked.preserve):    # `skoupa.alive.preserving` works out what stays
+            await participant.report(remaining=len(left))
+            remove(left[0])
+            asked = await deletion(client) or asked    # who asked for it may preserve more by now
         await participant.done()
 
 An Alive that is not there says nothing: the cluster is never taken for dying because something can't be read, or was once. Who comes when
 the deletion has begun is told so (`TooLate`); who was interrupted goes on where it was. A server that is away is waited for; what it
-refuses is raised, but for signs of life, which never stand in the way of the work. Only `skoupa.kube` is needed for it.
+refuses is raised (to read Alive: when that lasts, since one that comes back knows nobody for a moment), but for signs of life, which
+never stand in the way of the work. Only `skoupa.kube` is needed for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing, suppress
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
 from skoupa import names
+from skoupa.alive.asking import alive_now, answered, deletion, pauses
 from skoupa.alive.beats import BEAT_SECONDS, LONGEST_MESSAGE, Said, beat_of
 from skoupa.alive.hearing import LOOK_SECONDS, sightings
 from skoupa.alive.joining import (
-    ALIVES,
-    NAMESPACED_ALIVES,
     Deletion,
     Found,
     asked_since,
@@ -34,14 +37,16 @@ from skoupa.alive.joining import (
     entry,
     finalizers_of,
     joining,
+    kind_in,
     leaving,
     uid_of,
 )
-from skoupa.errors import PASSING, Conflict, Invalid, NotFound, SkoupaError, TooLate, UsageError
+from skoupa.errors import Conflict, Invalid, NotFound, SkoupaError, TooLate, UsageError
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
-from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import LEASES, Resource
+
+__all__ = ["Deletion", "Participant", "deletion", "register", "whoami"]
 
 _SELF: Final = Resource(
     group="authentication.k8s.io",
@@ -50,11 +55,6 @@ _SELF: Final = Resource(
     kind="SelfSubjectReview",
     namespaced=False,
 )
-# Between two tries: of a thousand who want to write it at once each has to find a gap.
-_LONGEST_WAIT_SECONDS: Final = 15.0
-_STRANGE_SECONDS: Final = 60.0
-
-T = TypeVar("T")
 
 
 async def whoami(client: Client) -> str:
@@ -80,11 +80,11 @@ async def register(
     Raises `TooLate` where the deletion has begun without us.
     """
     if not identity:
-        identity = await _answered(client, lambda: whoami(client))
+        identity = await answered(client, lambda: whoami(client))
     participant = Participant(
         client, finalizer, lease=lease, identity=identity, title=title, namespace=namespace
     )
-    await _answered(client, participant.beat)
+    await answered(client, participant.beat)
     while not await participant.join():
         await client.clock.sleep(LOOK_SECONDS)
     return participant
@@ -109,7 +109,7 @@ class Participant:
         self._lease = lease
         self._entry = entry(finalizer, identity=identity, lease=lease, title=title)
         self._namespace = namespace
-        self._kind = NAMESPACED_ALIVES if namespace else ALIVES
+        self._kind = kind_in(namespace)
         self._said = Said()
         self._done = False
         # Of the Alive that we have joined: another is none of our business.
@@ -117,7 +117,7 @@ class Participant:
 
     async def join(self) -> bool:
         """Whether we are on it, with the entry that says what is so now: False where there is none."""
-        backoff = self._backoff()
+        backoff = pauses(self._client)
         while True:
             try:
                 found = await self._read()
@@ -217,7 +217,7 @@ class Participant:
         self._done = True
 
     async def _take_off(self, *, going: bool) -> None:
-        backoff = self._backoff()
+        backoff = pauses(self._client)
         while True:
             try:
                 found = await self._read()
@@ -249,47 +249,17 @@ class Participant:
         await self._client.apply(LEASES, body, namespace=namespace, manager=manager, force=True)
 
     async def _read(self) -> dict[str, Any]:
-        """That there is none is believed where the server says it of Alive; else when it lasts.
-
-        What stands between us and a server that is on its way out may say of everything that it was not found.
-        """
-        clock = self._client.clock
-        began, backoff = clock.monotonic(), self._backoff()
-        while True:
-            try:
-                return await _answered(
-                    self._client,
-                    lambda: self._client.get(
-                        self._kind, names.ALIVE_NAME, view=WHOLE, namespace=self._namespace
-                    ),
-                )
-            except NotFound as error:
-                if error.status.details or clock.monotonic() - began >= _STRANGE_SECONDS:
-                    raise
-            await clock.sleep(backoff.next())
+        return await alive_now(self._client, namespace=self._namespace)
 
     async def _write(self, patch: Found) -> None:
         """Safe to repeat: it names the state that it changes."""
-        await _answered(
+        await answered(
             self._client,
             lambda: self._client.merge_patch(self._kind, names.ALIVE_NAME, patch, namespace=self._namespace),
         )
-
-    def _backoff(self) -> Backoff:
-        return Backoff(self._client.clock, cap=_LONGEST_WAIT_SECONDS)
 
     def _too_late(self) -> TooLate:
         return TooLate(
             f"the deletion of this cluster has begun, and {self.finalizer} is not among those who are waited for",
             advice="the server takes no new finalizer any more: clean up at once, or afterwards by other means",
         )
-
-
-async def _answered(client: Client, ask: Callable[[], Awaitable[T]]) -> T:
-    """A server that is away is waited for, however long that takes."""
-    backoff = Backoff(client.clock, cap=_LONGEST_WAIT_SECONDS)
-    while True:
-        try:
-            return await ask()
-        except PASSING:
-            await client.clock.sleep(backoff.next())

@@ -18,6 +18,7 @@ from skoupa.kinds.definition import AGE, Column, Definition, Version, resource
 from skoupa.kinds.schema import FORM, Rule, about
 from skoupa.kube.resources import Resource
 
+DeletionPolicy = Literal["Signal", "Preserve"]
 OnTimeout = Literal["Fail", "Proceed", "ForceFinalizers"]
 OnUnreachable = Literal["Fail", "Proceed"]
 
@@ -140,6 +141,13 @@ class AliveSpec(
         ),
     )
 
+    deletion_policy: Annotated[
+        DeletionPolicy,
+        about(
+            "What it means to who takes part that this cluster goes: Signal (they are told, and clean up), Preserve (nobody is told "
+            "and all that they own outlives the cluster: the server refuses to delete this object)."
+        ),
+    ] = "Signal"
     timeout: Annotated[
         _Duration, about("How long participants have, from the moment of the deletion on.")
     ] = SHIPPED_TIMEOUT

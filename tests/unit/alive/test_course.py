@@ -103,6 +103,21 @@ def test_without_progress_it_is_over_sooner_and_progress_puts_that_off() -> None
     assert more.last_progress == BEGAN + 280, "more things to do are no progress"
 
 
+def test_what_is_forced_is_nobodys_progress_and_puts_the_time_out_off_for_nobody() -> None:
+    one = alive(DNS, DISKS, timeout="1h", progressTimeout="5m", onTimeout="ForceFinalizers")
+    first = after(one, course(one, {}, now=BEGAN + 10))
+    forced = forcing(first, course(first, {}, now=BEGAN + 301), now=BEGAN + 301)
+    assert {each.finalizer for each in forced} == {DNS, DISKS}
+    # The first is off, and something kept the other.
+    half = msgspec.structs.replace(
+        first, finalizers=(DISKS,), status=msgspec.structs.replace(first.status, forced=forced[:1])
+    )
+    at = course(half, {}, now=BEGAN + 302)
+    assert [each.state for each in at.participants] == ["Done", "Unknown"]
+    assert at.timed_out == BEGAN + 300
+    assert [each.finalizer for each in forcing(half, at, now=BEGAN + 302)] == [DISKS]
+
+
 def test_nothing_is_forced_unless_that_was_asked_for_and_its_time_has_come() -> None:
     for policy in ("Fail", "Proceed"):
         one = alive(DNS, timeout="10m", onTimeout=policy)
@@ -156,6 +171,23 @@ def test_of_a_spec_that_is_not_understood_everything_is_preserved_that_it_may_me
     wrong = [{"kind": "Service", "names": ["web"], f"new{number}": 1} for number in range(30)]
     kept = alive(DNS, preserve=[*wrong, {"names": ["db"]}]).spec.preserve
     assert [one.names for one in kept] == [("web",)] * 30 + [("db",)]
+
+
+@pytest.mark.parametrize(
+    ("written", "counts"),
+    [
+        (None, "Signal"),
+        ("Signal", "Signal"),
+        ("Preserve", "Preserve"),
+        ("preserve", "Preserve"),
+        (["x"], "Preserve"),
+    ],
+)
+def test_whether_anybody_is_to_be_told_counts_as_preserve_unless_it_is_understood(
+    written: Any, counts: str
+) -> None:
+    spec = {"onTimeout": "whatever"} | ({} if written is None else {"deletionPolicy": written})
+    assert alive(DNS, since=None, **spec).spec.deletion_policy == counts
 
 
 def test_what_a_thousand_have_to_say_still_fits_into_one_status() -> None:

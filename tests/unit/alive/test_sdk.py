@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from skoupa.alive import joining
-from skoupa.alive.sdk import Participant, register
+from skoupa.alive.preserving import Thing, preserved
+from skoupa.alive.sdk import Participant, deletion, register
 from skoupa.alive.signs import signs_of
 from skoupa.errors import Forbidden, NotFound, TooLate, UsageError
 from skoupa.kinds.alive import ALIVES, NAMESPACED_ALIVES, manifest
@@ -82,6 +83,32 @@ def test_who_joins_is_waited_for_hears_of_the_deletion_and_leaves_nobody_else_fr
     on_cluster(work)
 
 
+def test_who_preserves_more_while_others_clean_up_is_heard() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        assert await deletion(client) is None
+        uid = await made(client)
+        assert await deletion(client) is None, "nobody has asked for it"
+        dns = await joined(client, DNS)
+        await client.delete(ALIVES, "cluster", uid=uid, propagation="Background")
+        first = await dns.on_deletion()
+        assert (first.uid, first.preserve) == (uid, ())
+        more = {"names": ["web"], "reason": "sold"}
+        await client.merge_patch(ALIVES, "cluster", {"spec": {"preserve": [more]}})
+        now = await deletion(client)
+        assert now is not None
+        assert now.preserve == (more,)
+        things = [Thing(id="vol-1", name="web"), Thing(id="vol-2", name="db"), Thing(id="vol-3")]
+        assert preserved(things, now.preserve, now=0).keys() == {"vol-1"}
+        await client.merge_patch(ALIVES, "cluster", {"spec": {"deletionPolicy": "Preserve"}})
+        now = await deletion(client)
+        assert now is not None
+        assert preserved(things, now.preserve, now=0).keys() == {"vol-1", "vol-2", "vol-3"}
+        await dns.done()
+
+    on_cluster(work)
+
+
 def test_who_may_only_get_and_patch_hears_of_the_deletion_too_and_joins_anew() -> None:
     """These rights are enough for any other language, and are what the documentation asks for."""
 
@@ -109,6 +136,10 @@ def test_who_may_only_get_and_patch_hears_of_the_deletion_too_and_joins_anew() -
         assert cluster.clock.now() - began < 10
         await dns.done()
         assert DNS not in await finalizers(client)
+        for status in (401, 403):
+            when = asking(method="GET", path=ALIVES.path(name="cluster"))
+            cluster.faults.answer(status, when=when, times=None, seconds=30)
+            assert await deletion(client) is not None, "a server that comes back knows nobody for a moment"
         cluster.allow_only("dns-operator", [])
         with pytest.raises(Forbidden):
             await dns.on_deletion()

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from skoupa.alive import waiting
+from skoupa.cli.alive import deleting
 from skoupa.cli.alive import looking as alive_looking
+from skoupa.errors import KubeconfigError
 from skoupa.kinds.alive import ALIVE, ALIVES
 from skoupa.kinds.definition import document
 from skoupa.kube.client import Client
@@ -95,6 +98,67 @@ def test_a_server_that_is_away_for_a_moment_is_told_all_the_same(
     assert (said.code, json.loads(said.out)["outcome"]) == (0, "drained"), said.err
     assert fault.hits > 0
     assert town.find(ALIVES, "cluster") is None
+
+
+@pytest.mark.parametrize(("command", "outcome"), [("delete", "drained"), ("confirm", "absent")])
+def test_who_finds_it_gone_after_a_long_look_at_the_question_has_nothing_to_tell(
+    town: Town, monkeypatch: pytest.MonkeyPatch, command: str, outcome: str
+) -> None:
+    """Another installer was quicker, and everybody is done."""
+
+    def quicker(*_: object, **__: object) -> None:
+        client = Client(town.cluster, town.clock)
+
+        async def work() -> None:
+            await freed(client)
+            uid = str(there(town)["metadata"]["uid"])
+            await client.delete(ALIVES, "cluster", uid=uid, propagation="Background")
+
+        asyncio.run(work())
+
+    monkeypatch.setattr(deleting, "confirm", quicker)
+    said = town("alive", command, "-o", "json")
+    assert (said.code, json.loads(said.out)["outcome"]) == (0, outcome), said.err
+
+
+def test_where_everything_is_preserved_nobody_is_told_and_that_is_said(town: Town, tmp_path: Path) -> None:
+    wanted = {"spec": {"deletionPolicy": "Preserve"}}
+    asyncio.run(Client(town.cluster, town.clock).merge_patch(ALIVES, "cluster", wanted))
+    file = tmp_path / "report.json"
+    for command in (("confirm",), ("delete",), ("delete", "--yes", "--wait")):
+        said = town("alive", *command, "--report", str(file))
+        assert said.code == 0, said.err
+        assert "nobody is told" in said.out
+        told = json.loads(file.read_text())
+        assert (told["outcome"], told["deletionPolicy"]) == ("preserved", "Preserve")
+        assert [one["finalizer"] for one in told["participants"]] == [DNS]
+        assert untouched(town)
+    assert "outlives the cluster" in town("alive", "status").out
+    assert "outlives the cluster" in town("plan", "-A").out
+    assert town.document("plan", "-A")["alive"]["deletionPolicy"] == "Preserve"
+
+
+def test_a_confirmation_of_long_ago_is_shown(town: Town) -> None:
+    assert "confirmed" not in town("alive", "status").out
+    assert town("alive", "confirm", "--yes").code == 0
+    assert "take its annotation skoupa.dev/confirm-deletion off" in town("alive", "status").out
+
+
+def test_a_login_that_fails_for_good_while_somebody_waits_has_its_report_too(
+    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing(*_: object, **__: object) -> None:
+        raise KubeconfigError("the plugin aws failed with exit code 255")
+
+    monkeypatch.setattr(waiting, "wait", failing)
+    file = tmp_path / "report.json"
+    said = town("alive", "delete", "--yes", "--wait", "--report", str(file))
+    assert said.code == 6
+    told = json.loads(file.read_text())
+    assert (told["outcome"], told["exitCode"]) == ("denied", 6)
+    assert "the plugin aws failed" in told["why"]
+    assert told["uid"] == there(town)["metadata"]["uid"]
+    assert [one["finalizer"] for one in told["participants"]] == [DNS]
 
 
 def test_a_report_that_is_lost_on_the_way_is_told_beside_what_happened(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,8 @@ async def test_one_that_is_made_anew_wants_what_the_last_one_wanted_and_nobody_i
     await play.kill()
     play = await stage.play()
     await vanish(stage)
-    assert (await there(stage))["spec"] == {"onTimeout": "Fail", "onUnreachable": "Fail", **spec}
+    shipped = {"deletionPolicy": "Signal", "onTimeout": "Fail", "onUnreachable": "Fail"}
+    assert (await there(stage))["spec"] == {**shipped, **spec}
     [note] = said(play, "SkoupaAliveVanished")
     assert "with the spec that it had" in note
 
@@ -237,6 +239,29 @@ async def test_a_deletion_waits_for_everybody_and_is_over_for_good(stage: Stage)
     await stage.later(HOUR)
     assert await alive(stage) is None, "a restart brings nothing back"
     assert not again.told("alive")
+
+
+@story(features={"alive": True})
+async def test_what_was_to_outlive_the_cluster_is_not_called_destroyed(stage: Stage) -> None:
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    dns = await joined(stage, DNS)
+    await play.kill()
+    await signal(stage)
+    await dns.report(remaining=0, preserved=["zone shop.example.com: sold"])
+    await dns.done()
+    play = await stage.play()
+    await stage.later(MINUTE)
+    assert await alive(stage) is None
+    last = [
+        json.loads(request.body or b"{}")
+        for _, request in play.wire.seen
+        if request.method == "PATCH" and request.path.endswith("alives/cluster/status")
+    ][-1]
+    told = {one["type"]: one for one in last["status"]["conditions"]}["ExternalResourcesDestroyed"]
+    assert (told["status"], told["reason"]) == ("False", "Preserved")
+    assert "zone shop.example.com: sold" in told["message"]
 
 
 @story(features={"alive": True})

@@ -89,7 +89,9 @@ def run(*, connecting: Connecting, yes: bool, form: TextForm, file: str | None, 
         show(told, form=form, file=file)
         return
     alive = found[0]
-    if not yes and (wish.confirm or wish.delete) and alive.since is None:
+    # Told of who takes part, and asked for nothing.
+    preserves = wish.confirm and alive.since is None and alive.spec.deletion_policy == "Preserve"
+    if not yes and not preserves and (wish.confirm or wish.delete) and alive.since is None:
         who = ", ".join(alive.waited_for) or "nobody"
         question = f"Tell everybody in this cluster that it is about to die ({who} will clean up)?"
         if not wish.delete:
@@ -106,11 +108,15 @@ async def _work(world: World, seen: Seen, wish: Wish) -> AliveReport:
     alive = seen.alive
     assert alive is not None, "it was read"
     begun = alive.since is not None
+    if not begun and wish.confirm and alive.spec.deletion_policy == "Preserve":
+        at = course(alive, await waiting.signs(world.client), now=world.now())
+        return report("preserved", now=world.now(), alive=alive, at=at)
     if not begun and not wish.delete and not wish.confirm:
         return report("not-asked-for", now=world.now(), alive=alive, why="run `skoupa alive delete`")
     if not begun:
+        there = True
         try:
-            await _tell(world, alive, wish)
+            there = await _tell(world, alive, wish)
         except (Forbidden, Invalid) as error:
             if _GUARD not in error.status.message:
                 raise
@@ -121,23 +127,35 @@ async def _work(world: World, seen: Seen, wish: Wish) -> AliveReport:
         except Conflict as error:
             why = "it is not the Alive that was read any more: somebody deleted it, or made it anew"
             raise Conflict(why, status=error.status, advice="look at it, and run it again") from error
+        if not wish.delete and not there:
+            return report("absent", now=world.now())
         if not wish.delete:
             return report("confirmed", now=world.now(), alive=alive)
     return await _waited(world, alive, wish, seen, begun=begun)
 
 
-async def _tell(world: World, alive: Alive, wish: Wish) -> None:
-    """Until there is an answer, for who waits; what was taken without one is not asked for again."""
+async def _tell(world: World, alive: Alive, wish: Wish) -> bool:
+    """Until there is an answer, for who waits; what was taken without one is not asked for again.
+
+    Whether it was there to be told: somebody else may have been quicker.
+    """
     unanswered = False
 
-    async def once() -> None:
+    async def once() -> bool:
         nonlocal unanswered
         if unanswered and await _is_going(world, alive, wish):
-            return
+            return True
         unanswered = True
-        await _ask(world, alive, wish)
+        try:
+            await _ask(world, alive, wish)
+        except NotFound:
+            if await waiting.read(world.client, wish.form) is None:
+                return False
+            # Something else said so, of everything.
+            await _ask(world, alive, wish)
+        return True
 
-    await _patiently(world, wish, once)
+    return await _patiently(world, wish, once)
 
 
 async def _is_going(world: World, alive: Alive, wish: Wish) -> bool:

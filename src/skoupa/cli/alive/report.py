@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from skoupa import names
 from skoupa.alive.course import Course
 from skoupa.alive.reading import Alive
 from skoupa.cli import exits
@@ -28,6 +29,7 @@ EXITS: Final = {
     "signalled": exits.DONE,
     "drained": exits.DONE,
     "replaced": exits.DONE,
+    "preserved": exits.DONE,
     "terminating": exits.DONE,
     "forced": exits.LEFTOVERS,
     "proceeded": exits.LEFTOVERS,
@@ -40,6 +42,9 @@ EXITS: Final = {
     "failed": exits.FAILED,
     "interrupted": exits.INTERRUPTED,
 }
+
+
+EVERYTHING_STAYS: Final = "nobody is told, and what participants own elsewhere outlives the cluster"
 
 
 class AliveReport(Shape, frozen=True, kw_only=True):
@@ -58,6 +63,7 @@ class AliveReport(Shape, frozen=True, kw_only=True):
     confirmed: bool = False
     waiting: int | None = None
     remaining: int | None = None
+    deletion_policy: str | None = None
     on_timeout: str | None = None
     participants: tuple[Participant, ...] = ()
     forced: tuple[Forced, ...] = ()
@@ -87,6 +93,7 @@ def report(
         uid=alive.uid,
         since=_time(alive.since),
         confirmed=alive.confirmed,
+        deletion_policy=alive.spec.deletion_policy,
         on_timeout=alive.spec.on_timeout,
         forced=alive.status.forced,
         preserve=alive.spec.preserve,
@@ -108,10 +115,7 @@ def report(
 def lines(told: AliveReport) -> Iterator[str]:
     now = datetime.fromisoformat(told.now).timestamp()
     yield _headline(told)
-    if told.outcome == "timed-out":
-        yield "start who has something left again, or help it, and wait again; docs/alive.md says what to do about one that is gone for good"
-    if told.protected and not told.protected.startswith("True"):
-        yield f"not guarded ({told.protected})"
+    yield from _remarks(told)
     for one in told.participants:
         left = "" if one.remaining is None else f", {one.remaining} left"
         seen = ", no sign of life"
@@ -131,6 +135,20 @@ def lines(told: AliveReport) -> Iterator[str]:
         yield f"  what {kept.object} stands for stays: {kept.why}{doubt}"
 
 
+def _remarks(told: AliveReport) -> Iterator[str]:
+    if told.outcome == "timed-out":
+        yield "start who has something left again, or help it, and wait again; docs/alive.md says what to do about one that is gone for good"
+    if told.protected and not told.protected.startswith("True"):
+        yield f"not guarded ({told.protected})"
+    if told.deletion_policy == "Preserve" and told.outcome == "alive":
+        yield f"spec.deletionPolicy is Preserve: {EVERYTHING_STAYS}"
+    if told.confirmed and told.outcome == "alive":
+        yield (
+            "its deletion is confirmed, so who may signal can delete it: take its annotation "
+            f"{names.CONFIRM_DELETION_ANNOTATION} off where that is not meant any more"
+        )
+
+
 def _headline(told: AliveReport) -> str:
     words = {
         "alive": "Alive: nobody asked for the deletion of this cluster",
@@ -141,6 +159,7 @@ def _headline(told: AliveReport) -> str:
         "terminating": f"the deletion was asked for at {told.since}; {told.waiting} have something left",
         "drained": "done: nobody has anything left",
         "replaced": "done: that Alive is gone",
+        "preserved": f"spec.deletionPolicy of Alive is Preserve: {EVERYTHING_STAYS}",
         "forced": "finished with leftovers",
         "proceeded": "timed out, and goes on with what is left (Proceed)",
         "proceeded-unreachable": "unreachable, and goes on (Proceed)",

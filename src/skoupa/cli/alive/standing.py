@@ -14,6 +14,7 @@ from skoupa.alive.course import Course, course
 from skoupa.alive.reading import Alive
 from skoupa.alive.telling import announced
 from skoupa.cli.alive.preserved import preserved_in
+from skoupa.cli.alive.report import EVERYTHING_STAYS
 from skoupa.cli.terminal.alive_shapes import AliveStanding, WaitedFor
 from skoupa.cli.worlds import World
 from skoupa.errors import Forbidden
@@ -44,6 +45,7 @@ async def alive_standing(
         phase=at.phase,
         since=_time(alive.since),
         deadline=_time(at.deadline),
+        deletion_policy=alive.spec.deletion_policy,
         on_timeout=alive.spec.on_timeout,
         remaining=at.remaining,
         waiting_for=tuple(_left(alive, at)),
@@ -54,6 +56,8 @@ async def alive_standing(
 
 def outliving(told: AliveStanding) -> Iterator[str]:
     """What outlives the cluster; nothing where nothing does."""
+    if told.deletion_policy == "Preserve" and told.state == "lives":
+        yield f"spec.deletionPolicy of Alive is Preserve: {EVERYTHING_STAYS}"
     if told.unread:
         yield f"Not read, so what of them outlives the cluster is not known: {', '.join(told.unread)}"
     if not told.preserved:

@@ -38,6 +38,7 @@ class AliveStanding(Shape, frozen=True, kw_only=True):
     phase: str
     since: str | None = None
     deadline: str | None = None
+    deletion_policy: str
     on_timeout: str
     remaining: int | None = None
     waiting_for: tuple[WaitedFor, ...] = ()

@@ -88,17 +88,22 @@ def _conditions(alive: Alive, at: Course, *, protection: Protection, now: float)
         return (*yield_, condition(ALIVE, "True", "Living", "nobody asked for the deletion of this cluster"))
     yield_.append(condition(ALIVE, "False", "DeletionAskedFor", "the deletion of this cluster was asked for"))
     if at.drained:
-        forced = bool(alive.status.forced)
-        reason, message = (
-            ("Skipped", "finalizers were forced: what their participants had left may still be there")
-            if forced
-            else ("Done", "nobody has anything left")
+        destroyed = condition(DESTROYED, "True", "Done", "nobody has anything left")
+        kept = "; ".join(
+            f"{one.finalizer}: {', '.join(one.preserved)}" for one in at.participants if one.preserved
         )
-        return (
-            *yield_,
-            condition(PROGRESSING, "False", "Drained", "nobody is waited for any more"),
-            condition(DESTROYED, "False" if forced else "True", reason, message),
-        )
+        if kept:
+            destroyed = condition(
+                DESTROYED,
+                "False",
+                "Preserved",
+                f"all that is left is what was to outlive the cluster: {kept}",
+            )
+        if alive.status.forced:
+            told = "finalizers were forced: what their participants had left may still be there"
+            destroyed = condition(DESTROYED, "False", "Skipped", told)
+        progressing = condition(PROGRESSING, "False", "Drained", "nobody is waited for any more")
+        return (*yield_, progressing, destroyed)
     if at.timed_out is not None:
         stalled = condition(PROGRESSING, "False", "TimedOut", f"{at.why}; {who}")
         return (*yield_, stalled, condition(DESTROYED, "False", "TimedOut", who))
