@@ -20,7 +20,7 @@ from skoupa.tenants.uses import Kind
 class Belonging(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """`volume`: data that stays where it is when the object goes; `reclaimed`: data that its driver takes away once its claim is gone.
 
-    `claimed_in` is the Namespace of the claim that it is for, `claim` its uid.
+    `failure` is what is said of why the driver can't. `claimed_in` is the Namespace of the claim that it is for, `claim` its uid.
     """
 
     resource: Resource
@@ -30,6 +30,7 @@ class Belonging(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     lasting: bool
     volume: Volume | None = None
     reclaimed: Volume | None = None
+    failure: str = ""
     claimed_in: str = ""
     claim: str = ""
 

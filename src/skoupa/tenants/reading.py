@@ -36,7 +36,7 @@ from skoupa.tenants.ownership import (
 )
 from skoupa.tenants.tenant import Tenant
 from skoupa.tenants.uses import Field, Kind, names_in, used_by
-from skoupa.tenants.volumes import VIEWS, Data, data_that_goes, data_that_stays, stands_for
+from skoupa.tenants.volumes import VIEWS, Data, data_that_goes, data_that_stays, failure, stands_for
 
 LISTS_AT_A_TIME: Final = 4
 _NOT_FOUND: Final = "the server does not find the kind, although it names it"
@@ -53,12 +53,13 @@ _WITH_USES: Final[View[Any]] = View(type=_Naming)
 
 
 class _Read(msgspec.Struct, frozen=True, gc=False):
-    """One that somebody may have; of data where it is, as far as it `stays`, or its driver takes it away."""
+    """One that somebody may have; of data where it is, as far as it `stays`, or its driver takes it away (and why that `fails`)."""
 
     candidate: Candidate
     metadata: Metadata
     stays: Volume | None = None
     goes: Volume | None = None
+    fails: str = ""
 
 
 def countable(discovery: Discovery, ignored: Collection[str]) -> Iterator[Resource]:
@@ -227,6 +228,7 @@ class _Counting:
                     detached(metadata),
                     stays=data_that_stays(whole) if whole is not None else None,
                     goes=data_that_goes(whole) if whole is not None else None,
+                    fails=failure(whole) if whole is not None else "",
                 )
 
     def _note(self, found: _Read) -> None:
@@ -248,6 +250,7 @@ class _Counting:
                 lasting=whose.lasting and (candidate.resource.group, candidate.resource.kind) not in VIEWS,
                 volume=found.stays,
                 reclaimed=found.goes,
+                failure=found.fails,
                 claimed_in=candidate.stands_for.namespace if candidate.stands_for is not None else "",
                 claim=candidate.stands_for.uid if candidate.stands_for is not None else "",
             )

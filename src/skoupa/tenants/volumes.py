@@ -62,6 +62,15 @@ def data_that_goes(found: Data) -> Volume | None:
     return _data(found) if goes and claim is not None and claim.bound else None
 
 
+def failure(found: Data) -> str:
+    """What whoever should take its data away says of why that fails; empty: nothing."""
+    status = found.status
+    if status.get("phase") == "Failed":
+        return str(status.get("message") or status.get("reason") or "")
+    error = status.get("error")
+    return str(error.get("message") or "") if isinstance(error, dict) else ""
+
+
 def _data(found: Data) -> Volume:
     claim = stands_for(found)
     return Volume(

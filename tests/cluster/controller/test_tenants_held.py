@@ -183,7 +183,7 @@ async def test_whatever_keeps_a_tenant_is_named_and_it_goes_on_once_that_is_mend
     await told(
         boss,
         one,
-        f"PriorityClass {one}-high: ",
+        f"PriorityClass {one}-high: no permission: delete {PRIORITIES.qualified}",
         f"Namespace {one}-place waits for ",
         "example.com/never",
         foreign.qualified,

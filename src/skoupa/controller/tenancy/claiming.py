@@ -71,7 +71,8 @@ class TenantClaims:
         if known is None or row is None:
             return ""
         if known[1] == FAILING:
-            return "its delete fails and is tried again; the log says why"
+            said = memory.failures.words(uid)
+            return f"its delete fails and is tried again: {said or 'the log says why'}"
         verdict = self._knowledge.verdict(row, self._clock.now())
         holds = [hold.reason for hold in verdict.holds] or list(memory.found.get(uid, ()))
         lasting = [one for one in holds if not REASONS[one.code].passing]

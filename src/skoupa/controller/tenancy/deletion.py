@@ -238,7 +238,7 @@ class Deletion:
                     f"it is for a claim in the {place.called}, which is held: without it the data would go",
                 )
             elif self._drivers.have(one):
-                found.setdefault(one.uid, WAITS)
+                found.setdefault(one.uid, f"{WAITS}. That fails: {one.failure}" if one.failure else WAITS)
         return found
 
     def _namespaces_that_stay(self) -> dict[str, Belonging]:

@@ -92,6 +92,18 @@ async def test_one_that_no_driver_takes_away_goes_all_the_same_and_its_data_is_n
 
 
 @story(also=KINDS, features=ON)
+async def test_why_its_driver_can_not_take_it_away_is_told(stage: Stage) -> None:
+    await city(stage, "111111")
+    await volume(stage)
+    await left(stage)
+    failed = {"status": {"phase": "Failed", "message": "the disk is attached to node-7"}}
+    await stage.people.merge_patch(VOLUMES, "pvc-1", failed, subresource="status")
+    await stage.later(2 * MINUTE)
+    (told,) = status(stage, "111111")["blockers"]
+    assert told.endswith("That fails: the disk is attached to node-7")
+
+
+@story(also=KINDS, features=ON)
 async def test_while_the_namespace_of_the_claim_is_there_it_is_waited_for_however_long(stage: Stage) -> None:
     await city(stage, "111111")
     await volume(stage)

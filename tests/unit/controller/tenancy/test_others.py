@@ -286,13 +286,16 @@ async def test_a_webhook_that_refuses_keeps_one_object_and_says_so(stage: Stage)
     await stage.later(10)
     stage.cluster.faults.answer(
         403,
+        message="not on fridays",
         when=lambda asked: asked.method == "DELETE" and asked.path.endswith("/111111-athens"),
         times=None,
     )
     await leave(stage, "111111")
     await stage.later(10 * MINUTE)
     assert things_of(stage, "111111") == {"City/111111-athens"}
-    assert status(stage, "111111")["blockers"]
+    (said,) = status(stage, "111111")["blockers"]
+    assert said.startswith("City 111111-athens: its delete fails and is tried again: ")
+    assert "not on fridays" in said
     stage.cluster.faults.clear()
     await stage.later(5 * MINUTE)
     assert not stage.there("111111-athens", CITIES, "")
