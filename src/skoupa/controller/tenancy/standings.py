@@ -111,9 +111,11 @@ def _progress(deletion: Deletion, held: int) -> str:
     leaving = sum(one.is_leaving or one.uid in deletion.sent for one in deletion.left)
     parts = [f"{left} objects in no namespace are left" if left != 1 else "1 object in no namespace is left"]
     if leaving:
-        parts.append(f"{leaving} of them are on their way out")
+        parts.append(
+            f"{leaving} of them are on their way out" if leaving != 1 else "1 of them is on its way out"
+        )
     if held:
-        parts.append(f"{held} are held (see blockers)")
+        parts.append(f"{held} {'is' if held == 1 else 'are'} held (see blockers)")
     if sending > held and deletion.step >= 0:
         parts.append(f"now go {STEPS[deletion.step]}")
     return ", ".join(parts)

@@ -67,6 +67,25 @@ async def test_nothing_goes_within_the_grace_and_all_of_it_after(stage: Stage) -
     assert things_of(stage, "222222") == theirs, "it was taken back in time"
 
 
+@story(also=KINDS, features=ON, tenants={"grace": "1h"})
+async def test_a_kubezoo_that_takes_its_own_finalizer_off_early_neither_cancels_nor_ends_anything(
+    stage: Stage,
+) -> None:
+    await city(stage, "111111")
+    mine = things_of(stage, "111111")
+    await stage.play()
+    await stage.later(10)
+    await leave(stage, "111111")
+    early = {"metadata": {"finalizers": [names.TENANT_FINALIZER]}}
+    await stage.people.merge_patch(TENANTS, "111111", early)
+    await stage.later(59 * MINUTE)
+    assert things_of(stage, "111111") == mine
+    assert ready(stage, "111111")["reason"] == "Grace"
+    await stage.later(10 * MINUTE)
+    assert things_of(stage, "111111") == set()
+    assert not lives(stage, "111111")
+
+
 @story(also=KINDS, features=ON, tenants={"mostObjects": 3})
 async def test_one_with_more_than_may_go_is_held_and_says_so(stage: Stage) -> None:
     await city(stage, "111111")
