@@ -185,7 +185,7 @@ def test_whatever_is_written_is_read_back_the_same(tree: Any) -> None:
 def test_a_namespace_that_is_not_there_is_no_empty_snapshot(skoupa: Shell) -> None:
     said = skoupa("snapshot", "-n", "nosuch")
     assert (said.code, said.out) == (2, "")
-    assert "there is no Namespace nosuch: check -n" in said.err
+    assert "there is no namespace nosuch: check -n and the context, or take -A for all" in said.err
     said = skoupa("snapshot")
     assert said.code == 0
     assert "name: web" in said.out

@@ -75,7 +75,8 @@ async def _look_for(client: Client, namespace: str) -> None:
         try:
             await client.get(NAMESPACES, namespace, view=METADATA)
         except NotFound as error:
-            raise UsageError(f"there is no Namespace {namespace}", advice="check -n") from error
+            advice = "check -n and the context, or take -A for all"
+            raise UsageError(f"there is no namespace {namespace}", advice=advice) from error
 
 
 def _counted(number: int, noun: str) -> str:
