@@ -31,6 +31,10 @@ _STEP: Final = re.compile(r"\.([^.\[\]`]+)|\[(\d+)\]|(\[\.\.\.\])")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING: Final = re.compile(r"Object missing required field `(.*)`")
 _WRONG_TYPE: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`")
+_NO_TEXT: Final = "Expected `str"
+# In the place of something else, so that what stands beside it is read too.
+_SOME_TEXT: Final = "x"
+_FIELD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NOT_FORMED: Final = re.compile("matching regex|of length")
 # Of one part: each costs another reading, and nobody mends more at a time.
 _MOST_ERRORS: Final = 20
@@ -80,12 +84,12 @@ def read_partly(value: Any, shape: Any, *, where: str) -> Partly:
             return Partly(value=msgspec.convert(rest, shape, strict=True), errors=tuple(errors), wrong=wrong)
         except msgspec.ValidationError as error:
             message = str(error)
-        said, steps = _parsed(message)
+        said, steps = _parsed(message, rest)
         place, field = _place(where, steps), _named(said)
         missing = field if _MISSING.fullmatch(said) else ""
         known = (place, missing) in meant or not gone.isdisjoint({(*steps, (missing, "", "")), tuple(steps)})
         if not known:
-            errors.append(_readable(message, value, shape, where=where))
+            errors.append(_readable(message, rest, shape, where=where))
             found = _at(value, steps)
             wrong[place] = frozenset(map(str, found)) if isinstance(found, dict) else frozenset()
         if _UNKNOWN.fullmatch(said):
@@ -95,7 +99,8 @@ def read_partly(value: Any, shape: Any, *, where: str) -> Partly:
             rest = copy.deepcopy(rest) if rest is value else rest
         except RecursionError:
             break
-        if not _take_out(rest, list(takewhile(lambda step: not step[2], steps)), gone):
+        before = list(takewhile(lambda step: not step[2], steps))
+        if not _take_out(rest, before, gone, for_it=_SOME_TEXT if said.startswith(_NO_TEXT) else {}):
             break
     return Partly(value=None, errors=tuple(errors), wrong=wrong)
 
@@ -121,7 +126,7 @@ def _hints(shape: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _readable(message: str, value: Any, shape: Any, *, where: str) -> UsageError:
-    said, steps = _parsed(message)
+    said, steps = _parsed(message, value)
     place = _place(where, steps)
     found, info = _at(value, steps), _shape_at(shape, steps)
     if match := _UNKNOWN.fullmatch(said):
@@ -167,9 +172,16 @@ def _nearest(field: str, known: frozenset[str]) -> str:
     return lower[near[0]] if near else ""
 
 
-def _parsed(message: str) -> tuple[str, list[_Step]]:
+def _parsed(message: str, value: Any) -> tuple[str, list[_Step]]:
+    """`value` is what the message is about. Of a mapping of texts the key is not told, and it is the first with something else."""
     said, _, tail = message.partition(" - at `$")
-    return said, _STEP.findall(tail)
+    steps: list[_Step] = _STEP.findall(tail)
+    if steps and steps[-1][2] and said.startswith(_NO_TEXT):
+        around = _at(value, steps)
+        items = around.items() if isinstance(around, dict) else ()
+        key = next((key for key, item in items if isinstance(key, str) and not isinstance(item, str)), "")
+        steps = [*steps[:-1], (key, "", "")] if key else steps
+    return said, steps
 
 
 def _named(said: str) -> str:
@@ -178,18 +190,25 @@ def _named(said: str) -> str:
 
 
 def _place(where: str, steps: list[_Step]) -> str:
-    return where + "".join(f".{name}" if name else f"[{index or '…'}]" for name, index, _ in steps)
+    return where + "".join(_shown_step(name, index) for name, index, _ in steps)
 
 
-def _take_out(whole: Any, steps: list[_Step], gone: set[tuple[_Step, ...]]) -> bool:
-    """Takes out what stands there, or as much around it as has to go with it; False: that is everything."""
+def _shown_step(name: str, index: str) -> str:
+    return f".{name}" if _FIELD.fullmatch(name) else f"[{name or index or '…'}]"
+
+
+def _take_out(whole: Any, steps: list[_Step], gone: set[tuple[_Step, ...]], *, for_it: Any) -> bool:
+    """Takes out what stands there, or as much around it as has to go with it; False: that is everything.
+
+    In a list `for_it` stands in its place.
+    """
     for end in range(len(steps), 0, -1):
         here, (name, index, _) = tuple(steps[:end]), steps[end - 1]
         around = _at(whole, steps[: end - 1])
         if name and isinstance(around, dict) and name in around:
             del around[name]
         elif index and isinstance(around, list) and here not in gone:
-            around[int(index)] = {}
+            around[int(index)] = for_it
         else:
             continue
         gone.add(here)

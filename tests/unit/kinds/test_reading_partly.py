@@ -56,6 +56,37 @@ def test_a_field_that_is_only_misspelt_is_not_missing_too() -> None:
     ]
 
 
+def test_every_value_that_is_no_text_is_told_with_its_key_or_number() -> None:
+    resources = {
+        "names": [1, "a", True, None, [2]],
+        "annotations": {"fine": "x", "seen": False},
+        "selector": {"matchLabels": {"canremove": True, "team": "blue", "example.org/tier": 2}},
+        "kinds": ["Pod", 3],
+    }
+    partly = read_partly({"any": [{"resources": resources}]}, Filters, where="spec.match")
+    place = "spec.match.any[0].resources"
+    assert sorted(error.message for error in partly.errors) == [
+        f"{place}.annotations.seen: false is not a text",
+        f"{place}.kinds[1]: 3 is not a text",
+        f"{place}.names[0]: 1 is not a text",
+        f"{place}.names[2]: true is not a text",
+        f"{place}.names[3]: null is not a text",
+        f"{place}.names[4]: [2] is not a text",
+        f"{place}.selector.matchLabels.canremove: true is not a text",
+        f"{place}.selector.matchLabels[example.org/tier]: 2 is not a text",
+    ]
+    assert {error.advice for error in partly.errors} == {
+        'put it into quotes: "1"',
+        'put it into quotes: "2"',
+        'put it into quotes: "3"',
+        "put it into quotes: without them YAML reads y, n, yes, no, on and off as true or false",
+        "write a text",
+    }
+    left = partly.value.any[0].resources
+    assert (left.names[1], left.annotations) == ("a", {"fine": "x"})
+    assert left.selector.match_labels == {"team": "blue"}
+
+
 def test_what_is_nothing_of_the_kind_leaves_nothing() -> None:
     partly = read_partly("x", Filters, where="spec")
     assert partly.value is None
