@@ -16,6 +16,7 @@ from skoupa.ledger.dsn import driver, shown, translated, understood
 from skoupa.ledger.identity import Identity
 from skoupa.ledger.postgres_ready import bring_up_to_date, identify, number_of
 from skoupa.ledger.rows import Body, Entry, Tally
+from skoupa.ledger.rule_ends import found_by_end
 from skoupa.ledger.store import EVERYTHING, Change, Place, Size, Wish
 
 # The driver is not there for everybody and has no types.
@@ -82,9 +83,16 @@ class PostgresStore:
     async def find(
         self, wish: Wish = EVERYTHING, *, limit: int = 100, before: Place | None = None
     ) -> list[Entry]:
+        if wish.rule_end is not None:
+            return await found_by_end(wish, await self._policies(), self.find, limit=limit, before=before)
         async with self._connection() as (connection, number):
             query = reading.find_query(number, wish, limit=limit, before=before)
             return await _entries(connection, query)
+
+    async def _policies(self) -> list[str]:
+        async with self._connection() as (connection, number):
+            text, values = reading.policies_query(number)
+            return [str(row[0]) for row in await connection.fetch(reading.numbered(text), *values)]
 
     async def get(self, entry_id: str) -> Entry | None:
         found = await self.find(Wish(id=entry_id), limit=1)

@@ -163,6 +163,21 @@ def _conditions(wish: Wish) -> list[tuple[str, list[Any]]]:
     return found
 
 
+def policies_query(cluster: int) -> Query:
+    """The rules that begin with a kind, each once: from one to the next along their index, however many rows each has.
+
+    A kind begins with a capital, and the key of a label does not.
+    """
+    within = "cluster = ? AND rule >= 'A' AND rule < '['"
+    following = "SELECT min(rule) FROM skoupa_entries WHERE cluster = ? AND rule > found.rule AND rule < '['"
+    text = (
+        f"WITH RECURSIVE found (rule) AS (SELECT min(rule) FROM skoupa_entries WHERE {within}"  # noqa: S608 - constants
+        f" UNION ALL SELECT ({following}) FROM found WHERE found.rule IS NOT NULL)"
+        " SELECT rule FROM found WHERE rule IS NOT NULL"
+    )
+    return text, [cluster, cluster]
+
+
 def age(entry: Entry) -> tuple[float, str]:
     """The oldest first."""
     return entry.at, entry.id

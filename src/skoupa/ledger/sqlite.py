@@ -26,6 +26,7 @@ from skoupa.ledger import (
 from skoupa.ledger.connecting import Connection, connect, marked
 from skoupa.ledger.identity import Identity
 from skoupa.ledger.rows import Body, Entry, Tally
+from skoupa.ledger.rule_ends import found_by_end
 from skoupa.ledger.sqlite_connections import Connections
 from skoupa.ledger.sqlite_pruning import of_all, own
 from skoupa.ledger.sqlite_size import cut, size_of
@@ -88,6 +89,9 @@ class SqliteStore:
     async def find(
         self, wish: Wish = EVERYTHING, *, limit: int = 100, before: Place | None = None
     ) -> list[Entry]:
+        if wish.rule_end is not None:
+            rules = [str(rule) for (rule,) in await self._rows(reading.policies_query)]
+            return await found_by_end(wish, rules, self.find, limit=limit, before=before)
         return await self._entries(
             lambda number: reading.find_query(number, wish, limit=limit, before=before)
         )

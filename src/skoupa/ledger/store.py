@@ -82,7 +82,8 @@ Change = Intent | Note | Finish | Resolution | Told | Restored
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for; None is anything, and `namespace=""` is what lives in none. `until` is not part of the span.
 
-    `kind` is a kind (`Deployment`) or the name that kubectl shows (`deployments.apps`).
+    `kind` is a kind (`Deployment`) or the name that kubectl shows (`deployments.apps`). `rule_end` is, in small letters, how the
+    names of the policies end that are meant: instead of a `rule`.
     """
 
     id: str | None = None
@@ -94,6 +95,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     until: float | None = None
     mechanism: str | None = None
     rule: str | None = None
+    rule_end: str | None = None
     run: str | None = None
     outcomes: tuple[Result, ...] | None = None
 

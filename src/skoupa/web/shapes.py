@@ -123,6 +123,7 @@ class _Query(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     until: float | None = None
     mechanism: str | None = None
     rule: str | None = None
+    rule_end: str | None = None
     run: str | None = None
     outcome: tuple[Result, ...] | None = None
     limit: int = MOST_ROWS
@@ -136,7 +137,18 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     before: Place | None = None
 
 
-_WISHED: Final = ("uid", "kind", "namespace", "name", "since", "until", "mechanism", "rule", "run")
+_WISHED: Final = (
+    "uid",
+    "kind",
+    "namespace",
+    "name",
+    "since",
+    "until",
+    "mechanism",
+    "rule",
+    "rule_end",
+    "run",
+)
 
 
 def query_of(question: Question) -> tuple[tuple[str, str], ...]:

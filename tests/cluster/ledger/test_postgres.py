@@ -324,6 +324,7 @@ async def test_main_filters_walk_along_an_index(store: PostgresStore, dsn: str) 
         reading.open_query(1),
         reading.untold_query(1, limit=50),
         reading.tally_query(1, since=99_500.0),
+        reading.policies_query(1),
     ]
     for text, values in queries:
         plan = await connection.fetch(f"EXPLAIN {reading.numbered(text)}", *values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 import pytest
@@ -306,6 +306,48 @@ class StoreRules:
             place = Place(page[-1].at, page[-1].id)
         assert len({row.id for row in seen}) == len(seen) == 50
         assert seen == sorted(seen, key=lambda row: (row.at, row.id), reverse=True)
+
+    async def test_rows_of_policies_are_found_by_the_end_of_their_names(
+        self, store: Store, new_store: NewStore
+    ) -> None:
+        rules = [
+            "CleanupPolicy/shop/old",
+            "ClusterCleanupPolicy/old",
+            "ClusterCleanupPolicy/very-old",
+            "RetentionPolicy/shop/Old",
+            "Tenant/111111",
+            "cleanup.kyverno.io/ttl=old",
+            "skoupa.dev/ttl-after=unused-1h",
+        ]
+        changes = [
+            note(f"u{number}", at=float(number // 3), rule=rules[number % 7], namespace=f"ns-{number % 2}")
+            for number in range(140)
+        ]
+        await store.write(changes)
+        other = new_store("west")
+        await other.open()
+        await other.write([intent("x", rule="ClusterCleanupPolicy/old")])
+        await other.close()
+
+        async def found(**wished: Any) -> list[str]:
+            return [row.uid for row in await store.find(Wish(**wished), limit=1000)]
+
+        newest_first = sorted((one.entry for one in changes), key=lambda row: (row.at, row.id), reverse=True)
+        old = [row for row in newest_first if row.rule in {rules[0], rules[1], rules[3]}]
+        assert len(old) == 60
+        assert await found(rule_end="old") == [row.uid for row in old]
+        assert await found(rule_end="shop/old") == [row.uid for row in old if "shop" in row.rule]
+        assert await found(rule_end="cleanuppolicy/shop/old") == await found(rule=rules[0])
+        assert await found(rule_end="111111") == await found(rule=rules[4])
+        assert await found(rule_end="1111") == await found(rule_end="ttl=old") == []
+        some = [row.uid for row in old if row.namespace == "ns-1" and 10 <= row.at < 30]
+        assert await found(rule_end="old", namespace="ns-1", since=10.0, until=30.0) == some
+        seen: list[str] = []
+        place = None
+        while page := await store.find(Wish(rule_end="old"), limit=7, before=place):
+            seen += (row.uid for row in page)
+            place = Place(page[-1].at, page[-1].id)
+        assert seen == [row.uid for row in old]
 
     async def test_a_restored_object_is_noted_in_the_row_it_came_from(self, store: Store) -> None:
         await store.write([intent("a"), finish("a"), Restored(uid="a", restored_as="b")])

@@ -25,6 +25,7 @@ wishes = st.builds(
     until=times,
     mechanism=texts,
     rule=texts,
+    rule_end=texts,
     run=texts,
     outcomes=st.none() | st.just(("deleted",)) | st.just(("failed", "gone-by-unknown")),
 )

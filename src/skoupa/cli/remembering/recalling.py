@@ -22,13 +22,11 @@ from skoupa.expr.typed_times import past_time
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
 from skoupa.ledger.rows import Entry, Result
+from skoupa.ledger.rule_ends import is_end_of
 from skoupa.ledger.store import Place, Wish
 
 _ID: Final = re.compile("[0-9a-hjkmnp-tv-z]{15}")
 _PAGE: Final = 1000
-# By which something goes whose rule has a name.
-_BY_POLICY: Final = ("policies", "retention", "tenants")
-
 
 # A rule is called by one of these, its namespace and its name: `CleanupPolicy/shop/old-pods`.
 _POLICY_KINDS: Final = frozenset(
@@ -89,15 +87,15 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         """Whether `by_policy` may mean this rule; anything, where none is named."""
         if self.key:
             return rule.startswith(f"{self.key}=")
-        return not self.policy or f"/{rule}".lower().endswith(f"/{self.policy}")
+        return not self.policy or is_end_of(self.policy, rule)
 
     def by(self) -> tuple[dict[str, str | None], ...]:
-        """What to ask the ledger for: a rule is found there by its whole name."""
+        """What to ask the ledger for: a label is found there by its whole name and value."""
         if self.key:
             return ({"mechanism": LIFETIME_KEYS[self.key]},)
         found: list[dict[str, str | None]] = [{"rule": self.by_policy}]
         if self.policy:
-            found += ({"mechanism": one} for one in _BY_POLICY)
+            found.append({"rule_end": self.policy})
         return tuple(found)
 
 
@@ -179,7 +177,7 @@ async def _pages(source: HistorySource, wish: Wish, *, most: int, filters: Filte
     """Those by the rule that is named; a most of 0 is none."""
     before: Place | None = None
     left = most
-    some = wish.rule is None and filters.by_policy is not None
+    some = bool(filters.key)
     while True:
         size = _PAGE if some or not most else min(_PAGE, left)
         page = await source.find(wish, limit=size, before=before)
