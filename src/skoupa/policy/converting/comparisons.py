@@ -138,6 +138,9 @@ def _differs(key: Key, same: str) -> str:
 def _text_equal(key: Key, value: str) -> str:
     if key.sort == "number":
         return f"{key.cel} == {_count(value)}"
+    if value != "0" and duration_of(value) == 0:
+        # A plain 0 is a quantity to the original, and a duration to CEL.
+        raise Unsaid(f"{literal(value)} is no time at all, and a plain 0 may not be meant")
     if value != "0" and duration_of(value) is not None:
         same = every([_like_a_duration(key.cel), f"duration({key.cel}) == duration({literal(value)})"])
         return same if key.sort == "text" else every([f"type({key.cel}) == string", same])

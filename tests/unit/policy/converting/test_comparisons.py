@@ -99,6 +99,7 @@ UNSAID = [
     (one("{{ skoupa_unused(target) }}", "Equals", True), "skoupa_unused"),
     (one("{{ length(target.a) }}", "Equals", "1.5"), "no whole number"),
     (one("{{ target.a }}", "GreaterThan", "500m"), "may be a duration or a quantity"),
+    (one("{{ target.a }}", "Equals", "0s"), "a plain 0 may not be meant"),
     (one("{{ target.a }}", "AnyIn", "1-10"), "write a list"),
     (one("{{ target.a }}", "GreaterThan", "1.2.3"), "compared as a version"),
     (one(AGE, "GreaterThan", "1d"), "the units are h, m and s"),
@@ -175,7 +176,7 @@ def test_what_holds_for_every_value_does_not_hold_for_none(operator: str, value:
     assert both(policy, pod(metadata={"labels": {"x": "a"}})) == (True, True)
 
 
-TEXTS = ["", "a", "b*", "5", "5s", "100Mi", "*"]
+TEXTS = ["", "a", "b*", "0", "0s", "5", "5s", "100Mi", "*"]
 VALUES: list[Any] = [*TEXTS, 0, 5, 5.5, True, None, [], ["a"], ["*", "5"], [5], {}, {"a": 1}]
 KEYS = [
     "{{ target.spec.x }}",
