@@ -186,9 +186,7 @@ DIFFERENCES: Final[dict[str, Meaning]] = {
     "confined-call": _policy(
         "less", "asks for any path", "refuses the policy, so it does not run: {problem}"
     ),
-    "reaching-call": _policy(
-        "less", "asks for {path}", "refuses paths that reach out or never end, so objects stay"
-    ),
+    "reaching-call": _policy("less", "asks for {path}", "refuses that, so objects stay: {why}"),
     "post-call": _policy("less", "sends a POST to {path}", "sends reviews only, so objects stay"),
     "service-call": _policy("less", "calls {service}, with its own token", "does not: {why}; objects stay"),
     "shared-context": _policy(

@@ -77,8 +77,8 @@ def _of_call(
         try:
             # Whether it stays in a namespace is told by the policy's own problems.
             read_path(path, method="GET")
-        except UsageError:
-            yield difference("reaching-call", path=path)
+        except UsageError as error:
+            yield difference("reaching-call", path=path, why=error.message)
 
 
 def _of_cel(

@@ -61,6 +61,7 @@ def test_an_address_with_variables_counts_by_what_is_certain() -> None:
         ({"urlPath": "/api/v1/pods"}, []),
         ({"urlPath": "/api/v1/namespaces/shop/services/web/proxy/a"}, ["reaching-call"]),
         ({"urlPath": "/api/v1/pods?watch=true"}, ["reaching-call"]),
+        ({"urlPath": "/api/v1/namespaces/NAMESPACE/pods"}, ["reaching-call"]),
         ({"urlPath": "/api/v1/namespaces/{{ request.namespace }}/pods"}, []),
         ({"urlPath": "/api/v1/namespaces/shop/configmaps", "method": "POST"}, ["post-call"]),
         ({"urlPath": "/apis/authorization.k8s.io/v1/subjectaccessreviews", "method": "POST"}, []),
