@@ -70,12 +70,13 @@ async def deleting(
     name: str = "cel",
     namespace: str = "",
     schedule: str = HOURLY,
+    group: str = "",
     resource: str = "configmaps",
     annotations: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """A DeletingPolicy with one condition about what is in the shop."""
     kind = NAMESPACED_DELETING_POLICIES if namespace else DELETING_POLICIES
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": [resource], "operations": ["*"]}
+    rule = {"apiGroups": [group], "apiVersions": ["v1"], "resources": [resource], "operations": ["*"]}
     here = {"matchLabels": {"kubernetes.io/metadata.name": SHOP}}
     body = {
         "apiVersion": kind.api_version,

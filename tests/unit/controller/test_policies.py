@@ -5,11 +5,24 @@ from __future__ import annotations
 import pytest
 
 from skoupa import names
-from tests.unit.controller.braking import many
-from tests.unit.controller.policies import bring_policies, cleanup, conditions, matching, read
+from skoupa.kube.resources import Resource
+from skoupa.sim.state.access import Rule
+from tests.unit.controller.braking import many, pull, release
+from tests.unit.controller.policies import (
+    HOURLY,
+    bring_policies,
+    cleanup,
+    conditions,
+    deleting,
+    matching,
+    read,
+)
 from tests.unit.controller.stage import HOUR, MINUTE, SHOP, Stage, story
 
 pytestmark = pytest.mark.unit
+
+ALL_VERBS = ("create", "delete", "get", "list", "patch", "watch")
+JOBS = Resource(group="batch", version="v1", plural="jobs", kind="Job", namespaced=True, verbs=ALL_VERBS)
 
 
 @story()
@@ -69,6 +82,34 @@ async def test_a_policy_reads_metadata_alone_where_nothing_looks_further(stage: 
     ]
     assert lists
     assert all("PartialObjectMetadataList" in dict(request.headers)["Accept"] for request in lists)
+
+
+@story(brakes={"share": 100})
+async def test_a_run_needs_list_and_delete_on_what_it_matches_and_nothing_else(stage: Stage) -> None:
+    """By metadata, by bodies and by CEL; also where a Brake held it, so that it is asked about again."""
+    await bring_policies(stage)
+    stage.cluster.install(JOBS)
+    stage.old([*many(3), *many(3, "cel"), *many(3, "body")], resource=JOBS)
+    served = [one.resource.qualified for one in stage.cluster.plane.catalogue.served()]
+    others = [kind for kind in served if kind != JOBS.qualified]
+    rules = (
+        Rule(resources=(*others, *(f"{kind}/*" for kind in others), *(f"{kind}/status" for kind in others))),
+        Rule(verbs=("list", "delete"), resources=(JOBS.qualified,)),
+    )
+    stage.cluster.allow_only("sweeper", rules)
+    play = await stage.play(user="sweeper")
+    here = {"kinds": ["Job"], "namespaces": [SHOP]}
+    there = {"all": [{"key": "{{ target.kind }}", "operator": "Equals", "value": "Job"}]}
+    await cleanup(stage, schedule=HOURLY, match=matching(names=["web-*"], **here))
+    await cleanup(stage, "body", schedule=HOURLY, match=matching(names=["body-*"], **here), conditions=there)
+    await deleting(stage, "object.metadata.name.startsWith('cel-')", group="batch", resource="jobs")
+    await pull(stage, "all-stop", all=True)
+    await stage.until(HOUR + MINUTE)
+    assert len(stage.found(JOBS)) == 9
+    await release(stage, "all-stop")
+    await stage.later(3 * MINUTE)
+    assert not stage.found(JOBS)
+    assert len(play.told("deleted")) == 9
 
 
 @story()
