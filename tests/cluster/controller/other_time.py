@@ -1,6 +1,6 @@
 """`skoupa run` for which time goes otherwise: its clock is wrong by what a file says, or its pauses are shorter.
 
-A script, started where `python -m skoupa` would be: the same program with another `Clock` handed in. What never jumps
+So may be its time zone. A script, started where `python -m skoupa` would be: the same program with another `Clock` handed in. What never jumps
 (the monotonic clock, sleeps, time-outs) stays true, as on a machine whose clock somebody sets. Shorter are the pauses
 that have jitter: those after a failure, and between two renewals of the Lease; how much shorter may change on the way. So
 200 tries fit into half a minute, and each of them takes as long as it takes.
@@ -8,7 +8,9 @@ that have jitter: those after a failure, and between two renewals of the Lease; 
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from pathlib import Path
 from unittest.mock import patch
 
@@ -19,7 +21,8 @@ from skoupa.clock import SystemClock
 class OtherTime:
     """For tests: what to start, and the hand on its clock."""
 
-    def __init__(self, directory: Path, *, shorter: float = 1.0) -> None:
+    def __init__(self, directory: Path, *, shorter: float = 1.0, zone: str = "UTC") -> None:
+        self._zone = zone
         self._wrong_by = directory / "wrong-by"
         self._shorter = directory / "shorter"
         self.be_wrong_by(0.0)
@@ -28,7 +31,7 @@ class OtherTime:
     @property
     def program(self) -> tuple[str, ...]:
         # Not the directory of the script: nothing of the tests is to be found by the process.
-        return ("-P", __file__, str(self._wrong_by), str(self._shorter))
+        return ("-P", __file__, str(self._wrong_by), str(self._shorter), self._zone)
 
     def be_wrong_by(self, seconds: float) -> None:
         """From now on; positive is ahead."""
@@ -60,8 +63,10 @@ class WrongClock(SystemClock):
 
 
 def run() -> None:
-    program, wrong_by, shorter, *words = sys.argv
+    program, wrong_by, shorter, zone, *words = sys.argv
     sys.argv = [program, *words]
+    os.environ["TZ"] = zone
+    time.tzset()
     clock = WrongClock(wrong_by=Path(wrong_by), shorter=Path(shorter))
     with patch("skoupa.cli.running.run.SystemClock", return_value=clock):
         main()
