@@ -34,6 +34,9 @@ SERVICE_ACCOUNT_ANNOTATION: Final = "skoupa.dev/service-account"
 # Written on a policy by Skoupa, where its status has no room for it.
 NEXT_EXECUTION_ANNOTATION: Final = "skoupa.dev/next-execution-time"
 
+# Written on a Tenant by Skoupa, once what it had goes: of living ones the API server then looks at none when something is made.
+LEAVING_LABEL: Final = "skoupa.dev/leaving"
+
 # Written on Alive, and on a Tenant where the guard is on.
 CONFIRM_DELETION_ANNOTATION: Final = "skoupa.dev/confirm-deletion"
 FORCED_ANNOTATION: Final = "skoupa.dev/forced"

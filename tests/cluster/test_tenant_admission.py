@@ -9,7 +9,8 @@ import pytest
 
 from harness.controlplane import ControlPlane, Options
 from skoupa.admission.tenants import tenant_admission
-from skoupa.kinds.tenant import tenant_definitions
+from skoupa.kinds.tenant import LEAVING_MARK, tenant_definitions
+from skoupa.names import LEAVING_LABEL
 from skoupa.settings import decode
 from tests.cluster.admission_probe import DEFINITIONS, Said, Writer, collection_of, wait_until
 
@@ -33,7 +34,10 @@ def server() -> Iterator[Writer]:
         wait_until(lambda: writer.ask("GET", TENANTS).status == 200, "the kind Tenant")
         assert writer.ask("POST", NAMESPACES, body("v1", "Namespace", "111111-before")).status == 201
         for name, phase in (("111111", "Deleting"), ("222222", "Active"), ("333333", "Refused")):
-            made = body("tenant.kubezoo.io/v1alpha1", "Tenant", name, finalizers=["example.com/x"])
+            labels = {LEAVING_LABEL: LEAVING_MARK} if name != "222222" else {}
+            made = body(
+                "tenant.kubezoo.io/v1alpha1", "Tenant", name, finalizers=["example.com/x"], labels=labels
+            )
             assert writer.ask("POST", TENANTS, made).status == 201
             told = {"status": {"phase": phase}}
             assert writer.ask("PATCH", f"{TENANTS}/{name}/status", told, media_type=MERGE).status == 200

@@ -2,7 +2,8 @@
 
 What comes all the same is found and goes too; so an error in this policy must never stand in anybody's way (failurePolicy Ignore), nor
 may the kind Tenant being away. Who finishes things in the cluster (its own controllers, machines, Skoupa) is not asked. It counts once
-the status of the Tenant says that its deletion is under way: one that was refused freezes nothing.
+the status of the Tenant says that its deletion is under way: one that was refused freezes nothing. The server looks through all Tenants that the
+binding selects whenever anything is made, so it selects those that are marked as leaving, and none that live.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from skoupa import names
 from skoupa.admission.cel import literal
 from skoupa.admission.policies import PART_OF, Manifest
 from skoupa.admission.readings import variable
-from skoupa.kinds.tenant import TENANTS
+from skoupa.kinds.tenant import LEAVING_MARK, TENANTS
 from skoupa.settings import Settings
 
 LEAVING_TENANTS: Final = "skoupa-leaving-tenants"
@@ -79,7 +80,10 @@ def _policy(separator: str, *, home: str) -> tuple[Manifest, ...]:
     }
     binding: Manifest = {
         "policyName": LEAVING_TENANTS,
-        "paramRef": {"selector": {}, "parameterNotFoundAction": "Allow"},
+        "paramRef": {
+            "selector": {"matchLabels": {names.LEAVING_LABEL: LEAVING_MARK}},
+            "parameterNotFoundAction": "Allow",
+        },
         "validationActions": ["Deny"],
     }
     return tuple(

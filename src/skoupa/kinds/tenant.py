@@ -19,6 +19,8 @@ from skoupa.kube.objects import Metadata
 
 # How many of each a status names; the others are only counted.
 SAMPLE_SIZE: Final = 20
+# The value of the label `skoupa.dev/leaving`.
+LEAVING_MARK: Final = "true"
 
 # Groups whose objects never get the label of `tenants.label`: see `tenants.labels`.
 NEVER_LABELLED: Final = frozenset(

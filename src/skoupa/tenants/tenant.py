@@ -10,6 +10,7 @@ import msgspec
 
 from skoupa import names
 from skoupa.kinds.conditions import READY
+from skoupa.kinds.tenant import LEAVING_MARK
 from skoupa.kube.timestamps import whole_seconds
 
 MOST_ANNOUNCED: Final = 5
@@ -27,6 +28,8 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     deleted_at: float = 0.0
     finalizers: tuple[str, ...] = ()
     confirmed: str = ""
+    # Whether it has the label by which the admission policy finds those whose belongings go.
+    is_marked: bool = False
     written_id: object = None
     status: Any = None
 
@@ -76,7 +79,7 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
 def read_tenant(found: Mapping[str, Any]) -> Tenant:
     """Whatever it looks like; a deletion whose time can't be read counts from now on, so it is none yet."""
     metadata = _mapping(found.get("metadata"))
-    annotations = _mapping(metadata.get("annotations"))
+    annotations, labels = _mapping(metadata.get("annotations")), _mapping(metadata.get("labels"))
     generation = metadata.get("generation")
     finalizers = metadata.get("finalizers")
     return Tenant(
@@ -87,6 +90,7 @@ def read_tenant(found: Mapping[str, Any]) -> Tenant:
         deleted_at=_moment(metadata.get("deletionTimestamp")),
         finalizers=tuple(map(str, finalizers)) if isinstance(finalizers, list) else (),
         confirmed=str(annotations.get(names.CONFIRM_DELETION_ANNOTATION, "")),
+        is_marked=labels.get(names.LEAVING_LABEL) == LEAVING_MARK,
         written_id=_mapping(found.get("spec")).get("id"),
         status=found.get("status"),
     )

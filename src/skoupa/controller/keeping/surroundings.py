@@ -159,7 +159,8 @@ class Surroundings:
     async def _read_kinds(self) -> Discovery:
         patience = self._fresh.patience
         with patience.asking(KINDS):
-            return await discover(patience.client)
+            known = self._knowledge.discovery
+            return await discover(patience.client, known=None if known.gaps else known)
 
     def _differs(self, found: Discovery) -> bool:
         """Remembered, since there are many kinds and one reading serves many deletes."""

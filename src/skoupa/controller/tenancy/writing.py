@@ -1,4 +1,4 @@
-"""What is written on Tenants: finalizers put on and taken off, and the status. Only who leads writes, and only when enforcing.
+"""What is written on Tenants: finalizers put on and taken off, the status, and a mark while nothing new is to come. Only who leads writes, and only when enforcing.
 
 A finalizer is written against the very state that was read, so that nobody else's is lost. While a Tenant is being deleted the server
 takes no new one: one that was deleted before we saw it goes without us, and says so nowhere but in `skoupa tenant leaks`.
@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from skoupa import names
 from skoupa.controller.writing.denials import Denials
 from skoupa.controller.writing.statuses import StatusWriter
 from skoupa.errors import Conflict, Forbidden, NotFound, SkoupaError
+from skoupa.kinds.tenant import LEAVING_MARK
 from skoupa.kube.client import Client
 from skoupa.kube.resources import Resource
 from skoupa.tenants.tenant import Tenant, with_finalizers, without_finalizers
@@ -19,6 +21,8 @@ from skoupa.tenants.told import Standing, status_of
 
 # While a deletion goes on, how it goes is written this often.
 GATHER_SECONDS: Final = 15.0
+# While this is said of a Tenant nothing new comes under its names.
+_CLOSED: Final = ("Deleting", "Verifying")
 _GOING_ON: Final = ("Deleting", "Blocked")
 _STATUS: Final = "status"
 
@@ -32,16 +36,20 @@ class TenantWriting:
         self._statuses = StatusWriter(client, words=_untold_status, told=told, untold=untold)
         # What was said last in one word, and when: how much is left changes with each object.
         self._said: dict[str, tuple[tuple[str, str], float]] = {}
+        # Those that have the mark by now, as far as we wrote it.
+        self._marked: set[str] = set()
 
     def doubt(self) -> None:
         """Another may have written meanwhile."""
         self._statuses.doubt()
         self._said.clear()
+        self._marked.clear()
         self._denials.clear()
 
     def forget(self, uid: str) -> None:
         self._statuses.forget(uid)
         self._said.pop(uid, None)
+        self._marked.discard(uid)
         self._denials.forget(uid)
 
     async def hold(self, kind: Resource, tenant: Tenant) -> SkoupaError | None:
@@ -99,6 +107,23 @@ class TenantWriting:
             return error
         if found is not None:
             self._said[tenant.uid] = (word, self._client.clock.monotonic())
+        return await self._mark(kind, tenant) if standing.phase in _CLOSED else None
+
+    async def _mark(self, kind: Resource, tenant: Tenant) -> SkoupaError | None:
+        if tenant.is_marked or tenant.uid in self._marked:
+            return None
+        metadata = {"uid": tenant.uid, "labels": {names.LEAVING_LABEL: LEAVING_MARK}}
+        try:
+            await self._client.merge_patch(kind, tenant.name, {"metadata": metadata})
+        except (NotFound, Conflict):
+            # Gone, or another of its name.
+            return None
+        except Forbidden:
+            # Who may not write on it is told of its finalizers.
+            pass
+        except SkoupaError as error:
+            return error
+        self._marked.add(tenant.uid)
         return None
 
 

@@ -208,3 +208,21 @@ async def test_a_tenant_of_an_id_that_means_too_much_is_refused(stage: Stage) ->
     assert everything(stage) == before
     assert status(stage, "kube-s")["phase"] == "Refused"
     assert "names that begin with kube belong to the cluster itself" in ready(stage, "kube-s")["message"]
+
+
+@story(also=KINDS, features=ON)
+async def test_a_tenant_that_leaves_is_marked_for_the_server_and_one_that_lives_is_not(stage: Stage) -> None:
+    """Whenever anything is made the server looks through all that are marked."""
+    await city(stage, "111111", "222222")
+    await make(stage, ROLES, "111111-held", metadata={"finalizers": ["example.com/x"]})
+    play = await stage.play()
+    await stage.later(10)
+    await leave(stage, "111111")
+    await stage.later(5 * MINUTE)
+    assert status(stage, "111111")["phase"] == "Deleting"
+    labels = {
+        one["metadata"]["name"]: one["metadata"].get("labels", {}) for one in stage.cluster.objects(TENANTS)
+    }
+    assert labels == {"111111": {names.LEAVING_LABEL: "true"}, "222222": {}}
+    marks = [body for _, request in play.sent("PATCH") if b'"labels"' in (body := request.body or b"")]
+    assert len(marks) == 1
