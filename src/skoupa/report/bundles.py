@@ -9,6 +9,7 @@ are bundled by their words, wait until no deletion does.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Final
@@ -32,6 +33,8 @@ WAITING_LIMIT: Final = 20_000
 REFUSALS_A_ROUND: Final = 50
 # So long what goes with a tenant is gathered: it goes in several steps.
 TENANT_SECONDS: Final = 20.0
+# So long is gathered what fails for the server's sake: tries are up to 45 s apart.
+PATIENT_SECONDS: Final = 45.0
 # The shared words of a bundle leave room for names.
 _WORDS_LIMIT: Final = 400
 REASON: Final = "SkoupaDeleted"
@@ -46,9 +49,11 @@ class Bundles:
         self._open: dict[tuple[str, str, str], list[tuple[Row, Claim, float]]] = {}
         self._with_tenants: dict[str, list[tuple[Row, Claim, float]]] = {}
         self._refused: dict[tuple[str, str, str], list[tuple[Row, str, float]]] = {}
+        self._lasting: dict[tuple[str, str, str], list[tuple[Row, str, float]]] = {}
         self._unsent: deque[Event] = deque()
         self._unsent_refusals: deque[Event] = deque()
         self._policies = PolicyBundles()
+        self._lasting_of_policies: deque[tuple[Told, str, float]] = deque()
         self._added = asyncio.Event()
 
     def __len__(self) -> int:
@@ -56,6 +61,8 @@ class Bundles:
             *self._open.values(),
             *self._with_tenants.values(),
             *self._refused.values(),
+            *self._lasting.values(),
+            self._lasting_of_policies,
         ]
         waiting = len(self._unsent) + len(self._unsent_refusals) + len(self._policies)
         return sum(map(len, collecting)) + waiting
@@ -68,15 +75,19 @@ class Bundles:
             self._open.setdefault(alike, []).append((row, claim, at))
         self._added.set()
 
-    def add_refusal(self, row: Row, *, words: str, shared: str, at: float) -> None:
-        """`words` are the server's; `shared` are the same for all objects that are refused for one reason."""
+    def add_refusal(self, row: Row, *, words: str, shared: str, at: float, patient: bool = False) -> None:
+        """`words` are the server's; `shared` are the same for all objects that are refused for one reason. `patient`: it may be gathered for long."""
         alike = (row.namespace, row.resource.qualified, shared)
-        self._refused.setdefault(alike, []).append((row, words, at))
+        refused = self._lasting if patient else self._refused
+        refused.setdefault(alike, []).append((row, words, at))
         self._added.set()
 
-    def add_to_policy(self, told: Told, name: str, at: float) -> None:
+    def add_to_policy(self, told: Told, name: str, at: float, *, patient: bool = False) -> None:
         """Beside the Event of the object: who looks at a policy finds there what became of what it chose."""
-        self._policies.add(told, name, at)
+        if patient:
+            self._lasting_of_policies.append((told, name, at))
+        else:
+            self._policies.add(told, name, at)
         self._added.set()
 
     def add_made(self, events: Sequence[Event]) -> None:
@@ -90,7 +101,13 @@ class Bundles:
             self._added.clear()
             await self._clock.sleep(FLUSH_SECONDS)
             self.flush()
-            if self._unsent or self._unsent_refusals or self._with_tenants:
+            if (
+                self._unsent
+                or self._unsent_refusals
+                or self._with_tenants
+                or self._lasting
+                or self._lasting_of_policies
+            ):
                 self._added.set()
 
     def flush(self, *, at_the_end: bool = False) -> None:
@@ -101,6 +118,7 @@ class Bundles:
         for rule, gone in list(self._with_tenants.items()):
             if at_the_end or self._clock.now() - gone[0][2] >= TENANT_SECONDS:
                 self._unsent += events_of_tenant(self._with_tenants.pop(rule))
+        self._take_lasting(at_the_end=at_the_end)
         self._unsent += self._policies.take()
         while self._unsent and self._writer.room:
             self._writer.tell(self._unsent.popleft())
@@ -109,6 +127,17 @@ class Bundles:
             while len(waiting) > WAITING_LIMIT:
                 waiting.popleft()
                 self._writer.dropped += 1
+
+    def _take_lasting(self, *, at_the_end: bool) -> None:
+        """What has been gathered for long enough, joined to what is told now."""
+        before = math.inf if at_the_end else self._clock.now() - PATIENT_SECONDS
+        for alike, bundle in list(self._lasting.items()):
+            if bundle[0][2] <= before:
+                self._refused.setdefault(alike, []).extend(self._lasting.pop(alike))
+        waiting = self._lasting_of_policies
+        if waiting and waiting[0][2] <= before:
+            while waiting:
+                self._policies.add(*waiting.popleft())
 
     def _flush_refusals(self) -> None:
         refused, self._refused = self._refused, {}

@@ -92,9 +92,9 @@ class PolicyReporting:
             self._bundles.add_to_policy(_told(policy, row, claim, reason=DELETED), row.name, at)
 
     def refused(self, policy: Regarding, row: Row, claim: Claim, *, at: float, error: SkoupaError) -> None:
-        if self._bundles is not None and refused(error):
+        if self._bundles is not None:
             told = _told(policy, row, claim, reason=REFUSED, words=shared_words(row, error))
-            self._bundles.add_to_policy(told, row.name, at)
+            self._bundles.add_to_policy(told, row.name, at, patient=not refused(error))
 
     def unclear(self, ran: PolicyRun, unclear: Sequence[Unclear], *, run: str, at: float) -> None:
         for one in unclear:

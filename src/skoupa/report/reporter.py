@@ -29,7 +29,7 @@ from skoupa.report.policy_reporting import PolicyReporting
 from skoupa.report.retold import retold
 from skoupa.report.tenant_reporting import TENANT_EVENT_REASONS, TenantReporting
 from skoupa.settings.notices import What
-from skoupa.sweep.failures import refused, server_words, shared_words
+from skoupa.sweep.failures import News, refused, server_words, shared_words
 from skoupa.sweep.reporting import Announced, PolicyRun, Unclear
 
 # Event reasons, all of them; docs/events.md is written from this table.
@@ -39,7 +39,8 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaNotice": "The object will be deleted at the time in the note, which says how to keep it.",
     "SkoupaLabelProblem": "A label on the object is not understood or does not do what its writer meant.",
     "SkoupaFailed": "The object, or those named in the note, are due, but a webhook, a policy or the server refuses the "
-    "delete in the words of the note, or a webhook that has to be asked does not answer; it is tried again. Told once, and again when the words change.",
+    "delete in the words of the note, or a webhook that has to be asked does not answer; it is tried again. Told once, and again when the words change. Whatever else a delete fails for is told "
+    "once, when it has failed for a minute.",
     "SkoupaStuck": "The object was deleted but finalizers keep it.",
     **BRAKE_EVENT_REASONS,
     "SkoupaPolicyRan": "On a policy: its run deleted something, or what it matched stays and that is news (a Warning where nothing went); "
@@ -49,7 +50,7 @@ EVENT_REASONS: Final[dict[str, str]] = {
     "SkoupaPolicyDeleted": "On a policy: its run deleted the objects named in the note. What was in flight, or not told yet, when "
     "Skoupa was interrupted is not among them: that is told on the objects (`SkoupaDeleted`) and in the history.",
     "SkoupaPolicyRefused": "On a policy: a webhook, a policy or the server refuses to delete the objects named in the note, "
-    "or a webhook that has to be asked does not answer.",
+    "or a webhook that has to be asked does not answer; or they could not be deleted for a minute, for whatever reason.",
     "SkoupaPolicyUnclear": "On a policy: whether the objects named in the note meet its conditions is not known, so they "
     "stay; the note says why. Told once for as long as that is so.",
     **ALIVE_EVENT_REASONS,
@@ -136,24 +137,23 @@ class Reporter:
                 self._tell(row, "SkoupaHeld", "Hold", note, at=due, warning=True, now=at)
 
     def failed(
-        self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float, news: bool
+        self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float, news: News
     ) -> None:
         self._metrics.count("skoupa_delete_failures_total", row.resource.qualified, type(error).__name__)
         # Routes have a memory of their own, which is shorter.
         self._notify(row, "failed", why=error.message, at=at)
-        if not news:
-            return
-        self._log(
-            "delete failed",
-            level="warning",
-            **_called(row),
-            overdue=f"{at - claim.due:.1f}",
-            error=error.message,
-            retry_in=f"{retry_in:.1f}",
-        )
-        if self.bundles is not None and refused(error):
+        if news.is_other:
+            self._log(
+                "delete failed",
+                level="warning",
+                **_called(row),
+                overdue=f"{at - claim.due:.1f}",
+                error=error.message,
+                retry_in=f"{retry_in:.1f}",
+            )
+        if self.bundles is not None and news.concerns(error):
             words, shared = server_words(error), shared_words(row, error)
-            self.bundles.add_refusal(row, words=words, shared=shared, at=at)
+            self.bundles.add_refusal(row, words=words, shared=shared, at=at, patient=not refused(error))
 
     def notice(self, row: Row, claim: Claim, *, at: float) -> None:
         self._metrics.count("skoupa_notices_total", row.resource.qualified)

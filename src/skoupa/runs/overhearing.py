@@ -13,6 +13,7 @@ from skoupa.kube.events import Regarding
 from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.failures import News
 from skoupa.sweep.reporting import Announced, PolicyRun, Report, Unclear
 from skoupa.sweep.tripping import Tripped
 
@@ -22,7 +23,7 @@ def _nobody(row: Row, claim: Claim, *heard: object) -> None:
 
 
 class Overhearing:
-    """`on_refused` hears of failures that are news; `on_gone` of what is not there any more, by us or by others.
+    """`on_refused` hears of failures of which people are to hear; `on_gone` of what is not there any more, by us or by others.
 
     `on_leaving` hears of what finalizers keep for a while, `on_failed` of every delete that failed.
     """
@@ -54,11 +55,11 @@ class Overhearing:
         self._report.held(row, verdict, at=at, holds=holds)
 
     def failed(
-        self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float, news: bool
+        self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float, news: News
     ) -> None:
         self._report.failed(row, claim, at=at, error=error, retry_in=retry_in, news=news)
         self.on_failed(row, claim)
-        if news:
+        if news.concerns(error):
             self.on_refused(row, claim, at, error)
 
     def notice(self, row: Row, claim: Claim, *, at: float) -> None:

@@ -1,7 +1,8 @@
 """Deletes that failed and are tried again: what the last try of each object said, so that it is told once.
 
 The same refusal comes back with every try, for hours. It is news the first time, and again after another one came in
-between. Words that change from try to try (a request's id, a time) do not make it another one.
+between. Words that change from try to try (a request's id, a time) do not make it another one. What fails for the server's
+own sake is news to the people of an object only once that lasts, whatever it says from try to try.
 """
 
 from __future__ import annotations
@@ -21,28 +22,46 @@ _WITH_DIGITS: Final = re.compile(r"\S*\d\S*")
 _NOT_THE_OBJECTS: Final = frozenset({401, 404, 408, 409, 429})
 # The server is well; who has to be asked about this object does not answer.
 _WEBHOOK_AWAY: Final = "failed calling webhook"
+LASTING_SECONDS: Final = 60.0
+
+
+class News(msgspec.Struct, frozen=True, gc=False):
+    """`is_other`: it is another failure than that of the last try; `lasts`: by now it has failed for long, which is told once."""
+
+    is_other: bool
+    lasts: bool = False
+
+    def concerns(self, error: SkoupaError) -> bool:
+        """Whether those who look at the object are to hear of it."""
+        return self.is_other if refused(error) else self.lasts
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False):
-    """`words` are those of all objects alike; `gist` is what has to change to make it another failure."""
+    """`words` are those of all objects alike; `gist` is what has to change to make it another failure. `since` the first of all tries that failed."""
 
     code: int
     words: str
     gist: str
+    since: float
+    lasted: bool
 
 
 class Failures:
     def __init__(self) -> None:
         self._last: dict[Uid, Failure] = {}
 
-    def note(self, row: Row, error: SkoupaError) -> bool:
-        """Whether it is another failure than that of the last try."""
+    def note(self, row: Row, error: SkoupaError, *, at: float) -> News:
         code = error.code if isinstance(error, ApiError) else 0
         words = shared_words(row, error)
-        failure = Failure(code, words, lasting_words(words))
         before = self._last.get(row.uid)
+        since = before.since if before is not None else at
+        lasted = before is not None and before.lasted
+        # Who refuses has been told of at once.
+        lasts = not lasted and at - since >= LASTING_SECONDS and not refused(error)
+        failure = Failure(code, words, lasting_words(words), since, lasted or lasts)
         self._last[row.uid] = failure
-        return before is None or (before.code, before.gist) != (failure.code, failure.gist)
+        is_other = before is None or (before.code, before.gist) != (failure.code, failure.gist)
+        return News(is_other, lasts)
 
     def forget(self, uid: Uid) -> None:
         self._last.pop(uid, None)

@@ -64,7 +64,7 @@ class Observing:
             self._plan.add(now, row.uid)
         elif isinstance(around, SkoupaError):
             self._memory.failed(row.uid, claim.due)
-            self._memory.failures.note(row, around)
+            self._memory.failures.note(row, around, at=now)
             self._plan.try_again(row.uid)
         elif around is not None:
             self._plan.succeeded(row.uid)

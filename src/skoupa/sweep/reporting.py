@@ -13,6 +13,7 @@ from skoupa.kube.events import Regarding
 from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.failures import News
 from skoupa.sweep.tripping import Tripped
 
 
@@ -68,9 +69,9 @@ class Report(Protocol):
         """It is due and stays."""
 
     def failed(
-        self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float, news: bool
+        self, row: Row, claim: Claim, *, at: float, error: SkoupaError, retry_in: float, news: News
     ) -> None:
-        """A try that failed; `news`: the one before it did not, or for another reason."""
+        """A try that failed; `news` says whether the one before it did not, or for another reason, and whether it lasts."""
 
     def notice(self, row: Row, claim: Claim, *, at: float) -> None:
         """It will go at `claim.due`; told ahead, so that somebody can keep it."""
@@ -114,7 +115,7 @@ class Report(Protocol):
     def policy_refused(
         self, policy: Regarding, row: Row, claim: Claim, *, at: float, error: SkoupaError
     ) -> None:
-        """The same as `failed`, where that is news."""
+        """The same as `failed`, where people are to hear of it."""
 
     def policy_unclear(self, ran: PolicyRun, unclear: Sequence[Unclear], *, run: str, at: float) -> None:
         """These stay, for their conditions have no answer; each is news."""

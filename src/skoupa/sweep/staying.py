@@ -16,6 +16,7 @@ from skoupa.facts.store import Store
 from skoupa.judge.judge import Judge
 from skoupa.model.reasons import REASONS, gist, problems
 from skoupa.model.verdicts import Claim, Hold, Question, Verdict
+from skoupa.sweep.failures import News
 from skoupa.sweep.memory import Stuck, is_braked
 from skoupa.sweep.plan import Plan
 from skoupa.sweep.record import Record
@@ -182,11 +183,11 @@ class Staying:
             self.look_once_more(row.uid)
             return
         wait = self._plan.try_again(row.uid)
-        news = True
+        at, news = self._clock.now(), News(is_other=True)
         if self._store.get(row.uid) is not None:
             self._memory.failed(row.uid, claim.due)
-            news = self._memory.failures.note(row, error)
-        self._report.failed(row, claim, at=self._clock.now(), error=error, retry_in=wait, news=news)
+            news = self._memory.failures.note(row, error, at=at)
+        self._report.failed(row, claim, at=at, error=error, retry_in=wait, news=news)
 
 
 def _all_holds(verdict: Verdict) -> Sequence[Hold]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 
 from skoupa.sim.faults import asking
@@ -64,13 +66,36 @@ async def test_the_next_leader_tells_the_same_refusal_in_the_same_event(stage: S
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 @story()
-async def test_a_server_in_trouble_is_no_event_on_the_object(stage: Stage, status: int) -> None:
+async def test_a_server_in_trouble_is_an_event_on_the_object_only_once_that_lasts(
+    stage: Stage, status: int
+) -> None:
     play = await stage.play()
     await stage.make("web", "1m")
     stage.cluster.faults.answer(status, when=DELETES, times=None)
-    await stage.until(20 * MINUTE)
+    await stage.until(1.9 * MINUTE)
     assert len(play.told("delete failed", "web")) == 1
     assert not stage.events("SkoupaFailed")
+    await stage.until(HOUR)
+    assert len(play.told("delete failed", "web")) == 1
+    (event,) = stage.events("SkoupaFailed", "web")
+    assert event["note"].startswith("could not be deleted, and is tried again: ")
+
+
+@story()
+async def test_each_of_very_many_that_fail_for_long_is_named_once_the_server_is_well(stage: Stage) -> None:
+    await stage.play()
+    for number in range(300):
+        await stage.make(f"web-{number:03}", "1m")
+    fault = stage.cluster.faults.answer(500, when=DELETES, times=None)
+    await stage.until(10 * MINUTE)
+    stage.cluster.faults.remove(fault)
+    await stage.later(5 * MINUTE)
+    assert not stage.found()
+    events = stage.events("SkoupaFailed")
+    assert len(events) < 30
+    shared = [event["note"].rpartition("): ")[2].split(", ") for event in events if "(" in event["note"]]
+    alone = [event["regarding"]["name"] for event in events if "(" not in event["note"]]
+    assert sorted(chain(alone, *shared)) == [f"web-{number:03}" for number in range(300)]
 
 
 @story()

@@ -30,12 +30,15 @@ from skoupa.report.notices import Notifier
 from skoupa.report.reporter import EVENT_REASONS, Reporter
 from skoupa.report.tenant_reporting import TENANT_EVENT_REASONS
 from skoupa.settings.notices import EVENTS
+from skoupa.sweep.failures import News
 from skoupa.sweep.reporting import PolicyRun, Unclear
 from skoupa.sweep.tripping import Tripped
 from tests.unit.judge.rows import CREATED, row
 from tests.unit.report.notices.telling import Inbox, opened, route, running
 
 pytestmark = pytest.mark.unit
+
+NEW, OLD = News(is_other=True), News(is_other=False)
 
 CLAIM = Claim(mechanism="ttl", rule="x", due=CREATED + 60.0, reason=reason("ttl-date", key="k", value="v"))
 
@@ -79,7 +82,7 @@ class Told:
             at=CREATED + 61.0,
             error=Forbidden("delete: no", status=status),
             retry_in=0.5,
-            news=True,
+            news=NEW,
         )
         tell.notice(row("f"), CLAIM, at=float(CREATED))
         tell.remark(row("g"), [reason("ttl-annotation", key="k", command="c")], at=float(CREATED))
@@ -309,7 +312,7 @@ def test_what_only_the_operator_can_end_is_a_warning(held_by: Reason, level: str
     assert [line["level"] for line in told.lines] == [level]
 
 
-def failing(told: Told, error: SkoupaError, *, name: str = "a", news: bool = True) -> None:
+def failing(told: Told, error: SkoupaError, *, name: str = "a", news: News = NEW) -> None:
     told.reporter.failed(row(name), CLAIM, at=CREATED + 61.0, error=error, retry_in=0.5, news=news)
     assert told.reporter.bundles is not None
     told.reporter.bundles.flush()
@@ -333,16 +336,19 @@ def test_a_delete_that_is_refused_is_told_on_the_object_in_the_words_of_who_refu
     [*map(refusal, (401, 429, 500, 503)), Unreachable("no route"), TimedOut("no answer")],
     ids=lambda error: type(error).__name__,
 )
-def test_trouble_of_the_server_is_no_news_of_the_object(error: SkoupaError) -> None:
+def test_trouble_of_the_server_is_news_of_the_object_only_once_it_lasts(error: SkoupaError) -> None:
     told = Told()
     failing(told, error)
     assert not told.desk.told
+    failing(told, error, news=News(is_other=False, lasts=True))
+    (event,) = told.desk.told
+    assert event.note.startswith("could not be deleted, and is tried again: ")
     assert len(told.lines) == 1
 
 
 def test_a_failure_that_is_no_news_is_counted_and_nothing_else() -> None:
     told = Told()
-    failing(told, refusal(403), news=False)
+    failing(told, refusal(403), news=OLD)
     assert not told.desk.told
     assert not told.lines
     counted = told.metrics.registry.get_sample_value(

@@ -18,6 +18,7 @@ from skoupa.kube.events import Regarding
 from skoupa.ledger.rows import Entry
 from skoupa.model.reasons import Reason, render
 from skoupa.model.verdicts import Claim, Hold, Verdict
+from skoupa.sweep.failures import News
 from skoupa.sweep.reporting import Announced, PolicyRun, Unclear
 from skoupa.sweep.tripping import Tripped
 
@@ -84,9 +85,9 @@ class Journal:
         at: float,  # noqa: ARG002
         error: SkoupaError,
         retry_in: float,  # noqa: ARG002
-        news: bool,
+        news: News,
     ) -> None:
-        if news:
+        if news.is_other:
             self._say("failed", f"{called(row)}: {error.message}; trying again")
 
     def notice(self, row: Row, claim: Claim, *, at: float) -> None:  # noqa: ARG002
