@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -58,7 +59,12 @@ class Course:
 
     async def namespace(self, what: str) -> str:
         self._rounds += 1
-        return await self.arena.namespace(f"bench-{what}-{self.subject.name}-{self._rounds}")
+        return await self.arena.namespace(f"bench-{what}-{in_a_name(self.subject.name)}-{self._rounds}")
+
+
+def in_a_name(words: str) -> str:
+    """Of a peer's name, which people write as they like, what a Namespace may be called."""
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
 
 
 def _free_port() -> int:

@@ -13,7 +13,7 @@ import pytest
 
 from harness.bench import __main__ as bench
 from harness.bench import past
-from harness.bench.course import Figure
+from harness.bench.course import Figure, in_a_name
 from harness.bench.subject import SKOUPA, skoupa, words_of
 from harness.bench.table import cells, render
 from harness.bench.tenants import going
@@ -195,6 +195,11 @@ def test_what_a_deleted_tenant_costs_is_counted_until_all_of_it_is_gone(*, label
     assert found.list_bytes > found.once_bytes > 0
     assert found.requests_each <= 1.1
     assert (found.labelling is not None) is label
+
+
+def test_a_peer_may_be_called_as_its_people_call_it() -> None:
+    assert in_a_name("Kyverno 1.19.1") == "kyverno-1-19-1"
+    assert in_a_name("skoupa") == "skoupa"
 
 
 def test_only_where_it_is_named_is_a_peer_taken_for_a_command_that_answers_once() -> None:
