@@ -147,8 +147,8 @@ OF_THE_INSTALLATION: Final = {
     names.TENANT_FINALIZER: "Beside the one before, and taken off by Skoupa alone: when nothing of the tenant is left.",
     names.LEAVING_LABEL: "`true` on a deleted Tenant, written by Skoupa once what it had goes: the admission policy that lets nothing new come "
     "under its names looks at these Tenants alone. See [tenants](tenants.md#nothing-new-meanwhile).",
-    names.FORCED_ANNOTATION: "On Alive: the finalizer that Skoupa took off last for who has it, written by the very patch that takes it off: so a "
-    "controller that was interrupted knows what became of it.",
+    names.FORCED_ANNOTATION: "On Alive: the finalizers that Skoupa took off last for who has them, written by the very patch that takes them off: so a "
+    "controller that was interrupted knows what became of them.",
     names.CONFIRM_DELETION_ANNOTATION: "On Alive: its uid, before it can be deleted; setting it needs the verb `signal`. On a deleted "
     "Tenant, with `tenants.guard`: its uid lets what it had go.",
     names.RELEASED_BY_ANNOTATION: "On a Brake, written by `skoupa brakes release`: who releases it.",

@@ -9,6 +9,7 @@ import pytest
 
 from harness.controlplane import ControlPlane, Options
 from skoupa.admission.alive import guarding, namespaced_admission
+from skoupa.controller.living.forcing import AT_A_TIME
 from skoupa.kinds.alive import ALIVE, NAMESPACED_ALIVE
 from skoupa.kinds.definition import document
 from tests.cluster.admission_probe import DEFINITIONS, Said, Writer, collection_of, wait_until
@@ -145,6 +146,9 @@ def entry(finalizer: str, identity: str) -> dict[str, Any]:
     return {"finalizer": finalizer, "identity": identity}
 
 
+CLAIMED = {"spec": {"participants": [entry(OLD_FINALIZER, DISKS)]}}
+
+
 def join(writer: Writer, finalizer: str, identity: str) -> Said:
     """As the contract has it: finalizer and entry in one server-side apply."""
     applied = body(participants=[entry(finalizer, identity)])
@@ -162,6 +166,14 @@ def without(writer: Writer, finalizer: str) -> Said:
 
 def change(writer: Writer, **spec: Any) -> Said:
     return writer.ask("PATCH", CLUSTER, {"spec": spec}, media_type=MERGE)
+
+
+def claimed_and_free(writer: Writer) -> None:
+    """The finalizer that was there before the guard."""
+    assert writer.ask("PATCH", f"{SEED}/cluster", CLAIMED, media_type=MERGE).status == 200
+    free = {"metadata": {"finalizers": None}}
+    said = writer.as_user(DISKS).ask("PATCH", f"{SEED}/cluster", free, media_type=MERGE)
+    assert said.status == 200, said.message
 
 
 def signal(writer: Writer) -> None:
@@ -334,14 +346,10 @@ def test_finalizers_of_kubernetes_are_put_there_by_a_deletion_alone(server: Writ
 
 
 def test_a_finalizer_of_before_the_guard_is_claimed_by_who_may_signal(server: Writer) -> None:
-    path = f"{SEED}/cluster"
-    mine = {"spec": {"participants": [entry(OLD_FINALIZER, DISKS)]}}
-    said = server.as_user(DISKS).ask("PATCH", path, mine, media_type=MERGE)
+    said = server.as_user(DISKS).ask("PATCH", f"{SEED}/cluster", CLAIMED, media_type=MERGE)
     assert said.status == 403
     assert f"may not write the entry of {OLD_FINALIZER}" in said.message
-    assert server.ask("PATCH", path, mine, media_type=MERGE).status == 200
-    free = {"metadata": {"finalizers": None}}
-    assert server.as_user(DISKS).ask("PATCH", path, free, media_type=MERGE).status == 200
+    claimed_and_free(server)
 
 
 def test_a_finalizer_that_nobody_could_remove_is_not_taken(server: Writer) -> None:
@@ -446,6 +454,16 @@ def test_a_thousand_join_one_by_one_and_one_of_them_leaves(server: Writer) -> No
     assert said.status == 403
     said = without(server.as_user(DNS), "p500.example.com/cleanup")
     assert said.status == 200, said.message
+    # As many as Skoupa takes off at a time, where it was told to.
+    assert change(server, onTimeout="ForceFinalizers").status == 200
+    signal(server)
+    skoupa = server.as_user(SKOUPA)
+    for begin in (0, 400, 800):
+        left = server.ask("GET", CLUSTER).body["metadata"]["finalizers"]
+        fewer = {"metadata": {"finalizers": [*left[:begin], *left[begin + AT_A_TIME :]]}}
+        said = skoupa.ask("PATCH", CLUSTER, fewer, media_type=MERGE)
+        assert said.status == 200, said.message
+    assert len(server.ask("GET", CLUSTER).body["metadata"]["finalizers"]) == 999 - 3 * AT_A_TIME
 
 
 def test_nothing_new_is_made_that_costs_something_elsewhere_where_that_is_wished(server: Writer) -> None:
@@ -488,6 +506,7 @@ def test_nothing_new_is_made_that_costs_something_elsewhere_where_that_is_wished
 # The last one: the Namespace does not come back.
 def test_who_was_allowed_to_delete_the_namespace_has_told_everybody(server: Writer) -> None:
     controller = server.as_user("system:serviceaccount:kube-system:namespace-controller")
+    claimed_and_free(server)
     assert controller.ask("DELETE", SEED).status == 403
     assert confirm(server, uid(server, NAMESPACE), path=NAMESPACE).status == 200
     assert server.ask("DELETE", NAMESPACE).status == 200

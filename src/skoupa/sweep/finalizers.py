@@ -1,8 +1,9 @@
-"""Takes a finalizer of somebody else off an object: the only other thing that destroys.
+"""Takes finalizers of somebody else off an object: the only other thing that destroys.
 
-What it kept from going may be lost with it. So the intent is on record before anything is sent, with how far its owner was; the patch
-names the very state of the object that was looked at (uid, resourceVersion, and this finalizer in its place), takes off this one and
-no other, and what came of it is written down. Who decides that it has to be is elsewhere; whether something holds it is asked here once more.
+What they kept from going may be lost with it. So each intent is on record before anything is sent, with how far its owner was; the patch
+names the very state of the object that was looked at (uid, resourceVersion, and each finalizer in its place), takes off those and
+no other, all of them or none, and what came of it is written down. Who decides that it has to be is elsewhere; whether something holds it is
+asked here once more.
 
 A row of history stands for object and finalizer together, with a uid that comes of both (`standing_for`): so that after a crash, or without
 an answer, it can be asked of the object what became of it.
@@ -11,7 +12,7 @@ an answer, it can be asked of the object what became of it.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -26,6 +27,22 @@ from skoupa.sweep.record import Record
 
 # What servers say where a test of a patch does not hold.
 _NOT_SO: Final = "the server rejected our request due to an error in our request"
+# No finalizer has one in its name.
+_BETWEEN: Final = ","
+
+
+class Removal(msgspec.Struct, frozen=True):
+    """One finalizer that is to be taken off, and why."""
+
+    finalizer: str
+    claim: Claim
+
+
+class _Sent(msgspec.Struct, frozen=True):
+    """A patch without an answer: whose it was, and the row of history for each finalizer."""
+
+    uid: str
+    rows: Mapping[str, Row]
 
 
 class FinalizerRemoval:
@@ -43,14 +60,13 @@ class FinalizerRemoval:
         self._record = record
         self._holds = holds
         self._marking = marking
-        self._unanswered: tuple[Row, str, str] | None = None
+        self._unanswered: _Sent | None = None
 
     async def take_off(
         self,
         row: Row,
         finalizers: Sequence[str],
-        finalizer: str,
-        claim: Claim,
+        removals: Sequence[Removal],
         *,
         annotations: Mapping[str, str] | None = None,
     ) -> dict[str, Any] | Hold | None:
@@ -58,55 +74,67 @@ class FinalizerRemoval:
 
         Raises Conflict where it is not as it was looked at: whoever decided decides anew.
         """
-        held = self._holds(row, claim)
-        if held:
-            return held[0]
-        told = msgspec.structs.replace(row, uid=pack_uid(standing_for(uid_text(row.uid), finalizer)))
-        await self._record.intend_release(told, claim)
+        for one in removals:
+            if held := self._holds(row, one.claim):
+                return held[0]
+        rows = {one.finalizer: _standing(row, one.finalizer) for one in removals}
+        await self._record.intend_releases([(rows[one.finalizer], one.claim) for one in removals])
         self._unanswered = None
         try:
             found = await self._client.json_patch(
                 row.resource,
                 row.name,
                 [
-                    *_without(row, finalizers.index(finalizer), finalizer),
-                    *(_marked(finalizer, annotations) if self._marking else ()),
+                    *_without(row, finalizers, rows),
+                    *(_marked(rows, annotations) if self._marking else ()),
                 ],
                 namespace=row.namespace,
-                rule=claim.rule,
+                rule=removals[0].claim.rule,
             )
         except NotFound:
-            self._record.finished(told, "gone")
+            for told in rows.values():
+                self._record.finished(told, "gone")
             return None
         except SkoupaError as error:
             if is_sure(error):
-                self._record.failed(told, error.message)
+                for told in rows.values():
+                    self._record.failed(told, error.message)
             else:
-                # No answer came, or from a server that failed: it may be off all the same.
-                self._record.unanswered(told, error.message)
-                self._unanswered = (told, uid_text(row.uid), finalizer)
+                # No answer came, or from a server that failed: they may be off all the same.
+                for told in rows.values():
+                    self._record.unanswered(told, error.message)
+                self._unanswered = _Sent(uid_text(row.uid), rows)
             if isinstance(error, Invalid) and error.status.message == _NOT_SO:
                 said = f"{row.resource.kind} {row.name} is not any more as it was looked at"
                 raise Conflict(said, status=error.status) from error
             raise
-        self._record.finished(told, "deleted")
-        # It is told on the object itself: no Event of a deletion is owed to anybody.
-        self._record.told([uid_text(told.uid)])
+        self._taken_off(rows.values())
         return found
 
     def settle(self, uid: str, finalizers: Sequence[str], annotations: Mapping[str, str]) -> None:
-        """What became of a patch without an answer, by the object as it is now. Where the finalizer is still on, it is for the next try."""
-        if self._unanswered is None:
+        """What became of a patch without an answer, by the object as it is now. Those that are still on are for the next try."""
+        sent = self._unanswered
+        if sent is None:
             return
-        told, of, finalizer = self._unanswered
-        if uid == of and finalizer in finalizers:
-            return
-        if uid == of and annotations.get(names.FORCED_ANNOTATION) == finalizer:
-            self._record.finished(told, "deleted")
-            self._record.told([uid_text(told.uid)])
+        left = {one: row for one, row in sent.rows.items() if uid == sent.uid and one in finalizers}
+        gone = [row for one, row in sent.rows.items() if one not in left]
+        if not left and uid == sent.uid and sent.rows.keys() <= forced(annotations):
+            self._taken_off(gone)
         else:
-            self._record.gone_unanswered(told)
-        self._unanswered = None
+            for told in gone:
+                self._record.gone_unanswered(told)
+        self._unanswered = _Sent(sent.uid, left) if left else None
+
+    def _taken_off(self, rows: Collection[Row]) -> None:
+        for told in rows:
+            self._record.finished(told, "deleted")
+        # It is told on the object itself: no Event of a deletion is owed to anybody.
+        self._record.told([uid_text(told.uid) for told in rows])
+
+
+def forced(annotations: Mapping[str, str]) -> set[str]:
+    """The finalizers that Skoupa took off last, by what stands on the object."""
+    return set(filter(None, annotations.get(names.FORCED_ANNOTATION, "").split(_BETWEEN)))
 
 
 def standing_for(uid: str, finalizer: str) -> str:
@@ -114,19 +142,23 @@ def standing_for(uid: str, finalizer: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{uid}/{finalizer}"))
 
 
-def _without(row: Row, place: int, finalizer: str) -> list[dict[str, Any]]:
-    path = f"/metadata/finalizers/{place}"
-    return [
-        {"op": "test", "path": "/metadata/uid", "value": uid_text(row.uid)},
-        {"op": "test", "path": "/metadata/resourceVersion", "value": row.resource_version},
-        {"op": "test", "path": path, "value": finalizer},
-        {"op": "remove", "path": path},
-    ]
+def _standing(row: Row, finalizer: str) -> Row:
+    return msgspec.structs.replace(row, uid=pack_uid(standing_for(uid_text(row.uid), finalizer)))
 
 
-def _marked(finalizer: str, annotations: Mapping[str, str] | None) -> list[dict[str, Any]]:
-    path = "/metadata/annotations"
+def _without(row: Row, finalizers: Sequence[str], off: Collection[str]) -> Iterator[dict[str, Any]]:
+    yield {"op": "test", "path": "/metadata/uid", "value": uid_text(row.uid)}
+    yield {"op": "test", "path": "/metadata/resourceVersion", "value": row.resource_version}
+    # From the end: places in front stay as they are.
+    for place in sorted(map(finalizers.index, off), reverse=True):
+        path = f"/metadata/finalizers/{place}"
+        yield {"op": "test", "path": path, "value": finalizers[place]}
+        yield {"op": "remove", "path": path}
+
+
+def _marked(off: Iterable[str], annotations: Mapping[str, str] | None) -> list[dict[str, Any]]:
+    path, value = "/metadata/annotations", _BETWEEN.join(off)
     if not annotations:
-        return [{"op": "add", "path": path, "value": {names.FORCED_ANNOTATION: finalizer}}]
+        return [{"op": "add", "path": path, "value": {names.FORCED_ANNOTATION: value}}]
     key = names.FORCED_ANNOTATION.replace("/", "~1")
-    return [{"op": "add", "path": f"{path}/{key}", "value": finalizer}]
+    return [{"op": "add", "path": f"{path}/{key}", "value": value}]

@@ -84,10 +84,10 @@ class Record:
         self._intended.add(row.uid)
         return None
 
-    async def intend_release(self, row: Row, claim: Claim) -> None:
-        """As `intend`, of a finalizer that is to be taken off: nothing goes that the trash could keep. The row stands for that."""
+    async def intend_releases(self, asked: Iterable[tuple[Row, Claim]]) -> None:
+        """As `intend`, of finalizers that are to be taken off: nothing goes that the trash could keep. Each row stands for one."""
         if self.kept:
-            await self.journal.intend([Intent(entry=self._entry(row, (claim,), ()))])
+            await self.journal.intend([Intent(entry=self._entry(row, (claim,), ())) for row, claim in asked])
 
     def is_intended(self, uid: Uid) -> bool:
         """Whether its row says that a delete is about to be sent, and nobody has said yet what came of it."""

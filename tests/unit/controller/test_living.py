@@ -377,7 +377,7 @@ async def test_where_the_status_may_not_be_written_it_is_told_once_and_nothing_i
 
 
 @story(features={"alive": True})
-async def test_finalizers_are_forced_one_by_one_and_each_is_on_record_before(
+async def test_finalizers_are_forced_together_and_each_is_on_record_before(
     stage: Stage, tmp_path: Path
 ) -> None:
     await bring(stage)
@@ -414,6 +414,33 @@ async def test_finalizers_are_forced_one_by_one_and_each_is_on_record_before(
             i for i, (_, text) in enumerate(order) if b'"finalizers"' in (text or b"") and i > status
         )
         assert status < removal
+
+
+@story(features={"alive": True})
+async def test_of_a_thousand_that_are_silent_each_is_forced_and_on_record(
+    stage: Stage, tmp_path: Path
+) -> None:
+    await bring(stage)
+    many = [f"p{number}.example.com/cleanup" for number in range(1000)]
+    async with ledger(stage, tmp_path / "l.db") as book:
+        play = await stage.play(record=book.record)
+        await stage.later(MINUTE)
+        own = (await there(stage))["metadata"]["finalizers"]
+        entries = [{"finalizer": one, "identity": "somebody"} for one in many]
+        joining = {"metadata": {"finalizers": [*own, *many]}, "spec": {"participants": entries}}
+        await stage.people.merge_patch(ALIVES, "cluster", joining)
+        await signal(stage, timeout="10m", onTimeout="ForceFinalizers")
+        await stage.later(9 * MINUTE)
+        assert len((await there(stage))["metadata"]["finalizers"]) == len(many) + 1
+        await stage.later(3 * MINUTE)
+        assert await alive(stage) is None
+        rows = {row.rule.rpartition(" ")[2]: row for row in await book.record.store.find(limit=2000)}
+        assert rows.keys() == set(many)
+        assert {row.outcome for row in rows.values()} == {"deleted"}
+        assert set(state(stage)["alive"]["tombstone"]["forced"]) == set(many)
+    # Each of them costs the server as much as Alive is large.
+    writes = [one for _, one in play.wire.seen if one.method == "PATCH" and "alives/cluster" in one.path]
+    assert len(writes) < 50
 
 
 @story(features={"alive": True})

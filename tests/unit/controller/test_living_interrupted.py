@@ -11,7 +11,7 @@ from skoupa.kube.transport import Request
 from skoupa.ledger.rows import Entry
 from tests.unit.controller.braking import state
 from tests.unit.controller.stage import MINUTE, Stage, story
-from tests.unit.controller.test_living import DISKS, DNS, alive, bring, joined, signal, there
+from tests.unit.controller.test_living import DISKS, DNS, alive, bring, joined, said, signal, there
 from tests.unit.controller.test_trash import Ledger, ledger
 
 pytestmark = pytest.mark.unit
@@ -131,7 +131,7 @@ async def test_without_an_answer_alive_itself_tells_what_became_of_it(stage: Sta
         await stage.later(MINUTE)
         for finalizer in (DNS, DISKS):
             await joined(stage, finalizer)
-        stage.cluster.faults.disconnect(when=taking_off, done=True, times=2)
+        stage.cluster.faults.disconnect(when=taking_off, done=True, times=1)
         await signal(stage, timeout="10m", onTimeout="ForceFinalizers")
         await stage.later(12 * MINUTE)
         assert await alive(stage) is None
@@ -140,4 +140,29 @@ async def test_without_an_answer_alive_itself_tells_what_became_of_it(stage: Sta
             DNS: ("deleted", 1),
             DISKS: ("deleted", 1),
         }
-        assert len([one for one in play.wire.seen if taking_off(one[1])]) == 2
+        assert len([one for one in play.wire.seen if taking_off(one[1])]) == 1
+
+
+@story(features={"alive": True})
+async def test_of_two_that_were_to_go_together_one_leaves_by_itself_and_is_not_ours(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await bring(stage)
+        play = await stage.play(record=book.record)
+        await stage.later(MINUTE)
+        dns, _ = await joined(stage, DNS), await joined(stage, DISKS)
+        held = stage.cluster.faults.disconnect(when=taking_off, done=False, times=None)
+        await signal(stage, timeout="10m", onTimeout="ForceFinalizers")
+        await stage.later(11 * MINUTE)
+        assert held.hits
+        assert {row.outcome for row in (await rows(book)).values()} == {"intended"}
+        await dns.done()
+        stage.cluster.faults.clear()
+        await stage.later(MINUTE)
+        assert await alive(stage) is None
+        assert {name: row.outcome for name, row in (await rows(book)).items()} == {
+            DNS: "gone-by-unknown",
+            DISKS: "deleted",
+        }
+        assert len(said(play, "SkoupaForced")) == 2

@@ -23,7 +23,7 @@ from skoupa.kube.objects import WHOLE
 from skoupa.model.reasons import render
 from skoupa.model.verdicts import Claim, Hold
 from skoupa.settings import Settings
-from skoupa.sweep.finalizers import FinalizerRemoval
+from skoupa.sweep.finalizers import FinalizerRemoval, Removal
 from skoupa.sweep.record import Record
 from skoupa.tenants.census import Census
 from skoupa.tenants.tenant import Tenant
@@ -124,7 +124,8 @@ class _Taking:
             return Done(stuck=one, what="stays", why=why)
         if one.finalizer not in finalizers:
             return Done(stuck=one, what="gone")
-        outcome = await self._removal.take_off(row, finalizers, one.finalizer, one.claim(self._tenant))
+        asked = Removal(one.finalizer, one.claim(self._tenant))
+        outcome = await self._removal.take_off(row, finalizers, [asked])
         if isinstance(outcome, Hold):
             return Done(stuck=one, what="stays", why=render(outcome.reason))
         return Done(stuck=one, what="gone" if outcome is None else "off")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from skoupa import names
 from skoupa.errors import ApiError, NotFound
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
@@ -16,7 +15,7 @@ from skoupa.kube.objects import METADATA, Metadata
 from skoupa.kube.resources import Resource
 from skoupa.ledger.resolving import Sight
 from skoupa.ledger.rows import Entry
-from skoupa.sweep.finalizers import standing_for
+from skoupa.sweep.finalizers import forced, standing_for
 
 
 class Sighting:
@@ -57,5 +56,4 @@ def _of_finalizer(metadata: Metadata, finalizer: str, entry: Entry) -> Sight:
         return Sight(state="absent")
     if finalizer in (metadata.finalizers or ()):
         return Sight(state="present")
-    ours = (metadata.annotations or {}).get(names.FORCED_ANNOTATION) == finalizer
-    return Sight(state="absent", ours=ours)
+    return Sight(state="absent", ours=finalizer in forced(metadata.annotations or {}))
