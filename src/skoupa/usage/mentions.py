@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -50,8 +50,13 @@ class Mentioned:
             self._said[row.uid] = said
         return True
 
-    def resolved(self, graph: Graph, kinds: Collection[str]) -> Iterator[Row]:
-        """Objects of these kinds whose name somebody says are pointed at from now on: by each that comes, one after the other."""
+    def resolved(
+        self, graph: Graph, kinds: Collection[str], *, may_point: Callable[[str, str], bool]
+    ) -> Iterator[Row]:
+        """Objects of these kinds whose name somebody says are pointed at from now on: by each that comes, one after the other.
+
+        `may_point`: whether it counts what the first kind says of the second, whatever else was read.
+        """
         called: dict[int, list[Target]] = {}
         namespaces: dict[int, str] = {}
         for row in graph:
@@ -59,13 +64,16 @@ class Mentioned:
                 called.setdefault(hash(row.name), []).append(target_of(row))
             if row.namespace:
                 namespaces[hash(row.namespace)] = row.namespace
+        counts = lru_cache(None)(may_point)
         for uid, said in self._said.items():
             row_of_it = graph.by_uid(uid)
             if row_of_it is not None:
+                by = kind_name(row_of_it.resource)
                 places = {row_of_it.namespace, ""}
                 for _, words in said:
                     places.update(namespaces[word] for word in words if word in namespaces)
-                graph.add(uid, _meant(said, called, places, everywhere=not row_of_it.namespace))
+                meant = _meant(said, called, places, everywhere=not row_of_it.namespace)
+                graph.add(uid, (use for use in meant if counts(by, use.target.kind)))
                 yield row_of_it
         self._said.clear()
 

@@ -44,8 +44,23 @@ _ABOUT_OTHERS: Final = ("status", "match", "exclude", "matchConstraints")
 _POLICY_GROUPS: Final = frozenset({"kyverno.io", "policies.kyverno.io"})
 # Fields of built-in kinds that hold whatever a driver likes.
 _OPEN: Final = {"PersistentVolume": ("spec",), "storage.k8s.io/StorageClass": ("parameters",)}
-# Balancers and drivers are told names of any kind by these, though their fields point at few.
-TELLING: Final = frozenset({*_OPEN, "Service"})
+# Balancers and drivers are told names of any kind by these, though their fields point at few; and by annotations of what people
+# write themselves any program may be told them. Of other kinds only those count that a table says may point at what is named.
+TELLING: Final = frozenset(
+    {
+        *_OPEN,
+        "ConfigMap",
+        "Namespace",
+        "ResourceQuota",
+        "Secret",
+        "Service",
+        "ServiceAccount",
+        "networking.k8s.io/NetworkPolicy",
+        "policy/PodDisruptionBudget",
+        "resource.k8s.io/ResourceClaim",
+        "resource.k8s.io/ResourceClaimTemplate",
+    }
+)
 
 
 class _Variable(msgspec.Struct, frozen=True, gc=False):

@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
+from skoupa.kube.resources import Resource
+from skoupa.sim.state.kinds import BUILT_IN
 from tests.unit.cli.saying import Said, Shell
 from tests.unit.cli.worlds import obj
+from tests.unit.controller.stage import definition
 
 pytestmark = pytest.mark.unit
 
 LEFT = "left"
+GEARS = Resource(group="shop.example", version="v1", plural="gears", kind="Gear", namespaced=True)
 
 
 class Unused:
@@ -128,14 +132,55 @@ def test_also_where_only_that_namespace_is_asked_about(
     [
         made("v1", "Service", "web", annotations={"balancer.example/settings": "used"}),
         made("storage.k8s.io/v1", "StorageClass", "fast", "", parameters={"settings": "shop/used"}),
+        *(
+            made(version, kind, "by", "" if kind == "Namespace" else "shop", annotations={"any.example/settings": "shop/used"})
+            for version, kind in (
+                ("v1", "Namespace"),
+                ("v1", "ResourceQuota"),
+                ("v1", "Secret"),
+                ("v1", "ServiceAccount"),
+                ("networking.k8s.io/v1", "NetworkPolicy"),
+                ("policy/v1", "PodDisruptionBudget"),
+                ("resource.k8s.io/v1", "ResourceClaimTemplate"),
+            )
+        ),
     ],
     ids=lambda user: user["kind"],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("asked", ["-A", "configmaps -A", "configmaps -n shop"])
 def test_whatever_kinds_are_asked_about(unused: Unused, user: dict[str, Any], asked: str) -> None:
     configs = [made("v1", "ConfigMap", name) for name in ("used", "free")]
     told = {line.partition("/")[2] for line in unused.said(*configs, user, where=asked).out.splitlines()}
     assert {name.rpartition("/")[2] for name in told} & {"used", "free"} == {"free"}
+
+
+def test_annotations_of_every_kind_count_the_same_whatever_kinds_are_asked_about(
+    skoupa: Shell, tmp_path: Path
+) -> None:
+    """Of kinds that machines write as well: whether they count must not hang on what else was to be read."""
+    wanted = ("configmap", "secret", "persistentvolumeclaim")
+    file = tmp_path / "all.yaml"
+    objects = [obj("Namespace", "shop")]
+    kinds = [one for one in BUILT_IN if one.may("list") and one.kind != "Event"]
+    for number, resource in enumerate(kinds):
+        by, place = f"by-{number}", "shop" if resource.namespaced else ""
+        # Of definitions a file has to say what they define.
+        more = {"spec": definition(GEARS)["spec"]} if resource.kind == "CustomResourceDefinition" else {}
+        said = {"any.example/of": f"said-{number}"}
+        objects.append(made(resource.api_version, resource.kind, by, place, annotations=said, **more))
+        objects += (
+            made("v1", kind, f"said-{number}") for kind in ("ConfigMap", "Secret", "PersistentVolumeClaim")
+        )
+    file.write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+
+    def told(*asked: str) -> set[str]:
+        lines = skoupa("unused", *asked, "-A", "--from", str(file), "-o", "name").out.splitlines()
+        return {line.split()[0] for line in lines if line.partition("/")[0] in wanted and "/said-" in line}
+
+    together, alone = told(), [told(one) for one in wanted]
+    assert together == set().union(*alone)
+    # Some count, and some do not.
+    assert all(0 < len(one) < len(kinds) for one in alone)
 
 
 def test_not_in_a_namespace_that_nobody_names(unused: Unused) -> None:

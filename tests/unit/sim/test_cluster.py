@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,6 +181,32 @@ def test_dumped_manifests_of_unknown_kinds_can_be_loaded(tmp_path: Path) -> None
         assert cluster.load(manifests.load(file)) == 2
         assert await exists(cluster, "/apis/shop.example/v1/namespaces/shop/tills/one")
         assert await exists(cluster, f"{CONFIG_MAPS}/two")
+
+    on_cluster(work)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"group": "shop.example"}, "has no versions"),
+        ({"names": {"plural": "tills", "kind": "Till"}}, "has no group"),
+        (
+            {
+                "group": "shop.example",
+                "names": {"plural": "tills", "kind": 7},
+                "versions": [{"served": True, "name": "v1"}],
+            },
+            "can't be understood",
+        ),
+    ],
+    ids=str,
+)
+def test_a_definition_that_no_server_would_take_is_refused_by_name(spec: dict[str, Any], said: str) -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        body = {"metadata": {"name": "tills.shop.example"}, "spec": spec}
+        kind = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+        with pytest.raises(UsageError, match=rf"CustomResourceDefinition tills\.shop\.example {said}"):
+            cluster.load([{**kind, **body}])
 
     on_cluster(work)
 

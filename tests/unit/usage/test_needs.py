@@ -99,9 +99,11 @@ def test_walked_kinds_make_it_less_certain() -> None:
         ("x.example/Widget", True),
         ("metrics.example/*", True),
         ("argoproj.io/Application", True),
+        # By an annotation, whatever its fields may point at.
+        ("policy/PodDisruptionBudget", True),
         # They are known, and can't point at a ConfigMap.
         ("scheduling.k8s.io/PriorityClass", False),
-        ("policy/PodDisruptionBudget", False),
+        ("apiregistration.k8s.io/APIService", False),
     ],
 )
 def test_only_what_could_point_at_it_has_to_be_read(kind: str, holds: bool) -> None:  # noqa: FBT001
@@ -125,8 +127,8 @@ def test_an_object_that_was_not_understood_may_use_anything_that_its_kind_can() 
     answer = Needs(graph, sight()).of(SETTINGS)
     assert isinstance(answer, Unknown)
     assert answer.doubts == ("Pod shop/web: spec.volumes is not a list",)
-    binding = row("policy/PodDisruptionBudget", "b")
-    other = graph_of((SETTINGS, Found()), (binding, doubtful))
+    service = row("apiregistration.k8s.io/APIService", "v1.x.example")
+    other = graph_of((SETTINGS, Found()), (service, doubtful))
     assert Needs(other, sight()).of(SETTINGS) == Unneeded("proved")
 
 

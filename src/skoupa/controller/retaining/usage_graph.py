@@ -151,9 +151,10 @@ class UsageGraph:
 
     def mentioning(self, row: Row) -> Iterator[User]:
         """Who says the name of a labelled object where no rule says what is meant."""
+        kind = kind_name(row.resource)
         for uid, at in self.mentions.of(row.uid):
             known = self.graph.by_uid(uid)
-            if known is not None:
+            if known is not None and self._objects.may_point(kind_name(known.resource), (kind,)):
                 yield User(known, at, Means.MENTIONS)
 
     def _said(self, row: Row, item: Any, metadata: Metadata, found: Found) -> Said:

@@ -127,7 +127,7 @@ class UsageReading:
         }
         await self._lists(every[kind] for kind in sorted(owning & every.keys()) if kind not in wanted)
         turns = Turns(self._client.clock)
-        for _ in self._mentioned.resolved(self.graph, self._asked):
+        for _ in self._mentioned.resolved(self.graph, self._asked, may_point=self._relevance.may_point):
             await turns.pause()
 
     async def _lists(self, resources: Iterable[Resource]) -> None:

@@ -40,10 +40,11 @@ def restore(plane: Plane, objects: Iterable[Mapping[str, Any]]) -> int:
                 )
             entry = waiting[place] = (served, [])
         served, batch = entry
-        body = _completed(plane, served, obj)
-        _name(plane, served, body["metadata"], made_up)
         if (served.resource.group, served.resource.plural) == _DEFINITION:
-            announce(plane, body)
+            body = _announced(plane, served, obj)
+        else:
+            body = _completed(plane, served, obj)
+        _name(plane, served, body["metadata"], made_up)
         namespace = body["metadata"].get("namespace")
         if namespace and namespace not in seen_namespaces:
             seen_namespaces.add(namespace)
@@ -56,6 +57,20 @@ def restore(plane: Plane, objects: Iterable[Mapping[str, Any]]) -> int:
         plane.store.restore(served.shelf, batch)
     _add_namespaces(plane, seen_namespaces)
     return count
+
+
+def _announced(plane: Plane, served: Served, obj: Mapping[str, Any]) -> Body:
+    """A server would have taken no definition that lacks something; what was written by hand may."""
+    try:
+        body = _completed(plane, served, obj)
+        announce(plane, body)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        what = f"has no {error.args[0]}" if isinstance(error, KeyError) else f"can't be understood ({error})"
+        raise UsageError(
+            f"the CustomResourceDefinition {obj['metadata'].get('name', 'without a name')} {what}, so no server would take it",
+            advice="mend it, or leave it out along with the objects of its kind",
+        ) from error
+    return body
 
 
 def _completed(plane: Plane, served: Served, obj: Mapping[str, Any]) -> Body:

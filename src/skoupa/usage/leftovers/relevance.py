@@ -24,7 +24,7 @@ class Relevance:
         self._asked = frozenset(asked)
         self._place = place
         self._readings = readings
-        self._may_point = Sight(readings=readings, read=frozenset()).may_point
+        self.may_point = Sight(readings=readings, read=frozenset()).may_point
         self._required = frozenset(one for kind in asked for one in REQUIRED.get(kind, ()))
         self._pods_matter = not PODS_MATTER.isdisjoint(asked)
 
@@ -33,7 +33,7 @@ class Relevance:
         kind = kind_name(resource)
         if kind in self._asked or kind in tracking.KINDS or resource.qualified == NAMESPACES.qualified:
             return True
-        return self.requires(resource) or any(self._may_point(kind, asked) for asked in self._asked)
+        return self.requires(resource) or any(self.may_point(kind, asked) for asked in self._asked)
 
     def requires(self, resource: Resource) -> bool:
         """Whether a question about what is asked about asks about this kind."""
@@ -51,8 +51,7 @@ class Relevance:
         if not self._place or not resource.namespaced:
             return Scope()
         beyond = kind in tracking.KINDS or any(
-            kind in REQUIRED_EVERYWHERE.get(asked, ()) or self._may_point(kind, asked)
-            for asked in self._asked
+            kind in REQUIRED_EVERYWHERE.get(asked, ()) or self.may_point(kind, asked) for asked in self._asked
         )
         return Scope() if beyond else Scope(namespace=self._place)
 

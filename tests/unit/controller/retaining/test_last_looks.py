@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from skoupa.kube.resources import Resource
 from skoupa.kube.transport import Request
 from skoupa.sim.faults import asking
 from tests.unit.controller.retaining.scene import KINDS, ON, after, mark_of, remove, said, workload
 from tests.unit.controller.stage import DEPLOYMENTS, MINUTE, SECRETS, SHOP, Stage, story
 
 pytestmark = pytest.mark.unit
+
+BUDGETS = Resource(
+    group="policy", version="v1", plural="poddisruptionbudgets", kind="PodDisruptionBudget", namespaced=True
+)
+WEBHOOKS = Resource(
+    group="admissionregistration.k8s.io",
+    version="v1",
+    plural="validatingwebhookconfigurations",
+    kind="ValidatingWebhookConfiguration",
+    namespaced=False,
+)
 
 
 def lists_all_deployments(request: Request) -> bool:
@@ -140,25 +152,42 @@ async def test_a_server_that_is_slow_to_take_a_delete_does_not_keep_it_for_ever(
     assert not stage.there("config")
 
 
-@story(also=KINDS, features=ON)
+@story(also=(*KINDS, WEBHOOKS), features=ON)
 async def test_what_can_not_be_asked_holds_only_what_it_could_matter_for_and_is_named(stage: Stage) -> None:
     play = await stage.play()
-    # A ServiceAccount may name a Secret, and never a ConfigMap.
+    # A webhook may be given a certificate out of a Secret, and never has to do with a ConfigMap.
     await stage.make("config", labels=after("unused-5m"))
     await stage.make("secret", labels=after("unused-5m"), resource=SECRETS)
     await stage.later(MINUTE)
-    accounts = asking(verb="list", path="/api/v1/serviceaccounts")
-    stage.cluster.faults.answer(500, when=accounts, seconds=20 * MINUTE)
+    webhooks = asking(verb="list", path=WEBHOOKS.path())
+    stage.cluster.faults.answer(500, when=webhooks, seconds=20 * MINUTE)
     await stage.later(6 * MINUTE)
     assert not stage.there("config")
     assert stage.there("secret", SECRETS)
-    assert "serviceaccounts: " in play.why_held("secret")
+    assert "validatingwebhookconfigurations.admissionregistration.k8s.io: " in play.why_held("secret")
     # Nor does one that can't be asked about keep what comes later waiting.
     await stage.make("later", labels=after("unused-1m"))
     await stage.later(2 * MINUTE)
     assert not stage.there("later")
     await stage.later(14 * MINUTE)
     assert not stage.there("secret", SECRETS)
+
+
+@story(also=(*KINDS, BUDGETS), features=ON)
+async def test_a_name_in_an_annotation_counts_though_nothing_else_asks_for_that_kind(stage: Stage) -> None:
+    """The same as `skoupa unused` says of it, and as soon as it is written."""
+    play = await stage.play()
+    for name in ("config", "other", "free"):
+        await stage.make(name, labels=after("unused-5m"))
+    said_so = {"example.com/settings": "config"}
+    await stage.make("by", resource=BUDGETS, annotations=said_so)
+    await stage.later(4 * MINUTE)
+    assert "PodDisruptionBudget shop/by" in said(play, "config")
+    # Right before the delete, which no watch tells of.
+    stage.cluster.faults.silence_watch(when=asking(verb="watch", path=BUDGETS.path()), after=0)
+    await stage.make("late", resource=BUDGETS, annotations={"example.com/settings": "other"})
+    await stage.later(4 * MINUTE)
+    assert stage.found() == {"config", "other"}
 
 
 @story(also=KINDS, features=ON)
