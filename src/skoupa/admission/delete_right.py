@@ -7,7 +7,7 @@ label of its Namespace does. Nothing here may rest on what a client can forge.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from skoupa import names
@@ -41,43 +41,56 @@ _KEEP_LESS: Final = "remove or shorten {key} on it: leave it as it is"
 
 
 def delete_right_policy() -> Iterator[Manifest]:
-    writes = Writes(
-        name="label-added-or-changed",
-        condition=f"({LABEL_CHANGED}) || {_WAY_TO_STAY_CHANGED}",
-        label=names.TTL_LABEL,
-        # Status writes too: through those the labels of Pods and Namespaces can be changed.
-        resources=("*", "*/status"),
+    refreshed_less = _validation(
+        "variables.refreshedLess",
+        "remove {key} from it or set it back: leave it as it is",
+        names.REFRESHED_AT_ANNOTATION,
     )
-    validations = [
-        _validation(f"({LABEL_CHANGED})", _SET, names.TTL_LABEL),
-        _validation("variables.keepsLess", _KEEP_LESS, names.KEEP_LABEL),
-        _validation(
-            "variables.refreshedLess",
-            "remove {key} from it or set it back: leave it as it is",
-            names.REFRESHED_AT_ANNOTATION,
-        ),
-    ]
-    return policy(
-        DELETE_RIGHT_POLICY, writes=writes, variables=_variables(), validations=validations, denies=True
+    return _policy(
+        DELETE_RIGHT_POLICY,
+        names.TTL_LABEL,
+        changed=LABEL_CHANGED,
+        stays_otherwise=_WAY_TO_STAY_CHANGED,
+        variables=_variables(),
+        more=[refreshed_less],
     )
 
 
 def ttl_after_right_policy() -> Iterator[Manifest]:
     """The same for `skoupa.dev/ttl-after`, also while nobody goes by it: it is there when the feature is switched on."""
     kept = f"(object.{_TTL_AFTER}.hasValue() && oldObject != null && object.{_KEEP} != oldObject.{_KEEP})"
+    return _policy(
+        TTL_AFTER_RIGHT_POLICY,
+        names.TTL_AFTER_LABEL,
+        changed=_TTL_AFTER_CHANGED,
+        stays_otherwise=kept,
+        variables=_keeping(),
+    )
+
+
+def _policy(
+    name: str,
+    label: str,
+    *,
+    changed: str,
+    stays_otherwise: str,
+    variables: list[Variable],
+    more: Sequence[Manifest] = (),
+) -> Iterator[Manifest]:
+    """`changed`: the label is set by this write; `stays_otherwise`: what puts the end off is another."""
     writes = Writes(
         name="label-added-or-changed",
-        condition=f"({_TTL_AFTER_CHANGED}) || {kept}",
-        label=names.TTL_AFTER_LABEL,
+        condition=f"({changed}) || {stays_otherwise}",
+        label=label,
+        # Status writes too: through those the labels of Pods and Namespaces can be changed.
         resources=("*", "*/status"),
     )
     validations = [
-        _validation(f"({_TTL_AFTER_CHANGED})", _SET, names.TTL_AFTER_LABEL),
+        _validation(f"({changed})", _SET, label),
         _validation("variables.keepsLess", _KEEP_LESS, names.KEEP_LABEL),
+        *more,
     ]
-    return policy(
-        TTL_AFTER_RIGHT_POLICY, writes=writes, variables=_keeping(), validations=validations, denies=True
-    )
+    return policy(name, writes=writes, variables=variables, validations=validations, denies=True)
 
 
 def _variables() -> list[Variable]:

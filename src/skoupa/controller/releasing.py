@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from skoupa.clock import Clock
@@ -14,7 +14,11 @@ from skoupa.settings import Settings
 
 
 class Releasing:
-    """A part of the engine for a feature that is off; `told` hears in words what can't be done for lack of rights."""
+    """A part of the engine for a feature that is off; `told` hears in words what can't be done for lack of rights.
+
+    `release` says whether that was all: else it is done again when something wakes it. `denied` says what the right that is missing is
+    for; empty: for nothing that matters.
+    """
 
     def __init__(
         self,
@@ -23,22 +27,18 @@ class Releasing:
         settings: Settings,
         standing_by: Callable[[], bool],
         told: Callable[[str], None],
+        release: Callable[[], Awaitable[bool]],
+        denied: Callable[[], str],
     ) -> None:
         self._clock = clock
         self._enforcing = settings.mode == "enforce" and not settings.namespaces
         self._standing_by = standing_by
         self._told = told
+        self._release = release
+        self._denied = denied
         self._leads = self._done = False
         self._woken = asyncio.Event()
         self.error: SkoupaError | None = None
-
-    async def _release(self) -> bool:
-        """Whether that was all: else it is done again when something wakes it."""
-        raise NotImplementedError
-
-    def _denied(self) -> str:
-        """What the right that is missing is for; empty: for nothing that matters."""
-        raise NotImplementedError
 
     def open(self, group: asyncio.TaskGroup) -> None:
         """It follows nothing."""

@@ -33,7 +33,14 @@ class ReleasedAlive(Releasing):
         standing_by: Callable[[], bool],
         told: Callable[[str], None],
     ) -> None:
-        super().__init__(clock=client.clock, settings=settings, standing_by=standing_by, told=told)
+        super().__init__(
+            clock=client.clock,
+            settings=settings,
+            standing_by=standing_by,
+            told=told,
+            release=self._let_go,
+            denied=self._what_for,
+        )
         self._client = client
         self._existence = existence
 
@@ -45,11 +52,11 @@ class ReleasedAlive(Releasing):
     def statistics(self) -> Statistics:
         return statistics(None, guarded=False)
 
-    def _denied(self) -> str:
+    def _what_for(self) -> str:
         # Of one that we never looked after nothing has to be taken off.
         return _DENIED if self._existence.known else ""
 
-    async def _release(self) -> bool:
+    async def _let_go(self) -> bool:
         """A kind that comes later has no Alive of ours."""
         try:
             found = await self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)

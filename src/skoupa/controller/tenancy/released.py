@@ -31,7 +31,14 @@ class ReleasedTenants(Releasing):
         standing_by: Callable[[], bool],
         told: Callable[[str], None],
     ) -> None:
-        super().__init__(clock=client.clock, settings=settings, standing_by=standing_by, told=told)
+        super().__init__(
+            clock=client.clock,
+            settings=settings,
+            standing_by=standing_by,
+            told=told,
+            release=self._let_go,
+            denied=self._what_for,
+        )
         self._client = client
         self._knowledge = knowledge
 
@@ -40,10 +47,10 @@ class ReleasedTenants(Releasing):
         """Nobody looks after them here."""
         return ()
 
-    def _denied(self) -> str:
+    def _what_for(self) -> str:
         return _DENIED
 
-    async def _release(self) -> bool:
+    async def _let_go(self) -> bool:
         """One that is made from here on gets none."""
         kind = kind_in(self._knowledge.discovery)
         if kind is None:
