@@ -27,7 +27,9 @@ trash (`--ledger none`) except in the rows that name them, which say what those 
 without fsync as etcd does. Rows without a bar are there to be seen. `--peer NAME=COMMAND` measures another controller on the
 same load; it is started with `KUBECONFIG` set. With `--only unused` it is a command that answers once, such as `kor configmap`, and
 is timed from its start to its end; its row stands below that of `skoupa unused configmaps`. What of that is no CPU is waiting: kor
-lists each Namespace by itself, 5 requests a second, as its client is shipped.
+lists each Namespace by itself, 5 requests a second, as its client is shipped. A run of a policy is measured with a tenth of the objects where it
+is a peer's: what Kyverno 1.19.1 takes for a CleanupPolicy with a condition grows with the square of what it judges (4 s of CPU for 3,000 ConfigMaps, 74 s for
+12,000), and over 50,000 it had not ended after 15 minutes. Its cleanup controller is started outside of a cluster with `--serverIP=127.0.0.1:9443`.
 
 The graph is that of who uses what, as `skoupa run` builds it from watches once something has the label `skoupa.dev/ttl-after`. The raw
 LIST next to it is our own client with the same kinds, pages and accepted forms, all kinds at once, which decodes nothing but the pages;
