@@ -1,8 +1,8 @@
 """Conditions of a DeletingPolicy, in CEL, and the PolicyExceptions that stand against them.
 
 Only objects that match go to the child processes of the Pool, in batches that fit into their memory. What goes by the conditions is then
-asked for exceptions: one that can't be evaluated lets the object stay. A Namespace that can't be read leaves the objects in it
-unclear where an expression looks at it.
+asked for exceptions: one that can't be evaluated lets the object stay. A Namespace that can't be read leaves the objects in it unclear
+where an expression looks at it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from skoupa.expr.usage_functions import FINISHED
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
 from skoupa.kube.resources import NAMESPACES, Resource
-from skoupa.model.reasons import reason
 from skoupa.policy.cel_checks import source_of
 from skoupa.policy.exemptions import Exemption
 from skoupa.policy.policies import Clauses, Policy
 from skoupa.runs.calls.protocol import Calls
-from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, clipped, shown, unclear
-from skoupa.runs.untold import trouble_of_condition
+from skoupa.runs.exempting import Exempting, exempting, looks_into, told
+from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, clipped, unclear
 from skoupa.runs.using.brokering import OF_ALL, UsageBroker
 
 # What is no Namespace there is a SkoupaError.
@@ -34,16 +33,6 @@ NamespaceReader = Callable[[str], Awaitable[Any]]
 
 # Far below what a child may have: it holds a batch besides what its functions were answered.
 _BATCH_BYTES: Final = 8 * 2**20
-
-
-class _Exempting(msgspec.Struct, frozen=True, kw_only=True):
-    """`broken` says why its expressions can't be asked, so that everything stays; `problems` are those of its other parts."""
-
-    called: str
-    source: Source
-    report: Report
-    broken: str = ""
-    problems: tuple[str, ...] = ()
 
 
 class Expressions:
@@ -65,7 +54,7 @@ class Expressions:
         self._calls = calls
         self._now = now
         self._waiting = [one for one in exemptions if one.concerns(policy, now=now)]
-        self._exempting: list[_Exempting] = []
+        self._exempting: list[Exempting] = []
         self._namespace_object = namespace_object or self._asked
         self._namespaces: dict[str, msgspec.Raw | str] = {}
         self._source = source_of(policy.clauses)
@@ -78,17 +67,12 @@ class Expressions:
 
     def looks_into(self, fields: frozenset[str]) -> bool:
         reports = [self._report, *(one.report for one in self._exempting if not one.broken)]
-        return any(report.fields is None or fields & set(report.fields) for report in reports)
+        return any(looks_into(report, fields) for report in reports)
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        exempting = tuple(
-            f"PolicyException {one.called} may let more stay than it means: {problem}"
-            for one in self._exempting
-            for problem in (*one.problems, one.broken)
-            if problem
-        )
-        return (self._account.closed, *exempting) if self._account.closed else exempting
+        troubles = tuple(trouble for one in self._exempting for trouble in one.troubles)
+        return (self._account.closed, *troubles) if self._account.closed else troubles
 
     @property
     def interrupted(self) -> bool:
@@ -106,11 +90,11 @@ class Expressions:
 
     async def ask(self, resource: Resource, items: Sequence[Item]) -> list[Opinion]:
         found = await self._opinions(resource, items)
-        for exempting in self._exempting:
+        for one in self._exempting:
             going = [index for index, opinion in enumerate(found) if opinion is CLAIMED]
             if not going:
                 break
-            answers = await self._exempted(exempting, resource, [items[index] for index in going])
+            answers = await self._exempted(one, resource, [items[index] for index in going])
             for index, answer in zip(going, answers, strict=True):
                 found[index] = answer
         return found
@@ -118,7 +102,7 @@ class Expressions:
     async def unmet(self, resource: Resource, item: Item) -> str:
         for one in self._source.conditions:
             alone = msgspec.structs.replace(self._source, conditions=(one,))
-            (result,) = await self._results(alone, self._report, resource, items=[item])
+            (result,) = await self._results(alone, self._report, resource, items=[item], calls=self._calls)
             if result.error:
                 return ""
             if not result.matched:
@@ -128,21 +112,16 @@ class Expressions:
     async def _compiled(self, source: Source) -> Report:
         return await self._pool.compile(source) if source.conditions else Report()
 
-    async def _prepared(self, exemption: Exemption) -> _Exempting:
+    async def _prepared(self, exemption: Exemption) -> Exempting:
         source = source_of(Clauses(namespace=self._policy.namespace, expressions=exemption.expressions))
-        report = await self._compiled(source)
-        called = "/".join(part for part in (exemption.namespace, exemption.name) if part)
-        broken = str(report.problems[0]) if report.problems else ""
-        return _Exempting(
-            called=called, source=source, report=report, broken=broken, problems=exemption.problems
-        )
+        return exempting(exemption, source, await self._compiled(source), calls=self._calls)
 
     async def _opinions(self, resource: Resource, items: Sequence[Item]) -> list[Opinion]:
         return [
             unclear(
                 self._policy,
                 resource,
-                why=self._told(self._source, result.error),
+                why=told(self._policy, self._source, result.error, calls=self._calls),
                 gist=self._gist("a condition has no answer", result.error),
                 secret=self._calls.saw_secrets,
             )
@@ -150,53 +129,28 @@ class Expressions:
             else CLAIMED
             if result.matched
             else LEFT
-            for result in await self._results(self._source, self._report, resource, items=items)
-        ]
-
-    async def _exempted(
-        self, exempting: _Exempting, resource: Resource, items: Sequence[Item]
-    ) -> list[Opinion]:
-        facts = {"exception": exempting.called, "policy": self._policy.called}
-        stays = Opinion("left", reason("exempted", **facts))
-        if exempting.broken:
-            why = clipped(exempting.broken)
-            return [Opinion("unclear", reason("exemption-unclear", why=why, **facts))] * len(items)
-        return [
-            Opinion(
-                "unclear",
-                reason(
-                    "exemption-unclear",
-                    why=self._shown(resource, self._told(exempting.source, result.error)),
-                    **facts,
-                ),
+            for result in await self._results(
+                self._source, self._report, resource, items=items, calls=self._calls
             )
-            if result.error
-            else stays
-            if result.matched
-            else CLAIMED
-            for result in await self._results(exempting.source, exempting.report, resource, items=items)
         ]
 
-    def _told(self, source: Source, said: str) -> str:
-        """Without what was read of others, where whoever reads it may not read those."""
-        if not self._policy.namespace and not self._calls.saw_others:
-            return said
-        untold = {told: told for told in self._calls.usage.told}
-        return trouble_of_condition(said, source, asked={**self._calls.troubles, **untold})
+    async def _exempted(self, one: Exempting, resource: Resource, items: Sequence[Item]) -> list[Opinion]:
+        if refused := one.refused(resource):
+            return [one.unclear(self._policy, refused)] * len(items)
+        results = await self._results(
+            one.source, one.report, resource, items=one.seen(resource, items), calls=one.calls
+        )
+        return [one.opinion(self._policy, resource, result) for result in results]
 
     def _gist(self, gist: str, said: str) -> str:
         """With what quotes nothing: who uses an object is no part of it."""
-        known = next((told for told in self._calls.usage.told if told in said), "")
+        known = next((word for word in self._calls.usage.told if word in said), "")
         return f"{gist}: {known}" if known else gist
 
-    def _shown(self, resource: Resource, why: str) -> str:
-        gist = "one of its conditions has no answer"
-        return shown(resource, why=why, gist=gist, secret=self._calls.saw_secrets)
-
     async def _results(
-        self, source: Source, report: Report, resource: Resource, *, items: Sequence[Item]
+        self, source: Source, report: Report, resource: Resource, *, items: Sequence[Item], calls: Calls
     ) -> list[Result]:
-        """One for each item; whatever goes wrong is the error of those that it concerns."""
+        """One for each item; whatever goes wrong is the error of those that it concerns. `calls` are those of who asks."""
         if not source.conditions:
             return [Result(True)] * len(items)
         found: list[Result] = []
@@ -212,14 +166,14 @@ class Expressions:
                 kind=resource.kind,
                 namespaces=known,
             )
-            broker = self._calls.broker
+            broker = calls.broker
             if asked := OF_ALL.intersection(report.asks):
                 # A look takes longer than a question may.
                 places = dict.fromkeys(item.metadata.namespace for item in batch)
-                await self._calls.usage.prepare(asked, resource, places)
+                await calls.usage.prepare(asked, resource, places)
                 if FINISHED in asked:
-                    await self._calls.usage.read_ends(resource, batch)
-                broker = UsageBroker(broker, self._calls.usage, resource=resource, items=batch)
+                    await calls.usage.read_ends(resource, batch)
+                broker = UsageBroker(broker, calls.usage, resource=resource, items=batch)
             try:
                 results = await self._pool.judge(
                     source,

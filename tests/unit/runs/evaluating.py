@@ -59,9 +59,15 @@ class Table:
     def __init__(self, answers: Mapping[str, Any] | None = None, *, broker: Broker | None = None) -> None:
         self._answers = dict(answers or {})
         self.asked: list[str] = []
+        self.places: list[str] = []
         self.bodies: list[Any] = []
         self.headers: list[Mapping[str, str]] = []
         self.broker: Broker = broker or Nobody()
+
+    def within(self, namespace: str) -> Table:
+        """Whoever asks hears the same, and where they ask from is kept."""
+        self.places.append(namespace)
+        return self
 
     @property
     def saw_others(self) -> bool:

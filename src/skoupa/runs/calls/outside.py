@@ -1,6 +1,7 @@
 """Everything that policies may ask, for the life of a process; and the same bound to one run of one policy.
 
-What is bound knows its namespace, counts its calls and remembers its answers until the run ends. No call goes another way.
+What is bound knows its namespace, counts its calls and remembers its answers until the run ends. No call goes another way. Who has a
+say in a run from a namespace (`within`) has counts and answers of its own: what the policy may know is not for all to see.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ class PolicyCalls:
         self.saw_secrets = False
         # A service said itself that it is not well.
         self._unwell = False
+        self._within: dict[str, PolicyCalls] = {}
         self._answers = Answers(most=outside.settings.max_calls_per_run)
         self._broker = PolicyBroker(
             namespace=namespace,
@@ -122,7 +124,8 @@ class PolicyCalls:
     @property
     def unanswered(self) -> bool:
         calls = self._answers.unanswered or self._broker.unanswered or self._unwell
-        return calls or self.usage.unanswered
+        inner = any(one.unanswered for one in self._within.values())
+        return calls or inner or self.usage.unanswered
 
     @property
     def troubles(self) -> Mapping[str, str]:
@@ -131,6 +134,19 @@ class PolicyCalls:
     @property
     def broker(self) -> Broker:
         return self._broker
+
+    def within(self, namespace: str) -> PolicyCalls:
+        if namespace == self._namespace:
+            return self
+        if namespace not in self._within:
+            self._within[namespace] = PolicyCalls(
+                self._outside,
+                namespace=namespace,
+                discovery=self._discovery,
+                since=self._since,
+                usage=self.usage.within(namespace),
+            )
+        return self._within[namespace]
 
     async def api(self, method: str, path: str, body: bytes | None = None) -> Any:
         return (await self._ask_server(method, path, body)).value()

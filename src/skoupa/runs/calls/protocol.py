@@ -36,6 +36,10 @@ class ServiceCall(msgspec.Struct, frozen=True, kw_only=True):
 class Calls(Protocol):
     """Bound to one policy: its namespace confines what it gets."""
 
+    def within(self, namespace: str) -> Calls:
+        """What somebody in that namespace may ask who has a say in the same run, such as a PolicyException there."""
+        ...
+
     async def api(self, method: str, path: str, body: bytes | None = None) -> Any:
         """What the API server answers at a path, which may end in a query."""
         ...
@@ -106,6 +110,9 @@ class NoCalls:
     saw_others = False
     unanswered = False
     troubles = NOTHING
+
+    def within(self, namespace: str) -> Calls:  # noqa: ARG002 - as Calls has it
+        return self
 
     async def api(self, method: str, path: str, body: bytes | None = None) -> Any:  # noqa: ARG002 - as Calls has it
         raise UsageError(

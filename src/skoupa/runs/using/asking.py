@@ -87,15 +87,35 @@ class PolicyUsage:
         self._ends = AskedEnds(looks.lessons, discovery=discovery, since=self._since, quoting=not namespace)
         self._readings: Readings | None = None
         self._told: set[str] = set()
-        self.unanswered = False
-        self.looked = False
+        self._unanswered = False
+        self._looked = False
+        self._within: list[PolicyUsage] = []
 
     @property
     def told(self) -> frozenset[str]:
         return frozenset(self._told)
 
+    @property
+    def looked(self) -> bool:
+        return self._looked or any(one.looked for one in self._within)
+
+    @property
+    def unanswered(self) -> bool:
+        return self._unanswered or any(one.unanswered for one in self._within)
+
+    def within(self, namespace: str) -> PolicyUsage:
+        """The same run for who asks from that namespace, and is told of what is in it alone."""
+        inner = PolicyUsage(
+            self._looks, namespace=namespace, discovery=self._discovery, now=self._since, anew=True
+        )
+        inner.expect(self._expected.values())
+        self._within.append(inner)
+        return inner
+
     def expect(self, resources: Iterable[Resource]) -> None:
         self._expected = {kind_name(resource): resource for resource in resources}
+        for inner in self._within:
+            inner.expect(self._expected.values())
 
     async def prepare(
         self, functions: Collection[str], resource: Resource, namespaces: Iterable[str]
@@ -113,7 +133,7 @@ class PolicyUsage:
                 continue
             wanted = self._wanted(resource, place, asked)
             found: Look | SkoupaError
-            self.looked = True
+            self._looked = True
             try:
                 found = await self._looks.look(
                     wanted.values(), place, discovery=self._discovery, since=self._since
@@ -130,7 +150,7 @@ class PolicyUsage:
                 return self._ends.answer(resource, metadata, body)
             return self._of_others(function, resource, metadata)
         except SkoupaError as error:
-            self.unanswered = self.unanswered or isinstance(error, Passing) or passes(error)
+            self._unanswered = self._unanswered or isinstance(error, Passing) or passes(error)
             self._told.add(str(error))
             raise
 
@@ -140,6 +160,8 @@ class PolicyUsage:
     def done(self) -> None:
         self._known.clear()
         self._ends.done()
+        for inner in self._within:
+            inner.done()
 
     def _of_others(self, function: str, resource: Resource, metadata: Metadata) -> bool | list[str]:
         if refused := self._refused(function, resource):
