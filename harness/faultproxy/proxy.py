@@ -144,12 +144,12 @@ class FaultProxy:
         self._script.clear()
 
     async def wait_for(
-        self, predicate: Callable[[Seen], bool], within: float = 5.0, *, count: int = 1
+        self, predicate: Callable[[Seen], bool], within: float = 30.0, *, count: int = 1
     ) -> Seen:
         """The `count`-th request that fits, now or within that many seconds."""
         return await self._journal.wait_for(predicate, within=within, count=count)
 
-    async def wait_until_closed(self, within: float = 5.0) -> None:
+    async def wait_until_closed(self, within: float = 30.0) -> None:
         """Waits for the end of the connections that are open now."""
         async with asyncio.timeout(within):
             for task in list(self._open.values()):

@@ -74,7 +74,7 @@ class Writer:
         return Writer(self._access, user=user)
 
     def ask(self, method: str, path: str, body: Any = None, *, media_type: str = "application/json") -> Said:
-        connection = http.client.HTTPSConnection(self._host, context=self._context, timeout=30)
+        connection = http.client.HTTPSConnection(self._host, context=self._context, timeout=60)
         try:
             text = None if body is None else json.dumps(body)
             connection.request(method, path, body=text, headers={"Content-Type": media_type, **self._headers})
@@ -160,7 +160,7 @@ def collection_of(manifest: Mapping[str, Any]) -> str:
     return f"{root}/namespaces/{namespace}/{plural}" if namespace else f"{root}/{plural}"
 
 
-def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = 30.0) -> None:
+def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-SECONDS = 60.0
+SECONDS = 180.0
 COMMAND = Path(sys.executable).with_name("skoupa")
 
 

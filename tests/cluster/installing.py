@@ -31,7 +31,7 @@ def skoupa(access: Access | Path, *args: str) -> Said:
     kubeconfig = access.kubeconfig if isinstance(access, Access) else access
     command = [sys.executable, "-m", "skoupa", *args, "--kubeconfig", str(kubeconfig)]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, env=_environment()
+        command, capture_output=True, text=True, timeout=180, check=False, env=_environment()
     )
 
 
@@ -76,7 +76,7 @@ def controller(access: Access, directory: Path, *, home: str) -> Iterator[Contro
         finally:
             process.send_signal(signal.SIGTERM)
             try:
-                code = process.wait(timeout=30)
+                code = process.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
@@ -136,7 +136,7 @@ def requests_of(access: Access, user: str) -> list[dict[str, Any]]:
     return found
 
 
-def eventually(condition: Callable[[], T], what: str, *, seconds: float = 30.0) -> T:
+def eventually(condition: Callable[[], T], what: str, *, seconds: float = 60.0) -> T:
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"

@@ -31,6 +31,8 @@ T = TypeVar("T")
 POLL_SECONDS = 0.02
 # What stays as it is can be asked for less often the longer it takes; each question costs those who are waited for.
 PATIENT_SECONDS = 0.1
+# Three times what the slowest of them took where much else was going on.
+DEADLINE_SECONDS = 60.0
 SERVICE_ACCOUNTS = Resource(version="v1", plural="serviceaccounts", kind="ServiceAccount", namespaced=True)
 
 
@@ -91,8 +93,8 @@ async def until(
     condition: Callable[[], T],
     *,
     what: str | Callable[[], Any],
-    seconds: float = 20.0,
-    patiently: bool = False,
+    seconds: float = DEADLINE_SECONDS,
+    patiently: bool = True,
 ) -> T:
     """The first true value of the condition; the deadline is generous, for a slow machine is no fault."""
 
@@ -106,10 +108,10 @@ async def eventually(
     condition: Callable[[], Awaitable[T]],
     *,
     what: str | Callable[[], Any],
-    seconds: float = 20.0,
-    patiently: bool = False,
+    seconds: float = DEADLINE_SECONDS,
+    patiently: bool = True,
 ) -> T:
-    """As `until`, for what has to be asked of the server. Patiently: for what stays true once it is."""
+    """As `until`, for what has to be asked of the server. Not patiently: for a moment that passes."""
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
     pause = POLL_SECONDS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import secrets
@@ -262,8 +261,8 @@ async def test_an_interrupt_ends_it_at_once_with_its_own_exit_code(
     process = await started(*command, *output, kubeconfig=through)
     await until(lambda: proxy.hits(slow) >= 1, what="it waits for the server")
     process.send_signal(signal.SIGINT)
-    async with asyncio.timeout(10):
-        said = await ended(process)
+    # The server never answers.
+    said = await ended(process)
     assert (said.code, said.out) == (INTERRUPTED, "")
     assert "interrupted" in said.sentence
     assert files_in(target.parent) == []

@@ -13,8 +13,8 @@ import pytest
 from harness.controlplane import Access
 from skoupa.errors import NotFound
 from skoupa.kube.client import Client
-from skoupa.kube.lists import everything
-from skoupa.kube.objects import METADATA, WHOLE, Metadata
+from skoupa.kube.lists import Scope, everything
+from skoupa.kube.objects import METADATA, Metadata
 from skoupa.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.cluster.commands import ended, skoupa, started
 from tests.cluster.granting import grant
@@ -167,7 +167,8 @@ async def test_an_interrupt_finishes_what_is_under_way_and_accounts_for_everythi
     for name in names:
         await make(admin, namespace, name, "0")
     settings = tmp_path / "settings.yaml"
-    settings.write_text("rate: {deletionsPerSecond: 50}\n")
+    # So slow that much is left when it is interrupted.
+    settings.write_text("rate: {deletionsPerSecond: 20}\n")
     process = await started(
         "sweep",
         "-n",
@@ -181,15 +182,13 @@ async def test_an_interrupt_finishes_what_is_under_way_and_accounts_for_everythi
     )
 
     async def left() -> set[str]:
-        found = await everything(admin, CONFIG_MAPS, WHOLE)
-        return {
-            one["metadata"]["name"] for one in found.items if one["metadata"]["namespace"] == namespace
-        } & {*names}
+        found = await everything(admin, CONFIG_MAPS, METADATA, scope=Scope(namespace=namespace))
+        return {one.metadata.name for one in found.items} & {*names}
 
     async def some_are_gone() -> bool:
         return len(await left()) < len(names)
 
-    await eventually(some_are_gone, what="the first to go")
+    await eventually(some_are_gone, what="the first to go", patiently=False)
     process.send_signal(signal.SIGINT)
     said = await ended(process)
     assert said.code == INTERRUPTED, said.err

@@ -33,7 +33,7 @@ def plane() -> Iterator[ControlPlane]:
         yield plane
 
 
-def eventually(condition: Callable[[], Any], what: str, seconds: float = 20.0) -> Any:
+def eventually(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s"

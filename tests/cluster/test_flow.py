@@ -29,6 +29,7 @@ from skoupa.kube.lists import Scope
 from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.kube.transport import Request, Response, Stream, Transport
+from tests.cluster.lateness import measured
 from tests.cluster.reaching import connected, exists, until
 from tests.cluster.reading import Reader
 
@@ -54,7 +55,7 @@ async def test_a_failure_with_retry_after_holds_back_only_the_request_that_faile
     await make(admin, namespace)
     async with connected(proxy, clock=SystemClock(), limits=Limits(in_flight=1)) as client:
         await look(client, namespace)
-        failing = proxy.script(Rule(kube_status(503, retry_after=2), times=1))
+        failing = proxy.script(Rule(kube_status(503, retry_after=5), times=1))
         async with asyncio.TaskGroup() as tasks:
             for _ in range(6):
                 tasks.create_task(look(client, namespace))
@@ -62,8 +63,8 @@ async def test_a_failure_with_retry_after_holds_back_only_the_request_that_faile
         *others, again = sorted(request.at - told.at for request in proxy.requests if request.at > told.at)
         assert proxy.hits(failing) == 1
         assert len(others) == 5
-        assert max(others) < 1.9
-        assert again >= 1.99
+        assert max(others) < 4.9
+        assert again >= 4.99
 
 
 async def test_retry_after_of_a_busy_server_is_waited_for_by_every_request_of_the_client(
@@ -314,12 +315,12 @@ async def test_never_more_than_the_ceiling_leaves_within_a_second(
 ) -> None:
     await make(admin, namespace)
     ceiling = 30
-    async with gauged(proxy, Limits(per_second=ceiling)) as (client, gauge):
+    async with gauged(proxy, Limits(per_second=ceiling)) as (client, gauge), measured() as lateness:
         await many(client, namespace, 75)
     assert len(gauge.times) == len(proxy.requests) == 75
     seconds = [later - earlier for earlier, later in zip(gauge.times, gauge.times[ceiling:], strict=False)]
     # A busy loop may run one timer late and the one behind it in time.
-    assert min(seconds) > 0.95
+    assert min(seconds) > 0.95 - lateness.worst
 
 
 async def test_an_open_watch_takes_nobodys_turn(proxy: FaultProxy, admin: Client, namespace: str) -> None:
@@ -331,7 +332,7 @@ async def test_an_open_watch_takes_nobodys_turn(proxy: FaultProxy, admin: Client
             for reader in readers
         ]
         await until(lambda: proxy.open_watches == 3, what="three watches are open")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await look(client, namespace)
         for task in following:
             task.cancel()
@@ -341,11 +342,11 @@ async def test_a_slow_answer_holds_up_only_itself(proxy: FaultProxy, admin: Clie
     await make(admin, namespace)
     await make(admin, namespace, "slow")
     async with connected(proxy) as client:
-        proxy.script(Rule(Slow(delay=30), path=f"/api/v1/namespaces/{namespace}/configmaps/slow", times=1))
+        proxy.script(Rule(Slow(delay=300), path=f"/api/v1/namespaces/{namespace}/configmaps/slow", times=1))
         async with asyncio.TaskGroup() as tasks:
             slow = tasks.create_task(look(client, namespace, "slow"))
-            await proxy.wait_for(lambda request: request.path.endswith("/slow"))
-            async with asyncio.timeout(5):
+            await proxy.wait_for(lambda request: request.path.endswith("/slow"), within=60)
+            async with asyncio.timeout(60):
                 await many(client, namespace, 20)
             assert not slow.done()
             slow.cancel()

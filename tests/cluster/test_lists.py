@@ -166,7 +166,7 @@ class Impatient(Hasty):
 
     @asynccontextmanager
     async def timeout(self, seconds: float | None) -> AsyncIterator[None]:
-        async with super().timeout(0.3 if seconds == 60.0 else seconds):
+        async with super().timeout(2.0 if seconds == 60.0 else seconds):
             yield
 
 

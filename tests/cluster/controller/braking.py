@@ -14,7 +14,7 @@ from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS
 from tests.cluster.controller.objects import People
 from tests.cluster.controller.running import Skoupa
-from tests.cluster.reaching import eventually
+from tests.cluster.reaching import DEADLINE_SECONDS, eventually
 
 DEFINITION = f"{BRAKES.plural}.{BRAKES.group}"
 
@@ -90,14 +90,14 @@ async def make_all(people: People, number: int, ttl: str, *, what: str = "web") 
     await asyncio.gather(*(people.make(f"{what}-{one}", ttl) for one in range(number)))
 
 
-async def held(process: Skoupa, reason: str, number: int, *, seconds: float = 30.0) -> None:
+async def held(process: Skoupa, reason: str, number: int, *, seconds: float = DEADLINE_SECONDS) -> None:
     async def all_held() -> bool:
         return await process.metric(f'skoupa_holds{{reason="{reason}"}}') == number
 
     await eventually(all_held, what=f"{number} to be held by {reason}", seconds=seconds, patiently=True)
 
 
-async def all_gone(people: People, *, seconds: float = 30.0) -> None:
+async def all_gone(people: People, *, seconds: float = DEADLINE_SECONDS) -> None:
     async def nothing_left() -> bool:
         return await left(people) == 0
 

@@ -13,7 +13,7 @@ from skoupa import names
 from skoupa.kube.client import Client
 from skoupa.kube.resources import CONFIG_MAPS, Resource
 from skoupa.kube.transport import Request
-from tests.cluster.reaching import eventually, exists
+from tests.cluster.reaching import DEADLINE_SECONDS, eventually, exists
 
 RBAC = "rbac.authorization.k8s.io"
 CLUSTER_ROLES = Resource(
@@ -68,7 +68,9 @@ class People:
     async def there(self, name: str, *, resource: Resource = CONFIG_MAPS) -> bool:
         return await exists(self.client, resource, name, namespace=self._where(resource))
 
-    async def gone(self, name: str, *, resource: Resource = CONFIG_MAPS, seconds: float = 20.0) -> None:
+    async def gone(
+        self, name: str, *, resource: Resource = CONFIG_MAPS, seconds: float = DEADLINE_SECONDS
+    ) -> None:
         async def is_gone() -> bool:
             return not await self.there(name, resource=resource)
 

@@ -19,7 +19,7 @@ from harness.controlplane.errors import ProcessEndedError
 from harness.controlplane.processes import Processes
 from skoupa.kube.resources import Resource
 from tests.cluster.controller.objects import People
-from tests.cluster.reaching import POLL_SECONDS, until
+from tests.cluster.reaching import DEADLINE_SECONDS, POLL_SECONDS, until
 
 START_SECONDS = 60.0
 # Of a log, for the report of a failure.
@@ -55,7 +55,7 @@ class Skoupa:
             if line["event"] == event and all(line.get(key) == value for key, value in facts.items())
         ]
 
-    async def says(self, event: str, *, seconds: float = 30.0, **facts: str) -> dict[str, Any]:
+    async def says(self, event: str, *, seconds: float = DEADLINE_SECONDS, **facts: str) -> dict[str, Any]:
         """The first line of that kind, waited for as long as there is somebody who may still say it."""
 
         def heard() -> list[dict[str, Any]]:

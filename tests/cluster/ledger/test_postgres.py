@@ -156,7 +156,7 @@ async def held(dsn: str, *statements: str) -> AsyncIterator[Any]:
 
 async def somebody_waits(connection: Any) -> None:
     """In this database, for a lock."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             if await connection.fetchval(
                 "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)"
@@ -245,7 +245,7 @@ async def test_a_reader_writes_nothing(store: PostgresStore, dsn: str) -> None:
 async def test_what_refuses_us_is_told_without_the_password(
     server: PostgresServer, change: tuple[str, str], says: str
 ) -> None:
-    store = PostgresStore(server.dsn.replace(*change), cluster=CLUSTER, connect_seconds=2)
+    store = PostgresStore(server.dsn.replace(*change), cluster=CLUSTER, connect_seconds=20)
     with pytest.raises(LedgerUnavailable, match=says) as caught:
         await store.open()
     await store.close()
@@ -270,7 +270,7 @@ async def test_a_value_that_cannot_be_stored_is_not_quoted(store: PostgresStore)
 
 
 async def test_a_lock_of_another_is_unavailable_and_passes(dsn: str) -> None:
-    store = PostgresStore(dsn, cluster=CLUSTER, statement_seconds=0.3)
+    store = PostgresStore(dsn, cluster=CLUSTER, statement_seconds=2)
     await store.open()
     connection = await asyncpg.connect(dsn)
     lock = connection.transaction()
@@ -418,7 +418,7 @@ async def test_the_way_to_a_row_that_suits_an_empty_table_is_not_kept_for_a_larg
     # The server counts for certain when a connection ends.
     await store.close()
     connection = await asyncpg.connect(dsn)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             read = await _read_along(connection)
             if sum(read.values()) >= number:
