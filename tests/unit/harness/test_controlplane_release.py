@@ -122,7 +122,7 @@ def test_hosts_that_do_not_answer_share_one_patience(tmp_path: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        archive = Archive(patience=0.3)
+        archive = Archive(patience=1.0)
         wanted = program(f"http://127.0.0.1:{silent.getsockname()[1]}")
         began = time.monotonic()
         with pytest.raises(PassedOverError, match="cannot be reached"):
@@ -130,4 +130,4 @@ def test_hosts_that_do_not_answer_share_one_patience(tmp_path: Path) -> None:
         for _ in range(5):
             with pytest.raises(PassedOverError, match="are not asked again"):
                 fetch(wanted, tmp_path, archive)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 5

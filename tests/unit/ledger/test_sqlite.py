@@ -35,14 +35,14 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def new_store(path: Path) -> NewStore:
     def made(cluster: str, *, identity: Identity | None = None) -> SqliteStore:
-        return SqliteStore(path, cluster=cluster, busy_seconds=0.2, identity=identity)
+        return SqliteStore(path, cluster=cluster, busy_seconds=10, identity=identity)
 
     return made
 
 
 @pytest.fixture
 async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(path, cluster=CLUSTER, busy_seconds=0.2)
+    store = SqliteStore(path, cluster=CLUSTER, busy_seconds=0.5)
     await store.open()
     yield store
     await store.close()

@@ -341,7 +341,7 @@ async def test_bodies_end_with_the_reason_when_it_can_not_be_asked_any_more_who_
         assert len(await anna.find(Wish(), limit=10)) == 2
         office.cluster.faults.answer(500, when=when_asking(verb="review"), times=None)
         with pytest.raises(LedgerUnavailable, match="no answer from the API server"):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await anna.kept(made)
         await until(lambda: not office.desk._under_way)
 

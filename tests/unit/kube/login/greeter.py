@@ -35,7 +35,7 @@ async def serving(pair: Pair, *, clients_of: Pair | None = None) -> AsyncIterato
 
 
 async def greeted(context: ssl.SSLContext, port: int, *, name: str = "127.0.0.1") -> str:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname=name)
         try:
             return (await reader.read()).decode()

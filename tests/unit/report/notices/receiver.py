@@ -13,7 +13,7 @@ from aiohttp import web
 from skoupa.clock import SystemClock
 
 Behaviour = Callable[[web.Request], Awaitable[web.StreamResponse]]
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 class HastyClock(SystemClock):

@@ -170,22 +170,23 @@ async def test_a_receiver_that_hangs_is_left_after_the_time_limit_and_blocks_no_
 ) -> None:
     receiver.always["/hangs"] = receiver.hang
     hanging, well = route("hangs", url=f"{receiver.url}/hangs"), route("well", url=f"{receiver.url}/well")
-    async with notifying(hanging, well, timeout=0.1) as notifier:
+    async with notifying(hanging, well, timeout=1.0) as notifier:
         for number in range(3):
             notifier.tell(notice(f"a-{number}"))
             notifier.tell(notice(f"b-{number}", notify="well"))
             await receiver.until(number + 1, path="/well")
         await receiver.until(2, path="/hangs")
+        await until(lambda: notifier.statistics()["well"].sent == 3)
         found = notifier.statistics()
     assert found["well"].sent == 3
     assert found["hangs"].sent == 0
-    assert found["hangs"].last_error == "no answer within 0.1 s"
+    assert found["hangs"].last_error == "no answer within 1 s"
 
 
 async def test_an_answer_that_never_ends_is_left_after_the_time_limit(receiver: Receiver) -> None:
     receiver.script = [receiver.drip, receiver.drip]
     slack = {**route(url=f"{receiver.url}/services/T0"), "type": "slack"}
-    async with asyncio.timeout(10), notifying(slack, timeout=0.2) as notifier:
+    async with asyncio.timeout(60), notifying(slack, timeout=0.2) as notifier:
         notifier.tell(notice())
         await settled(notifier)
 
@@ -208,8 +209,8 @@ async def test_a_drain_ends_in_time_with_a_receiver_that_hangs(receiver: Receive
         notifier.tell(notice("a"))
         notifier.tell(notice("b", notify="well"))
         started = time.monotonic()
-        assert await notifier.drain(0.5) == 1
-        assert time.monotonic() - started < 5
+        assert await notifier.drain(2.0) == 1
+        assert time.monotonic() - started < 30
     assert len(receiver.of("/well")) == 1
 
 
