@@ -88,10 +88,16 @@ def _or_default(key: Key, operator: str, value: Any, test: Callable[[str], str])
     # A default of another sort than the value would be compared as what it is not.
     fitting = not sized if key.sort == "any" else isinstance(key.default, str if key.sort == "text" else list)
     if alike and fitting:
-        return test(f"{key.optional}.orValue({literal(key.default)})")
+        return test(_dynamic(key, f"{key.optional}.orValue({literal(key.default)})"))
     there = f"{key.optional}.orValue(null)"
-    asked = within(test(f"{key.optional}.value()"))
+    asked = within(test(_dynamic(key, f"{key.optional}.value()")))
     return f"{there} in {_NOTHING} ? {TRUE if otherwise else FALSE} : {asked}"
+
+
+def _dynamic(key: Key, cel: str) -> str:
+    """What is asked for in brackets is of the default's type to CEL, which then takes no other, and it may be anything."""
+    plain = key.sort == "text" and isinstance(key.default, str)
+    return f"dyn({cel})" if key.optional.endswith("]") and not plain else cel
 
 
 def _test(key: Key, operator: str, value: Any) -> str:
@@ -117,7 +123,9 @@ def _equal(key: Key, value: Any, *, negative: bool) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         if key.sort == "number":
             raise Unsaid("it compares a number with something else, which never holds")
-        return f"{key.cel} == {literal(value)}"
+        # What has a text for its default is one to CEL, which compares that with texts alone.
+        cel = f"dyn({key.cel})" if isinstance(key.default, str) and key.sort == "text" else key.cel
+        return f"{cel} == {literal(value)}"
     if key.sort == "text":
         raise Unsaid("it compares a text with a number: write the number in quotes")
     if key.sort == "number" and isinstance(value, float):
@@ -137,7 +145,7 @@ def _differs(key: Key, same: str) -> str:
 
 def _text_equal(key: Key, value: str) -> str:
     if key.sort == "number":
-        return f"{key.cel} == {_count(value)}"
+        return f"{key.cel} == {literal(_count(value))}"
     if value != "0" and duration_of(value) == 0:
         # A plain 0 is a quantity to the original, and a duration to CEL.
         raise Unsaid(f"{literal(value)} is no time at all, and a plain 0 may not be meant")
@@ -242,7 +250,7 @@ def _ordered(key: Key, operator: str, value: Any) -> str:
     if duration_of(value) is not None and value != "0":
         return _of_texts(key, operator, value)
     if key.sort == "number":
-        return f"{key.cel} {_SIGNS[operator]} {_count(value)}"
+        return f"{key.cel} {_SIGNS[operator]} {literal(_count(value))}"
     if quantity_of(value) is not None:
         return _as_amounts(key, value, size=_SIZES[operator], sign=_SIGNS[operator])
     raise Unsaid(f"{literal(value)} is compared as a version")

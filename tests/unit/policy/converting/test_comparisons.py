@@ -101,6 +101,7 @@ UNSAID = [
     (one("{{ target.a }}", "GreaterThan", "500m"), "may be a duration or a quantity"),
     (one("{{ target.a }}", "Equals", "0s"), "a plain 0 may not be meant"),
     (one("{{ target.a }}", "AnyIn", "1-10"), "write a list"),
+    (one("{{ length(target.a) }}", "LessThan", "9223372036854775808"), "is too large"),
     (one("{{ target.a }}", "GreaterThan", "1.2.3"), "compared as a version"),
     (one(AGE, "GreaterThan", "1d"), "the units are h, m and s"),
     (one("{{ time_since('', target.metadata.annotations.x, '') }}", "GreaterThan", "1h"), "is a time"),
@@ -188,6 +189,11 @@ KEYS = [
     "{{ target.metadata.labels.x }}",
     "{{ target.metadata.labels.x || 'a' }}",
     "{{ target.metadata.annotations.x || '' }}",
+    # Names that stand in brackets in CEL.
+    "{{ target.metadata.labels.\"a/b\" || '' }}",
+    '{{ target.metadata.labels."a/b" || `5` }}',
+    "{{ target.data.\"a.json\" || '' }}",
+    '{{ target.data."a.json" || `[]` }}',
     "{{ target.metadata.name }}",
     "{{ length(target.spec.x) }}",
     "{{ length(target.spec.x || `[]`) }}",
@@ -201,6 +207,8 @@ BODIES = [
     # The server takes no wildcards in labels.
     *(pod(metadata={"labels": {"x": text}}) for text in TEXTS if "*" not in text),
     *(pod(metadata={"annotations": {"x": text}}) for text in TEXTS),
+    *(pod(metadata={"labels": {"a/b": text}}) for text in TEXTS if "*" not in text),
+    *(pod(data={"a.json": value}) for value in VALUES),
 ]
 AROUND: dict[str, dict[str, str]] = {"shop": {}}
 
