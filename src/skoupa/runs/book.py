@@ -211,6 +211,10 @@ class Book:
 
     def _learn(self, kind: Resource, found: Object) -> None:
         uid = _uid(found)
+        if kind.kind in POLICY_KINDS and found["metadata"].get("deletionTimestamp"):
+            # Whoever deletes it wants it to stop, however long a finalizer keeps it.
+            self._drop(uid)
+            return
         _, before = self._objects.get(uid, (None, None))
         self._objects[uid] = (kind, found)
         if kind.kind not in POLICY_KINDS:

@@ -21,6 +21,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int = 0
     reported: int = 0
 
+    @property
+    def there(self) -> int:
+        """All that nobody has deleted so far."""
+        return self.held + self.failing + self.waiting + self.reported
+
     def counts(self, found: Findings, *, deleted: int) -> LastRun:
         """As the status has it; what the policy itself could not judge has failed, what an exception spares is held."""
         return LastRun(

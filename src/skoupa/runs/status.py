@@ -46,7 +46,8 @@ class Went(msgspec.Struct, frozen=True, kw_only=True):
 
     `at` is when it was read, `began` when it was first read for its tick.
     `held_for` is what holds how many of the objects that it chose, the most frequent first. `left` of them were asked about again
-    and are not meant any more; `reported` would have gone if it did not only report. `cause` is what most deletes that fail are
+    and are not meant any more; `reported` would have gone if it did not only report; `others` are on their way out or gone without
+    this run. `cause` is what most deletes that fail are
     told. `stopped` says how many stay because the policy of that `generation` is not what it was, and `rest_of` which run it was
     that this is only what was left of. `thrown_away`: it did not take place in the end, so numbers and times of the last that did stay.
     """
@@ -60,6 +61,7 @@ class Went(msgspec.Struct, frozen=True, kw_only=True):
     held_for: tuple[tuple[Reason, int], ...] = ()
     left: int = 0
     reported: int = 0
+    others: int = 0
     cause: str = ""
     stopped: str = ""
     generation: int | None = None
@@ -123,7 +125,7 @@ def told(entry: Entry, went: Went) -> PolicyRun:
         held=went.counts.held,
         failed=went.counts.failed,
         trouble=trouble[:_LONGEST],
-        stays="; ".join(filter(None, (_stays(went), went.stopped, _left(went))))[:_LONGEST],
+        stays="; ".join(filter(None, (_stays(went), went.stopped, _left(went), _others(went))))[:_LONGEST],
     )
 
 
@@ -172,7 +174,15 @@ def _succeeded(entry: Entry, went: Went, moment: datetime) -> Condition:
     tally = f"matched {counts.matched}, deleted {counts.deleted}, held {counts.held}, failed {counts.failed}"
     if went.rest_of is not None:
         tally = f"what was left of the run of {whole_seconds(went.rest_of)}: {tally}"
-    why = (*(words for _, words in said), _reported(went), stays, went.stopped, _left(went), missing)
+    why = (
+        *(words for _, words in said),
+        _reported(went),
+        stays,
+        went.stopped,
+        _left(went),
+        _others(went),
+        missing,
+    )
     message = "; ".join(filter(None, (tally, *why)))
     reason = said[0][0] if said else "Stopped" if went.stopped else "KindsMissing" if missing else "Succeeded"
     if reason == "Succeeded" and not counts.deleted:
@@ -229,6 +239,12 @@ def _left(went: Went) -> str:
     if not went.left:
         return ""
     return f"asked again: {went.left} {'does' if went.left == 1 else 'do'} not match any more"
+
+
+def _others(went: Went) -> str:
+    if not went.others:
+        return ""
+    return f"{went.others} {'is' if went.others == 1 else 'are'} being deleted already, or went by something else"
 
 
 def _condition(

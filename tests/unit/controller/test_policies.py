@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skoupa import names
+from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
 from skoupa.kube.resources import Resource
 from skoupa.sim.state.access import Rule
 from tests.unit.controller.braking import many, pull, release
@@ -49,6 +50,23 @@ async def test_what_a_policy_matches_goes_at_its_tick_and_the_rest_stays(stage: 
     assert told["status"]["lastRun"] == {"matched": 5, "deleted": 5, "held": 0, "failed": 0}
     said = await conditions(stage)
     assert (said["Ready"]["status"], said["LastRunSucceeded"]["status"]) == ("True", "True")
+
+
+@story()
+async def test_a_policy_that_is_deleted_stops_though_a_finalizer_keeps_it(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(5))
+    play = await stage.play()
+    made = await cleanup(stage, schedule="0 * * * *")
+    keep = {"metadata": {"finalizers": ["example.org/slow"]}}
+    await stage.people.merge_patch(CLUSTER_CLEANUP_POLICIES, "tidy", keep)
+    await stage.people.delete(
+        CLUSTER_CLEANUP_POLICIES, "tidy", uid=made["metadata"]["uid"], propagation="Background"
+    )
+    await stage.until(2 * HOUR + MINUTE)
+    assert (await read(stage))["metadata"]["deletionTimestamp"]
+    assert len(stage.found()) == 5
+    assert not play.told("deleted")
 
 
 @story()

@@ -10,6 +10,7 @@ from skoupa import names
 from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
 from skoupa.kinds.policies.global_context import GLOBAL_CONTEXT_ENTRIES
 from skoupa.kube.objects import WHOLE
+from skoupa.kube.resources import CONFIG_MAPS
 from skoupa.kube.transport import Request
 from skoupa.sim.faults import Fault, asking
 from skoupa.sim.state.access import Rule
@@ -206,6 +207,44 @@ async def test_what_a_brake_held_of_a_run_whose_policy_changed_is_told_as_held_s
     after = await last_run(stage)
     assert (after["reason"], after["message"]) == (before["reason"], before["message"])
     assert after["observedGeneration"] == 1, "it is about what the policy was then"
+
+
+@story()
+async def test_what_others_delete_is_told_and_no_run_leaves_a_gap_in_its_numbers(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(3))
+    await stage.play()
+    for name in many(2):
+        keep = {"metadata": {"finalizers": ["example.org/slow"]}}
+        found = await stage.people.merge_patch(CONFIG_MAPS, name, keep, namespace=SHOP)
+        await stage.people.delete(
+            CONFIG_MAPS, name, namespace=SHOP, uid=found["metadata"]["uid"], propagation="Background"
+        )
+    await cleanup(stage, schedule=HOURLY)
+    await stage.until(HOUR + MINUTE)
+    said = await last_run(stage)
+    assert said["message"] == (
+        "matched 3, deleted 1, held 0, failed 0; 2 are being deleted already, or went by something else"
+    )
+    await stage.until(2 * HOUR + MINUTE)
+    said = await last_run(stage)
+    assert said["message"].startswith("matched 2, deleted 0, held 0, failed 0; 2 are being deleted already")
+    assert said["reason"] == "Succeeded"
+
+
+@story()
+async def test_of_two_policies_that_mean_the_same_each_tells_what_became_of_it(stage: Stage) -> None:
+    await bring_policies(stage)
+    stage.old(many(3))
+    await stage.play()
+    await cleanup(stage, schedule=HOURLY)
+    await cleanup(stage, "twin", schedule=HOURLY)
+    await stage.until(HOUR + MINUTE)
+    told = {(await last_run(stage, name))["message"] for name in ("tidy", "twin")}
+    assert told == {
+        "matched 3, deleted 3, held 0, failed 0",
+        "matched 3, deleted 0, held 0, failed 0; 3 are being deleted already, or went by something else",
+    }
 
 
 @story()

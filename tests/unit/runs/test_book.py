@@ -17,7 +17,7 @@ from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.flow import Flow
 from skoupa.kube.kinds import Discovery
-from skoupa.kube.objects import METADATA
+from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from skoupa.policy.exemptions import Exemption
 from skoupa.policy.reading import Reading, read_policy
@@ -118,6 +118,26 @@ async def test_policies_are_read_as_they_come_change_and_go(stage: Stage) -> Non
     await stage.clock.idle()
     assert len(stage.book) == 0
     assert stage.changes.count(uid) == 3
+
+
+@staged
+async def test_a_policy_that_is_being_deleted_is_gone_though_a_finalizer_keeps_it(stage: Stage) -> None:
+    spec, kept = {"schedule": "0 * * * *", "match": MATCH}, ["example.org/slow"]
+    await stage.follow(CLUSTER_CLEANUP_POLICIES)
+    made = await stage.write(CLUSTER_CLEANUP_POLICIES, "tidy", spec, finalizers=kept)
+    assert len(stage.book) == 1
+    uid = made["metadata"]["uid"]
+    await stage.client.delete(CLUSTER_CLEANUP_POLICIES, "tidy", uid=uid, propagation="Background")
+    await stage.clock.idle()
+    found = await stage.client.get(CLUSTER_CLEANUP_POLICIES, "tidy", view=WHOLE)
+    assert found["metadata"]["deletionTimestamp"]
+    assert len(stage.book) == 0
+    other = stage.opened()
+    await other.read(CLUSTER_CLEANUP_POLICIES)
+    assert len(other) == 0, "nor is it read by who comes later"
+    await stage.client.merge_patch(CLUSTER_CLEANUP_POLICIES, "tidy", {"metadata": {"finalizers": None}})
+    await stage.clock.idle()
+    assert stage.changes.count(uid) == 2
 
 
 @staged

@@ -241,12 +241,14 @@ class Settling:
         )
         counts = stands.counts(ran.went.findings or Findings(), deleted=len(ran.deleted))
         settled = not stands.waiting
+        found = len(ran.went.findings.claimed) if ran.went.findings is not None else 0
         went = msgspec.structs.replace(
             ran.went,
             counts=counts,
             held_for=tuple(held.most_common(MOST_REASONS)),
             left=len(ran.left),
             reported=stands.reported,
+            others=max(0, found - len(ran.deleted) - len(ran.left) - stands.there),
             cause=self._memory().failures.commonest(failing),
         )
         if settled != ran.settled or _what_is_told(went) != _what_is_told(ran.went):
@@ -284,7 +286,7 @@ class Settling:
 def _what_is_told(went: Went) -> tuple[object, ...]:
     """But for words that are others each time."""
     held = gist(why for why, _ in went.held_for)
-    return went.counts, held, went.left, went.reported, lasting_words(went.cause)
+    return went.counts, held, went.left, went.reported, went.others, lasting_words(went.cause)
 
 
 def _waits_for_a_brake(verdict: Verdict) -> bool:
