@@ -119,7 +119,10 @@ class Ceilings:
         now = self._clock.now()
         second = int(now)
         if going.is_bounded_elsewhere:
-            return Reservation(going=going, second=second)
+            # What others claim too was counted for them where that was released.
+            beside = self._take_beside(going, now)
+            self._tell_used_up(*(one.whose for one in beside))
+            return Reservation(going=going, second=second, beside=beside)
         allowed_by = self._take_allowance(going, now) if self.allowances else None
         if allowed_by is not None:
             beside = self._take_beside(going, now)
@@ -184,10 +187,10 @@ class Ceilings:
     def give_back(self, reservation: Reservation) -> None:
         """Nothing went: the next may go instead."""
         going = reservation.going
-        if going.is_bounded_elsewhere:
-            return
         for one in reservation.beside:
             self._return(one.whose, one.number)
+        if going.is_bounded_elsewhere:
+            return
         if reservation.allowed_by is not None:
             self._return(reservation.allowed_by, going.weight)
             return
@@ -216,9 +219,8 @@ class Ceilings:
         for at, going in sorted(gone, key=lambda one: one[0]):
             while ahead and ahead[0].at <= at:
                 self.grant(ahead.popleft())
-            if going.is_bounded_elsewhere:
-                continue
-            if self._take_allowance(going, at) is None:
+            counts = not going.is_bounded_elsewhere
+            if counts and self._take_allowance(going, at) is None:
                 self._count(going, int(at))
             self._take_beside(going, at)
         for grant in ahead:
@@ -270,7 +272,12 @@ def _width(one: tuple[Whose, Allowance]) -> tuple[int, bool, bool]:
 
 
 def is_for(whose: Whose, going: Going) -> bool:
-    """Whether such an allowance lets it pass; whether its rule is the same still is for who keeps allowances."""
+    """Whether such an allowance lets it pass; whether its rule is the same still is for who keeps allowances.
+
+    What no ceiling counts needs none.
+    """
+    if going.is_bounded_elsewhere:
+        return False
     name = going.namespace if whose.span == "namespace" else going.rule
     return (
         (whose.span == "all" or whose.name == name)

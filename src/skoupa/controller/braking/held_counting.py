@@ -207,10 +207,14 @@ class HeldCounting:
             # A pause that ends says nothing of a run of which nobody knows yet whether it is too much.
             return False
         found.held += 1
+        claimed = by(claim)
+        if Going(mechanism=claimed.mechanism).is_bounded_elsewhere:
+            # No ceiling counts it, so that it would leave all of an allowance to what nobody has seen.
+            return True
         weight = 1
         if is_namespace(row) or is_definition(row):
             weight += await self._weigh(row)
-        whose = self._allow(found, row.resource, by(claim), weight, brake=brake, edition=edition)
+        whose = self._allow(found, row.resource, claimed, weight, brake=brake, edition=edition)
         if behind:
             found.behind[whose] |= behind
         return True
