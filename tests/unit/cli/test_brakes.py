@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from skoupa import names
 from skoupa.cli.braking import brakes, pause, release
 from skoupa.cli.braking.pause import read_scope
 from skoupa.errors import Forbidden, Status, UsageError
@@ -312,6 +313,52 @@ def test_release_needs_a_yes_where_nobody_can_be_asked(town: Town) -> None:
     assert said.code == 5
     assert "release needs --yes" in said.err
     assert found(town)
+
+
+@pytest.mark.parametrize("stopped", ["uid-1:600", "uid-2:60", ""])
+def test_release_lets_go_nothing_but_what_was_shown_before_the_question(
+    town: Town, monkeypatch: pytest.MonkeyPatch, stopped: str
+) -> None:
+    pulled(town, "share", policy="tidy")
+    client = Client(town.cluster, town.clock)
+
+    def now_stops(run: str) -> None:
+        patch = {"metadata": {"annotations": {names.STOPPED_RUN_ANNOTATION: run or None}}}
+        asyncio.run(client.merge_patch(BRAKES, "share", patch))
+
+    now_stops("uid-1:60")
+    monkeypatch.setattr(release, "confirm", lambda *_, **__: now_stops(stopped))
+    said = town("brakes", "release", "share")
+    assert said.code == 2
+    assert "the Brake share is not the one any more that was shown" in said.err
+    assert set(found(town)) == {"share"}
+    assert names.RELEASED_BY_ANNOTATION not in (found(town)["share"]["metadata"].get("annotations") or {})
+
+
+def test_a_brake_that_was_pulled_again_under_its_name_is_not_released_with_the_one_before(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pulled(town, "stop", namespace="shop")
+
+    def again(*_: Any, **__: Any) -> None:
+        client, uid = Client(town.cluster, town.clock), found(town)["stop"]["metadata"]["uid"]
+        asyncio.run(client.delete(BRAKES, "stop", uid=uid, propagation="Background"))
+        pulled(town, "stop", all=True)
+
+    monkeypatch.setattr(release, "confirm", again)
+    said = town("brakes", "release", "stop")
+    assert said.code == 2
+    assert "not the one any more that was shown: stop (all): the audit" in said.err
+    assert set(found(town)) == {"stop"}
+
+
+@pytest.mark.parametrize("word", ["", " ", "brake.skoupa.dev/"])
+def test_release_of_nothing_is_refused_and_not_asked_of_the_server(town: Town, word: str) -> None:
+    pulled(town, "stop", all=True)
+    said = town("brakes", "release", word, "--yes")
+    assert said.code == 2
+    assert "is no name of a Brake: `skoupa brakes` shows them" in said.sentence
+    assert set(found(town)) == {"stop"}
 
 
 def test_release_deletes_the_brake(town: Town) -> None:

@@ -1,7 +1,8 @@
 """`skoupa brakes release`: deletes Brakes with the caller's rights, and leaves word of who did it.
 
 The controller counts what a Brake holds before it lets it go, so this waits a moment for that. Other Brakes that go on holding the
-same are named, as far as that can be told from their scopes.
+same are named, as far as that can be told from their scopes. Nothing is released but what was shown: a release approves of what a
+Brake holds, and by the time of the answer another may have its name, or it may stop another run.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import World, in_cluster
 from skoupa.controller.backlogs.brakes import stands_for_backlog
 from skoupa.controller.braking.listing import every_brake, explained
-from skoupa.errors import Forbidden, NotFound, SkoupaError, TimedOut
+from skoupa.errors import Forbidden, NotFound, SkoupaError, TimedOut, UsageError
 from skoupa.kinds.brake import BRAKES
 from skoupa.kinds.brake_effect import active, scope_text
 from skoupa.kinds.brake_reading import Brake, read_brake, read_status
@@ -39,27 +40,36 @@ _WAIT_SECONDS: Final = 0.2
 
 
 def run(*, connecting: Connecting, names: tuple[str, ...], yes: bool) -> None:
-    wanted = tuple(dict.fromkeys(name.rpartition("/")[2] for name in names))
+    wanted = tuple(dict.fromkeys(map(_named, names)))
 
     async def look(world: World) -> list[dict[str, Any]]:
         return [await _found(world, name) for name in wanted]
 
-    for found in in_cluster(look, connecting=connecting):
+    shown = in_cluster(look, connecting=connecting)
+    for found in shown:
         sys.stdout.write(f"{printable(_described(found))}\n")
     sys.stdout.flush()
     if not yes:
         which = "it" if len(wanted) == 1 else f"all {len(wanted)}"
         confirm(f"Release {which}?", done="released", command="release")
-    in_cluster(lambda world: _release(world, wanted), connecting=connecting)
+    in_cluster(lambda world: _release(world, shown), connecting=connecting)
 
 
-async def _release(world: World, wanted: tuple[str, ...]) -> None:
+def _named(word: str) -> str:
+    """As `skoupa brakes -o name` writes it too; without a name the server would tell of all Brakes."""
+    name = word.rpartition("/")[2]
+    if not name.strip():
+        raise UsageError(f"{word!r} is no name of a Brake", advice="`skoupa brakes` shows them")
+    return name
+
+
+async def _release(world: World, shown: list[dict[str, Any]]) -> None:
     who = await _myself(world)
     released: list[Brake] = []
     failed: SkoupaError | None = None
-    for name in wanted:
+    for one in shown:
         try:
-            brake = await _delete(world, name, who)
+            brake = await _delete(world, one, who)
         except SkoupaError as error:
             # Those before it are released, and that is said first.
             failed = error
@@ -76,9 +86,15 @@ async def _release(world: World, wanted: tuple[str, ...]) -> None:
         say(f"the Brake {brake.name} ({scope_text(brake.scope)}) goes on holding it")
 
 
-async def _delete(world: World, name: str, who: str) -> Brake | None:
+async def _delete(world: World, shown: dict[str, Any], who: str) -> Brake | None:
     """With a word on it of who does it; None: it is gone by now. Where it stays, whoever does it later is somebody else."""
+    name = str(shown["metadata"]["name"])
     found = await _found(world, name)
+    if _approved(found) != _approved(shown):
+        raise UsageError(
+            f"the Brake {name} is not the one any more that was shown: {_described(found)}",
+            advice="look at it, and release it then",
+        )
     uid = str(found["metadata"]["uid"])
     try:
         if who:
@@ -99,6 +115,12 @@ async def _delete(world: World, name: str, who: str) -> Brake | None:
                 await _sign(world, name, uid, before)
         raise explained(error, "delete", name=name) from error
     return read_brake(found)
+
+
+def _approved(found: dict[str, Any]) -> tuple[str, str, int, str]:
+    """What a release says yes to, beside how many wait for it by then: which Brake, on which run, and what it holds."""
+    brake = read_brake(found)
+    return brake.uid, brake.edition, brake.asked, scope_text(brake.scope)
 
 
 async def _sign(world: World, name: str, uid: str, who: str | None) -> None:
