@@ -8,10 +8,16 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from skoupa import names
+from skoupa.cli.acting.keep import keep_value
+from skoupa.cli.braking import pause
+from skoupa.cli.remembering.recalling import Filters, wishes_of
 from skoupa.expr.ttl_after import TtlAfter, parse_ttl_after
+from skoupa.expr.typed_times import read_time
 from skoupa.judge.judge import Judge
 from skoupa.judge.retention import RetentionMechanism
 from skoupa.judge.ttl import TtlMechanism
+from skoupa.kinds.brake import BRAKE, BRAKES
+from skoupa.kinds.definition import document
 from skoupa.kube.timestamps import whole_seconds
 from skoupa.settings import decode
 from skoupa.usage.finishing import Ends
@@ -107,3 +113,40 @@ def test_plan_shows_the_same_moment_in_every_zone(
     assert said.code == 0
     local = datetime.fromtimestamp(began + DAY, tz=ZoneInfo(zone)).strftime("%H:%M")
     assert said.out.count(local) >= 2
+
+
+# The clocks show half past three twice: at 00:30 and at 01:30 UTC.
+TWICE, FIRST, SECOND = "2026-10-25 03:30", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"
+ATHENS = ZoneInfo("Europe/Athens")
+EVE = float(seconds("2026-10-24T12:00:00Z"))
+
+
+def test_until_a_time_that_comes_twice_is_until_the_second() -> None:
+    end = read_time(TWICE, option="--until", now=EVE, zone=ATHENS, later=True)
+    assert whole_seconds(end) == SECOND
+    assert keep_value(TWICE, now=EVE, tz="Europe/Athens") == "2026-10-25T013000Z"
+    sunday = read_time("sunday 03:30", option="--until", now=EVE, zone=ATHENS, later=True)
+    assert whole_seconds(sunday) == SECOND
+
+
+def test_a_pause_until_a_time_that_comes_twice_holds_until_the_second(
+    skoupa: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town = Town(skoupa, monkeypatch)
+    monkeypatch.setattr(pause, "in_cluster", town._in_cluster)
+    town.holding(document(BRAKE), obj("Namespace", "shop"))
+    town.clock.moment = EVE
+    said = town("pause", "--until", TWICE, "--tz", "Europe/Athens")
+    assert said.code == 0, said.err
+    (brake,) = town.cluster.objects(BRAKES)
+    assert brake["spec"]["until"] == SECOND
+
+
+def test_what_is_looked_back_at_reaches_from_the_first_to_the_second() -> None:
+    after = float(seconds("2026-10-26T12:00:00Z"))
+    filters = Filters(since=TWICE, until=TWICE)
+    (wish,) = wishes_of(filters, now=after, zone=ATHENS)
+    assert wish.since is not None
+    assert whole_seconds(wish.since) == FIRST
+    assert wish.until is not None
+    assert whole_seconds(wish.until) == SECOND

@@ -107,3 +107,24 @@ def test_a_slip_in_an_id_is_not_only_taken_for_a_kind(memory: Memory, command: s
     assert "or an id that `skoupa history` shows" in said.sentence
     named = memory(command, "widgt/a", "-n", "shop")
     assert "an id" not in named.sentence
+
+
+@pytest.mark.parametrize("command", [("history", "show"), ("trash", "purge")])
+@pytest.mark.parametrize("word", ["", " "])
+def test_an_id_of_nothing_is_said_to_be_none(memory: Memory, command: tuple[str, str], word: str) -> None:
+    gone(memory)
+    said = memory(*command, word)
+    assert said.code == USAGE
+    assert said.sentence == f"{word!r} is no id: `skoupa history` shows the ids"
+
+
+@pytest.mark.parametrize("option", ["--by-policy", "--run"])
+@pytest.mark.parametrize("command", [("history", "-A"), ("restore", "-A", "--since", "1h", "--yes")])
+def test_a_filter_of_nothing_is_refused_and_not_taken_for_what_has_none(
+    memory: Memory, command: tuple[str, ...], option: str
+) -> None:
+    gone(memory)
+    said = memory(*command, option, "")
+    assert said.code == USAGE
+    assert said.sentence == f"{option} is empty: name one, or leave it out"
+    assert not said.out

@@ -42,7 +42,9 @@ def keep_value(until: str, *, now: float, tz: str | None) -> str:
     """A date goes into the label as it was typed; other times become a time in UTC, which is all that a label can say."""
     literal = parse_label_time(until)
     moment = (
-        literal if isinstance(literal, int) else read_time(until, option="--until", now=now, zone=zone_of(tz))
+        literal
+        if isinstance(literal, int)
+        else read_time(until, option="--until", now=now, zone=zone_of(tz), later=True)
     )
     if moment <= now:
         raise UsageError(

@@ -149,7 +149,7 @@ def _end(until: str | None, duration: str | None, *, now: float, tz: str | None)
         return datetime.fromtimestamp(int(now) + seconds, UTC)
     if until is None:
         return None
-    moment = read_time(until, option="--until", now=now, zone=zone_of(tz))
+    moment = read_time(until, option="--until", now=now, zone=zone_of(tz), later=True)
     if moment <= now:
         raise UsageError(f"--until {until} is past", advice="give a time to come, such as 'monday 08:00'")
     return datetime.fromtimestamp(moment, UTC)

@@ -123,8 +123,12 @@ def namespace_of(connecting: Connecting, *, all_namespaces: bool) -> str:
 
 def wishes_of(filters: Filters, *, now: float, zone: tzinfo) -> list[Wish]:
     """For each kind or object that is named; what they find is still to be asked with `is_by`."""
+    for option, value in (("--by-policy", filters.by_policy), ("--run", filters.run)):
+        # Often a variable of a shell that nobody has set: without a run is what went by labels.
+        if value is not None and not value.strip():
+            raise UsageError(f"{option} is empty", advice="name one, or leave it out")
     since = past_time(filters.since, option="--since", now=now, zone=zone)
-    until = past_time(filters.until, option="--until", now=now, zone=zone)
+    until = past_time(filters.until, option="--until", now=now, zone=zone, later=True)
     if since is not None and since > now:
         raise UsageError(f"--since {filters.since} is still to come", advice="give a time that is past")
     if since is not None and until is not None and until <= since:
@@ -167,6 +171,8 @@ async def recall(
 
 
 async def existing(source: HistorySource, entry_id: str) -> Entry:
+    if not entry_id.strip():
+        raise UsageError(f"{entry_id!r} is no id", advice="`skoupa history` shows the ids")
     entry = await source.get(entry_id)
     if entry is None:
         raise UsageError(f"there is no {entry_id} in {source.where}", advice="`skoupa history` shows the ids")
