@@ -207,7 +207,7 @@ def test_what_went_along_comes_back_only_when_asked_and_finds_its_new_owner(memo
     # The cluster stands still, so its collector does not run.
     memory.delete("configmaps", "child")
     said = memory("restore", entry_id, "--dry-run")
-    assert "1 objects that went along" in said.err
+    assert "1 object that went along is kept too" in said.err
     assert outcomes(restored(memory, entry_id, "--with-dependents")) == {
         "owner": "restored",
         "child": "restored",

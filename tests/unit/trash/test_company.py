@@ -277,7 +277,7 @@ def test_a_namespace_alone_does_not_come_into_another_one(memory: Memory) -> Non
     memory.holding(obj("Namespace", "lab"))
     said = memory("restore", "ns/shop", "-n", "shop", "--into", "lab", "--yes")
     assert said.code == LEFTOVERS
-    assert "--with-dependents brings them back" in said.err
+    assert "--with-dependents brings it back" in said.err
 
 
 def test_a_namespace_to_restore_into_that_is_not_there_has_to_be_made(memory: Memory) -> None:

@@ -27,6 +27,7 @@ from skoupa.cli.restoring.restoring import Restoring
 from skoupa.cli.restoring.rules import Rules
 from skoupa.cli.restoring.selecting import WENT, Choice, Selection, select
 from skoupa.cli.restoring.telling import item_of, remarks, summary, table
+from skoupa.cli.restoring.tenants import refuse_what_tenants_take
 from skoupa.cli.restoring.whose import whose_rows
 from skoupa.cli.terminal import output
 from skoupa.cli.terminal.confirming import confirm
@@ -187,6 +188,7 @@ class _Job:
         restoring = Restoring(
             world.client, discovery=discovery, remember=_nobody, came_back=owners, progress=progress
         )
+        found.warnings += await refuse_what_tenants_take(world, discovery, found.pieces)
         await restoring.check([piece for piece in found.pieces if piece.possible])
         await restoring.foresee(found.pieces)
         if not choice.keep:
@@ -223,16 +225,15 @@ class _Job:
         return list(dict.fromkeys(f"{wish.kind}/{wish.name}" for wish in named))
 
     def _keep(self, now: float) -> str:
-        if self._wishes.keep_for is None:
+        text = self._wishes.keep_for
+        if text is None:
             return ""
         try:
-            until = read_time(self._wishes.keep_for, option="--keep-for", now=now, zone=self._zone)
+            until = read_time(text, option="--keep-for", now=now, zone=self._zone, later=True)
         except UsageError as error:
-            raise UsageError(error.message, advice=_how_long(self._wishes.keep_for, error)) from None
+            raise UsageError(error.message, advice=_how_long(text, error)) from None
         if until <= now:
-            raise UsageError(
-                f"--keep-for {self._wishes.keep_for} is past", advice="give a time to come, such as 7d"
-            )
+            raise UsageError(f"--keep-for {text} is past", advice="give a time to come, such as 7d")
         return render_label_time(until)
 
 

@@ -27,6 +27,8 @@ from skoupa.ledger.trash.returning import made_ready
 # What is worth bringing back: it went, or may have gone, by us.
 WENT: Final[tuple[Result, ...]] = ("deleted", "terminating", "gone-by-unknown", "intended")
 _BY_LABEL: Final = "ttl"
+# Whether a Tenant takes it again is asked of each object: who is gone takes nothing, and from one that goes no time keeps it.
+_BY_TENANT: Final = "tenants"
 _DID_NOT_GO: Final[dict[Result, str]] = {
     "would-delete": "it did not go: Skoupa only observed",
     "braked": "it did not go: a Brake held it",
@@ -100,7 +102,7 @@ def select(
     mine = [entry for entry in entries if _is_first(entry, taken, selection)]
     for entry in mine:
         by_label = entry.mechanism == _BY_LABEL or entry.rule.startswith(f"{names.TTL_AFTER_LABEL}=")
-        if not by_label and not choice.keep:
+        if not by_label and entry.mechanism != _BY_TENANT and not choice.keep:
             selection.rules[entry.id] = f"{entry.mechanism} {entry.rule}"
         shut = (sealed or {}).get(entry.id)
         own, *along = trash.get(entry.id, ()) or (_nothing(entry, shut),)

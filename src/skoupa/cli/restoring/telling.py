@@ -69,4 +69,7 @@ def remarks(selection: Selection, *, more: bool, limit: int) -> Iterator[str]:
     if selection.uncertain:
         yield f"not all that went along is known: {'; '.join(selection.uncertain)}"
     if selection.left_along:
-        yield f"{selection.left_along} objects that went along are kept too; --with-dependents brings them back"
+        told = "1 object that went along is kept too; --with-dependents brings it back"
+        if selection.left_along > 1:
+            told = f"{selection.left_along} objects that went along are kept too; --with-dependents brings them back"
+        yield told

@@ -67,7 +67,7 @@ class TenantsKnown:
         doomed: dict[str, dict[Uid, Doomed]] = {}
         for row in rows:
             whose = None if row.namespace else self.ownership.of(await self.candidate(row))
-            if not isinstance(whose, Belongs) or not self._takes(self.tenants[whose.tenant]):
+            if not isinstance(whose, Belongs) or not self.takes(self.tenants[whose.tenant]):
                 continue
             plan = await self.plan(whose.tenant)
             if not plan.blocked and any(one.belonging.uid == uid_text(row.uid) for one in plan.going):
@@ -102,7 +102,7 @@ class TenantsKnown:
             return ("Verifying" if _status(tenant).get("phase") == "Verifying" else "Deleting"), ""
         return stand.phase, "" if stand.reason == "Active" else stand.why
 
-    def _takes(self, tenant: Tenant) -> bool:
+    def takes(self, tenant: Tenant) -> bool:
         """Whether what it had goes, now or after its grace."""
         if not (tenant.is_leaving and tenant.is_ours and self._defined):
             return False
