@@ -1,6 +1,7 @@
 """Which fields of the server's own kinds name an object in no namespace that a tenant may have: whoever has such a field uses it.
 
-A table and no search: custom kinds are not asked, and what they use has to be labelled `skoupa.dev/shared`.
+A table and no search: custom kinds are not asked, and what they use has to be labelled `skoupa.dev/shared`. Who makes Pods is asked for
+the template of these: a CronJob between two runs, or a Deployment with no replicas, has none that could be asked.
 """
 
 from __future__ import annotations
@@ -25,6 +26,25 @@ class Field(msgspec.Struct, frozen=True):
     path: tuple[str, ...]
 
 
+_MAKERS: Final = (
+    ("", "ReplicationController"),
+    ("apps", "DaemonSet"),
+    ("apps", "Deployment"),
+    ("apps", "StatefulSet"),
+    ("batch", "Job"),
+)
+
+
+def _by_pods(*path: str) -> tuple[Field, ...]:
+    """Where the spec of a Pod names it, and who makes Pods by theirs."""
+    template = ("spec", "template", "spec", *path)
+    return (
+        Field(("", "Pod"), ("spec", *path)),
+        *(Field(maker, template) for maker in _MAKERS),
+        Field(("batch", "CronJob"), ("spec", "jobTemplate", *template)),
+    )
+
+
 USES: Final[dict[Kind, tuple[Field, ...]]] = {
     (_RBAC, "ClusterRole"): (
         Field((_RBAC, "RoleBinding"), ("roleRef",)),
@@ -33,6 +53,7 @@ USES: Final[dict[Kind, tuple[Field, ...]]] = {
     (_STORAGE, "StorageClass"): (
         Field(("", "PersistentVolumeClaim"), ("spec", "storageClassName")),
         Field(("", "PersistentVolume"), ("spec", "storageClassName")),
+        Field(("apps", "StatefulSet"), ("spec", "volumeClaimTemplates", "[]", "spec", "storageClassName")),
     ),
     (_STORAGE, "VolumeAttributesClass"): (
         Field(("", "PersistentVolumeClaim"), ("spec", "volumeAttributesClassName")),
@@ -41,9 +62,13 @@ USES: Final[dict[Kind, tuple[Field, ...]]] = {
         Field(("", "PersistentVolume"), ("spec", "csi", "driver")),
         Field((_STORAGE, "StorageClass"), ("provisioner",)),
         Field((_SNAPSHOT, "VolumeSnapshotClass"), ("driver",)),
+        *_by_pods("volumes", "[]", "csi", "driver"),
     ),
-    ("scheduling.k8s.io", "PriorityClass"): (Field(("", "Pod"), ("spec", "priorityClassName")),),
-    ("node.k8s.io", "RuntimeClass"): (Field(("", "Pod"), ("spec", "runtimeClassName")),),
+    ("certificates.k8s.io", "ClusterTrustBundle"): _by_pods(
+        "volumes", "[]", "projected", "sources", "[]", "clusterTrustBundle", "name"
+    ),
+    ("scheduling.k8s.io", "PriorityClass"): _by_pods("priorityClassName"),
+    ("node.k8s.io", "RuntimeClass"): _by_pods("runtimeClassName"),
     ("networking.k8s.io", "IngressClass"): (
         Field(("networking.k8s.io", "Ingress"), ("spec", "ingressClassName")),
     ),
@@ -79,6 +104,7 @@ USES: Final[dict[Kind, tuple[Field, ...]]] = {
     ),
 }
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
+_FINISHED: Final = frozenset({"Complete", "Failed"})
 
 
 # Of an object that is read for its metadata these are read along where it may name others.
@@ -93,13 +119,21 @@ def used_by(user: Kind) -> list[tuple[Field, Kind]]:
 
 def names_in(found: Any, field: Field) -> Iterator[str]:
     """The names that an object of the kind of the field has there; one that has ended uses nothing any more."""
-    if field.user == ("", "Pod") and ((found.get("status") or {}).get("phase")) in _ENDED:
+    if _has_ended(found, field.user):
         return
     for value in _at(found, field.path):
         if isinstance(value, str):
             yield value
         elif isinstance(value, dict) and value.get("kind") == "ClusterRole":
             yield str(value.get("name", ""))
+
+
+def _has_ended(found: Any, user: Kind) -> bool:
+    status = found.get("status") or {}
+    if user == ("batch", "Job"):
+        said = status.get("conditions") or ()
+        return any(one.get("type") in _FINISHED and one.get("status") == "True" for one in said)
+    return user == ("", "Pod") and status.get("phase") in _ENDED
 
 
 def _at(value: Any, path: tuple[str, ...]) -> Iterator[Any]:

@@ -268,3 +268,21 @@ def test_what_went_before_a_restart_has_used_what_was_released_of_each() -> None
     found, hands = ceilings(PER_MINUTE)
     found.rebuild([(hands.time + 1, BY_BOTH)] * 2, [released(2, "P"), released(3, "Q")])
     assert [found.allowed(grant.whose) for grant in (released(2, "P"), released(3, "Q"))] == [0, 1]
+
+
+OF_A_TENANT = Going(rule="Tenant/a", mechanism="tenants", weight=30, also=(By("ttl", ""),))
+
+
+def test_what_goes_with_its_tenant_uses_nothing_but_what_was_released_of_who_else_claims_it() -> None:
+    found, hands = ceilings(PER_MINUTE)
+    found.grant(released(40))
+    assert not taken(found, 3, Going(rule="Tenant/a", mechanism="tenants"))
+    assert left(found) == [40]
+    place = found.reserve(OF_A_TENANT)
+    assert isinstance(place, Reservation)
+    assert left(found) == [10]
+    found.give_back(place)
+    assert left(found) == [40]
+    found.rebuild([(hands.time + 1, OF_A_TENANT)], [released(40)])
+    assert left(found) == [10]
+    assert len(taken(found, 17, Going())) == 2, "no window counts it"

@@ -16,6 +16,7 @@ def test_every_kind_of_the_table_is_one_of_the_server_or_of_snapshots() -> None:
     known = {(one.group, one.kind): one for one in BUILT_IN}
     # Servers of 1.35 do not serve these by default.
     also = {
+        ("certificates.k8s.io", "ClusterTrustBundle"),
         ("snapshot.storage.k8s.io", "VolumeSnapshotClass"),
         ("snapshot.storage.k8s.io", "VolumeSnapshot"),
         ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
@@ -62,6 +63,25 @@ def test_names_are_read_where_they_stand(kind: tuple[str, str], found: object, n
     assert list(names_in(found, USES[kind][0])) == names
 
 
+def template(**spec: object) -> dict[str, object]:
+    return {"spec": {"template": {"spec": spec}}}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "names"),
+    [
+        ([], ["a"]),
+        ([{"type": "Suspended", "status": "True"}, {"type": "Complete", "status": "False"}], ["a"]),
+        ([{"type": "Complete", "status": "True"}], []),
+        ([{"type": "Failed", "status": "True"}], []),
+    ],
+)
+def test_a_job_that_is_over_uses_nothing_any_more(conditions: list[object], names: list[str]) -> None:
+    field = next(one for one in USES["scheduling.k8s.io", "PriorityClass"] if one.user[1] == "Job")
+    job = {**template(priorityClassName="a"), "status": {"conditions": conditions}}
+    assert list(names_in(job, field)) == names
+
+
 def request(**more: object) -> dict[str, object]:
     return {"devices": {"requests": [more]}}
 
@@ -85,6 +105,27 @@ def request(**more: object) -> dict[str, object]:
             "resource.k8s.io/DeviceClass",
             "ResourceClaimTemplate",
             {"spec": {"spec": request(firstAvailable=[{"deviceClassName": "a"}])}},
+        ),
+        ("scheduling.k8s.io/PriorityClass", "Deployment", template(priorityClassName="a")),
+        ("scheduling.k8s.io/PriorityClass", "DaemonSet", template(priorityClassName="a")),
+        ("scheduling.k8s.io/PriorityClass", "Job", template(priorityClassName="a")),
+        ("node.k8s.io/RuntimeClass", "StatefulSet", template(runtimeClassName="a")),
+        ("node.k8s.io/RuntimeClass", "ReplicationController", template(runtimeClassName="a")),
+        (
+            "node.k8s.io/RuntimeClass",
+            "CronJob",
+            {"spec": {"jobTemplate": template(runtimeClassName="a")}},
+        ),
+        (
+            "storage.k8s.io/StorageClass",
+            "StatefulSet",
+            {"spec": {"volumeClaimTemplates": [{"spec": {"storageClassName": "a"}}]}},
+        ),
+        ("storage.k8s.io/CSIDriver", "Pod", {"spec": {"volumes": [{"csi": {"driver": "a"}}, {}]}}),
+        (
+            "certificates.k8s.io/ClusterTrustBundle",
+            "Pod",
+            {"spec": {"volumes": [{"projected": {"sources": [{"clusterTrustBundle": {"name": "a"}}]}}]}},
         ),
     ],
 )

@@ -6,8 +6,8 @@ import pytest
 
 from skoupa.kinds.brake import BRAKE, BRAKES
 from skoupa.kinds.definition import document
-from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
-from tests.unit.controller.stage import MINUTE, PRIORITIES, Stage, story
+from skoupa.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
+from tests.unit.controller.stage import ALL_VERBS, MINUTE, PRIORITIES, Stage, story
 from tests.unit.controller.tenancy.town import (
     BINDINGS,
     KINDS,
@@ -25,6 +25,10 @@ from tests.unit.controller.tenancy.town import (
 )
 
 pytestmark = pytest.mark.unit
+
+CRON_JOBS = Resource(
+    group="batch", version="v1", plural="cronjobs", kind="CronJob", namespaced=True, verbs=ALL_VERBS
+)
 
 
 async def bind(stage: Stage, name: str, role: str) -> None:
@@ -129,3 +133,15 @@ async def test_where_the_setting_says_so_use_keeps_nothing(stage: Stage) -> None
     await bind(stage, "elses", "111111-admin")
     await gone(stage, "111111")
     assert things_of(stage, "111111") == set()
+
+
+@story(also=(*KINDS, CRON_JOBS), features=ON)
+async def test_who_makes_pods_uses_what_their_template_names_while_there_are_none(stage: Stage) -> None:
+    await city(stage, "111111", "222222")
+    pod = {"template": {"spec": {"priorityClassName": "111111-high", "containers": []}}}
+    spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": pod}}
+    body = {"metadata": {"name": "nightly"}, "spec": spec}
+    await stage.people.create(CRON_JOBS, body, namespace="222222-default")
+    await gone(stage, "111111")
+    assert things_of(stage, "111111") == {"PriorityClass/111111-high"}
+    assert not lives(stage, "111111")
