@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from harness.controlplane.access import Access
 from harness.controlplane.sharing import shared_control_plane
+from tests.ordering import ordered
 
 # The rules of the contract are checks too, though no test module.
 pytest.register_assert_rewrite("tests.contract")
@@ -31,6 +32,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # How long an example takes says more about what else runs on the machine than about the code.
 settings.register_profile("skoupa", deadline=None)
 settings.load_profile("skoupa")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = ordered(items, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
 def pytest_collection_finish() -> None:
