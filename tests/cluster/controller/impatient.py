@@ -1,4 +1,5 @@
-"""`skoupa run` that asks every few seconds for what it else asks for once a minute: rights, Namespaces, Kyverno.
+"""`skoupa run` that asks every few seconds for what it else asks for once a minute: rights, Namespaces, Kyverno, what is
+left of a deleted Tenant.
 
 A script, started where `python -m skoupa` would be: the same program, with these pauses shorter and nothing else.
 """
@@ -16,14 +17,15 @@ _PAUSES: Final = (
     "skoupa.controller.sight.outlook.RIGHTS_SECONDS",
     "skoupa.controller.sight.namespaces.POLL_SECONDS",
     "skoupa.controller.kyverno.beside.LOOK_SECONDS",
+    "skoupa.controller.tenancy.deletion.LONGEST_SECONDS",
 )
-_SECONDS: Final = 4.0
+SECONDS: Final = 4.0
 
 
 def run() -> None:
     with ExitStack() as stack:
         for pause in _PAUSES:
-            stack.enter_context(patch(pause, _SECONDS))
+            stack.enter_context(patch(pause, SECONDS))
         main()
 
 

@@ -34,16 +34,22 @@ from tests.cluster.reaching import eventually, faulty
 
 pytestmark = pytest.mark.cluster
 
+# What may leave within a second: who is slow to stop, on a machine that has other things to do, is slow to delete as well.
+PER_SECOND = 40
 # Who is killed keeps the next one waiting for as long.
 SHORT_LEASE = {"lease__seconds": "5", "lease__retrySeconds": "1"}
+# Seconds that a reading takes.
+SLOWLY = 0.3
 
 
 def moment(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def begun(audit: AuditLog, people: People) -> list[float]:
-    return sorted(moment(entry["requestReceivedTimestamp"]) for entry in audit.deletes(people.namespace))
+def late(audit: AuditLog, people: People, pulled_at: float) -> int:
+    """How many deletes began after that."""
+    begun = (moment(entry["requestReceivedTimestamp"]) for entry in audit.deletes(people.namespace))
+    return sum(at > pulled_at for at in begun)
 
 
 def created(audit: AuditLog, name: str) -> float:
@@ -63,20 +69,24 @@ def created(audit: AuditLog, name: str) -> float:
 async def test_a_new_brake_stops_a_backlog_that_is_under_way_within_a_second(
     people: People, running: Yard, audit: AuditLog
 ) -> None:
-    process = await running.started(rate__deletionsPerSecond="40")
+    process = await running.started(rate__deletionsPerSecond=str(PER_SECOND))
     await make_all(people, 400, "4s")
 
     async def under_way() -> bool:
         return len(audit.deletes(people.namespace)) >= 60
 
-    await eventually(under_way, what="deletions to be under way")
+    await eventually(under_way, what="deletions to be under way", patiently=False)
     name = f"stop-{secrets.token_hex(3)}"
     await pull(people, name, namespace=people.namespace)
-    await held(process, "brake", await stable_left(people))
+
+    async def stands() -> bool:
+        if await process.metric('skoupa_queue{queue="under_way"}'):
+            return False
+        return await process.metric('skoupa_holds{reason="brake"}') == await left(people)
+
+    await eventually(stands, what="all that is left to be held")
     await logged(audit, people, 400 - await left(people))
-    pulled_at = created(audit, name)
-    sent = begun(audit, people)
-    assert sent[-1] <= pulled_at + 1
+    assert late(audit, people, created(audit, name)) <= PER_SECOND
     assert await left(people) > 100, "it stopped in the middle"
     status = (await brake(people, name)).get("status") or {}
     assert status.get("active") is True
@@ -90,25 +100,28 @@ async def test_a_new_brake_stops_a_sweep_by_hand_within_a_second_also_on_a_slow_
 ) -> None:
     await make_all(people, 600, "0")
     settings = tmp_path / "settings.yaml"
-    settings.write_text("rate: {deletionsPerSecond: 40}\n")
+    settings.write_text(f"rate: {{deletionsPerSecond: {PER_SECOND}}}\n")
     async with faulty(plane.access) as proxy:
-        proxy.script(Rule(Slow(delay=0.3), method="GET", times=None))
         slowly = proxy.write_kubeconfig(tmp_path / "slowly")
         process = await started(
             "sweep", "-n", people.namespace, "--yes", "--config", settings, kubeconfig=slowly
         )
 
+        # What it reads before may be quick.
+        await proxy.wait_for(lambda seen: seen.method == "DELETE", within=60)
+        proxy.script(Rule(Slow(delay=SLOWLY), method="GET", times=None))
+
         async def under_way() -> bool:
             return len(audit.deletes(people.namespace)) >= 40
 
-        await eventually(under_way, what="deletions to be under way", seconds=60)
+        await eventually(under_way, what="deletions to be under way", patiently=False)
         name = f"stop-{secrets.token_hex(3)}"
         await pull(people, name, namespace=people.namespace)
         said = await ended(process)
     assert said.code == 4, said.err
     await logged(audit, people, 600 - await left(people))
     # The news waits for the slow server too.
-    assert begun(audit, people)[-1] <= created(audit, name) + 1 + 0.3
+    assert late(audit, people, created(audit, name)) <= PER_SECOND * (1 + SLOWLY)
     assert await left(people) > 300, "it stopped in the middle"
     assert f"brake {name}" in said.out
 
@@ -135,7 +148,7 @@ async def stable_left(people: People) -> int:
         seen.append(await left(people))
         return len(seen) > 50 and len(set(seen[-50:])) == 1
 
-    await eventually(stands, what="deletions to stop")
+    await eventually(stands, what="deletions to stop", patiently=False)
     return seen[-1]
 
 
@@ -167,7 +180,7 @@ async def test_a_ceiling_lets_exactly_its_number_go_and_a_restart_keeps_the_hold
     await eventually(told, what="the status to say what is held")
     await release(people, name)
     await all_gone(people)
-    assert again.said("brake released", name=name, held="90", by="somebody unknown")
+    await again.says("brake released", name=name, held="90", by="somebody unknown")
 
     async def brake_gone() -> bool:
         try:

@@ -18,7 +18,7 @@ from tests.cluster.controller.finishing_kinds import REQUESTS, Made, definitions
 from tests.cluster.controller.objects import People
 from tests.cluster.controller.running import Yard
 from tests.cluster.controller.test_ttl_after import ON, after
-from tests.cluster.reaching import eventually
+from tests.cluster.reaching import eventually, until
 
 pytestmark = pytest.mark.cluster
 
@@ -100,7 +100,10 @@ async def test_of_every_row_what_has_finished_goes_and_what_runs_stays(
     for resource in by_kind:
         marks = await left(people, resource)
         assert not [name for name, mark in marks.items() if name in running and mark]
-    assert {line["name"] for line in skoupa.said("deleted")} == {one.name for one in made if not one.stays}
+    goes = {one.name for one in made if not one.stays}
+    # The line about a delete comes a moment after it.
+    await until(lambda: goes <= {line["name"] for line in skoupa.said("deleted")}, what="all to be told")
+    assert {line["name"] for line in skoupa.said("deleted")} == goes
     for one in made:
         if one.resource == REQUESTS and one.stays:
             found = await people.client.get(REQUESTS, one.name, view=METADATA)

@@ -28,7 +28,7 @@ async def some_more_went(people: People, number: int) -> None:
     async def went() -> bool:
         return await left(people) <= goal
 
-    await eventually(went, what="some to go", seconds=60)
+    await eventually(went, what="some to go", seconds=60, patiently=False)
 
 
 async def full_for_a_while(process: Skoupa, yard: Yard) -> None:
@@ -37,7 +37,7 @@ async def full_for_a_while(process: Skoupa, yard: Yard) -> None:
     before = len(process.said("held"))
     limit = log.stat().st_size + 20_000
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-    await until(lambda: process.said("held")[before:], what="it to hold", seconds=30)
+    await until(lambda: process.said("held")[before:], what="it to hold")
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, NO_LIMIT)
 
 
@@ -56,7 +56,7 @@ async def test_after_a_full_volume_other_writers_and_an_end_in_the_middle_every_
     people: People, yard: Yard
 ) -> None:
     uids = await make_many(people, MANY)
-    settings = {"clusterName": NAME, "rate__deletionsPerSecond": "25", "lease__seconds": "3"}
+    settings = {"clusterName": NAME, "rate__deletionsPerSecond": "15", "lease__seconds": "3"}
     process = await yard.started(**settings)
     await people.label(people.namespace, resource=NAMESPACES, keep=None)
     for end in ("killed", "another one starts while it stops"):
@@ -70,7 +70,7 @@ async def test_after_a_full_volume_other_writers_and_an_end_in_the_middle_every_
             process = await yard.started(**settings)
         else:
             process.terminate()
-            process = await yard.started(**settings)
+            process = await yard.started(**{**settings, "rate__deletionsPerSecond": "400"})
 
     async def all_gone() -> bool:
         return await left(people) == 0

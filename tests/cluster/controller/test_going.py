@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import statistics
 from typing import Any
 
 import msgspec
@@ -38,21 +38,28 @@ BINDINGS = Resource(
 
 
 async def test_an_object_goes_at_its_time(sweeping: Skoupa, people: People) -> None:
-    await people.make("web", "3s")
-    deleted = await sweeping.says("deleted", name="web", namespace=people.namespace)
-    assert 0 <= float(deleted["lag"]) < 2
-    assert not await people.there("web")
+    places = {f"web-{number}": f"{number}s" for number in (2, 3, 4)}
+    for name, ttl in places.items():
+        await people.make(name, ttl)
+    lags = []
+    for name in places:
+        deleted = await sweeping.says("deleted", name=name, namespace=people.namespace)
+        lags.append(float(deleted["lag"]))
+        assert not await people.there(name)
+    assert min(lags) >= 0
+    # Any one may have met a machine that had something else to do.
+    assert statistics.median(lags) < 2
 
 
 async def test_a_new_label_brings_the_time_forward_or_puts_it_off_and_none_cancels(
     sweeping: Skoupa, people: People
 ) -> None:
     await people.make("sooner", "1h")
-    await people.make("later", "3s")
-    await people.make("cancelled", "3s")
-    await people.make("last", "4s")
-    await people.label("later", ttl="1h")
-    await people.label("cancelled", ttl=None)
+    # One after the other, so that there is time for each.
+    for name, ttl in (("later", "1h"), ("cancelled", None)):
+        await people.make(name, "6s")
+        await people.label(name, ttl=ttl)
+    await people.make("last", "7s")
     await people.label("sooner", ttl="2s")
     await people.gone("sooner")
     await people.gone("last")
@@ -118,7 +125,7 @@ async def test_a_kept_object_holds_the_namespace_whose_time_is_over(sweeping: Sk
     assert await people.there("deed")
     assert await sweeping.metric('skoupa_holds{reason="keeps-inside"}') == 1
     await people.label("deed", keep=None)
-    await people.gone(people.namespace, resource=NAMESPACES, seconds=40)
+    await people.gone(people.namespace, resource=NAMESPACES)
 
 
 async def test_propagation_is_what_the_annotation_says(sweeping: Skoupa, people: People) -> None:
@@ -168,9 +175,11 @@ async def test_the_event_of_a_deletion_is_found_when_the_object_is_gone(
 
 
 async def test_the_events_of_many_deletions_carry_every_name(sweeping: Skoupa, people: People) -> None:
-    due = _time(4)
+    # However long it takes to make them, all of them wait for the same moment.
+    await people.label(people.namespace, resource=NAMESPACES, keep="true")
     wanted = {f"one-of-very-many-objects-{number:03}" for number in range(120)}
-    await asyncio.gather(*(people.make(name, due) for name in wanted))
+    await asyncio.gather(*(people.make(name, "1s") for name in wanted))
+    await people.label(people.namespace, resource=NAMESPACES, keep=None)
 
     async def told() -> bool:
         events = await _deletions(people)
@@ -179,11 +188,7 @@ async def test_the_events_of_many_deletions_carry_every_name(sweeping: Skoupa, p
         single = {event["involvedObject"]["name"] for event in events}
         return wanted <= listed | single and len(events) < 60
 
-    await eventually(told, what="every name in some Event", seconds=30)
-
-
-def _time(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime(time.time() + seconds))
+    await eventually(told, what="every name in some Event")
 
 
 async def _deletions(people: People) -> list[dict[str, Any]]:
@@ -201,9 +206,10 @@ async def test_the_event_of_an_object_in_a_namespace_that_is_going_is_in_default
     sweeping: Skoupa, people: People
 ) -> None:
     """The namespace controller waits a few seconds before it empties a namespace: the label comes first."""
-    await people.make("web", _time(2), finalizers=["skoupa.example/test"])
+    await people.make("web", finalizers=["skoupa.example/test"])
     found = await people.client.get(NAMESPACES, people.namespace, view=METADATA)
     await people.client.delete(NAMESPACES, people.namespace, uid=found.metadata.uid, propagation="Background")
+    await people.label("web", ttl="0")
     await sweeping.says("deleted", name="web", namespace=people.namespace)
     event = await people.event("web", "SkoupaDeleted", namespace="default")
     assert event["involvedObject"]["namespace"] == people.namespace

@@ -70,10 +70,9 @@ async def test_a_kyverno_that_comes_later_makes_a_brake_and_no_crash(
     async with living(boss):
         await process.says("brake pulled", name=BRAKE_NAME, seconds=LOOK_SECONDS + 30)
         await brake(people, BRAKE_NAME)
-        gone = len(audit.deletes(people.namespace))
         await people.make("late", "1s")
         await held(process, "brake", 1)
-        assert len(audit.deletes(people.namespace)) == gone
+        assert {entry["objectRef"]["name"] for entry in audit.deletes(people.namespace)} <= {"early"}
         assert process.running
     # Kyverno is gone by now, and the Brake is still there.
     await release(people, BRAKE_NAME)
@@ -119,7 +118,8 @@ async def test_its_leases_are_asked_for_by_name_with_one_request(
             if names.KYVERNO_CLEANUP_LEASE in str(entry["requestURI"])
         ]
 
-    (uri,) = await eventually(asked, what="the look for Kyverno")
+    # One request for each look, of which there may be a second one by now.
+    (uri,) = set(await eventually(asked, what="the look for Kyverno"))
     assert uri.startswith("/apis/coordination.k8s.io/v1/leases?")
 
 

@@ -124,12 +124,13 @@ async def test_killed_again_and_again_every_deletion_has_exactly_one_completed_r
     await people.label(people.namespace, resource=NAMESPACES, keep=None)
     for _ in range(3):
         so_far = await left(people)
-        goal = so_far - chance.randint(50, 300)
+        # However late this machine looks, some are left for the next time.
+        goal = so_far - min(chance.randint(50, 300), so_far // 2)
 
         async def some_went(goal: int = goal) -> bool:
             return await left(people) <= goal
 
-        await eventually(some_went, what="some to go", seconds=60)
+        await eventually(some_went, what="some to go", patiently=False)
         process.kill()
         process = await yard.started(**settings)
 
@@ -161,14 +162,15 @@ async def test_without_its_database_nothing_goes_and_with_it_everything_does(
     people: People, yard: Yard
 ) -> None:
     with PostgresServer() as server:
-        uids = await make_many(people, 600)
-        process = await yard.started(clusterName=NAME, ledger__dsn=server.dsn, rate__deletionsPerSecond="150")
+        uids = await make_many(people, 240)
+        # So slow that much is left when the database has gone.
+        process = await yard.started(clusterName=NAME, ledger__dsn=server.dsn, rate__deletionsPerSecond="30")
         await people.label(people.namespace, resource=NAMESPACES, keep=None)
 
         async def some_went() -> bool:
-            return await left(people) < 500
+            return await left(people) < 235
 
-        await eventually(some_went, what="some to go", seconds=60)
+        await eventually(some_went, what="some to go", patiently=False)
         server.kill()
 
         async def held_for_that() -> bool:
@@ -176,7 +178,7 @@ async def test_without_its_database_nothing_goes_and_with_it_everything_does(
             told = process.said("held", namespace=people.namespace)
             return any(one["why"].startswith("what goes can't be written down: ") for one in told)
 
-        await eventually(held_for_that, what="to say that nothing can be written down", seconds=30)
+        await eventually(held_for_that, what="to say that nothing can be written down")
         server.start()
 
         async def all_gone() -> bool:
@@ -203,7 +205,7 @@ async def test_a_ledger_that_can_never_be_written_ends_the_process_with_advice(y
     async def ended() -> bool:
         return not process.running
 
-    await eventually(ended, what="it to end", seconds=30)
+    await eventually(ended, what="it to end")
     assert process.exit_code() == 6
 
 

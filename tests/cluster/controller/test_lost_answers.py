@@ -163,7 +163,7 @@ async def test_an_object_whose_every_answer_is_lost_is_looked_for_and_recorded_a
 async def refused_in_its_place(watched: Watched) -> dict[str, Any]:
     """The successor, which is there before the second try is; the server then says whose name it is."""
     path = watched.web
-    watched.proxy.script(Rule(Slow(before=3.0), method="DELETE", path=path, times=1))
+    watched.proxy.script(Rule(Slow(before=8.0), method="DELETE", path=path, times=1))
     await watched.proxy.wait_for(lambda seen: seen.method == "DELETE" and seen.path == path, 30, count=2)
     made = await watched.people.make("web", "1h")
     await until(lambda: [seen for seen in watched.deletes() if seen.status == 409], what="the refusal")

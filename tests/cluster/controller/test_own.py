@@ -18,7 +18,7 @@ from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAME
 from tests.cluster.commands import skoupa
 from tests.cluster.controller.objects import AuditLog, People
 from tests.cluster.controller.running import Yard
-from tests.cluster.reaching import eventually
+from tests.cluster.reaching import eventually, exists
 from tests.unit.controller.stage import definition
 
 pytestmark = pytest.mark.cluster
@@ -55,6 +55,12 @@ async def kinds(kind: None, boss: Client) -> AsyncIterator[None]:
     for one in made:
         name, uid = one["metadata"]["name"], one["metadata"]["uid"]
         await boss.delete(CUSTOM_RESOURCE_DEFINITIONS, name, uid=uid, propagation="Background")
+
+    async def gone() -> bool:
+        left = [await exists(boss, CUSTOM_RESOURCE_DEFINITIONS, one["metadata"]["name"]) for one in made]
+        return not any(left)
+
+    await eventually(gone, what="the kinds to go")
 
 
 @pytest.fixture

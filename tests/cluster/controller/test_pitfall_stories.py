@@ -70,7 +70,8 @@ async def test_pitfall_12_a_user_that_no_watch_tells_of_saves_it_as_the_delete_l
     people: People, yard: Yard, proxy: FaultProxy, tmp_path: Path, audit: AuditLog
 ) -> None:
     skoupa = await yard.started(kubeconfig=proxy.write_kubeconfig(tmp_path / "proxy"), **ON)
-    await people.make("config", labels=after("unused-6s"))
+    # Long enough for whatever comes before its time is over.
+    await people.make("config", labels=after("unused-12s"))
     await marked(people, "config")
     assert await proxy.silence_open()
     await use(people, "config")
@@ -85,16 +86,14 @@ async def test_pitfall_13_what_is_made_before_its_first_user_has_its_whole_time(
     people: People, yard: Yard
 ) -> None:
     await yard.started(**ON)
-    await people.make("config", labels=after("unused-6s"))
+    await people.make("config", labels=after("unused-12s"))
     first = await marked(people, "config")
     await use(people, "config")
     await unmarked(people, "config")
-    other = await people.make("other", labels=after("unused-6s"))
-    await until(
-        lambda: people.client.clock.now() > seconds(first) + 6, what="its time to be over", patiently=True
-    )
-    # It began later and went by the same time: whoever let it go has looked at both.
-    await people.gone(other["metadata"]["name"], seconds=60)
+    await until(lambda: people.client.clock.now() > seconds(first) + 12, what="its time to be over")
+    # Its time is over later: whoever let it go has looked at both.
+    other = await people.make("other", labels=after("unused-1s"))
+    await people.gone(other["metadata"]["name"])
     assert await people.there("config")
     assert not await mark(people, "config")
 
@@ -166,6 +165,8 @@ async def test_pitfall_20_what_others_have_not_stored_yet_is_not_raced(people: P
         await people.gone("stored", resource=resource, seconds=60)
         found = await people.client.get(resource, "waits", namespace=people.namespace, view=WHOLE)
         assert "deletionTimestamp" not in found["metadata"]
+    # The line about a delete comes a moment after it.
+    await skoupa.says("deleted", namespace=people.namespace)
     assert {line["name"] for line in skoupa.said("deleted", namespace=people.namespace)} == {"stored"}
 
 

@@ -14,13 +14,19 @@ from skoupa.kube.timestamps import whole_seconds
 from tests.cluster.controller.objects import AuditLog, People
 from tests.cluster.controller.running import Yard
 from tests.cluster.controller.test_retention_stories import POD, bring_policies
-from tests.cluster.controller.test_ttl_after import DEPLOYMENTS, ON, after, mark, patches, template
+from tests.cluster.controller.test_ttl_after import (
+    DEPLOYMENTS,
+    ON,
+    REPLICA_SETS,
+    after,
+    mark,
+    patches,
+    template,
+)
 from tests.cluster.reaching import eventually
 from tests.cluster.test_finishing import CONTAINER, JOBS, end_pod
 
 pytestmark = pytest.mark.cluster
-
-REPLICA_SETS = Resource(group="apps", version="v1", plural="replicasets", kind="ReplicaSet", namespaced=True)
 
 
 async def marked(people: People, name: str) -> str:
@@ -119,11 +125,10 @@ async def pods(people: People) -> set[str]:
     return {one.metadata.name for one in found.items}
 
 
-async def pod(people: People, name: str, *, ended: int) -> None:
-    """One of nobody, that ended so many seconds after now."""
-    await people.make(name, resource=PODS, body=POD)
-    at = whole_seconds(people.client.clock.now() + ended)
-    state = {"terminated": {"exitCode": 0, "reason": "Ended", "finishedAt": at}}
+async def end(people: People, name: str, *, at: float) -> None:
+    """As a kubelet would."""
+    terminated = {"exitCode": 0, "reason": "Ended", "finishedAt": whole_seconds(at)}
+    state = {"terminated": terminated}
     container = {**CONTAINER, "imageID": "", "ready": False, "restartCount": 0, "state": state}
     status = {"phase": "Succeeded", "containerStatuses": [container]}
     await people.client.merge_patch(
@@ -143,9 +148,13 @@ async def test_pods_that_ended_are_limited_by_their_end_and_never_those_that_a_j
         return next(iter(await pods(people) - {first}), "")
 
     following = await eventually(second, what="the second Pod of the Job", seconds=60)
-    # Made in another order than they ended.
-    for name, ended in (("last", 3), ("oldest", 1), ("middle", 2)):
-        await pod(people, name, ended=ended)
+    # Of nobody; made in another order than they ended.
+    ended = {"last": 3, "oldest": 1, "middle": 2}
+    for name in ended:
+        await people.make(name, resource=PODS, body=POD)
+    now = people.client.clock.now()
+    for name, later in ended.items():
+        await end(people, name, at=now + later)
     limit: dict[str, Any] = {
         "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
         "capacity": {"atMost": 2, "divide": "PerNamespace"},
@@ -156,16 +165,7 @@ async def test_pods_that_ended_are_limited_by_their_end_and_never_those_that_a_j
     for name in ("oldest", "middle"):
         await people.gone(name, resource=PODS, seconds=60)
     assert await pods(people) == {first, following, "last"}
-    at = whole_seconds(people.client.clock.now() + 1)
-    state = {"terminated": {"exitCode": 0, "reason": "Ended", "finishedAt": at}}
-    container = {**CONTAINER, "imageID": "", "ready": False, "restartCount": 0, "state": state}
-    await people.client.merge_patch(
-        PODS,
-        following,
-        {"status": {"phase": "Succeeded", "containerStatuses": [container]}},
-        namespace=people.namespace,
-        subresource="status",
-    )
+    await end(people, following, at=people.client.clock.now() + 1)
 
     async def complete() -> bool:
         found = await people.client.get(JOBS, "report", namespace=people.namespace, view=WHOLE)

@@ -11,6 +11,7 @@ from skoupa.kinds.tenant import TENANTS
 from skoupa.kube.client import Client
 from skoupa.kube.objects import METADATA, WHOLE
 from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
+from tests.cluster.controller.impatient import IMPATIENT
 from tests.cluster.controller.objects import CLUSTER_ROLES
 from tests.cluster.controller.running import Yard
 from tests.cluster.controller.tenants import (
@@ -73,7 +74,7 @@ async def test_all_of_a_tenant_goes_and_whatever_only_looks_alike_stays_as_it_is
     await kind_of_the_administrator(tenants)
     kinds = await every_kind(tenants)
     assert len(kinds) >= 20
-    await yard.started(**ON)
+    await yard.started(program=IMPATIENT, **ON)
     for name in (one, other):
         await make_tenant(tenants, name)
         await until_held(tenants, name)
@@ -136,7 +137,7 @@ async def test_all_of_a_tenant_goes_and_whatever_only_looks_alike_stays_as_it_is
 
 async def test_a_tenant_waits_for_its_namespace_and_says_so(tenants: Client, yard: Yard) -> None:
     one = new_id()
-    await yard.started(**ON)
+    await yard.started(program=IMPATIENT, **ON)
     await make_tenant(tenants, one)
     await until_held(tenants, one)
     await tenants.create(NAMESPACES, {"metadata": {"name": f"{one}-stuck"}})

@@ -20,6 +20,7 @@ from skoupa.kube.resources import (
     Resource,
 )
 from tests.cluster.commands import Said, skoupa
+from tests.cluster.controller.impatient import IMPATIENT
 from tests.cluster.controller.objects import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from tests.cluster.controller.running import Yard
 from tests.cluster.controller.tenants import (
@@ -152,7 +153,7 @@ async def test_whatever_keeps_a_tenant_is_named_and_it_goes_on_once_that_is_mend
     await boss.create(
         CLUSTER_ROLE_BINDINGS, {"metadata": {"name": USER}, "roleRef": reference, "subjects": [subject]}
     )
-    await yard.started(kubeconfig=plane.kubeconfig_for(user=USER), **ON)
+    await yard.started(program=IMPATIENT, kubeconfig=plane.kubeconfig_for(user=USER), **ON)
     await make_tenant(boss, one)
     await until_held(boss, one)
     for name in (one, other):

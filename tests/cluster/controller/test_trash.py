@@ -15,7 +15,7 @@ from skoupa import names
 from skoupa.kube.client import Client
 from skoupa.kube.discovery import discover
 from skoupa.kube.objects import METADATA, WHOLE
-from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, Resource
+from skoupa.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Resource
 from skoupa.ledger.opening import store_for
 from skoupa.ledger.rows import Entry
 from skoupa.ledger.store import Wish
@@ -99,10 +99,9 @@ async def test_what_went_comes_back_as_it_was_while_the_controller_goes_on(
 ) -> None:
     process = await yard.started(clusterName=NAME)
     body = {"data": {"a": "1", "b": "größe"}, "binaryData": {"c": "AAEC"}}
-    made = await people.make(
-        "web", "4s", labels={"team": "payments"}, annotations={"note": "by hand"}, body=body
-    )
+    made = await people.make("web", labels={"team": "payments"}, annotations={"note": "by hand"}, body=body)
     before = await bare(people, "web")
+    await people.label("web", ttl="1s")
     await people.gone("web")
     entry = await entry_of(yard, "web", people)
     assert entry.kept > 0
@@ -121,12 +120,16 @@ async def test_what_went_comes_back_as_it_was_while_the_controller_goes_on(
 async def test_many_go_and_all_of_them_come_back_by_one_command(people: People, yard: Yard) -> None:
     process = await yard.started(clusterName=NAME)
     number = 40
+    # However long it takes to make and to read them, all of them wait for the same moment.
+    await people.label(people.namespace, resource=NAMESPACES, keep="true")
     for one in range(number):
-        await people.make(f"web-{one}", "8s", body={"data": {"number": str(one)}})
+        await people.make(f"web-{one}", "1s", body={"data": {"number": str(one)}})
     before = {f"web-{one}": await bare(people, f"web-{one}") for one in range(number)}
+    await people.label(people.namespace, resource=NAMESPACES, keep=None)
     for one in range(number):
-        await people.gone(f"web-{one}", seconds=30)
-    await entry_of(yard, f"web-{number - 1}", people)
+        await people.gone(f"web-{one}")
+    for one in range(number):
+        await entry_of(yard, f"web-{one}", people)
     done = await restore(yard, process, "configmaps", "-n", people.namespace, "--limit", "0")
     assert len(done) == number
     assert {name: await bare(people, name) for name in before} == before
@@ -213,8 +216,9 @@ async def test_with_a_key_values_come_back_and_a_wrong_key_loses_nothing(
     wrong = keys.with_name("wrong")
     wrong.write_text(base64.b64encode(secrets.token_bytes(32)).decode())
     process = await yard.started(clusterName=NAME, trash__keyFile=str(keys))
-    await people.make("login", "2s", resource=SECRETS, body={"type": "Opaque", "data": {"password": ENCODED}})
+    await people.make("login", resource=SECRETS, body={"type": "Opaque", "data": {"password": ENCODED}})
     before = await bare(people, "login", SECRETS)
+    await people.label("login", resource=SECRETS, ttl="2s")
     await people.gone("login", resource=SECRETS)
     await entry_of(yard, "login", people)
     for spelt in (VALUE, ENCODED):
@@ -242,8 +246,9 @@ async def test_a_kind_that_is_not_there_any_more_is_told_and_comes_back_with_its
     made = await people.client.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
     await _served(people.client, widgets)
     process = await yard.started(clusterName=NAME)
-    await people.make("one", "2s", resource=widgets, body={"spec": {"size": 3}})
+    await people.make("one", resource=widgets, body={"spec": {"size": 3}})
     before = await bare(people, "one", widgets)
+    await people.label("one", resource=widgets, ttl="1s")
     await people.gone("one", resource=widgets)
     await entry_of(yard, "one", people)
     await people.remove(made, resource=CUSTOM_RESOURCE_DEFINITIONS)
@@ -297,7 +302,7 @@ async def test_with_list_watch_and_delete_in_one_namespace_all_goes_and_comes_ba
         clusterName=NAME,
     )
     spec = {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}
-    made = await people.make("front", "6s", resource=INGRESSES, body={"spec": spec})
+    made = await people.make("front", resource=INGRESSES, body={"spec": spec})
     link = {
         "apiVersion": INGRESSES.api_version,
         "kind": "Ingress",
@@ -306,7 +311,8 @@ async def test_with_list_watch_and_delete_in_one_namespace_all_goes_and_comes_ba
     }
     await people.make("settings", body={"data": {"a": "1"}}, ownerReferences=[link])
     before = await bare(people, "settings")
-    await people.gone("front", resource=INGRESSES, seconds=30)
+    await people.label("front", resource=INGRESSES, ttl="1s")
+    await people.gone("front", resource=INGRESSES)
     await people.gone("settings", seconds=60)
     entry = await entry_of(yard, "front", people)
     shown = await skoupa(

@@ -20,6 +20,8 @@ from tests.cluster.reaching import eventually, faulty, until
 pytestmark = pytest.mark.cluster
 
 RETRY_AFTER = 2
+# The longest that anybody is believed.
+UNREAD_SECONDS = 30
 IN_FLIGHT = 4
 # A timer may be early by the clock's grain.
 GRAIN = 0.01
@@ -76,17 +78,20 @@ async def test_a_kind_that_can_not_be_read_makes_nothing_else_late(
     proxy: FaultProxy, through: Path, people: People, yard: Yard
 ) -> None:
     """As the server answers whoever lists or watches a kind whose conversion webhook is dead."""
-    unread = kube_status(429, message="storage is (re)initializing: failed to list", retry_after=25)
+    unread = kube_status(
+        429, message="storage is (re)initializing: failed to list", retry_after=UNREAD_SECONDS
+    )
     broken = proxy.script(Rule(unread, method="GET", path="/apis/apps/v1/replicasets", times=None))
-    began = asyncio.get_running_loop().time()
+    moments = [asyncio.get_running_loop().time()]
     process = await yard.started(kubeconfig=through, cascade__ignoreKinds="replicasets.apps")
+    moments.append(asyncio.get_running_loop().time())
     for number in range(3):
         await people.make(f"web-{number}", "1s")
-        await people.gone(f"web-{number}", seconds=8)
+        await people.gone(f"web-{number}")
+        moments.append(asyncio.get_running_loop().time())
     assert proxy.hits(broken)
-    assert asyncio.get_running_loop().time() - began < 25, (
-        "nobody waited for as long as that kind was to wait"
-    )
+    each = [later - earlier for earlier, later in pairwise(moments)]
+    assert max(each) < UNREAD_SECONDS - 5, "nobody waited for as long as that kind was to wait"
     assert {line["kinds"] for line in process.said("can't be read")} <= {"replicasets.apps"}
 
 
@@ -118,7 +123,7 @@ async def test_an_object_that_changes_faster_than_it_can_be_deleted_goes_by_its_
 ) -> None:
     """The way to the server is so slow that the object was written to again whenever a delete arrives."""
     await yard.started(kubeconfig=through)
-    proxy.script(Rule(Slow(before=0.3), method="DELETE", path=path_of(people), times=None))
+    proxy.script(Rule(Slow(before=0.5), method="DELETE", path=path_of(people), times=None))
     made = await people.make("web", "1s")
     writers = [asyncio.create_task(_write(people, number)) for number in range(2)]
     try:
@@ -155,7 +160,11 @@ async def test_deletes_that_were_slow_once_do_not_keep_a_busy_object(
             writer.cancel()
         await asyncio.gather(*writers, return_exceptions=True)
     taken = await until(lambda: _taken(audit.deletes(people.namespace)), what="the delete in the audit log")
-    assert ["dryRun" in entry["requestObject"] for entry in taken] == [True, False]
+    *tried, went = ["dryRun" in entry["requestObject"] for entry in taken]
+    # More than once where this machine was as slow once more.
+    assert tried
+    assert all(tried)
+    assert not went
     assert all(sorted(entry["requestObject"]["preconditions"]) == ["uid"] for entry in taken)
 
 

@@ -248,12 +248,14 @@ async def test_no_value_of_a_secret_is_in_the_ledger_the_log_an_event_or_a_notic
             trash__keyFile=str(keys) if encrypted else "",
             **where,
         )
-        await people.make("seen", "2s", body={"data": {"colour": COLOUR}})
-        await people.make("db", "2s", resource=SECRETS, body={"data": values}, annotations=applied)
+        await people.make("seen", "30m", body={"data": {"colour": COLOUR}})
+        await people.make("db", "30m", resource=SECRETS, body={"data": values}, annotations=applied)
+        notice = await people.event("db", "SkoupaNotice", kind="Secret")
+        await people.label("seen", ttl="1s")
+        await people.label("db", resource=SECRETS, ttl="1s")
         await people.gone("seen")
         await people.gone("db", resource=SECRETS)
         event = await people.event("db", "SkoupaDeleted", kind="Secret")
-        notice = await people.event("db", "SkoupaNotice", kind="Secret")
         posted = await receiver.until(1)
         process.end()
         posted = receiver.requests
