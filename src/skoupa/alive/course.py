@@ -7,7 +7,7 @@ that its participant takes off, fewer things that remain, or another message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -118,6 +118,7 @@ def _participants(alive: Alive, signs: Mapping[Place, Sign], now: float) -> tupl
     strangers = [one for one in alive.waited_for if one not in entries]
     found = []
     room = _ALL_THEY_SAY // max(1, len(entries) + len(strangers))
+    forced = frozenset(one.finalizer for one in alive.status.forced)
     for finalizer in (*entries, *strangers):
         entry = entries.get(finalizer)
         sign = abridged(sign_for(entry, signs), room=room)
@@ -132,7 +133,9 @@ def _participants(alive: Alive, signs: Mapping[Place, Sign], now: float) -> tupl
             preserved=sign.preserved if sign is not None else (),
         )
         found.append(
-            msgspec.structs.replace(one, last_progress=_progress(alive, before.get(finalizer), one, now))
+            msgspec.structs.replace(
+                one, last_progress=_progress(alive, before.get(finalizer), one, now=now, forced=forced)
+            )
         )
     return tuple(found)
 
@@ -152,7 +155,9 @@ def _state(
     return "Ready" if alive.since is None else "Working"
 
 
-def _progress(alive: Alive, before: Participant | None, one: Participant, now: float) -> datetime | None:
+def _progress(
+    alive: Alive, before: Participant | None, one: Participant, *, now: float, forced: Collection[str]
+) -> datetime | None:
     """When it got further last, as far as that was seen."""
     if alive.since is None:
         return None
@@ -162,8 +167,7 @@ def _progress(alive: Alive, before: Participant | None, one: Participant, now: f
         one.remaining is not None and before.remaining is not None and one.remaining < before.remaining
     ) or (one.remaining is not None and before.remaining is None)
     # What Skoupa takes off is nobody's progress: it would put the time-out off because of which it is taken off.
-    forced = any(each.finalizer == one.finalizer for each in alive.status.forced)
-    further = one.state == "Done" and before.state != "Done" and not forced
+    further = one.state == "Done" and before.state != "Done" and one.finalizer not in forced
     if fewer or further or (one.message != before.message and one.state != "Failed"):
         return _second(now)
     return before.last_progress

@@ -41,9 +41,11 @@ class Alive(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waited_for(self) -> tuple[str, ...]:
-        """The finalizers that stand for work: not Skoupa's own note, nor those of Kubernetes."""
+        """The finalizers that stand for work, each once: not Skoupa's own note, nor those of Kubernetes."""
         return tuple(
-            one for one in self.finalizers if one != names.ALIVE_FINALIZER and one not in OF_KUBERNETES
+            one
+            for one in dict.fromkeys(self.finalizers)
+            if one != names.ALIVE_FINALIZER and one not in OF_KUBERNETES
         )
 
     @property

@@ -148,7 +148,7 @@ class Client:
     async def json_patch(
         self, resource: Resource, name: str, operations: Sequence[Body], **where: Any
     ) -> dict[str, Any]:
-        """JSON patch; its `test` operations are preconditions."""
+        """JSON patch; its `test` operations are preconditions. `still_wanted` as in `delete`."""
         media_type = "application/json-patch+json"
         return await self._patch(resource, name, operations, media_type=media_type, **where)
 
@@ -182,6 +182,7 @@ class Client:
         manager: str = names.COMPONENT,
         dry_run: bool = False,
         rule: str = "",
+        still_wanted: Callable[[], bool] | None = None,
     ) -> dict[str, Any]:
         doing = f"patch {describe(resource, name, namespace)}"
         request = Request(
@@ -192,6 +193,7 @@ class Client:
             body=msgspec.json.encode(patch),
             verb="patch",
             kind=resource.qualified,
+            still_wanted=still_wanted,
         )
         response = await self.ask(request, doing=doing)
         return decode(response.body, dict[str, Any], doing=doing)  # type: ignore[no-any-return]

@@ -18,9 +18,10 @@ from typing import Any, Final
 import msgspec
 
 from skoupa import names
-from skoupa.errors import Conflict, Invalid, NotFound, SkoupaError
+from skoupa.errors import Conflict, Invalid, NotFound, SkoupaError, Withdrawn
 from skoupa.facts.rows import Row, pack_uid, uid_text
 from skoupa.kube.client import Client
+from skoupa.model.reasons import render
 from skoupa.model.verdicts import Claim, Hold
 from skoupa.sweep.failures import is_sure
 from skoupa.sweep.record import Record
@@ -39,10 +40,10 @@ class Removal(msgspec.Struct, frozen=True):
 
 
 class _Sent(msgspec.Struct, frozen=True):
-    """A patch without an answer: whose it was, and the row of history for each finalizer."""
+    """Patches without an answer: whose they were, and the row of history for each finalizer."""
 
-    uid: str
-    rows: Mapping[str, Row]
+    uid: str = ""
+    rows: Mapping[str, Row] = {}
 
 
 class FinalizerRemoval:
@@ -60,7 +61,13 @@ class FinalizerRemoval:
         self._record = record
         self._holds = holds
         self._marking = marking
-        self._unanswered: _Sent | None = None
+        self._unanswered = _Sent()
+        # By uid and name: what is off by a patch from here, as far as that is known.
+        self.taken: set[tuple[str, str]] = set()
+
+    def held(self, row: Row, removals: Iterable[Removal]) -> Hold | None:
+        """What stands against them now."""
+        return next((hold for one in removals for hold in self._holds(row, one.claim)), None)
 
     async def take_off(
         self,
@@ -74,12 +81,14 @@ class FinalizerRemoval:
 
         Raises Conflict where it is not as it was looked at: whoever decided decides anew.
         """
-        for one in removals:
-            if held := self._holds(row, one.claim):
-                return held[0]
+        if held := self.held(row, removals):
+            return held
         rows = {one.finalizer: _standing(row, one.finalizer) for one in removals}
-        await self._record.intend_releases([(rows[one.finalizer], one.claim) for one in removals])
-        self._unanswered = None
+        uid = uid_text(row.uid)
+        # An earlier patch may still take effect: that this one does not says nothing of it.
+        before = self._unanswered.rows.keys() & rows.keys() if uid == self._unanswered.uid else set()
+        asked = [(rows[one.finalizer], one.claim) for one in removals]
+        await self._record.intend_releases(asked, open_before={rows[one].uid for one in before})
         try:
             found = await self._client.json_patch(
                 row.resource,
@@ -90,46 +99,64 @@ class FinalizerRemoval:
                 ],
                 namespace=row.namespace,
                 rule=removals[0].claim.rule,
+                still_wanted=lambda: self.held(row, removals) is None,
             )
-        except NotFound:
-            for told in rows.values():
-                self._record.finished(told, "gone")
+        except NotFound as error:
+            for name, told in rows.items():
+                if name in before or error.after_silence:
+                    self._record.gone_unanswered(told)
+                else:
+                    self._record.finished(told, "gone")
+            self._unanswered = _Sent()
             return None
         except SkoupaError as error:
-            if is_sure(error):
-                for told in rows.values():
-                    self._record.failed(told, error.message)
-            else:
-                # No answer came, or from a server that failed: they may be off all the same.
-                for told in rows.values():
-                    self._record.unanswered(told, error.message)
-                self._unanswered = _Sent(uid_text(row.uid), rows)
+            held = self.held(row, removals) if isinstance(error, Withdrawn) else None
+            said = error.message if held is None else render(held.reason)
+            # No answer came, or from a server that failed: they may be off all the same.
+            self._failed(uid, rows, said, unsure=before if is_sure(error) else rows.keys())
+            if held is not None:
+                return held
             if isinstance(error, Invalid) and error.status.message == _NOT_SO:
                 said = f"{row.resource.kind} {row.name} is not any more as it was looked at"
                 raise Conflict(said, status=error.status) from error
             raise
-        self._taken_off(rows.values())
+        self._forget(rows)
+        self._taken_off(uid, rows)
         return found
+
+    def _failed(self, uid: str, rows: Mapping[str, Row], said: str, *, unsure: Collection[str]) -> None:
+        for name, told in rows.items():
+            if name in unsure:
+                self._record.unanswered(told, said)
+            else:
+                self._record.failed(told, said)
+        if unsure:
+            earlier = self._unanswered.rows if self._unanswered.uid == uid else {}
+            self._unanswered = _Sent(uid, {**earlier, **{name: rows[name] for name in unsure}})
+
+    def _forget(self, settled: Collection[str]) -> None:
+        left = {name: row for name, row in self._unanswered.rows.items() if name not in settled}
+        self._unanswered = msgspec.structs.replace(self._unanswered, rows=left)
 
     def settle(self, uid: str, finalizers: Sequence[str], annotations: Mapping[str, str]) -> None:
         """What became of a patch without an answer, by the object as it is now. Those that are still on are for the next try."""
         sent = self._unanswered
-        if sent is None:
-            return
-        left = {one: row for one, row in sent.rows.items() if uid == sent.uid and one in finalizers}
-        gone = [row for one, row in sent.rows.items() if one not in left]
-        if not left and uid == sent.uid and sent.rows.keys() <= forced(annotations):
-            self._taken_off(gone)
-        else:
-            for told in gone:
-                self._record.gone_unanswered(told)
-        self._unanswered = _Sent(sent.uid, left) if left else None
+        same = uid == sent.uid
+        gone = {one: row for one, row in sent.rows.items() if not (same and one in finalizers)}
+        # It is named there by the very patch that took it off.
+        ours = forced(annotations) if same else set()
+        self._taken_off(uid, {one: row for one, row in gone.items() if one in ours})
+        for one, row in gone.items():
+            if one not in ours:
+                self._record.gone_unanswered(row)
+        self._forget(gone)
 
-    def _taken_off(self, rows: Collection[Row]) -> None:
-        for told in rows:
+    def _taken_off(self, uid: str, rows: Mapping[str, Row]) -> None:
+        self.taken.update((uid, name) for name in rows)
+        for told in rows.values():
             self._record.finished(told, "deleted")
         # It is told on the object itself: no Event of a deletion is owed to anybody.
-        self._record.told([uid_text(told.uid) for told in rows])
+        self._record.told([uid_text(told.uid) for told in rows.values()])
 
 
 def forced(annotations: Mapping[str, str]) -> set[str]:
@@ -149,11 +176,12 @@ def _standing(row: Row, finalizer: str) -> Row:
 def _without(row: Row, finalizers: Sequence[str], off: Collection[str]) -> Iterator[dict[str, Any]]:
     yield {"op": "test", "path": "/metadata/uid", "value": uid_text(row.uid)}
     yield {"op": "test", "path": "/metadata/resourceVersion", "value": row.resource_version}
-    # From the end: places in front stay as they are.
-    for place in sorted(map(finalizers.index, off), reverse=True):
-        path = f"/metadata/finalizers/{place}"
-        yield {"op": "test", "path": path, "value": finalizers[place]}
-        yield {"op": "remove", "path": path}
+    # From the end: places in front stay as they are. One may be there more than once.
+    for place, finalizer in reversed(list(enumerate(finalizers))):
+        if finalizer in off:
+            path = f"/metadata/finalizers/{place}"
+            yield {"op": "test", "path": path, "value": finalizer}
+            yield {"op": "remove", "path": path}
 
 
 def _marked(off: Iterable[str], annotations: Mapping[str, str] | None) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ soon as it is back.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -84,10 +84,16 @@ class Record:
         self._intended.add(row.uid)
         return None
 
-    async def intend_releases(self, asked: Iterable[tuple[Row, Claim]]) -> None:
+    async def intend_releases(
+        self, asked: Iterable[tuple[Row, Claim]], *, open_before: Collection[Uid] = ()
+    ) -> None:
         """As `intend`, of finalizers that are to be taken off: nothing goes that the trash could keep. Each row stands for one."""
         if self.kept:
-            await self.journal.intend([Intent(entry=self._entry(row, (claim,), ())) for row, claim in asked])
+            intents = [
+                Intent(entry=self._entry(row, (claim,), ()), open_before=row.uid in open_before)
+                for row, claim in asked
+            ]
+            await self.journal.intend(intents)
 
     def is_intended(self, uid: Uid) -> bool:
         """Whether its row says that a delete is about to be sent, and nobody has said yet what came of it."""

@@ -1,8 +1,9 @@
 """Takes off the finalizers of participants whose time is over, where `spec.onTimeout` is ForceFinalizers.
 
 Each is on Alive's status before (its caller has written that), in the ledger, and told as an Event. A Brake on everything, or on Alive,
-holds; so does a ledger that takes no intent. Some go with one patch: with a thousand participants Alive is half a megabyte, and each write of
-it costs the server as much as it is large. Whoever made the spec more careful meanwhile is heard: a patch is for the very state that was read.
+holds, and then nothing is called forced; so does a ledger that takes no intent. Some go with one patch: with a thousand participants Alive is
+half a megabyte, and each write of it costs the server as much as it is large. Whoever made the spec more careful meanwhile is heard: what was
+decided by another spec is decided anew, and a patch is for the very state that was read.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class Forcing:
         self._better = better
         self._held = ""
         self._told: set[tuple[str, str]] = set()
+        # By uid and finalizer, as what was told.
+        self._decided: set[tuple[str, str]] = set()
         self._brakes = BrakeGuard(lambda: knowledge.brakes)
         self._removal = FinalizerRemoval(client, record=record, holds=self._holds, marking=True)
 
@@ -68,6 +71,40 @@ class Forcing:
         if said:
             self._worse(said)
 
+    def rest(self) -> None:
+        """There is nothing to be forced."""
+        self._hold("")
+
+    def stands(self, found: dict[str, Any], alive: Alive, at: Course, decided: Sequence[Forced]) -> bool:
+        """Whether nothing holds what was decided; else that is told."""
+        return not self._is_held(self._row(found), [self._asked(alive, at, one) for one in decided])
+
+    def _is_held(self, row: Row, removals: Sequence[Removal]) -> bool:
+        held = self._removal.held(row, removals)
+        self._hold(_not_forced(held) if held is not None else "")
+        return held is not None
+
+    def named(self, alive: Alive, decided: Sequence[Forced]) -> tuple[Forced, ...]:
+        """What the status is to call forced: those that are to go, and those that went so, as far as can be known.
+
+        Who was done before its turn came, or is to be left alone after all, was not forced.
+        """
+        going, before = ({one.finalizer for one in some} for some in (decided, alive.status.forced))
+        present = frozenset(alive.finalizers)
+        kept = tuple(
+            one
+            for one in alive.status.forced
+            if one.finalizer in going or (one.finalizer not in present and self._went(alive, one))
+        )
+        news = tuple(one for one in decided if one.finalizer not in before)
+        self._decided.update((alive.uid, one.finalizer) for one in news)
+        return (*kept, *news)
+
+    def _went(self, alive: Alive, one: Forced) -> bool:
+        """What another process decided may have been taken off by that."""
+        key = (alive.uid, one.finalizer)
+        return key not in self._decided or key in self._removal.taken
+
     async def force(self, alive: Alive, at: Course, decided: Sequence[Forced]) -> None:
         """Some at a time, each time from the state that those before left."""
         wanted = {one.finalizer: one for one in decided}
@@ -77,25 +114,27 @@ class Forcing:
             return
         while True:
             present = read_alive(found)
-            if present.uid != alive.uid or present.spec.on_timeout != "ForceFinalizers":
+            if (present.uid, present.generation) != (alive.uid, alive.generation):
+                # Another spec, by which they may have more time, or all they want.
                 return
             self.settle(found)
             together = _together(present.finalizers, wanted)
             if not together:
                 return
-            removals = [Removal(one, self._claim(present, at, wanted[one])) for one in together]
+            row, removals = self._row(found), [self._asked(present, at, wanted[one]) for one in together]
+            if self._is_held(row, removals):
+                return
             for one in removals:
                 self._announce(alive, one)
             outcome = await self._removal.take_off(
-                self._row(found),
+                row,
                 present.finalizers,
                 removals,
                 annotations=found["metadata"].get("annotations"),
             )
             if isinstance(outcome, Hold):
-                self._hold(f"finalizers of Alive are not forced: {render(outcome.reason)}")
+                self._hold(_not_forced(outcome))
                 return
-            self._hold("")
             if outcome is None:
                 return
             found = outcome
@@ -110,6 +149,9 @@ class Forcing:
         metadata = found["metadata"]
         finalizers, annotations = metadata.get("finalizers") or (), metadata.get("annotations") or {}
         self._removal.settle(str(metadata["uid"]), finalizers, annotations)
+
+    def _asked(self, alive: Alive, at: Course, one: Forced) -> Removal:
+        return Removal(one.finalizer, self._claim(alive, at, one))
 
     def _claim(self, alive: Alive, at: Course, one: Forced) -> Claim:
         entry = alive.entries.get(one.finalizer)
@@ -145,4 +187,9 @@ def _together(present: Sequence[str], wanted: Collection[str]) -> Sequence[str]:
     end = begin
     while end < len(present) and end - begin < AT_A_TIME and present[end] in wanted:
         end += 1
-    return present[begin:end]
+    # One may be there more than once.
+    return tuple(dict.fromkeys(present[begin:end]))
+
+
+def _not_forced(held: Hold) -> str:
+    return f"finalizers of Alive are not forced: {render(held.reason)}"

@@ -12,6 +12,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
+import msgspec
+
 from skoupa import names
 from skoupa.alive.course import Course, course, forcing
 from skoupa.alive.reading import Alive, read_alive
@@ -94,6 +96,8 @@ class Living:
         self.error: SkoupaError | None = None
         # As it was looked at last by who leads; None: there is none, or nobody here looks.
         self._seen: tuple[Alive, Course] | None = None
+        # When it was last told otherwise which finalizers were forced.
+        self._corrected = 0.0
 
     @property
     def announced(self) -> str:
@@ -167,6 +171,7 @@ class Living:
             found = await self._client.get(ALIVES, names.ALIVE_NAME, view=WHOLE)
         except NotFound:
             self._seen = None
+            self._forcing.rest()
             await self._existence.bring_to_life()
             return IDLE_SECONDS
         for trouble in (NO_KIND, GARBLED):
@@ -181,7 +186,7 @@ class Living:
                 alive = read_alive(found)
             await self._tell(alive, course(alive, await self._signs(), now=self._now()))
             return min(IDLE_SECONDS, self._guarding.due_in(alive))
-        await self._see_through(alive)
+        await self._see_through(alive, found)
         return GOING_SECONDS
 
     async def _signs(self) -> dict[Place, Sign] | None:
@@ -190,21 +195,26 @@ class Living:
         (self._better if found is not None else self._worse)(said)
         return found
 
-    async def _see_through(self, alive: Alive) -> None:
+    async def _see_through(self, alive: Alive, found: dict[str, Any]) -> None:
         assert alive.since is not None, "its deletion was asked for"
         now = self._now()
         at = course(alive, await self._signs(), now=now)
         self._announce(alive, at)
+        decided = forcing(alive, at, now=now)
+        if not decided:
+            self._forcing.rest()
+        elif not self._forcing.stands(found, alive, at, decided):
+            decided = ()
+        forced = self._forcing.named(alive, decided)
+        if at.phase == "Forced" and not forced:
+            at = msgspec.structs.replace(at, phase="TimedOut" if at.timed_out is not None else "Terminating")
+        told = await self._tell(alive, at, forced=forced)
+        if told and forced != alive.status.forced:
+            self._corrected = now
         if at.drained:
-            await self._tell(alive, at)
-            newest = max((one.at.timestamp() for one in alive.status.forced), default=0.0)
-            if now - newest >= SEEN_SECONDS:
+            if now - max((self._corrected, *(one.at.timestamp() for one in forced))) >= SEEN_SECONDS:
                 await self._existence.end(alive)
             return
-        decided = forcing(alive, at, now=now)
-        known = {one.finalizer for one in alive.status.forced}
-        forced = (*alive.status.forced, *(one for one in decided if one.finalizer not in known))
-        told = await self._tell(alive, at, forced=forced)
         if decided and told:
             await self._forcing.force(alive, at, decided)
 
