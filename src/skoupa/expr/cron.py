@@ -51,10 +51,14 @@ _AROUND: Final = timedelta(hours=36)
 
 
 class Cron(msgspec.Struct, frozen=True):
-    """`text` as it was written, `fields` as five fields."""
+    """`text` as it was written, `fields` as five fields.
+
+    `later`: of a time that clocks show twice in autumn the second is meant, as for the end of something that holds until then.
+    """
 
     text: str
     fields: str
+    later: bool = False
 
     @property
     def fixed(self) -> bool:
@@ -91,7 +95,7 @@ def following(cron: Cron, moment: float, *, zone: tzinfo) -> float | None:
     for wall in walls:
         if end is not None and wall >= end:
             break
-        shown = _moments(wall, zone, fixed=cron.fixed)
+        shown = _moments(wall, zone, cron)
         later = [each for each in shown if each > start]
         if later and (best is None or later[0] < best):
             best = later[0]
@@ -109,7 +113,7 @@ def latest(cron: Cron, moment: float, *, zone: tzinfo) -> float | None:
     for wall in walls:
         if end is not None and wall <= end:
             break
-        shown = _moments(wall, zone, fixed=cron.fixed)
+        shown = _moments(wall, zone, cron)
         earlier = [each for each in shown if each <= start]
         if earlier and (best is None or earlier[-1] > best):
             best = earlier[-1]
@@ -138,14 +142,15 @@ def _walls(cron: Cron, start: datetime, *, back: bool) -> Iterator[datetime]:
         return
 
 
-def _moments(wall: datetime, zone: tzinfo, *, fixed: bool) -> list[datetime]:
+def _moments(wall: datetime, zone: tzinfo, cron: Cron) -> list[datetime]:
     """When that time fires: mostly once; in the fold of autumn twice or once, in the gap of spring never or at its end."""
     first, second = (wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
     if first == second:
         return [first]
     if first < second:
-        return [first] if fixed else [first, second]
-    return [_jump(second, first, zone)] if fixed else []
+        once = [second] if cron.later else [first]
+        return once if cron.fixed else [first, second]
+    return [_jump(second, first, zone)] if cron.fixed else []
 
 
 def _jump(low: datetime, high: datetime, zone: tzinfo) -> datetime:

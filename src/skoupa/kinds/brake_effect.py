@@ -43,9 +43,11 @@ def active(brake: Brake, now: float) -> bool:
     if brake.window is None:
         return True
     began = latest(brake.window.begins, now, zone=brake.window.zone)
-    ended = latest(brake.window.ends, now, zone=brake.window.zone)
-    # Where both fall on one moment, holding wins.
-    return ended is None or (began is not None and began >= ended)
+    # Where both fall on one moment, holding wins, and so it does where one of two ends has not come yet.
+    return any(
+        ended is None or (began is not None and began >= ended)
+        for ended in (latest(ends, now, zone=brake.window.zone) for ends in brake.window.all_ends)
+    )
 
 
 def next_change(brake: Brake, now: float) -> float | None:
@@ -103,10 +105,11 @@ def _next_turn(brake: Brake, now: float) -> float | None:
     window = brake.window
     assert window is not None
     holds = active(brake, now)
-    turning = window.ends if holds else window.begins
+    turning = window.all_ends if holds else (window.begins,)
     at = now
     for _ in range(_MOST_STEPS):
-        moment = following(turning, at, zone=window.zone)
+        turns = [turn for one in turning if (turn := following(one, at, zone=window.zone)) is not None]
+        moment = min(turns, default=None)
         if moment is None or (brake.until is not None and moment >= brake.until):
             return None
         at = moment

@@ -31,6 +31,13 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     ends: Cron
     zone: tzinfo
 
+    @property
+    def all_ends(self) -> tuple[Cron, ...]:
+        """Of a time that clocks show twice in autumn either may be the end that was meant."""
+        return (
+            (self.ends, msgspec.structs.replace(self.ends, later=True)) if self.ends.fixed else (self.ends,)
+        )
+
 
 class Brake(msgspec.Struct, frozen=True, kw_only=True):
     """A Brake as it counts. `until` is in seconds since the epoch, None: for good; without a window it always holds.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -74,7 +75,9 @@ def shown(epoch: float | None, zone: str) -> str:
     return datetime.fromtimestamp(epoch, ZoneInfo(zone)).isoformat()
 
 
-def fires(at: datetime, minutes: set[int], hours: set[int], zone: ZoneInfo, *, fixed: bool) -> bool:
+def fires(
+    at: datetime, minutes: set[int], hours: set[int], zone: ZoneInfo, *, fixed: bool, later: bool = False
+) -> bool:
     """The rule itself, minute by minute and without any cleverness."""
     wall = at.astimezone(zone)
     fits = wall.minute in minutes and wall.hour in hours
@@ -86,6 +89,9 @@ def fires(at: datetime, minutes: set[int], hours: set[int], zone: ZoneInfo, *, f
         if skipped.minute in minutes and skipped.hour in hours:
             return True
         skipped += MINUTE
+    if later:
+        again = wall.replace(fold=1).astimezone(UTC)
+        return fits and again <= at
     return fits and not wall.fold
 
 
@@ -94,26 +100,28 @@ def fires(at: datetime, minutes: set[int], hours: set[int], zone: ZoneInfo, *, f
     hour=st.sampled_from(sorted(HOURS)),
     change=st.sampled_from(CHANGES),
     seconds=st.integers(min_value=-30 * 3600, max_value=50 * 3600),
+    later=st.booleans(),
 )
-@example(minute="30", hour="3", change=("Europe/Athens", (2026, 10, 25)), seconds=75 * 60)
+@example(minute="30", hour="3", change=("Europe/Athens", (2026, 10, 25)), seconds=75 * 60, later=False)
+@example(minute="30", hour="3", change=("Europe/Athens", (2026, 10, 25)), seconds=75 * 60, later=True)
 # Within the hour that comes twice, the nearest time on the wall is not the nearest moment.
-@example(minute="*/20", hour="*", change=("Europe/Athens", (2026, 10, 25)), seconds=10 * 60)
-@example(minute="*/20", hour="*", change=("Europe/Athens", (2026, 10, 25)), seconds=90 * 60)
+@example(minute="*/20", hour="*", change=("Europe/Athens", (2026, 10, 25)), seconds=10 * 60, later=False)
+@example(minute="*/20", hour="*", change=("Europe/Athens", (2026, 10, 25)), seconds=90 * 60, later=True)
 def test_both_directions_find_what_the_rule_says_also_where_clocks_change(
-    minute: str, hour: str, change: tuple[str, tuple[int, int, int]], seconds: int
+    minute: str, hour: str, change: tuple[str, tuple[int, int, int]], seconds: int, *, later: bool
 ) -> None:
-    cron = read(f"{minute} {hour} * * *")
+    cron = msgspec.structs.replace(read(f"{minute} {hour} * * *"), later=later)
     zone = ZoneInfo(change[0])
     now = datetime(*change[1], tzinfo=UTC) + timedelta(seconds=seconds)
     minutes, hours, fixed = MINUTES[minute], HOURS[hour], "*" not in {minute[0], hour[0]}
 
     at = now.replace(second=0)
-    while not fires(at, minutes, hours, zone, fixed=fixed):
+    while not fires(at, minutes, hours, zone, fixed=fixed, later=later):
         at -= MINUTE
     assert latest(cron, now.timestamp(), zone=zone) == at.timestamp()
 
     at = now.replace(second=0) + MINUTE
-    while not fires(at, minutes, hours, zone, fixed=fixed):
+    while not fires(at, minutes, hours, zone, fixed=fixed, later=later):
         at += MINUTE
     assert following(cron, now.timestamp(), zone=zone) == at.timestamp()
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from skoupa.controller.braking.ends import ended_at
 from skoupa.kinds.brake import EVERYTHING, Scope
 from skoupa.kinds.brake_effect import active, covers, missing_kind, next_change, scope_text
 from skoupa.kinds.brake_reading import Brake, parse_brake
@@ -171,6 +172,33 @@ def test_a_change_freeze_holds_from_friday_to_monday_by_the_clock_on_the_wall(
 ) -> None:
     assert active(WEEKEND, at(now, ATHENS)) is holds
     assert next_change(WEEKEND, at(now, ATHENS)) == at(changes, ATHENS)
+
+
+# The clocks show half past three at 00:30 and at 01:30 UTC.
+@pytest.mark.parametrize(
+    ("now", "holds", "changes"),
+    [
+        ("2026-10-25T00:29:59", True, "2026-10-25T01:30:00"),
+        ("2026-10-25T00:30:00", True, "2026-10-25T01:30:00"),
+        ("2026-10-25T01:29:59", True, "2026-10-25T01:30:00"),
+        ("2026-10-25T01:30:00", False, "2026-10-25T20:00:00"),
+    ],
+)
+def test_a_window_ends_where_the_clocks_show_its_end_for_the_last_time(
+    now: str, *, holds: bool, changes: str
+) -> None:
+    nightly = brake(begins="0 22 * * *", ends="30 3 * * *", zone="Europe/Athens")
+    assert active(nightly, at(now)) is holds
+    assert next_change(nightly, at(now)) == at(changes)
+    assert ended_at(nightly, at("2026-10-25T05:00:00")) == at("2026-10-25T01:30:00")
+
+
+def test_a_window_that_begins_again_in_the_hour_that_comes_twice_is_not_open_for_a_day() -> None:
+    """Nearly always closed: deletions go from a quarter past three to half past alone."""
+    nearly = brake(begins="30 3 * * *", ends="15 3 * * *", zone="Europe/Athens")
+    for now in ("2026-10-25T00:30:00", "2026-10-25T01:20:00", "2026-10-25T02:00:00", "2026-10-25T12:00:00"):
+        assert active(nearly, at(now)), now
+    assert not active(nearly, at("2026-10-26T01:20:00"))
 
 
 def test_an_end_cuts_a_window_short_and_lets_none_open_after_it() -> None:

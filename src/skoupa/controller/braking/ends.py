@@ -120,7 +120,8 @@ def ended_at(brake: Brake, now: float) -> float:
     """Since when one that is not active is so."""
     moment = now if brake.until is None else min(now, brake.until)
     if brake.window is not None:
-        ended = latest(brake.window.ends, moment, zone=brake.window.zone)
+        ends = [latest(one, moment, zone=brake.window.zone) for one in brake.window.all_ends]
+        ended = max((one for one in ends if one is not None), default=None)
         began = latest(brake.window.begins, moment, zone=brake.window.zone)
         if ended is not None and (began is None or began < ended):
             return ended
