@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from harness.reference.markdown import code, page, table
-from skoupa.usage.never_rows import ROWS, Never
+from skoupa.usage.never_rows import ROWS
+from skoupa.usage.never_shape import Never
 
 _INTRODUCTION: Final = """
 Some objects are found by their name, by a label or by what they are, and no field of any object points at them. What is in this table is

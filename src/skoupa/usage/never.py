@@ -14,7 +14,8 @@ import msgspec
 
 from skoupa.kube.objects import Metadata
 from skoupa.usage.edges.patterns import means
-from skoupa.usage.never_rows import ROWS, Never
+from skoupa.usage.never_rows import ROWS
+from skoupa.usage.never_shape import Never
 
 # Data is lost with these, so that to be unused is not enough: somebody has to name the kind, or the object.
 ONLY_WHERE_NAMED: Final = frozenset(

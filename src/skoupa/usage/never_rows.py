@@ -1,33 +1,19 @@
 """Names, labels, annotations and types by which an object is known never to be garbage, each with its reason.
 
-They are found by their name, by a label or by what they are, and no field of any object points at them. `usage/never.py` reads this.
+They are found by their name, by a label or by what they are, and no field of any object points at them. What is said here is of Kubernetes,
+deployers and ourselves; `usage/never_found.py` has what other tools find, and `usage/never.py` reads both.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from skoupa import names
+from skoupa.usage.never_found import FOUND
+from skoupa.usage.never_shape import Never
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _CONFIG: Final = ("ConfigMap", "Secret")
-
-
-class Never(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """All that is given has to hold. Names may have `*` in them; of a label or annotation the value may be left open."""
-
-    because: str
-    kinds: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    namespaces: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-    # A key, or a key and its value: `owner=helm`.
-    labels: tuple[str, ...] = ()
-    annotations: tuple[str, ...] = ()
-    finalizers: tuple[str, ...] = ()
-
 
 _KUBERNETES: Final = (
     Never(
@@ -161,7 +147,7 @@ _DEPLOYERS: Final = (
         kinds=_CONFIG,
         names=(
             "argocd-cm", "argocd-secret", "argocd-*-cm", "argocd-notifications-secret", "argocd-initial-admin-secret",
-            "argocd-image-updater-*", "argo-rollouts-config", "argo-rollouts-notification-*",
+            "argocd-server-tls", "argocd-image-updater-*", "argo-rollouts-config", "argo-rollouts-notification-*",
         ),
         because="Argo CD reads it by its name",
     ),
@@ -178,93 +164,6 @@ _DEPLOYERS: Final = (
         because="Rancher makes it again",
     ),
     Never(kinds=_CONFIG, labels=("reconcile.fluxcd.io/watch",), because="Flux watches it by this label"),
-)  # fmt: skip
-
-_BY_LABEL: Final = (
-    Never(
-        kinds=_CONFIG,
-        labels=(
-            "grafana_dashboard", "grafana_datasource", "grafana_alert", "grafana_notifier", "grafana_plugin",
-            "grafana-dashboard", "grafana_folder", "prometheus_rule", "prometheus_config", "loki_rule", "fluentd_config",
-            "fluentbit_config", "alertmanager_config", "console.openshift.io/dashboard", "*-jenkins-config",
-        ),
-        because="a sidecar finds it by this label",
-    ),
-    Never(kinds=_CONFIG, annotations=("k8s-sidecar-target-directory",), because="a sidecar finds it by a label"),
-    Never(
-        kinds=("Secret",),
-        labels=("sealedsecrets.bitnami.com/sealed-secrets-key",),
-        because="every SealedSecret that was sealed with this key is lost without it",
-    ),
-    Never(kinds=("Secret",), labels=("istio/multiCluster",), because="Istio finds other clusters by this label"),
-    Never(
-        kinds=_CONFIG,
-        names=("istio-ca-root-cert", "istio-ca-secret", "istio-ca-crl", "cacerts", "istio", "istio-sidecar-injector*"),
-        because="Istio reads it by its name",
-    ),
-    Never(kinds=("ConfigMap",), names=("linkerd-identity-trust-roots",), because="Linkerd reads it by its name"),
-    Never(
-        kinds=("Secret",),
-        labels=("app.kubernetes.io/managed-by=cert-manager-webhook",),
-        because="the webhook of cert-manager makes it again",
-    ),
-    Never(
-        kinds=("ConfigMap",),
-        labels=("workflows.argoproj.io/configmap-type",),
-        because="Argo Workflows finds it by this label",
-    ),
-    Never(
-        kinds=("ConfigMap",),
-        namespaces=("knative-serving", "knative-eventing", "tekton-pipelines", "tekton-chains", "tekton-pipelines-resolvers"),
-        names=("config-*", "*-config", "feature-flags", "*-leader-election"),
-        because="Knative and Tekton read it by its name",
-    ),
-    Never(
-        kinds=("ConfigMap",),
-        names=("workflow-controller-configmap", "artifact-repositories"),
-        because="Argo Workflows reads it by its name",
-    ),
-    Never(
-        kinds=_CONFIG,
-        labels=("velero.io/plugin-config", "velero.io/change-storage-class", "velero.io/change-pvc-node-selector"),
-        because="Velero finds it by this label",
-    ),
-    Never(
-        annotations=(
-            "reflector.v1.k8s.emberstack.com/reflects", "reflector.v1.k8s.emberstack.com/reflection-allowed=true",
-            "replicator.v1.mittwald.de/replicate-from", "replicator.v1.mittwald.de/replicate-to",
-            "replicator.v1.mittwald.de/replicate-to-matching", "replicator.v1.mittwald.de/replicated-from-version",
-            "kubed.appscode.com/sync",
-        ),
-        because="it is copied between namespaces, and a copy would be made again",
-    ),
-    Never(labels=("app.kubernetes.io/managed-by=kyverno",), because="a policy of Kyverno makes it again"),
-    Never(kinds=("Secret",), names=("sleepinfo-*",), because="kube-green remembers by it what it put to sleep"),
-    Never(
-        kinds=("Secret",),
-        types=("cluster.x-k8s.io/secret",),
-        because="it belongs to a cluster of Cluster API, which finds it by its name",
-    ),
-    Never(
-        kinds=("Secret",),
-        labels=("cluster.x-k8s.io/cluster-name",),
-        because="it belongs to a cluster of Cluster API, which finds it by its name",
-    ),
-    Never(kinds=("Secret",), types=("kubernetes.io/rook",), because="Rook finds it by its name"),
-    Never(kinds=("Secret",), names=("kubernetes-dashboard-*",), because="the Kubernetes dashboard reads it by its name"),
-    Never(kinds=("Secret",), names=("velero-repo-credentials",), because="no backup of Velero can be read without it"),
-    Never(
-        kinds=_CONFIG,
-        names=("rook-ceph-operator-config", "rook-ceph-mon*", "rook-config-override", "inferenceservice-config", "aso-credential"),
-        because="an operator reads it by its name",
-    ),
-    Never(
-        kinds=("ConfigMap",),
-        names=("ingress-controller-leader*", "tcp-services", "udp-services", "nginx-configuration"),
-        because="the ingress controller reads it by its name",
-    ),
-    Never(kinds=("PersistentVolumeClaim",), annotations=("hub.jupyter.org/username",), because="JupyterHub mounts it when its user comes back"),
-    Never(kinds=("PersistentVolumeClaim",), labels=("com.coder.resource=true",), because="Coder mounts it when its workspace starts"),
 )  # fmt: skip
 
 _WITH_A_WAY_OF_THEIR_OWN: Final = (
@@ -296,4 +195,4 @@ _OWN: Final = (
     ),
 )
 
-ROWS: Final = (*_KUBERNETES, *_DEPLOYERS, *_BY_LABEL, *_WITH_A_WAY_OF_THEIR_OWN, *_OWN)
+ROWS: Final = (*_KUBERNETES, *_DEPLOYERS, *FOUND, *_WITH_A_WAY_OF_THEIR_OWN, *_OWN)
