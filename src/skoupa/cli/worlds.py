@@ -48,6 +48,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     `as_user` is whom --as names, `token` what we show the server, if that is how we prove who we are. `given` are the uids that manifests brought; others are made up and not shown. None: all are the server's.
     `as_caller` opens another way to the same cluster where --as names somebody: with our own rights.
     `brought` are the objects of manifests, as `named_in` tells them: a cluster in memory has some of its own besides.
+    `secrets_known`: False where the manifests lack the values of Secrets, as a snapshot does.
     """
 
     client: Client
@@ -58,6 +59,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     skew: Callable[[], float] = lambda: 0.0
     given: frozenset[str] | None = None
     brought: frozenset[tuple[str, str, str]] = frozenset()
+    secrets_known: bool = True
     token: Callable[[], Awaitable[Secret]] = _no_token
 
     def now(self) -> float:
@@ -118,7 +120,15 @@ def in_files(work: Work[R], *, sources: tuple[str, ...], now: float | None, name
         cluster = EmbeddedCluster(clock=clock)
         cluster.load(found)
         client = Client(cluster, clock)
-        return await work(World(client=client, namespace=namespace, given=given, brought=brought))
+        return await work(
+            World(
+                client=client,
+                namespace=namespace,
+                given=given,
+                brought=brought,
+                secrets_known=not any(_lacks_values(manifest.body) for manifest in found),
+            )
+        )
 
     return asyncio.run(main())
 
@@ -132,6 +142,12 @@ def named_in(bodies: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, str, s
             (body["metadata"]["namespace"],) if body["metadata"].get("namespace") else ("", "default")
         )
     )
+
+
+def _lacks_values(body: Mapping[str, Any]) -> bool:
+    """A Secret with keys and nothing behind them, as `snapshot` writes it: empty values would be taken for its own."""
+    data = body.get("data")
+    return body.get("kind") == "Secret" and isinstance(data, dict) and bool(data) and not any(data.values())
 
 
 def dumped_at(bodies: Iterable[Mapping[str, Any]]) -> float:

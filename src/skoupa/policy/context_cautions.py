@@ -1,7 +1,8 @@
 """What the context of a CleanupPolicy may not mean: names that are taken, and paths to which no kind answers.
 
 The server says 404 of a misspelt plural as it does of an object that is not there, so that beside a `default` that stands in every
-time, and a condition like "nobody uses it" holds of everything. Nothing is said of a path where a variable is the kind, nor
+time, and a condition like "nobody uses it" holds of everything; where it is certain which kind was meant a run takes it for an error
+(`asked_kinds`). Nothing is said of a path where a variable is the kind, nor
 of a group that could not be read: it may be there.
 """
 
@@ -12,12 +13,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-import msgspec
-
 from skoupa.expr.readings import quoted
 from skoupa.kinds.policies.context import ApiCall
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
+from skoupa.policy.asked_kinds import AskedKind, surely_meant
 from skoupa.policy.policies import Clauses
 from skoupa.policy.problems import Problem
 from skoupa.policy.variable_names import ROOTS
@@ -27,19 +27,6 @@ _FILLED: Final = "\0"
 _LIST: Final = "`kubectl api-resources` lists the kinds"
 # Of a Namespace itself, not of a kind in it.
 _OF_NAMESPACES: Final = frozenset({"status", "finalize"})
-
-
-class _Asked(msgspec.Struct, frozen=True):
-    group: str
-    version: str
-    plural: str
-    # Whether a namespace stands in the path, and whether a name does.
-    inside: bool
-    named: bool
-
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}".strip("/")
 
 
 def context_cautions(clauses: Clauses, discovery: Discovery | None) -> Iterator[Problem]:
@@ -57,7 +44,9 @@ def _nobody_answers(call: ApiCall, path: str, discovery: Discovery) -> Iterator[
     asked = _asked(call.url_path or "")
     if asked is None or discovery.unreadable(asked.group) is not None:
         return
-    comes_of_it = "its default stands in every time" if call.default is not None else "everything stays"
+    meant = surely_meant(asked, discovery)
+    stands_in = call.default is not None and meant is None
+    comes_of_it = "its default stands in every time" if stands_in else "everything stays"
     rows = [
         row
         for row in discovery.resources
@@ -74,7 +63,7 @@ def _nobody_answers(call: ApiCall, path: str, discovery: Discovery) -> Iterator[
         yield Problem(path=path, what=what, instead=f"write {rows[0].path(namespace='NAMESPACE')}/NAME")
 
 
-def _asked(url_path: str) -> _Asked | None:
+def _asked(url_path: str) -> AskedKind | None:
     """Which kind it asks for, as far as that stands there; None where it does not, or where it is about no kind."""
     written = _VARIABLE.sub(_FILLED, url_path.partition("?")[0]).removesuffix("/")
     if "{{" in written or "}}" in written or "%" in written:
@@ -95,14 +84,15 @@ def _asked(url_path: str) -> _Asked | None:
             return None
     if any(not step or _FILLED in step for step in (version, plural, *([group] if group else []))):
         return None
-    return _Asked(group, version, plural, inside, bool(names))
+    return AskedKind(group, version, plural, inside, bool(names))
 
 
-def _nearest(asked: _Asked, discovery: Discovery) -> str:
+def _nearest(asked: AskedKind, discovery: Discovery) -> str:
     def shown(row: Resource) -> str:
         return row.path(namespace="NAMESPACE" if row.namespaced and asked.inside else "")
 
-    same = next((row for row in discovery.resources if row.plural == asked.plural), None)
+    meant = surely_meant(asked, discovery)
+    same = meant or next((row for row in discovery.resources if row.plural == asked.plural), None)
     if same is not None:
         return f"write {shown(same)}"
     known: dict[str, Resource] = {}

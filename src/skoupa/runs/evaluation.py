@@ -26,7 +26,7 @@ from skoupa.policy.match import Answer, answer
 from skoupa.policy.policies import Policy
 from skoupa.policy.reach import owner_that_goes
 from skoupa.runs.calls.answers import passes
-from skoupa.runs.calls.protocol import Calls, secrets_refused
+from skoupa.runs.calls.protocol import Calls
 from skoupa.runs.comparing import Comparing
 from skoupa.runs.expressions import Expressions, NamespaceReader
 from skoupa.runs.opinions import Item, Judging, Opinion, Outcome, shown, unclear
@@ -191,7 +191,7 @@ class Evaluation:
             return await judging.ask(resource, items)
         # What is deleted, or only counted, would tell the values to whoever writes the conditions.
         if judging.looks_into(SECRET_FIELDS):
-            why = str(secrets_refused())
+            why = str(self._calls.secrets_refused())
             return [unclear(self._policy, resource, why=why, gist=why)] * len(items)
         return await judging.ask(resource, [without_values(item) for item in items])
 

@@ -25,10 +25,6 @@ from skoupa.runs.untold import trouble_of_condition
 _NOWHERE = "default"
 _GIST = "one of its conditions has no answer"
 _NO_MORE = "an exception may ask for no more than a policy of its namespace may"
-_NO_VALUES = (
-    "an exception may look at the values of Secrets no more than a policy of its namespace: look at names, labels or type, or let "
-    "the operator set policies.allowSecretsInNamespacedPolicies"
-)
 
 
 class Exempting(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,8 +54,10 @@ class Exempting(msgspec.Struct, frozen=True, kw_only=True):
         """Why it can't be asked about objects of that kind at all; empty: it can."""
         if self.broken:
             return self.broken
-        hidden = self._hides(resource) and looks_into(self.report, SECRET_FIELDS)
-        return _NO_VALUES if hidden else ""
+        if not self._hides(resource) or not looks_into(self.report, SECRET_FIELDS):
+            return ""
+        why = str(self.calls.secrets_refused())
+        return f"{why}; {_NO_MORE}" if self.confined else why
 
     def seen(self, resource: Resource, items: Sequence[Item]) -> Sequence[Item]:
         """The objects as it may see them."""

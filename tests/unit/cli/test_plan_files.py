@@ -220,6 +220,37 @@ def test_files_answer_calls_to_the_server_as_far_as_they_can(
         assert "nothing in the files can answer that" in told
 
 
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        # As a snapshot writes it.
+        ("", {"key": ["policy-unclear"], "tag": ["policy-unclear"], "named": []}),
+        ("aHVudGVyMg==", {"key": [], "tag": [], "named": []}),
+    ],
+)
+def test_values_of_secrets_that_a_snapshot_lacks_are_not_taken_for_empty(
+    files: Files, value: str, told: dict[str, list[str]]
+) -> None:
+    full = {"all": [{"key": "{{ target.data.key || '' }}", "operator": "NotEquals", "value": ""}]}
+    empty = {"all": [{"key": "{{ target.data.key || '' }}", "operator": "Equals", "value": ""}]}
+    path = {"urlPath": "/api/v1/namespaces/shop/secrets/key", "jmesPath": "data.key"}
+    asked = {"all": [{"key": "{{ found }}", "operator": "Equals", "value": value}]}
+    secret = ("Secret",)
+    files.with_policies(
+        cleaning("full", where={"names": ["key"]}, conditions=full, kinds=secret),
+        cleaning("empty", where={"names": ["key"]}, conditions=empty, kinds=secret),
+        cleaning("asks", context=[{"name": "found", "apiCall": path}], conditions=asked),
+        cleaning("named", where={"names": ["named"]}, kinds=secret),
+    )
+    secrets = [
+        obj("Secret", name, namespace="shop", type="Opaque", data={"key": value}) for name in ("key", "named")
+    ]
+    files.holding(*secrets, config_map("tag"))
+    assert holds(files.document()) == told
+    if not value:
+        assert "are left out of these files" in files.document()["items"][0]["holds"][0]["reason"]["text"]
+
+
 def test_files_do_not_tell_who_may_do_what(files: Files) -> None:
     review = {"method": "POST", "urlPath": "/apis/authorization.k8s.io/v1/subjectaccessreviews"}
     conditions = {"all": [{"key": "{{ review.status.allowed }}", "operator": "Equals", "value": True}]}

@@ -56,20 +56,27 @@ def asking(path: str, **call: Any) -> dict[str, Any]:
         (
             asking("/apis/batch/v1/namespaces/{{ request.namespace }}/job", default=[]),
             (
-                'spec.context[0].apiCall.urlPath: the server has no "job" of batch/v1, so that its default stands in every time; '
-                "did you mean /apis/batch/v1/namespaces/NAMESPACE/jobs?"
+                'spec.context[0].apiCall.urlPath: the server has no "job" of batch/v1, so that everything stays; '
+                "write /apis/batch/v1/namespaces/NAMESPACE/jobs"
             ),
         ),
         (asking("/api/v1/deployments"), "so that everything stays; write /apis/apps/v1/deployments"),
-        (asking("/apis/gone.example/v1/foos/{{ request.name }}", default=""), "`kubectl api-resources`"),
+        (
+            asking("/apis/batch/v1beta1/cronjobs", default=[]),
+            'has no "cronjobs" of batch/v1beta1, so that everything stays; write /apis/batch/v1/cronjobs',
+        ),
+        (
+            asking("/apis/gone.example/v1/foos/{{ request.name }}", default=""),
+            "so that its default stands in every time; `kubectl api-resources`",
+        ),
         (
             asking("/api/v1/namespaces/shop/nodes", default=[]),
-            "nodes lie in no namespace, so that its default",
+            "nodes lie in no namespace, so that everything stays",
         ),
         (
             asking("/api/v1/persistentvolumeclaims/{{ request.name }}", default=""),
             (
-                "lie in namespaces, and none stands here, so that its default stands in every time; "
+                "lie in namespaces, and none stands here, so that everything stays; "
                 "write /api/v1/namespaces/NAMESPACE/persistentvolumeclaims/NAME"
             ),
         ),

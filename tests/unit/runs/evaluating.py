@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from skoupa.errors import SkoupaError
+from skoupa.errors import SkoupaError, UsageError
 from skoupa.expr.cel.broker import Broker, Nobody
 from skoupa.expr.cel.pool import Pool
 from skoupa.kube.resources import Resource
-from skoupa.runs.calls.protocol import NOTHING, NoCalls, ServiceCall
+from skoupa.runs.calls.protocol import NOTHING, NoCalls, ServiceCall, secrets_refused
 from skoupa.runs.evaluation import Evaluation, Found
 from skoupa.sim.clock import START
 from tests.unit.policy.world import kind, read
@@ -68,6 +68,9 @@ class Table:
         """Whoever asks hears the same, and where they ask from is kept."""
         self.places.append(namespace)
         return self
+
+    def secrets_refused(self) -> UsageError:
+        return secrets_refused()
 
     @property
     def saw_others(self) -> bool:

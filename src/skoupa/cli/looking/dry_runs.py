@@ -79,7 +79,13 @@ class DryRuns:
             still=world.given is not None,
             profiles=profiles,
         )
-        self._outside = Outside(asked, settings=settings.policies, services=allow_calls, looks=looks)
+        self._outside = Outside(
+            asked,
+            settings=settings.policies,
+            services=allow_calls,
+            looks=looks,
+            secrets_known=world.secrets_known,
+        )
         self._lists = Lists(client)
         self._accounts = Accounts(client)
         self.labels: Labels | None = None

@@ -12,14 +12,15 @@ from typing import Any
 
 from aiohttp.abc import AbstractResolver
 
-from skoupa.errors import BadReply, UsageError
+from skoupa.errors import BadReply, MethodNotAllowed, NotFound, UsageError
 from skoupa.expr.cel.broker import Broker
 from skoupa.kube.client import Client
 from skoupa.kube.kinds import Discovery
 from skoupa.kube.resources import Resource
+from skoupa.policy.asked_kinds import surely_meant
 from skoupa.runs.calls.answers import Answer, Answers, Known, passes
 from skoupa.runs.calls.given import GivenContext, GivenEntry
-from skoupa.runs.calls.paths import about_secrets, read_path
+from skoupa.runs.calls.paths import Path, about_secrets, kind_asked, read_path
 from skoupa.runs.calls.protocol import NOTHING, ServiceCall, outside_refused, secrets_refused
 from skoupa.runs.calls.questions import PolicyBroker, identified
 from skoupa.runs.calls.server import Server
@@ -38,7 +39,8 @@ NOTHING_GIVEN: Mapping[str, GivenEntry] = {}
 class Outside:
     """`services`: False for plans and checks, which ask the cluster and nobody else. Close it at the end.
 
-    `looks` see who uses what. `given` are values of shared context that a test brings, by name.
+    `looks` see who uses what. `given` are values of shared context that a test brings, by name. `secrets_known`: False where who wrote
+    down what is asked left the values of Secrets out.
     """
 
     def __init__(
@@ -50,8 +52,10 @@ class Outside:
         lookup: AbstractResolver | None = None,
         looks: UsageLooks | None = None,
         given: Mapping[str, GivenEntry] = NOTHING_GIVEN,
+        secrets_known: bool = True,
     ) -> None:
         self.settings = settings
+        self.secrets_known = secrets_known
         self._clock = client.clock
         self.looks = looks or UsageLooks(client)
         self.server = Server(
@@ -98,7 +102,8 @@ class PolicyCalls:
         self.usage = usage
         self._namespace = namespace
         self._discovery = discovery
-        self.sees_secrets = not namespace or outside.settings.allow_secrets_in_namespaced_policies
+        allowed = not namespace or outside.settings.allow_secrets_in_namespaced_policies
+        self.sees_secrets = allowed and outside.secrets_known
         self.saw_secrets = False
         # A service said itself that it is not well.
         self._unwell = False
@@ -196,16 +201,33 @@ class PolicyCalls:
 
         async def ask() -> Answer:
             if method == "GET" and listed is None:
-                return await ask_for(self._outside.server, place, discovery=self._discovery)
+                return await self._ask_path(place)
             answer = await self._outside.server.ask(place, method=method, body=body)
             return answer if listed is None else identified(answer, listed)
 
         return await self._answers.get((method, place, body, listed), place=_API_SERVER, ask=ask)
 
+    async def _ask_path(self, place: Path) -> Answer:
+        try:
+            return await ask_for(self._outside.server, place, discovery=self._discovery)
+        except (NotFound, MethodNotAllowed) as missing:
+            asked = kind_asked(place)
+            meant = surely_meant(asked, self._discovery) if asked is not None else None
+            if meant is None:
+                raise
+            # They are there otherwise, so that it is not known that nothing is there.
+            raise UsageError(
+                f"GET {place.shown}: nothing is ever there, and the server has {meant.plural} of {meant.api_version}",
+                advice=f"write {meant.path(namespace='NAMESPACE' if meant.namespaced else '')}",
+            ) from missing
+
     def _look_at_secrets(self) -> None:
         if not self.sees_secrets:
-            raise secrets_refused()
+            raise self.secrets_refused()
         self.saw_secrets = True
+
+    def secrets_refused(self) -> UsageError:
+        return secrets_refused(known=self._outside.secrets_known)
 
     async def _ask_service(
         self, call: ServiceCall, method: str, body: bytes | None, headers: Mapping[str, str]

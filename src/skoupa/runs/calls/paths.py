@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, quote, unquote
 import msgspec
 
 from skoupa.errors import UsageError
+from skoupa.policy.asked_kinds import AskedKind
 from skoupa.policy.confinement import confined
 
 _ELSEWHERE: Final = frozenset({"proxy", "exec", "attach", "portforward"})
@@ -87,6 +88,20 @@ def about_secrets(place: Path) -> bool:
     if rest[:1] == ["namespaces"]:
         rest = rest[2:]
     return not group and rest[:1] == ["secrets"]
+
+
+def kind_asked(place: Path) -> AskedKind | None:
+    """The kind that it is about; None: it is about none."""
+    match [unquote(step) for step in place.path.removeprefix("/").split("/")]:
+        case ["api", version, *rest]:
+            group = ""
+        case ["apis", group, version, *rest]:
+            pass
+        case _:
+            return None
+    inside = rest[:1] == ["namespaces"] and len(rest) > 2
+    rest = rest[2:] if inside else rest
+    return AskedKind(group, version, rest[0], inside, len(rest) > 1) if rest else None
 
 
 def _steps(written: str) -> list[str] | None:

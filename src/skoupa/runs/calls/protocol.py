@@ -71,7 +71,11 @@ class Calls(Protocol):
 
     @property
     def sees_secrets(self) -> bool:
-        """Whether this policy may look at the values of Secrets."""
+        """Whether this policy may look at the values of Secrets, and they are known."""
+        ...
+
+    def secrets_refused(self) -> UsageError:
+        """Why it may not."""
         ...
 
     @property
@@ -95,7 +99,11 @@ class Calls(Protocol):
         ...
 
 
-def secrets_refused() -> UsageError:
+def secrets_refused(*, known: bool = True) -> UsageError:
+    if not known:
+        return UsageError(
+            "the values of Secrets are left out of these files", advice="ask the cluster, where they are"
+        )
     return UsageError(
         "a policy of a namespace may not look at the values of Secrets",
         advice="use a policy of the whole cluster, or let the operator set policies.allowSecretsInNamespacedPolicies",
@@ -113,6 +121,9 @@ class NoCalls:
 
     def within(self, namespace: str) -> Calls:  # noqa: ARG002 - as Calls has it
         return self
+
+    def secrets_refused(self) -> UsageError:
+        return secrets_refused()
 
     async def api(self, method: str, path: str, body: bytes | None = None) -> Any:  # noqa: ARG002 - as Calls has it
         raise UsageError(

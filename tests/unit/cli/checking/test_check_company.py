@@ -74,7 +74,7 @@ def check(skoupa: Shell, folder: Path, obj: dict[str, Any]) -> Any:
             entry(kubernetesResource={"version": "v1", "resource": "configmap"}),
             "spec.kubernetesResource",
             'the server has no "configmap" of v1, so that everything stays',
-            "did you mean /api/v1/configmaps?",
+            "write /api/v1/configmaps",
         ),
         (
             entry(apiCall={"urlPath": "/apis/batch/v1/jobz"}),

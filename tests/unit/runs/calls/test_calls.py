@@ -106,6 +106,42 @@ async def test_an_answer_that_never_ends_is_given_up() -> None:
         await calls.api("GET", "/api/v1/pods")
 
 
+@pytest.mark.parametrize(
+    ("path", "right"),
+    [
+        ("/apis/batch/v1beta1/cronjobs", "/apis/batch/v1/namespaces/NAMESPACE/cronjobs"),
+        ("/apis/batch/v1beta1/namespaces/shop/cronjobs", "/apis/batch/v1/namespaces/NAMESPACE/cronjobs"),
+        ("/apis/extensions/v1beta1/ingresses", "/apis/networking.k8s.io/v1/namespaces/NAMESPACE/ingresses"),
+        ("/api/v1/pod", "/api/v1/namespaces/NAMESPACE/pods"),
+        ("/api/v1/namespaces/shop/po", "/api/v1/namespaces/NAMESPACE/pods"),
+        ("/api/v1/namespaces/shop/nodes", "/api/v1/nodes"),
+        ("/api/v1/configmaps/prices", "/api/v1/namespaces/NAMESPACE/configmaps"),
+    ],
+)
+async def test_a_kind_that_is_there_otherwise_is_no_kind_of_which_nothing_is_there(
+    path: str, right: str
+) -> None:
+    async with staged() as stage:
+        with pytest.raises(UsageError, match="nothing is ever there") as raised:
+            await (await stage.calls()).api("GET", path)
+        assert raised.value.advice == f"write {right}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/apis/gone.example/v1/foos",
+        "/api/v1/namespaces/shop/configmaps/nothing",
+        "/api/v1/nodes/nothing",
+        "/api/v1/namespaces/nowhere",
+    ],
+)
+async def test_what_is_not_there_is_not_found(path: str) -> None:
+    async with staged() as stage:
+        with pytest.raises(NotFound):
+            await (await stage.calls()).api("GET", path)
+
+
 class Failing(EmbeddedCluster):
     """Fails a few times, then answers."""
 
