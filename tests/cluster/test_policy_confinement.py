@@ -170,6 +170,12 @@ def test_characters_are_written_as_they_are(server: Writer, path: str) -> None:
     assert "write the character itself" in said
 
 
+def test_as_many_kinds_as_may_be_named_are_let_in_and_each_is_looked_at(server: Writer) -> None:
+    many = tuple(f"group-{number}.example.org/v1/Kind{number}" for number in range(999))
+    assert not cleanup_said(server, kinds=(*many, "ConfigMap")).refused
+    assert "names a kind that lies in none" in cleanup_said(server, kinds=(*many, "v1/Node")).refused
+
+
 def test_services_are_not_for_policies_of_a_namespace(server: Writer) -> None:
     assert "may not call services" in cleanup_said(server, service=True).refused
     for expression in ("http.Get('https://x').ok", "true && http . Post('https://x', {}).ok"):
