@@ -54,7 +54,9 @@ def _upsert(unless: str, *, also: str = "") -> Statement:
         text=f"INSERT INTO skoupa_entries ({_NAMES}) SELECT {_NAMES} FROM n WHERE true"  # noqa: S608 - constants
         f" ON CONFLICT (cluster, uid) DO UPDATE SET {renewed}, told = 0,{also}"
         " attempts = skoupa_entries.attempts + excluded.attempts"
-        f" WHERE skoupa_entries.outcome NOT IN ({unless})",
+        f" WHERE skoupa_entries.outcome NOT IN ({unless})"
+        # A leader that stood still may write what it had in mind only now: its successor's delete is under way.
+        " AND NOT (skoupa_entries.outcome = 'intended' AND skoupa_entries.epoch > excluded.epoch)",
         decides=True,
     )
 

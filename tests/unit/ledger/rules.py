@@ -131,6 +131,19 @@ class StoreRules:
         assert await outcome_after(store, *both, finish("a", "failed", epoch=1)) == "intended"
         assert await outcome_after(store, finish("a", "deleted", epoch=1)) == "deleted"
 
+    async def test_what_an_old_leader_writes_late_takes_nothing_over_from_its_successor(
+        self, store: Store
+    ) -> None:
+        """It stood still before it wrote its intent, and then may send nothing: the successor's delete is under way."""
+        late = (intent("a", epoch=2), intent("a", epoch=1))
+        assert await outcome_after(store, *late, finish("a", "failed", epoch=1)) == "intended"
+        (row,) = await store.find()
+        assert (row.epoch, row.attempts, row.finished_at) == (2, 1, None)
+        assert await outcome_after(store, finish("a", "gone-by-unknown", epoch=2)) == "gone-by-unknown"
+        # What was over by then is begun anew by whoever writes.
+        ended = (intent("b", epoch=2), finish("b", "failed", epoch=2))
+        assert await outcome_after(store, *ended, intent("b", epoch=1)) == "intended"
+
     async def test_a_brake_does_not_hide_an_open_intent(self, store: Store) -> None:
         assert await outcome_after(store, intent("a", epoch=1), note("a", epoch=2)) == "intended"
 
