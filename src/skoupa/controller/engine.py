@@ -151,6 +151,8 @@ class Engine:
             retell=report.retell,
             adopt=lambda entry: self.sweeper.adopt(pack_uid(entry.uid)),
             on_return=self.sweeper.look_again,
+            told=self._tell_poorer,
+            untold=self._tell_well_again,
         )
         self._beginning = Beginning(
             client,

@@ -51,7 +51,7 @@ class NoStore:
     async def prune(self, *, before: float, spare: float, most_bytes: int | None = None) -> int:  # noqa: ARG002 - of the Protocol
         return 0
 
-    async def forget_bodies(self, *, before: float, most_bytes: int, now: float) -> int:  # noqa: ARG002 - of the Protocol
+    async def forget_bodies(self, *, before: float, now: float, most_bytes: int | None = None) -> int:  # noqa: ARG002 - of the Protocol
         return 0
 
     async def size(self) -> Size:

@@ -126,10 +126,12 @@ class PostgresStore:
         async with self._connection() as (connection, number):
             return await postgres_bodies.read(connection, number, entry_ids)
 
-    async def forget_bodies(self, *, before: float, most_bytes: int, now: float) -> int:
+    async def forget_bodies(self, *, before: float, now: float, most_bytes: int | None = None) -> int:
         async with self._connection() as (connection, number):
-            limit = await postgres_bodies.before_limit(connection, number, most_bytes=most_bytes)
-            return await postgres_bodies.forget(connection, number, before=max(before, limit), now=now)
+            if most_bytes is not None:
+                limit = await postgres_bodies.before_limit(connection, number, most_bytes=most_bytes)
+                before = max(before, limit)
+            return await postgres_bodies.forget(connection, number, before=before, now=now)
 
     async def purge(self, entry_id: str) -> bool:
         async with self._connection() as (connection, number):

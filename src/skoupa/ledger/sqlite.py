@@ -116,12 +116,13 @@ class SqliteStore:
             gone += await self._forget(lambda one: sqlite_pruning.forget(one, own(one), before=limit))
         return gone
 
-    async def forget_bodies(self, *, before: float, most_bytes: int, now: float) -> int:
+    async def forget_bodies(self, *, before: float, now: float, most_bytes: int | None = None) -> int:
         gone = await self._forget(lambda one: sqlite_bodies.forget(one, of_all(one), before=before, now=now))
-        limit = await self._read(lambda one: sqlite_bodies.before_limit(one, most_bytes=most_bytes))
-        return gone + await self._forget(
-            lambda one: sqlite_bodies.forget(one, own(one), before=limit, now=now)
-        )
+        if most_bytes is not None:
+            most = most_bytes
+            limit = await self._read(lambda one: sqlite_bodies.before_limit(one, most_bytes=most))
+            gone += await self._forget(lambda one: sqlite_bodies.forget(one, own(one), before=limit, now=now))
+        return gone
 
     async def _forget(self, a_piece: Callable[[Connection], int]) -> int:
         """In pieces, so that nobody who writes waits long."""

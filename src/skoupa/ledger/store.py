@@ -160,7 +160,7 @@ class Store(Protocol):
         Open rows stay, and so does what was decided from `spare` on: the brakes count it. Returns how many went.
         """
 
-    async def forget_bodies(self, *, before: float, most_bytes: int, now: float) -> int:
+    async def forget_bodies(self, *, before: float, now: float, most_bytes: int | None = None) -> int:
         """Forgets what is kept of decisions older than `before`, and of the oldest until the rest takes no more.
 
         Their rows stay and say that it was forgotten `now`; open ones keep what they have. Returns of how many.

@@ -179,7 +179,7 @@ async def test_what_is_too_old_or_too_much_is_forgotten_and_its_row_stays(
             ("larger", now - DAY, 600_000),
         ):
             await book.deleted(name, at=at, size=size)
-        await stage.play(record=book.record)
+        play = await stage.play(record=book.record)
         await stage.later(2.0)
         states = {name: await book.entry(name) for name in ("old", "large", "larger")}
         assert {entry.outcome for entry in states.values()} == {"deleted"}
@@ -189,6 +189,24 @@ async def test_what_is_too_old_or_too_much_is_forgotten_and_its_row_stays(
             assert forgotten is not None
             assert 0 <= forgotten - now <= 2
             assert await book.kept(name) == []
+        full = "what goes within trash.keepDays (2) takes more than trash.keepBytes (1000000)"
+        assert any(full in said for said in play.engine.outlook.degraded)
+        await stage.later(DAY + 2 * HOUR)
+        assert await book.kept("larger") == []
+        assert not any("the trash is full" in said for said in play.engine.outlook.degraded)
+
+
+@story(trash={"keepDays": 2, "keepBytes": 1_000_000})
+async def test_what_is_only_too_old_is_no_lack_of_room(stage: Stage, tmp_path: Path) -> None:
+    now = stage.clock.now()
+    async with ledger(stage, tmp_path / "l.db") as book:
+        await book.deleted("old", at=now - 3 * DAY, size=900_000)
+        await book.deleted("new", at=now - DAY, size=900_000)
+        play = await stage.play(record=book.record)
+        await stage.later(2.0)
+        assert (await book.entry("old")).forgotten_at is not None
+        assert (await book.entry("new")).kept == 900_000
+        assert not any("the trash is full" in said for said in play.engine.outlook.degraded)
 
 
 @story(trash={"enabled": False})

@@ -7,6 +7,7 @@ again later: nothing waits for it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
@@ -37,7 +38,8 @@ UNTOLD_AT_ONCE: Final = 1000
 class History:
     """`retell` gets deletions that nobody was told of; `on_return` is called when a ledger that was away is back.
 
-    `adopt` takes a deletion that is not over yet, if the feeds will tell its end.
+    `adopt` takes a deletion that is not over yet, if the feeds will tell its end. `told` hears what can be brought back for a shorter
+    time than was wished, `untold` that this is over.
     """
 
     def __init__(
@@ -51,6 +53,8 @@ class History:
         retell: Callable[[Sequence[Entry]], None],
         adopt: Callable[[Entry], bool],
         on_return: Callable[[], None],
+        told: Callable[[str], None],
+        untold: Callable[[str], None],
     ) -> None:
         self._clock: Clock = client.clock
         self._record = record
@@ -60,6 +64,9 @@ class History:
         self._retell = retell
         self._adopt = adopt
         self._on_return = on_return
+        self._told, self._untold = told, untold
+        # When something was forgotten last for lack of room alone.
+        self._early = -math.inf
         self.error: SkoupaError | None = None
         self.resolved: Resolved | None = None
         self._left: list[Entry] = []
@@ -161,9 +168,10 @@ class History:
         now, ledger, trash = self._clock.now(), self._settings.ledger, self._settings.trash
         try:
             # The trash first: what it gives back need not be taken from the history.
-            await self._record.store.forget_bodies(
-                before=now - trash.keep_days * DAY_SECONDS, most_bytes=trash.keep_bytes, now=now
-            )
+            old = now - trash.keep_days * DAY_SECONDS
+            await self._record.store.forget_bodies(before=old, now=now)
+            early = await self._record.store.forget_bodies(before=old, now=now, most_bytes=trash.keep_bytes)
+            self._tell_room(now, was_short=early > 0)
             await self._record.store.prune(
                 before=now - ledger.keep_days * DAY_SECONDS,
                 spare=now - SPARED_SECONDS,
@@ -171,6 +179,22 @@ class History:
             )
         except LedgerUnavailable as error:
             self.error = error
+
+    def _tell_room(self, now: float, *, was_short: bool) -> None:
+        """For a day: an hour in which little went says nothing."""
+        if was_short:
+            self._early = now
+            self._told(_full(self._settings))
+        elif now - self._early >= DAY_SECONDS:
+            self._untold(_full(self._settings))
+
+
+def _full(settings: Settings) -> str:
+    trash = settings.trash
+    return (
+        f"the trash is full: what goes within trash.keepDays ({trash.keep_days}) takes more than trash.keepBytes ({trash.keep_bytes}), so the "
+        "oldest of it can't be restored any more; raise that, or keep less (trash.keepDays, trash.ignoreKinds)"
+    )
 
 
 def _unanswered(silent: Collection[str]) -> TimedOut | None:
