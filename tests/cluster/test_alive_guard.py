@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from harness.controlplane import ControlPlane, Options
+from harness.controlplane import Access, ControlPlane, Options
 from skoupa.admission.alive import guarding, namespaced_admission
 from skoupa.controller.living.forcing import AT_A_TIME
 from skoupa.kinds.alive import ALIVE, NAMESPACED_ALIVE
@@ -37,48 +39,51 @@ NAMESPACE = "/api/v1/namespaces/openshift-config"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Writer]:
+def plane() -> Iterator[Access]:
     options = Options(controller_manager=False, service_account_admission=False, audit=False)
     with ControlPlane(options) as plane:
-        writer = Writer(plane.access)
+        yield plane.access
+
+
+@pytest.fixture(scope="module")
+def server(plane: Access) -> Writer:
+    writer = Writer(plane)
+    wait_until(lambda: writer.ask("GET", "/api/v1/namespaces/default").status == 200, "the default Namespace")
+    for kind in (ALIVE, NAMESPACED_ALIVE):
+        assert writer.ask("POST", DEFINITIONS, document(kind)).status == 201
+    assert writer.create("/api/v1/namespaces", "openshift-config").status == 201
+    for path in (ALIVES, SEED):
+        wait_until(lambda path=path: writer.ask("GET", path).status == 200, path)  # type: ignore[misc]
+    writing = ["get", "list", "create", "update", "patch", "delete", "deletecollection"]
+    grant(writer, ROBOT, verbs=writing, groups=["*"], resources=["*"])
+    grant(writer, READER, verbs=["get", "list"], groups=["*"], resources=["*"])
+    for user in (DNS, DISKS, SKOUPA):
+        grant(writer, user, verbs=["get", "create", "patch", "update"], groups=["*"], resources=["alives"])
+    seeds(writer)
+    for manifest in (*guarding(ALIVE, home="skoupa"), *namespaced_admission(home="skoupa")):
+        assert writer.ask("POST", collection_of(manifest), manifest).status == 201, manifest
+    alive(writer)
+    for path, method in ((CLUSTER, "DELETE"), (f"{SEED}/cluster", "DELETE")):
+        wait_until(lambda: writer.ask(method, f"{path}?dryRun=All").status == 403, f"{path} is guarded")  # noqa: B023
+    wait_until(lambda: confirm(writer, "wrong", dry_run=True).status == 422, "what is written is guarded")
+    for name in ("alives.skoupa.dev", "alives.namespaced.skoupa.dev"):
         wait_until(
-            lambda: writer.ask("GET", "/api/v1/namespaces/default").status == 200, "the default Namespace"
+            lambda: writer.ask("DELETE", f"{DEFINITIONS}/{name}?dryRun=All").status == 403,  # noqa: B023
+            f"the definition {name} is guarded",
         )
-        for kind in (ALIVE, NAMESPACED_ALIVE):
-            assert writer.ask("POST", DEFINITIONS, document(kind)).status == 201
-        assert writer.create("/api/v1/namespaces", "openshift-config").status == 201
-        for path in (ALIVES, SEED):
-            wait_until(lambda path=path: writer.ask("GET", path).status == 200, path)  # type: ignore[misc]
-        writing = ["get", "list", "create", "update", "patch", "delete", "deletecollection"]
-        grant(writer, ROBOT, verbs=writing, groups=["*"], resources=["*"])
-        grant(writer, READER, verbs=["get", "list"], groups=["*"], resources=["*"])
-        for user in (DNS, DISKS, SKOUPA):
-            grant(
-                writer, user, verbs=["get", "create", "patch", "update"], groups=["*"], resources=["alives"]
-            )
-        seeds(writer)
-        for manifest in (*guarding(ALIVE, home="skoupa"), *namespaced_admission(home="skoupa")):
-            assert writer.ask("POST", collection_of(manifest), manifest).status == 201, manifest
-        alive(writer)
-        for path, method in ((CLUSTER, "DELETE"), (f"{SEED}/cluster", "DELETE")):
-            wait_until(lambda: writer.ask(method, f"{path}?dryRun=All").status == 403, f"{path} is guarded")  # noqa: B023
-        wait_until(lambda: confirm(writer, "wrong", dry_run=True).status == 422, "what is written is guarded")
-        for name in ("alives.skoupa.dev", "alives.namespaced.skoupa.dev"):
-            wait_until(
-                lambda: writer.ask("DELETE", f"{DEFINITIONS}/{name}?dryRun=All").status == 403,  # noqa: B023
-                f"the definition {name} is guarded",
-            )
-        wait_until(
-            lambda: writer.ask("DELETE", f"{NAMESPACE}?dryRun=All").status == 403,
-            "the Namespace is guarded",
-        )
-        yield writer
+    wait_until(
+        lambda: writer.ask("DELETE", f"{NAMESPACE}?dryRun=All").status == 403, "the Namespace is guarded"
+    )
+    return writer
 
 
 @pytest.fixture(autouse=True)
 def _anew(server: Writer) -> Iterator[None]:
-    """Each test begins with an Alive that nobody has touched, and leaves one to be deleted by who may."""
+    """Each test begins with an Alive that nobody has touched, and leaves one to be deleted by who may; in whichever order."""
     alive(server)
+    # Here there is but one, and what another test has confirmed of it counts no more.
+    unconfirmed = {"metadata": {"annotations": {CONFIRM: None}}}
+    assert server.ask("PATCH", f"{SEED}/cluster", unconfirmed, media_type=MERGE).status == 200
     yield
     if server.ask("GET", CLUSTER).status == 404:
         return
@@ -503,8 +508,31 @@ def test_nothing_new_is_made_that_costs_something_elsewhere_where_that_is_wished
     assert server.ask("DELETE", f"{default}/services/outer").status == 200
 
 
-# The last one: the Namespace does not come back.
-def test_who_was_allowed_to_delete_the_namespace_has_told_everybody(server: Writer) -> None:
+@contextmanager
+def put_back(access: Access, *keys: str) -> Iterator[None]:
+    """What is there under these keys is there again afterwards, as if nothing had been: the guard lets nobody else do that."""
+    etcd = access.etcd_probe()
+    encoded = [base64.b64encode(key.encode()).decode() for key in keys]
+    before = [etcd.ask("POST", "/v3/kv/range", {"key": key}).json()["kvs"][0]["value"] for key in encoded]
+    yield
+    for key, value in zip(encoded, before, strict=True):
+        assert etcd.ask("POST", "/v3/kv/put", {"key": key, "value": value}).status == 200
+
+
+def test_who_was_allowed_to_delete_the_namespace_has_told_everybody(plane: Access, server: Writer) -> None:
+    with put_back(
+        plane,
+        "/registry/namespaces/openshift-config",
+        "/registry/namespaced.skoupa.dev/alives/openshift-config/cluster",
+    ):
+        deleted_with_its_namespace(server)
+    wait_until(lambda: server.ask("GET", f"{SEED}/cluster").status == 200, "it is there again")
+    wait_until(
+        lambda: server.ask("GET", NAMESPACE).body["status"]["phase"] == "Active", "so is the Namespace"
+    )
+
+
+def deleted_with_its_namespace(server: Writer) -> None:
     controller = server.as_user("system:serviceaccount:kube-system:namespace-controller")
     claimed_and_free(server)
     assert controller.ask("DELETE", SEED).status == 403

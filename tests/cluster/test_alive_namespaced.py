@@ -110,7 +110,7 @@ def test_it_is_told_taken_part_in_and_waited_for_in_its_namespace(access: Access
         assert "nobody would force finalizers" in said.stderr
         assert "deletionTimestamp" not in writer.ask("GET", alive).body["metadata"]
 
-        code, ended = told(access, "delete", "--yes", "--wait", "--timeout", "8s")
+        code, ended = told(access, "delete", "--yes", "--wait", "--timeout", "15s")
         assert (code, ended["outcome"]) == (3, "timed-out")
         assert {one["finalizer"]: one["state"] for one in ended["participants"]} == {
             FILES: "Done",

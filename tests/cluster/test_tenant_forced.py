@@ -83,7 +83,7 @@ def test_a_tenant_that_hangs_goes_once_somebody_has_taken_the_finalizers_off(
         said = skoupa(server, *force, "--yes")
         assert said.returncode == 0, said.stdout + said.stderr
         assert "4 taken off, 0 off or gone already, 0 left." in said.stdout
-        eventually(lambda: found(server, TENANTS, "111111") is None, "the Tenant goes", seconds=50)
+        eventually(lambda: found(server, TENANTS, "111111") is None, "the Tenant goes", seconds=120)
     assert [found(server, path, name) for path, name in places[::2]] == [None, None]
     with sqlite3.connect(ledger) as database:
         rows = sorted(database.execute("SELECT kind, name, outcome FROM skoupa_entries"))

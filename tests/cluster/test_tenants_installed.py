@@ -91,7 +91,7 @@ def test_a_tenant_goes_with_the_rights_of_the_installation_and_the_other_is_free
             f"clusterrolebindings.{RBAC}/111111-admin",
             f"clusterroles.{RBAC}/111111-admin",
         ]
-        said = skoupa(server, "tenant", "delete", "111111", "--yes", "--wait", "--timeout", "50s")
+        said = skoupa(server, "tenant", "delete", "111111", "--yes", "--wait", "--timeout", "150s")
         assert said.returncode == 0, said.stdout + said.stderr
         assert "nothing of the Tenant 111111 is left" in said.stdout
         for path, name in (
@@ -138,6 +138,6 @@ def test_a_kind_that_somebody_else_brought_is_used_as_it_is(server: Access, tmp_
     make_tenant(server, "111111")
     with controller(server, tmp_path, home="skoupa"):
         eventually(lambda: len(finalizers(server, "111111")) == 2, "the Tenant gets its finalizers")
-        said = skoupa(server, "tenant", "delete", "111111", "--yes", "--wait", "--timeout", "50s")
+        said = skoupa(server, "tenant", "delete", "111111", "--yes", "--wait", "--timeout", "150s")
         assert said.returncode == 0, said.stdout + said.stderr
     assert not is_there(server, ROLES, "111111-admin")
