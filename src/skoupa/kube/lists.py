@@ -23,6 +23,9 @@ from skoupa.kube.transport import Request
 T = TypeVar("T")
 
 PAGE_SIZE: Final = 500
+# Where pages are measured: of the first nobody knows how large its objects are, and one may have more than a million bytes.
+FIRST_PAGE_SIZE: Final = 100
+SMALLEST_PAGE_SIZE: Final = 10
 RESTARTS_BEFORE_ONE_PIECE: Final = 3
 # A page of whole objects can take the server a while; client-go waits as long.
 LIST_TIMEOUT_SECONDS: Final = 60.0
@@ -50,16 +53,19 @@ async def pages(
     *,
     scope: Scope = EVERYWHERE,
     page_size: int = PAGE_SIZE,
+    page_bytes: int = 0,
     compressed: bool = False,
 ) -> AsyncGenerator[Page[T], None]:
+    """`page_bytes`: how large a page is to be, where objects are large; each page is as long as the one before suggests."""
     doing = f"list {describe(resource, namespace=scope.namespace)}"
     restarts = 0
     token = ""
+    size = min(page_size, FIRST_PAGE_SIZE) if page_bytes else page_size
     while True:
-        limit = page_size if restarts < RESTARTS_BEFORE_ONE_PIECE else 0
+        limit = size if restarts < RESTARTS_BEFORE_ONE_PIECE else 0
         first = not token
         try:
-            meta, items, bad = await _page(
+            meta, items, bad, weight = await _page(
                 client,
                 resource,
                 view,
@@ -85,6 +91,9 @@ async def pages(
         token = meta.continue_
         if not token:
             return
+        if page_bytes:
+            fitting = page_bytes * (len(items) + len(bad)) // max(1, weight)
+            size = min(page_size, max(SMALLEST_PAGE_SIZE, fitting))
 
 
 async def _page(
@@ -97,7 +106,7 @@ async def _page(
     token: str,
     compressed: bool = False,
     doing: str,
-) -> tuple[ListMeta, list[T], tuple[Undecodable, ...]]:
+) -> tuple[ListMeta, list[T], tuple[Undecodable, ...], int]:
     query = scope.query()
     if limit:
         query += (("limit", str(limit)),)
@@ -114,7 +123,8 @@ async def _page(
         compressed=compressed,
     )
     response = await client.ask(request, doing=doing)
-    return decode_list(response.body, view, doing=doing)
+    meta, items, bad = decode_list(response.body, view, doing=doing)
+    return meta, items, bad, len(response.body)
 
 
 async def everything(
@@ -144,5 +154,5 @@ async def count(client: Client, resource: Resource, *, namespace: str = "") -> i
     """How many there are, for the price of one object; only the server's own count, so no selectors."""
     doing = f"count {describe(resource, namespace=namespace)}"
     scope = Scope(namespace=namespace)
-    meta, items, bad = await _page(client, resource, METADATA, scope=scope, limit=1, token="", doing=doing)
+    meta, items, bad, _ = await _page(client, resource, METADATA, scope=scope, limit=1, token="", doing=doing)
     return len(items) + len(bad) + (meta.remaining_item_count or 0)

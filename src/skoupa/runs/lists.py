@@ -38,6 +38,8 @@ PATIENCE_SECONDS: Final = 1.0
 # For a page: as long as a busy server may take, for who is given up asks again.
 PAGE_SECONDS: Final = 3.0
 READERS_AT_ONCE: Final = 8
+# Of whole objects. Lists are read side by side, and what a page brings is there two or three times while it is read.
+PAGE_BYTES: Final = 16 * 2**20
 
 _METADATA: Final[View[msgspec.Raw]] = View(type=msgspec.Raw, metadata_only=True)
 _WHOLE: Final[View[msgspec.Raw]] = View(type=msgspec.Raw)
@@ -180,7 +182,14 @@ class Lists:
         self.lists += 1
         query, view = reading.company.query, _WHOLE if reading.company.bodies else _METADATA
         # Nothing is kept of what it brings, so it is the way here that costs.
-        listing = pages(self._client, query.resource, view, scope=query.scope, compressed=True)
+        listing = pages(
+            self._client,
+            query.resource,
+            view,
+            scope=query.scope,
+            page_bytes=PAGE_BYTES if reading.company.bodies else 0,
+            compressed=True,
+        )
         async with aclosing(listing), asyncio.TaskGroup() as group:
             while isinstance(page := await self._next(listing, turn, group), Page):
                 shares = [

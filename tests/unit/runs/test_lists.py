@@ -385,3 +385,33 @@ async def test_who_comes_while_a_list_is_read_waits_for_the_next(stage: Stage) -
     assert [len(reader.items) for reader in readers] == [1200] * 30
     assert all(reader.error is None for reader in readers)
     assert 1 < lists.lists < 30
+
+
+@staged
+async def test_large_objects_come_a_few_at_a_time_and_small_ones_in_whole_pages(stage: Stage) -> None:
+    def loads(mark: str, number: int, size: int) -> list[dict[str, object]]:
+        about = {"namespace": "shop", "labels": {"app": mark}}
+        return [
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": f"{mark}-{one:03}", **about},
+                "data": {"text": "x" * size},
+            }
+            for one in range(number)
+        ]
+
+    stage.cluster.load([*loads("large", 160, 400_000), *loads("small", 1200, 10)])
+    for mark, expected in (("large", [100, 41, 19]), ("small", [100, 500, 500, 100])):
+        came: list[int] = []
+
+        async def take(items: Sequence[msgspec.Raw], first: bool, came: list[int] = came) -> None:  # noqa: FBT001 - as it is called
+            assert first is not bool(came)
+            came.append(len(items))
+
+        query = Query(CONFIG_MAPS, Scope(namespace="shop", labels=f"app={mark}"))
+        await stage.lists.read(query, bodies=True, take=take)
+        assert came == expected
+        came.clear()
+        await stage.lists.read(query, bodies=False, take=take)
+        assert came[0] == min(500, sum(expected)), "metadata is small whatever the object is"
