@@ -46,5 +46,5 @@ async def test_the_end_of_a_freeze_lets_full_namespaces_go_over_a_ceiling(
         return not any(one.metadata.name in full and one.metadata.deletion_timestamp is None for one in found)
 
     await eventually(all_going, what="the Namespaces to go", seconds=60)
-    assert process.said("brake ended", name=freeze, held="5")
+    await process.says("brake ended", name=freeze, held="5")
     assert not process.said("brake pulled")

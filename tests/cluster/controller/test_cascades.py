@@ -67,6 +67,6 @@ async def test_owners_of_a_kind_that_is_not_served_hold_nothing(sweeping: Skoupa
     await people.make(other, "1s", resource=NAMESPACES)
     await people.make(role, "1s", resource=CLUSTER_ROLES, body={"rules": []})
     await people.gone(role, resource=CLUSTER_ROLES)
-    await people.gone(other, resource=NAMESPACES, seconds=40)
+    await people.gone(other, resource=NAMESPACES)
     assert await people.there("k")
     await people.label("k", keep=None)

@@ -88,7 +88,7 @@ async def test_who_may_read_the_kind_sees_restores_and_purges_through_the_contro
     assert back["data"] == {"a": "1"}
     (item,) = await anna.items("history", "cm/web", "-n", people.namespace)
     assert item["restoredAs"] == back["metadata"]["uid"]
-    assert process.said("noted what came back", by=anna.name)
+    await process.says("noted what came back", by=anna.name)
 
     other = next(item["id"] for item in items if item["name"] == "db")
     said = await anna.skoupa("trash", "purge", other, "--yes")
@@ -96,7 +96,7 @@ async def test_who_may_read_the_kind_sees_restores_and_purges_through_the_contro
     assert "1 of 1 purged." in said.out
     (item,) = await anna.items("history", "cm/db", "-n", people.namespace)
     assert item["trash"]["state"] == "purged"
-    assert process.said("purged from the trash", by=anna.name, id=other)
+    await process.says("purged from the trash", by=anna.name, id=other)
 
     gone = await anna.skoupa("explain", "cm/db", "-n", people.namespace)
     assert gone.code == DONE, gone.err
@@ -347,7 +347,7 @@ async def test_a_controller_that_may_not_ask_who_asks_shows_nothing_and_says_wha
     said = await street.people[-1].skoupa("history", "-A")
     assert said.code == DENIED
     assert "system:auth-delegator" in said.sentence
-    assert process.said("degraded")
+    await process.says("degraded")
 
 
 async def test_any_replica_answers_also_one_that_stands_by(

@@ -68,7 +68,7 @@ async def test_what_is_refreshed_goes_at_its_creation_plus_the_maximum_lifetime(
 ) -> None:
     born = await refreshed(plane, people, "worn", "10m", age=30 * MINUTE - 8)
     process = await yard.started(ttl__maximumLifetime=LIMIT)
-    await people.gone("worn", seconds=40)
+    await people.gone("worn")
     deleted = await process.says("deleted", name="worn", namespace=people.namespace)
     assert deleted["why"] == OVER
     (entry,) = await until(lambda: audit.deletes(people.namespace), what="the delete in the audit log")

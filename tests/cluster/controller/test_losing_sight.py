@@ -48,7 +48,7 @@ async def defined(people: People) -> None:
     await eventually(served, what="the new kind to be served")
     # A kind that nobody has heard of yet holds nothing: it is watched once something of it went.
     await people.make("first", "1s", resource=beta)
-    await people.gone("first", resource=beta, seconds=30)
+    await people.gone("first", resource=beta)
 
 
 async def serve(people: People, **served: bool) -> None:
@@ -79,7 +79,7 @@ async def stays(people: People, *, bystander: Resource = CONFIG_MAPS) -> None:
         return True
 
     await eventually(made, what="the kind to be served")
-    await people.gone(name, resource=bystander, seconds=40)
+    await people.gone(name, resource=bystander)
     assert await people.there("owner")
 
 
@@ -116,7 +116,7 @@ async def test_a_definition_that_serves_no_version_stays_with_the_kept_objects_i
         except SkoupaError:
             return False
 
-    await eventually(there_again, what="the kind to be served again", seconds=30)
+    await eventually(there_again, what="the kind to be served again")
     await people.label("deed", resource=beta, keep=None)
     await people.gone("owner", seconds=60)
     await people.gone(beta.qualified, resource=CUSTOM_RESOURCE_DEFINITIONS, seconds=60)

@@ -24,6 +24,9 @@ from tests.cluster.controller.policy_stories.explained import (
     Explained,
     who_may_only_list_in_a_namespace_is_told_that_policies_are_not_read,
 )
+from tests.cluster.controller.policy_stories.late import (
+    what_a_brake_held_goes_only_if_its_policy_chooses_it_still,
+)
 from tests.cluster.controller.policy_stories.planned import (
     Planned,
     Planning,
@@ -45,7 +48,7 @@ def stage(policies: None, running: Yard, people: People, plane: ControlPlane, tm
 
 
 async def test_policies_do_at_their_tick_what_was_foretold(stage: Stage) -> None:
-    shops = [await stage.shop() for _ in range(9)]
+    shops = [await stage.shop() for _ in range(10)]
     planned, entitled, invalid = (Planning(shop, stage.plane, stage.folder) for shop in shops[:3])
     what, why = Planned(planned), Explained(shops[3], stage.plane)
     await together(what.what_will_go_is_planned(), why.what_will_be_done_is_explained())
@@ -60,6 +63,7 @@ async def test_policies_do_at_their_tick_what_was_foretold(stage: Stage) -> None
         an_invalid_policy_is_refused_with_the_kinds_of_the_server(invalid),
         who_may_only_list_in_a_namespace_is_told_that_policies_are_not_read(shops[7], stage.plane),
         a_costly_policy_holds_up_no_other_and_ends(shops[8]),
+        what_a_brake_held_goes_only_if_its_policy_chooses_it_still(shops[9]),
     )
 
 

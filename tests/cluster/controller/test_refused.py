@@ -53,7 +53,7 @@ async def test_a_delete_that_a_webhook_refuses_is_shown_in_its_words_and_tried_u
     await failing(process, 1)
     await people.make("other", "1s")
     await people.gone("other")
-    await until(lambda: len(door.asked_about("web")) >= 4, what="it to be tried again", seconds=30)
+    await until(lambda: len(door.asked_about("web")) >= 4, what="it to be tried again")
     assert await people.there("web")
     assert await process.metric('skoupa_holds{reason="no-permission"}') == 0
     sample = f'skoupa_delete_failures_total{{error="{ERRORS[code]}",kind="configmaps"}}'

@@ -31,7 +31,8 @@ from tests.unit.controller.stage import owned_by
 pytestmark = pytest.mark.cluster
 
 # Long enough for people to change their minds before it is over.
-SOON = "9s"
+SOON = "15s"
+LATER_SECONDS = 21
 
 
 @pytest.fixture
@@ -70,9 +71,9 @@ class Story:
             if entry["objectRef"]["name"] == name
         ]
 
-    async def held(self, name: str, *, seconds: float = 30.0) -> str:
+    async def held(self, name: str) -> str:
         """Why."""
-        line = await self.process.says("held", namespace=self.people.namespace, name=name, seconds=seconds)
+        line = await self.process.says("held", namespace=self.people.namespace, name=name)
         return str(line["why"])
 
 
@@ -89,7 +90,7 @@ class Changed(Story):
         await people.label("cancelled", ttl=None)
         await people.label("kept", keep="true")
         await people.label("put-off", ttl="1h")
-        await people.label("moved", ttl="15s")
+        await people.label("moved", ttl=f"{LATER_SECONDS}s")
         # Nobody hears of it, so it goes at the time that was known.
         await people.label("hastened", ttl="1s")
         assert await self.held("kept") == "kept by its label skoupa.dev/keep=true"
@@ -101,8 +102,9 @@ class Changed(Story):
         assert self.answers("hastened") == [409, 200]
         assert self.answers("moved") == [409, 200]
         went = await self.process.says("deleted", namespace=people.namespace, name="moved")
-        assert went["why"].startswith("cleanup.kyverno.io/ttl=15s")
-        assert _seconds(went["time"]) >= _seconds(self._moved["metadata"]["creationTimestamp"]) + 15
+        assert went["why"].startswith(f"cleanup.kyverno.io/ttl={LATER_SECONDS}s")
+        made = _seconds(self._moved["metadata"]["creationTimestamp"])
+        assert _seconds(went["time"]) >= made + LATER_SECONDS
 
 
 class KeptNamespace(Story):
@@ -124,8 +126,8 @@ class KeptNamespace(Story):
 
     async def after_the_cut(self) -> None:
         """It hears of that when its watches speak again."""
-        await self.people.gone("web", seconds=40)
-        await self.people.gone("app", seconds=40)
+        await self.people.gone("web")
+        await self.people.gone("app")
 
 
 class KeptInside(Story):
@@ -172,10 +174,10 @@ class KeptDependent(Story):
         await self.people.label("behind", ttl="1s")
 
     async def after_the_cut(self) -> None:
-        assert "behind-deed" in await self.held("behind", seconds=40)
+        assert "behind-deed" in await self.held("behind")
         assert await self.people.there("behind")
         await self.people.label("behind-deed", resource=SECRETS, keep=None)
-        await self.people.gone("behind", seconds=40)
+        await self.people.gone("behind")
 
 
 class Restless(Story):
@@ -183,13 +185,13 @@ class Restless(Story):
 
     async def prepare(self) -> None:
         self._path = CONFIG_MAPS.path(namespace=self.people.namespace, name="web")
-        self.proxy.script(Rule(Slow(before=2.0), method="DELETE", path=self._path, times=None))
+        self.proxy.script(Rule(Slow(before=4.0), method="DELETE", path=self._path, times=None))
         await self.people.make("web", SOON)
 
     async def while_silent(self) -> None:
         async with self._never_resting("web"):
             await self.proxy.wait_for(
-                lambda seen: seen.method == "DELETE" and seen.path == self._path, 30, count=2
+                lambda seen: seen.method == "DELETE" and seen.path == self._path, 60, count=2
             )
             await self.people.label("web", keep="true")
             assert await self.held("web") == "kept by its label skoupa.dev/keep=true"
@@ -212,7 +214,7 @@ class Restless(Story):
             beat += 1
             patch = {"metadata": {"annotations": {"beat": str(beat)}}}
             await self.people.client.merge_patch(CONFIG_MAPS, name, patch, namespace=self.people.namespace)
-            # Often enough for a delete that is two seconds on its way.
+            # Often enough for a delete that is seconds on its way.
             await asyncio.sleep(POLL_SECONDS)
 
 

@@ -34,6 +34,8 @@ pytestmark = pytest.mark.cluster
 LEASE_SECONDS = 4
 MANY = 400
 ROUNDS = 3
+# Of each round.
+TRIES = 5
 # A process can be stopped between its last question and the system call that sends: nothing can be asked in there.
 AT_THE_VERY_MOMENT = 1
 MADE_BY_THE_SERVER = "kube-root-ca.crt"
@@ -57,7 +59,7 @@ class Replicas:
     async def taken_over(self) -> None:
         """The other one leads; what was the leader still stands still."""
         before = len(self.other.said("leading"))
-        await until(lambda: len(self.other.said("leading")) > before, what="the other to lead", seconds=40)
+        await until(lambda: len(self.other.said("leading")) > before, what="the other to lead")
         self.leader, self.other = self.other, self.leader
 
     def wake_up(self) -> None:
@@ -162,6 +164,16 @@ async def stopped_in_the_middle(
     replicas: Replicas, people: People, *, many: int, at: int
 ) -> tuple[People, set[str]]:
     """Where much was going when the leader stood still, and what was left there; it is kept by now, and another leads."""
+    for _ in range(TRIES):
+        place, there = await _stopped(replicas, people, many=many, at=at)
+        if there:
+            return place, there
+        # This machine had other things to do, and all had gone meanwhile.
+        await replicas.woken_up()
+    raise AssertionError(f"{TRIES} times all had gone before it stood still")
+
+
+async def _stopped(replicas: Replicas, people: People, *, many: int, at: int) -> tuple[People, set[str]]:
     place = await another_place(people)
     await make_all(place, [f"web-{number}" for number in range(many)], "1s")
     await place.label(place.namespace, resource=NAMESPACES, keep=None)
@@ -169,7 +181,7 @@ async def stopped_in_the_middle(
     async def in_the_middle() -> bool:
         return len(await left(place)) <= at
 
-    await eventually(in_the_middle, what="some to go", seconds=60)
+    await eventually(in_the_middle, what="some to go", patiently=False)
     replicas.stop_leader()
     await place.label(place.namespace, resource=NAMESPACES, keep="true")
     await replicas.taken_over()
@@ -185,8 +197,8 @@ async def test_a_leader_that_wakes_up_sends_nothing_and_stands_by(
     due = [f"web-{number}" for number in range(40)]
     kept = {"kept", "cancelled", "put-off"}
     # Late enough for the leader to know all of them and to do nothing about any.
-    await make_all(people, [*due, *kept], "8s")
-    await make_all(kept_place, ["in-a-kept-namespace"], "8s")
+    await make_all(people, [*due, *kept], "14s")
+    await make_all(kept_place, ["in-a-kept-namespace"], "14s")
     await first.has_heard_of_all(People(people.client, "default"), CONFIG_MAPS)
     replicas.stop_leader()
     await people.label("kept", keep="true")
@@ -196,7 +208,7 @@ async def test_a_leader_that_wakes_up_sends_nothing_and_stands_by(
     await replicas.taken_over()
     assert replicas.leader is second
     for name in due:
-        await people.gone(name, seconds=40)
+        await people.gone(name)
     await second.says("held", namespace=people.namespace, name="kept")
     await second.says("held", namespace=kept_place.namespace, name="in-a-kept-namespace")
 
@@ -214,7 +226,7 @@ async def test_a_leader_that_wakes_up_sends_nothing_and_stands_by(
 
     # It goes on when it is its turn again, by what is so then.
     second.terminate()
-    await until(lambda: len(first.said("leading")) == 2, what="the first to lead again", seconds=40)
+    await until(lambda: len(first.said("leading")) == 2, what="the first to lead again")
     await people.make("last", "1s")
     await people.gone("last")
     (entry,) = await until(
@@ -235,7 +247,6 @@ async def test_a_leader_that_stood_still_in_the_middle_of_hundreds_of_deletes_se
         place, there = await stopped_in_the_middle(
             replicas, people, many=MANY, at=chance.randint(MANY // 2, MANY - MANY // 8)
         )
-        assert there, "all had gone before it stood still"
         asleep = replicas.user(replicas.other)
         sent = len(sent_by(audit, place, asleep))
         await replicas.woken_up()

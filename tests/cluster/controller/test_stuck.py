@@ -34,7 +34,8 @@ def reports(process: Skoupa, people: People, name: str) -> int:
 
 
 async def more_reports(process: Skoupa, people: People, name: str, *, than: int) -> None:
-    await until(lambda: reports(process, people, name) > than, what=f"more reports of {name}")
+    # Each comes after twice the time.
+    await until(lambda: reports(process, people, name) > than, what=f"more reports of {name}", seconds=200)
 
 
 async def terminating(process: Skoupa) -> float:
@@ -145,6 +146,7 @@ async def test_a_namespace_is_told_with_the_finalizers_inside_it_also_by_who_may
     await until(
         lambda: [line for line in process.said("stuck") if waiting in line["finalizers"]],
         what=lambda: f"a report with what is inside: {process.said('stuck')}",
+        seconds=120,
     )
     await unblock(blocked, "deed")
     await blocked.gone(blocked.namespace, resource=NAMESPACES, seconds=60)

@@ -82,7 +82,7 @@ async def test_a_watch_of_namespaces_that_breaks_is_no_news_of_every_object_that
         await process.says("held", name=name, namespace=people.namespace)
     proxy.script(Rule(kube_status(500, message="etcd is unwell"), method="GET", path=NAMESPACES, times=None))
     assert proxy.cut_open_connections()
-    line = await process.says("can't be followed", seconds=40)
+    line = await process.says("can't be followed")
     assert line["kinds"] == "namespaces"
     assert "everything due in namespaces is held" in line["so"]
     proxy.clear()
@@ -102,7 +102,7 @@ async def test_a_delete_that_a_webhook_refuses_is_an_event_on_the_object_and_one
             return [event for event in await people.events("web") if event["reason"] == "SkoupaFailed"]
 
         await eventually(told, what="the Event")
-        await until(lambda: len(door.asked_about("web")) >= 4, what="it to be tried again", seconds=30)
+        await until(lambda: len(door.asked_about("web")) >= 4, what="it to be tried again")
         (event,) = await told()
         assert event["type"] == "Warning"
         assert event["involvedObject"]["uid"] == made["metadata"]["uid"]

@@ -21,6 +21,7 @@ from skoupa.kube.objects import METADATA
 from skoupa.kube.resources import Resource
 from skoupa.ledger.opening import store_for
 from skoupa.ledger.store import Wish
+from tests.cluster.controller.impatient import IMPATIENT
 from tests.cluster.controller.running import Skoupa, Yard
 from tests.cluster.controller.tenants import (
     all_else,
@@ -41,7 +42,13 @@ from tests.cluster.reaching import faulty, until
 pytestmark = pytest.mark.cluster
 
 NAME = "the-town"
-GIVEN: dict[str, Any] = {"features__tenants": "true", "lease__seconds": "4", "clusterName": NAME}
+GIVEN: dict[str, Any] = {
+    "program": IMPATIENT,
+    "features__tenants": "true",
+    "lease__seconds": "3",
+    "lease__retrySeconds": "0.5",
+    "clusterName": NAME,
+}
 # Of these nothing is a tenant's, whatever it is called.
 NEVER = {"Node", "CSINode", "VolumeAttachment", "ResourceSlice"}
 UNSENT, ANSWER_LOST = Silence(), Silence(after_bytes=0)

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from harness.controlplane import ControlPlane
 from skoupa.kinds.policies.cleanup import CLUSTER_CLEANUP_POLICIES
 from skoupa.kinds.policies.deleting import DELETING_POLICIES
 from skoupa.kube.resources import NAMESPACES, Resource
 from tests.cluster.controller.braking import pull, release
-from tests.cluster.controller.objects import People
-from tests.cluster.controller.running import Yard
 from tests.cluster.controller.shop import Shop
-from tests.cluster.controller.stages import Stage
-
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 SERVICES = Resource(version="v1", plural="services", kind="Service", namespaced=True)
-
-
-@pytest.fixture
-def stage(policies: None, running: Yard, people: People, plane: ControlPlane, tmp_path: Path) -> Stage:
-    return Stage(plane=plane, client=people.client, yard=running, folder=tmp_path)
 
 
 def none_served(shop: Shop) -> dict[str, Any]:
@@ -40,14 +26,12 @@ async def label(shop: Shop, **labels: str) -> None:
     await shop.client.merge_patch(NAMESPACES, shop.namespace, {"metadata": {"labels": labels}})
 
 
-async def test_what_a_brake_held_goes_only_if_its_policy_chooses_it_still(stage: Stage) -> None:
-    shop = await stage.shop()
+async def what_a_brake_held_goes_only_if_its_policy_chooses_it_still(shop: Shop) -> None:
     await label(shop, env="dev")
     here = {"namespaces": [shop.namespace]}
     for name in ("called", "selected", "chosen", "met"):
         await shop.people.make(name)
     await pull(shop.people, f"stop-{shop.namespace}", namespace=shop.namespace)
-    await stage.yard.started()
     shop.choose_tick()
     dev = {"namespaceSelector": {"matchLabels": {"env": "dev"}}}
     await shop.write(
