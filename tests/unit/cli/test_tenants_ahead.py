@@ -264,3 +264,57 @@ def test_of_many_tenants_that_are_being_deleted_a_plan_tells_a_few_and_how_many_
     assert said.out.count("What goes with it: skoupa tenant plan") == 5
     assert "2 more Tenants are being deleted: kubectl get tenants shows them.\n\n" in said.out
     assert len(town.document("plan", "configmaps", "-A")["tenants"]) == 7
+
+
+GOES = (
+    "goes with the Tenant 111111, which is being deleted, whatever label keeps it: "
+    "skoupa pause policy/Tenant/111111 holds all of that"
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "called"),
+    [
+        (("keep", "cm/app", "-n", "111111-default"), "ConfigMap 111111-default/app"),
+        (("extend", "cm/old", "-n", "111111-default", "--by", "7d"), "ConfigMap 111111-default/old"),
+        (("keep", "ns/111111-default"), "Namespace 111111-default"),
+        (("keep", "priorityclass/111111-high", "--dry-run"), "PriorityClass 111111-high"),
+    ],
+)
+def test_who_keeps_what_goes_with_a_tenant_is_told_that_no_label_does(
+    town: Town, command: tuple[str, ...], called: str
+) -> None:
+    town.holding(going(), config_map("old", "1h", namespace="111111-default"))
+    said = town(*command)
+    assert said.code == 0, said.err
+    assert f"{called} {GOES}" in " ".join(said.err.split())
+    assert town.document(*command)["warnings"] == [f"{called} {GOES}"]
+
+
+@pytest.mark.parametrize(
+    ("there", "what"),
+    [
+        (tenant("111111"), ("cm/app", "-n", "111111-default")),
+        (going(), ("ns/222222-default",)),
+        (going(), ("clusterrole/111111-lent",)),
+        (tenant("111111", deletionTimestamp=SINCE, finalizers=["x.example/y"]), ("ns/111111-default",)),
+    ],
+    ids=["it lives", "of another", "shared", "let go"],
+)
+def test_what_no_tenant_takes_is_kept_without_a_word_about_it(
+    town: Town, there: dict[str, Any], what: tuple[str, ...]
+) -> None:
+    town.holding(there)
+    said = town("keep", *what)
+    assert said.code == 0, said.err
+    assert not said.err
+    assert town.document("keep", *what)["warnings"] == []
+
+
+def test_who_may_not_know_of_tenants_keeps_what_is_in_a_namespace_all_the_same(town: Town) -> None:
+    town.holding(going())
+    town.cluster.allow_only("ann", [ASKING, Rule(verbs=("*",), resources=("configmaps",))])
+    town.user = "ann"
+    said = town("keep", "cm/app", "-n", "111111-default")
+    assert said.code == 0, said.err
+    assert "Tenant" not in said.err

@@ -17,6 +17,7 @@ import msgspec
 import typer
 
 from skoupa.cli import exits
+from skoupa.cli.acting.tenants import going_all_the_same
 from skoupa.cli.installed import settings_for
 from skoupa.cli.looking.explained import fate
 from skoupa.cli.options import Connecting, TextForm
@@ -56,6 +57,7 @@ class Decision(msgspec.Struct, frozen=True):
     why: str = ""
 
 
+_Failed = list[tuple[Target, SkoupaError]]
 # From what is found, who judged it and the time to what is to be written; raises where it can't be meant.
 Decide = Callable[[Finding, Survey, float], Decision]
 
@@ -91,9 +93,9 @@ def change_all(common: Changing, *, connecting: Connecting, decide: Decide) -> N
     zone = zone_of(common.tz)
     targets = read_targets(common.targets)
 
-    async def work(world: World) -> tuple[float, list[Changed], list[tuple[Target, SkoupaError]]]:
+    async def work(world: World) -> tuple[float, list[Changed], _Failed, list[str]]:
         written: list[_Written] = []
-        failed: list[tuple[Target, SkoupaError]] = []
+        failed: _Failed = []
         known = await settings_for(world, common.config)
         places = _Places(world, known.settings)
         for target in targets:
@@ -105,13 +107,15 @@ def change_all(common: Changing, *, connecting: Connecting, decide: Decide) -> N
         if written and not common.dry_run:
             progress(f"{len(written)} written, reading what else could hold or take along")
         done = [await _seen(one) for one in written]
+        rows = [one.row for one in written]
+        going = await going_all_the_same(world, known, places.discovery, rows) if rows else []
         progress("")
         if known.doubt and done:
             say(known.doubt)
-        return world.now(), done, failed
+        return world.now(), done, failed, going
 
-    now, done, failed = in_cluster(work, connecting=connecting)
-    _show(done, now=now, zone=zone, common=common)
+    now, done, failed, going = in_cluster(work, connecting=connecting)
+    _show(done, now=now, zone=zone, common=common, warnings=tuple(going))
     if len(targets) == 1 and failed:
         raise failed[0][1]
     for target, error in failed:
@@ -153,6 +157,12 @@ class _Places:
         self._settings = settings
         self._known: dict[str, _Place] = {}
         self._discovery: Discovery | None = None
+
+    @property
+    def discovery(self) -> Discovery:
+        """Once one of them was looked into."""
+        assert self._discovery is not None, "somebody asked for a place before"
+        return self._discovery
 
     async def of(self, target: Target) -> _Place:
         namespace = target.namespace or self._world.namespace
@@ -240,14 +250,25 @@ async def _write(world: World, place: _Place, target: Target, *, decide: Decide,
     )
 
 
-def _show(done: list[Changed], *, now: float, zone: tzinfo, common: Changing) -> None:
+def _show(
+    done: list[Changed], *, now: float, zone: tzinfo, common: Changing, warnings: tuple[str, ...]
+) -> None:
     if common.form != "text":
         items = tuple(_item(changed) for changed in done)
-        document = Document(kind="Changes", now=whole_seconds(now), dry_run=common.dry_run, items=items)
+        document = Document(
+            kind="Changes",
+            now=whole_seconds(now),
+            dry_run=common.dry_run,
+            items=items,
+            warnings=warnings,
+        )
         output.write(document, common.form)
-        return
-    for changed in done:
-        sys.stdout.write(printable(_sentence(changed, now=now, zone=zone)) + "\n")
+    else:
+        for changed in done:
+            sys.stdout.write(printable(_sentence(changed, now=now, zone=zone)) + "\n")
+    sys.stdout.flush()
+    for warning in warnings:
+        say(warning)
 
 
 def _item(changed: Changed) -> Item:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from skoupa.cli.restoring.obstacles import Obstacle, kind_of
 from skoupa.cli.restoring.pieces import Piece
 from skoupa.cli.worlds import World
@@ -58,19 +56,14 @@ async def refuse_what_tenants_take(world: World, discovery: Discovery, pieces: I
 
 
 async def _settings(world: World) -> Settings:
-    """Where the caller may not see them there may be somebody who looks after Tenants all the same: their finalizers tell."""
-    from skoupa.cli.installed import settings_for  # noqa: PLC0415 - as above
+    """Also where those of the installation can't be had: what was deleted by mistake has to come back then too."""
+    from skoupa.cli.installed import Installed, settings_for  # noqa: PLC0415 - as above
+    from skoupa.cli.tenants.standing import settings_of_tenants  # noqa: PLC0415
 
     try:
-        found = await settings_for(world, None)
+        return settings_of_tenants(await settings_for(world, None))
     except SkoupaError:
-        return _with_tenants(Settings())
-    return found.settings if found.known else _with_tenants(found.settings)
-
-
-def _with_tenants(settings: Settings) -> Settings:
-    on = msgspec.structs.replace(settings.features, tenants=True)
-    return msgspec.structs.replace(settings, features=on)
+        return settings_of_tenants(Installed(settings=Settings(), known=False))
 
 
 async def _learn_namespaces(ownership: Ownership, client: Client, coming: Sequence[Piece]) -> None:

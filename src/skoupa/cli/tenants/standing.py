@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
+
+from skoupa.cli.installed import Installed
 from skoupa.cli.tenants.register import TenantPlan, plan_of, tenants_of
 from skoupa.cli.terminal.tenant_shapes import DeletedTenant, TenantPhase
 from skoupa.controller.tenancy.definition import GOING, definition_stands
@@ -132,13 +135,13 @@ class TenantsKnown:
         try:
             claim = stands_for(await self._client.get(row.resource, row.name, view=view))
             if claim is not None:
-                await self._learn_place(claim.namespace)
+                await self.learn_place(claim.namespace)
         except SkoupaError as error:
             self._unread[f"which claim {row.resource.kind} {row.name} is for ({error.brief})"] = None
             return _candidate(row)
         return _candidate(row, claim)
 
-    async def _learn_place(self, name: str) -> None:
+    async def learn_place(self, name: str) -> None:
         """The Namespace of a claim, whose labels say as much as its name; one that is not there has only its name."""
         try:
             place = (await self._client.find(NAMESPACES, name, view=METADATA)).metadata
@@ -171,6 +174,14 @@ async def tenants_known(
         untold(error)
         return None
     return TenantsKnown(client, tenants, settings=settings, defined=defined) if tenants else None
+
+
+def settings_of_tenants(installed: Installed) -> Settings:
+    """Where nobody may see them there may be somebody who looks after Tenants all the same: their finalizers tell."""
+    if installed.known:
+        return installed.settings
+    on = msgspec.structs.replace(installed.settings.features, tenants=True)
+    return msgspec.structs.replace(installed.settings, features=on)
 
 
 def _candidate(row: Row, claim: StandsFor | None = None) -> Candidate:
