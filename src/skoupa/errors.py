@@ -259,6 +259,13 @@ _BY_CODE: dict[int, type[ApiError]] = {
     429: TooManyRequests,
 }
 
+# Of etcd, of what carries a request to it, and of the server before that.
+_NO_ROOM: tuple[str, ...] = (
+    "etcdserver: request is too large",
+    "trying to send message larger than max",
+    "Request entity too large: limit is",
+)
+
 _ADVICE: dict[int, str] = {
     401: "the credentials are missing, wrong or expired; log in again or renew them",
     403: "ask for a role that grants this",
@@ -271,9 +278,17 @@ def api_error(status: Status, *, doing: str, retry_after: float | None = None) -
     if status.code == 409 and status.reason == "AlreadyExists":
         kind = AlreadyExists
     said = status.message or status.reason or "no reason given"
-    return kind(
+    error = kind(
         f"{doing}: {said} ({status.code})",
         status=status,
         retry_after=retry_after,
         advice=_ADVICE.get(status.code, ""),
     )
+    if too_large(error):
+        error.advice = "the object would be larger than its store takes (1.5 MB where nobody changed that); shorten what is in it"
+    return error
+
+
+def too_large(error: SkoupaError) -> bool:
+    """Whether there is no room for it, which no second try changes: etcd's own limit comes as a failure of the server."""
+    return isinstance(error, ApiError) and any(one in error.status.message for one in _NO_ROOM)

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from skoupa import names
 from skoupa.alive.joining import Deletion, asked_since, deletion_of, kind_in
-from skoupa.errors import PASSING, BadReply, Forbidden, NotFound, SkoupaError, Unauthorized
+from skoupa.errors import PASSING, BadReply, Forbidden, NotFound, SkoupaError, Unauthorized, too_large
 from skoupa.kube.backoff import Backoff
 from skoupa.kube.client import Client
 from skoupa.kube.objects import WHOLE
@@ -59,12 +59,14 @@ async def alive_now(client: Client, *, namespace: str) -> dict[str, Any]:
 
 
 async def answered(client: Client, ask: Callable[[], Awaitable[T]]) -> T:
-    """However long that takes."""
+    """However long that takes. An object that is full stays so."""
     backoff = pauses(client)
     while True:
         try:
             return await ask()
-        except _AWAY:
+        except _AWAY as error:
+            if too_large(error):
+                raise
             await client.clock.sleep(backoff.next())
 
 

@@ -76,10 +76,8 @@ def course(alive: Alive, known: Mapping[Place, Sign] | None, *, now: float) -> C
     force_at = None
     if timed_out is not None and alive.spec.on_timeout == "ForceFinalizers":
         force_at = timed_out + (seconds(alive.spec.force_after) or 0.0)
-    forced = bool(alive.status.forced) or (force_at is not None and now >= force_at)
-    phase: Phase = "Forced" if forced else "TimedOut" if timed_out is not None else "Terminating"
     return Course(
-        phase=phase,
+        phase=phase_of(timed_out, forced=bool(alive.status.forced)),
         participants=participants,
         waiting=len(left),
         remaining=remaining,
@@ -89,6 +87,13 @@ def course(alive: Alive, known: Mapping[Place, Sign] | None, *, now: float) -> C
         why=why if timed_out is not None else "",
         force_at=force_at,
     )
+
+
+def phase_of(timed_out: float | None, *, forced: bool) -> Phase:
+    """While somebody is waited for. That it is time to force is not yet that it is done: something may hold it, or nobody be there."""
+    if forced:
+        return "Forced"
+    return "TimedOut" if timed_out is not None else "Terminating"
 
 
 def forcing(alive: Alive, now_at: Course, *, now: float) -> tuple[Forced, ...]:

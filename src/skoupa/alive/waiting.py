@@ -25,6 +25,7 @@ from skoupa.errors import (
     SkoupaError,
     Unauthorized,
     Unreachable,
+    too_large,
 )
 from skoupa.kinds.alive import CLUSTER_WIDE, Form, OnTimeout, OnUnreachable
 from skoupa.kube.client import Client
@@ -85,8 +86,8 @@ async def patiently(client: Client, ask: Callable[[], Awaitable[T]], *, unreacha
     while True:
         try:
             return await ask()
-        except NO_ANSWER:
-            if client.clock.monotonic() - began >= unreachable_after:
+        except NO_ANSWER as error:
+            if too_large(error) or client.clock.monotonic() - began >= unreachable_after:
                 raise
             await client.clock.sleep(POLL_SECONDS)
 

@@ -12,7 +12,7 @@ from skoupa.alive import joining
 from skoupa.alive.preserving import Thing, preserved
 from skoupa.alive.sdk import Participant, deletion, register
 from skoupa.alive.signs import signs_of
-from skoupa.errors import Forbidden, NotFound, TooLate, UsageError
+from skoupa.errors import Forbidden, NotFound, ServerFailure, TooLate, UsageError
 from skoupa.kinds.alive import ALIVES, NAMESPACED_ALIVES, manifest
 from skoupa.kube import watch, watched
 from skoupa.kube.client import Client
@@ -369,6 +369,19 @@ def test_a_server_that_is_away_for_a_while_is_waited_for_at_every_step() -> None
         assert cluster.clock.now() - began >= away
         assert await finalizers(client) == ["skoupa.dev/alive"]
         await living
+
+    on_cluster(work)
+
+
+def test_an_alive_that_is_full_is_told_and_not_waited_for() -> None:
+    async def work(cluster: EmbeddedCluster) -> None:
+        client = await prepared(cluster)
+        await made(client)
+        joining = asking(method="PATCH", path=ALIVES.path(name="cluster"))
+        cluster.faults.answer(500, when=joining, message="etcdserver: request is too large", times=None)
+        with pytest.raises(ServerFailure, match="is too large") as told:
+            await joined(client, DNS)
+        assert "shorten what is in it" in str(told.value)
 
     on_cluster(work)
 

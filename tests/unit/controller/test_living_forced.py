@@ -203,3 +203,65 @@ async def test_who_wants_nothing_forced_any_more_is_told_of_nothing_that_was(sta
     found = await there(stage)
     assert (found["status"]["phase"], forced(found)) == ("TimedOut", [])
     assert DNS in found["metadata"]["finalizers"]
+
+
+@story(features={"alive": True})
+async def test_an_alive_that_is_full_says_less_and_is_seen_through_all_the_same(stage: Stage) -> None:
+    """Names and titles of many participants may be as long as the server's store takes, and the status comes on top."""
+    await bring(stage)
+    play = await stage.play()
+    await stage.later(MINUTE)
+    dns, _ = await joined(stage, DNS), await joined(stage, DISKS)
+    telling = asking(method="PATCH", path=ALIVES.path(name="cluster", subresource="status"))
+    full = stage.cluster.faults.answer(
+        500,
+        when=lambda one: telling(one) and b'"participants":[{' in (one.body or b""),
+        message="etcdserver: request is too large",
+        times=None,
+    )
+    await signal(stage, timeout="1h", progressTimeout="10m", onTimeout="ForceFinalizers")
+    for left in range(5, 0, -1):
+        await dns.report(remaining=left)
+        await stage.later(8 * MINUTE)
+    found = await there(stage)
+    assert full.hits == 1
+    assert (found["status"]["phase"], found["status"].get("participants", [])) == ("Terminating", [])
+    assert any("has no room" in said for said in play.engine.outlook.degraded)
+    await stage.later(3 * MINUTE)
+    assert await alive(stage) is None
+    tombstone = state(stage)["alive"]["tombstone"]
+    assert (tombstone["outcome"], sorted(tombstone["forced"])) == ("Forced", [DISKS, DNS])
+    await stage.later(MINUTE)
+    assert not any("has no room" in said for said in play.engine.outlook.degraded)
+
+
+@story(features={"alive": True})
+async def test_where_there_is_no_room_to_name_all_that_are_forced_they_go_some_at_a_time(
+    stage: Stage,
+) -> None:
+    await bring(stage)
+    await stage.play()
+    await stage.later(MINUTE)
+    many = [f"p{number}.example.com/cleanup" for number in range(300)]
+    own = (await there(stage))["metadata"]["finalizers"]
+    entries = [{"finalizer": one, "identity": "somebody"} for one in many]
+    joining = {"metadata": {"finalizers": [*own, *many]}, "spec": {"participants": entries}}
+    await stage.people.merge_patch(ALIVES, "cluster", joining)
+    telling = asking(method="PATCH", path=ALIVES.path(name="cluster", subresource="status"))
+
+    def full(request: Request) -> bool:
+        """As etcd finds it: what is named as forced less what is off by now."""
+        if not telling(request):
+            return False
+        named = (request.body or b"").count(b'"finalizer"')
+        [present] = stage.cluster.objects(ALIVES)
+        return named + len(present["metadata"]["finalizers"]) > 450
+
+    refused = stage.cluster.faults.answer(
+        500, when=full, message="etcdserver: request is too large", times=None
+    )
+    await signal(stage, timeout="10m", onTimeout="ForceFinalizers")
+    await stage.later(11 * MINUTE)
+    assert refused.hits
+    assert await alive(stage) is None
+    assert set(state(stage)["alive"]["tombstone"]["forced"]) == set(many)

@@ -19,7 +19,7 @@ from skoupa.cli.terminal.saying import say
 from skoupa.cli.terminal.tables import printable
 from skoupa.cli.worlds import Work, World, in_cluster
 from skoupa.clock import SystemClock
-from skoupa.errors import ApiError, KubeconfigError
+from skoupa.errors import ApiError, KubeconfigError, too_large
 from skoupa.kinds.alive import CLUSTER_WIDE, Form, form_in
 
 
@@ -77,6 +77,8 @@ def asked(
     try:
         return in_cluster(work, connecting=connecting)
     except waiting.NO_ANSWER as error:
+        if too_large(error):
+            return ended("failed", str(error))
         return ended("proceeded-unreachable" if proceed else "unreachable", str(error))
     except waiting.REFUSALS as error:
         if isinstance(error, KubeconfigError) and last.alive is None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from skoupa import names
-from skoupa.alive.course import Course, course, forcing
+from skoupa.alive.course import Course, course, forcing, phase_of
 from skoupa.alive.reading import Alive, read_alive
 from skoupa.alive.signs import Place, Sign
 from skoupa.alive.telling import announced
@@ -23,13 +23,13 @@ from skoupa.alive.waiting import signs
 from skoupa.clock import Clock
 from skoupa.controller.knowledge import Knowledge
 from skoupa.controller.living.existence import GARBLED, NO_KIND, Existence
-from skoupa.controller.living.forcing import Forcing
+from skoupa.controller.living.forcing import AT_A_TIME, Forcing
 from skoupa.controller.living.guarding import Guarding
 from skoupa.controller.living.statistics import Statistics, statistics
-from skoupa.controller.living.status import as_patch, said, status_of
+from skoupa.controller.living.status import abridged, as_patch, said, status_of
 from skoupa.controller.state import State
 from skoupa.controller.writing.statuses import StatusWriter
-from skoupa.errors import Conflict, NotFound, SkoupaError
+from skoupa.errors import ApiError, Conflict, NotFound, SkoupaError, too_large
 from skoupa.facts.store import Delta
 from skoupa.kinds.alive import ALIVES
 from skoupa.kinds.alive_status import Forced
@@ -46,6 +46,9 @@ GOING_SECONDS: Final = 2.0
 # Who waits sees by the status which finalizers were forced, and must have had the time to: it looks every two seconds.
 SEEN_SECONDS: Final = 6.0
 RETRY_SECONDS: Final = 5.0
+# So many are named as forced at a time, where there is no room for all.
+_FEW: Final = 3 * AT_A_TIME
+_CRAMPED: Final = "Alive has no room for what each participant says, so its status leaves that out: `skoupa alive status` shows it"
 _ONE: Final = Scope(fields=f"metadata.name={names.ALIVE_NAME}")
 
 
@@ -98,6 +101,8 @@ class Living:
         self._seen: tuple[Alive, Course] | None = None
         # When it was last told otherwise which finalizers were forced.
         self._corrected = 0.0
+        # The uid of one that is full.
+        self._cramped = ""
 
     @property
     def announced(self) -> str:
@@ -172,6 +177,7 @@ class Living:
         except NotFound:
             self._seen = None
             self._forcing.rest()
+            self._better(_CRAMPED)
             await self._existence.bring_to_life()
             return IDLE_SECONDS
         for trouble in (NO_KIND, GARBLED):
@@ -198,16 +204,19 @@ class Living:
     async def _see_through(self, alive: Alive, found: dict[str, Any]) -> None:
         assert alive.since is not None, "its deletion was asked for"
         now = self._now()
-        at = course(alive, await self._signs(), now=now)
+        at = course(self._remembering(alive), await self._signs(), now=now)
         self._announce(alive, at)
         decided = forcing(alive, at, now=now)
         if not decided:
             self._forcing.rest()
         elif not self._forcing.stands(found, alive, at, decided):
             decided = ()
+        elif self._cramped == alive.uid:
+            # Each that is off makes room for the next.
+            decided = decided[:_FEW]
         forced = self._forcing.named(alive, decided)
-        if at.phase == "Forced" and not forced:
-            at = msgspec.structs.replace(at, phase="TimedOut" if at.timed_out is not None else "Terminating")
+        if not at.drained:
+            at = msgspec.structs.replace(at, phase=phase_of(at.timed_out, forced=bool(forced)))
         told = await self._tell(alive, at, forced=forced)
         if told and forced != alive.status.forced:
             self._corrected = now
@@ -247,11 +256,28 @@ class Living:
             forced=alive.status.forced if forced is None else forced,
             now=self._now(),
         )
+        cramped = self._cramped == alive.uid
+        if cramped:
+            status = abridged(status)
         if status == alive.status:
             return True
         self._writer.distrust(alive.uid)
-        written = await self._writer.write(ALIVES, alive.uid, as_patch(status), name=names.ALIVE_NAME)
+        try:
+            written = await self._writer.write(ALIVES, alive.uid, as_patch(status), name=names.ALIVE_NAME)
+        except ApiError as error:
+            if cramped or not too_large(error):
+                raise
+            self._cramped = alive.uid
+            self._worse(_CRAMPED)
+            return await self._tell(alive, at, forced=forced)
         return written is not None
+
+    def _remembering(self, alive: Alive) -> Alive:
+        """Where its status has no room for what each was like, that is remembered here: by it progress is told."""
+        if self._cramped != alive.uid or self._seen is None or self._seen[0].uid != alive.uid:
+            return alive
+        status = msgspec.structs.replace(alive.status, participants=self._seen[1].participants)
+        return msgspec.structs.replace(alive, status=status)
 
     def _worse(self, said: str) -> None:
         if said not in self._poorer:

@@ -23,6 +23,7 @@ DESTROYED: Final = "ExternalResourcesDestroyed"
 _IDLE_SECONDS: Final = 60.0
 _GOING_SECONDS: Final = 10.0
 _LONGEST: Final = 4000
+_SHORT_MESSAGE: Final = 300
 # A merge patch leaves what it does not name.
 _ABSENT: Final[dict[str, Any]] = dict.fromkeys(
     ("phase", "deadline", "waiting", "remaining", "lastProgress", "participants", "forced")
@@ -50,6 +51,14 @@ def status_of(
         observed_generation=alive.generation,
         conditions=conditions,
     )
+
+
+def abridged(status: AliveStatus) -> AliveStatus:
+    """For an Alive that is full: without what each participant says, which is on its Lease, and with short conditions."""
+    short = tuple(
+        msgspec.structs.replace(one, message=one.message[:_SHORT_MESSAGE]) for one in status.conditions
+    )
+    return msgspec.structs.replace(status, participants=(), conditions=short)
 
 
 def as_patch(status: AliveStatus) -> dict[str, Any]:
