@@ -40,9 +40,9 @@ class Mentioned:
         self._said: dict[Uid, Said] = {}
         self._left = most
 
-    def note(self, row: Row, item: Any, metadata: Metadata, *, custom: bool) -> bool:
-        """Whether there was room for it; `item` and `custom` are those of `said_by`."""
-        said = said_by(row, item, metadata, custom=custom)
+    def note(self, row: Row, item: Any, metadata: Metadata, *, custom: bool, walked: bool) -> bool:
+        """Whether there was room for it; the others are those of `said_by`."""
+        said = said_by(row, item, metadata, custom=custom, walked=walked)
         self._left -= sum(len(words) for _, words in said)
         if self._left < 0:
             return False
@@ -92,12 +92,13 @@ def _meant(
                     yield Use(target, at, Means.MENTIONS)
 
 
-def said_by(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Said:
+def said_by(row: Row, item: Any, metadata: Metadata, *, custom: bool, walked: bool) -> Said:
     """The words of an object by where they stand, as numbers.
 
-    `item` is a manifest, or what was listed of an object: its fields at the top as bytes. `custom`: all of it counts.
+    `item` is a manifest, or what was listed of an object: its fields at the top as bytes. `custom`: all of it counts, and its own name
+    where it is `walked`, for no table knows its kind.
     """
-    texts = texts_of(row, item, metadata, custom=custom)
+    texts = texts_of(row, item, metadata, custom=custom, walked=walked)
     return [(at, words) for at, told in texts if told and (words := numbers_of(told))]
 
 

@@ -18,6 +18,7 @@ from skoupa.facts.rows import Owner, Row, Uid
 from skoupa.usage.bound_claims import is_claim, is_its_volume, using
 from skoupa.usage.found import Target
 from skoupa.usage.graph import Graph, User, kind_name, target_of
+from skoupa.usage.made_for import makers
 from skoupa.usage.rules import Means
 from skoupa.usage.sight import Sight, Unread
 
@@ -152,7 +153,8 @@ class Needs:
             if not is_its_volume(self._graph, user, row):
                 yield _need("user", user)
         if is_claim(row):
-            yield from (_need("user", user) for user in using(self._graph, row, self._sight.read))
+            yield from (_need("user", user) for user in using(self._graph, row))
+        yield from (_need("user", user) for user in makers(self._graph, row, self._sight))
 
     def _owners_unread(self, row: Row) -> Iterator[Unread]:
         for owner in row.owners:

@@ -1,6 +1,6 @@
 """Which texts of an object may say the name of another: annotations, what containers and drivers are told, all of a custom object.
 
-Left out is what an object says of itself, what a policy is about or a report has found out, and what deployers list, which is read by
+What no table knows may go by its own name: the Secret of a DynaKube is called as that is, and a SecretExport as what it exports. Left out is what an object says of itself, what a policy is about or a report has found out, and what deployers list, which is read by
 rules. What is not as a server would have it counts whole: this can only keep more.
 """
 
@@ -140,7 +140,8 @@ _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _SPEC: Final = msgspec.json.Decoder(_Spec | None)
 
 
-def texts_of(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Texts:
+def texts_of(row: Row, item: Any, metadata: Metadata, *, custom: bool, walked: bool) -> Texts:
+    """`custom`: all of it counts; `walked`: no table knows its kind."""
     kind = kind_name(row.resource)
     if metadata.annotations:
         yield "metadata.annotations", _in_annotations(metadata.annotations)
@@ -149,6 +150,8 @@ def texts_of(row: Row, item: Any, metadata: Metadata, *, custom: bool) -> Texts:
     fields = item if isinstance(item, Mapping) else _listed(item)
     if row.resource.group in _POLICY_GROUPS:
         fields = _without_subjects(fields)
+    elif custom and walked and row.namespace:
+        yield "metadata.name", [row.name]
     for field, value in fields.items():
         if field in _NOT_WALKED or (field == "status" and kind in tracking.KINDS):
             # What a deployer lists there is read by rules: it names what it is about to prune as well.

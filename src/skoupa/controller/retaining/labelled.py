@@ -23,6 +23,7 @@ from skoupa.usage import never
 from skoupa.usage.finishing import Doubt, Ends, Finish, Finishes
 from skoupa.usage.found import Target
 from skoupa.usage.graph import kind_name, target_of
+from skoupa.usage.made_for import names_meant
 from skoupa.usage.needs import owner_kind
 from skoupa.usage.objects import marked_part, short_part
 
@@ -70,6 +71,8 @@ class Labelled:
         self._by_name: dict[Target, Uid] = {}
         self._by_kind: dict[str, set[Uid]] = {}
         self._by_owner: dict[Uid, set[Uid]] = {}
+        # By the names of custom objects that they may be made for.
+        self._by_maker: dict[str, set[Uid]] = {}
         # Kinds that own some, by how many.
         self._owning: dict[str, int] = {}
         # Grows when one of another kind may have come, or the last of one gone.
@@ -179,6 +182,10 @@ class Labelled:
     def owned_by(self, uid: Uid) -> Iterable[Uid]:
         return self._by_owner.get(uid, ())
 
+    def made_for(self, name: str) -> Iterator[Row]:
+        """Those that may be made for a custom object of this name."""
+        return (self._rows[uid] for uid in self._by_maker.get(name, ()))
+
     def of_kind(self, kind: str) -> Iterator[Row]:
         return (self._rows[uid] for uid in self._by_kind.get(kind, ()))
 
@@ -188,6 +195,8 @@ class Labelled:
         kind = kind_name(row.resource)
         self.generation += kind not in self._by_kind
         self._by_kind.setdefault(kind, set()).add(row.uid)
+        for name in names_meant(row):
+            self._by_maker.setdefault(name, set()).add(row.uid)
         for owner in row.owners:
             self._by_owner.setdefault(owner.uid, set()).add(row.uid)
             kind = owner_kind(owner)
@@ -202,6 +211,8 @@ class Labelled:
             del self._by_name[target_of(row)]
         _take_out(self._by_kind, kind_name(row.resource), uid)
         self.generation += kind_name(row.resource) not in self._by_kind
+        for name in set(names_meant(row)):
+            _take_out(self._by_maker, name, uid)
         for owner in row.owners:
             if owner.uid in self._by_owner:
                 _take_out(self._by_owner, owner.uid, uid)

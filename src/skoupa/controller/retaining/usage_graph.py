@@ -21,12 +21,13 @@ from skoupa.kube.decoding import metadata_of
 from skoupa.kube.objects import Metadata, Partial
 from skoupa.kube.resources import BUILT_IN_GROUPS, Resource
 from skoupa.usage import tracking
-from skoupa.usage.bound_claims import CLAIM, VOLUME, claims_of, is_made_for
+from skoupa.usage.bound_claims import VOLUME, claims_of
 from skoupa.usage.edges.patterns import ANYTHING, kinds_meaning, means
 from skoupa.usage.found import Choice, Found, Use
 from skoupa.usage.graph import Graph, User, is_partly_known, kind_name
 from skoupa.usage.leftovers.particulars import Particulars
 from skoupa.usage.leftovers.views import KindView
+from skoupa.usage.made_for import is_made_for
 from skoupa.usage.mentioning import Mentions
 from skoupa.usage.mentions import Said, said_by
 from skoupa.usage.objects import Objects, both
@@ -162,7 +163,8 @@ class UsageGraph:
             # It has ended: one that lives has a ServiceAccount at least.
             return []
         custom = row.resource.group not in BUILT_IN_GROUPS
-        return said_by(row, item, metadata, custom=custom)
+        walked = custom and self._objects.is_walked(row.resource)
+        return said_by(row, item, metadata, custom=custom, walked=walked)
 
     def _edges(self, uid: Uid) -> list[Use | Choice]:
         return [*self.graph.uses_of(uid), *(choice for _, choice in self.graph.selectors_of(uid))]
@@ -185,9 +187,10 @@ class UsageGraph:
                         yield row.uid
 
     def _made_for(self, maker: Row) -> Iterator[Uid]:
-        """Claims that an operator made for this object, which comes or goes."""
+        """What an operator made for this object, which comes or goes."""
         if maker.resource.group not in BUILT_IN_GROUPS:
-            yield from (row.uid for row in self._labelled.of_kind(CLAIM) if is_made_for(row, maker))
+            meant = self._labelled.made_for(maker.name)
+            yield from (row.uid for row in meant if is_made_for(row, maker))
 
     def _may_be_meant(self, kind: str, namespace: str, namespaces: str = "") -> Iterator[Row]:
         for known in self._labelled.kinds:

@@ -176,7 +176,9 @@ class UsageReading:
         """Who has rights in one namespace may mostly read that itself, and whether it is kept is asked of nothing else."""
         with suppress(ApiError, BadReply, TimedOut):
             found = await self._client.get(resource, self._place, view=METADATA)
-            self.graph.put(self._extraction.row(resource, found), Found())
+            row = self._extraction.row(resource, found)
+            self.graph.put(row, self._heard(row, found, found.metadata))
+            self._known.home_read = True
 
     async def _list(self, resource: Resource, scope: Scope) -> None:
         kind = kind_name(resource)
@@ -233,7 +235,8 @@ class UsageReading:
             # It has ended: one that lives has a ServiceAccount at least.
             return found
         custom = row.resource.group not in BUILT_IN_GROUPS
-        if self._mentioned.note(row, item, metadata, custom=custom):
+        walked = custom and self._objects.is_walked(row.resource)
+        if self._mentioned.note(row, item, metadata, custom=custom, walked=walked):
             return found
         return both(found, Found(doubts=("there are too many words in annotations and custom objects",)))
 

@@ -1,4 +1,4 @@
-"""Kinds that stand for a Secret: a SecretProviderClass, a SealedSecret, and a PostgreSQL cluster with its users."""
+"""Kinds that stand for a Secret: a SecretProviderClass, a SealedSecret."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Final
 
 from skoupa.usage.custom.words import of, secrets
 from skoupa.usage.rules import Implied, Means
-
-_POSTGRES: Final = "postgresql.cnpg.io"
 
 RULES: Final = (
     of(
@@ -19,13 +17,5 @@ RULES: Final = (
         secrets("spec.template.metadata.name", means=Means.PRODUCES),
         (Implied(to="Secret", name="{metadata.name}", means=Means.PRODUCES),),
         walked=(),
-    ),
-    # What it names itself lies in many fields of `{name, key}`, which are walked.
-    of(
-        f"{_POSTGRES}/Cluster",
-        tuple(
-            Implied(to="Secret", name=f"{{metadata.name}}-{what}", means=Means.PRODUCES)
-            for what in ("app", "superuser", "ca", "server", "replication", "pull")
-        ),
     ),
 )

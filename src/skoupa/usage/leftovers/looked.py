@@ -12,12 +12,13 @@ import msgspec
 from skoupa.facts.rows import Row, Uid
 from skoupa.kube.resources import BUILT_IN_GROUPS, PODS
 from skoupa.kube.selectors import LabelSelector
-from skoupa.usage.bound_claims import VOLUME, claims_of, is_word_of
+from skoupa.usage.bound_claims import VOLUME, claims_of
 from skoupa.usage.edges.choosing import selector_of
 from skoupa.usage.found import Choice, Target, Use
 from skoupa.usage.graph import Graph, is_partly_known, kind_name, target_of
 from skoupa.usage.leftovers.particulars import Particulars
 from skoupa.usage.leftovers.templates import Labels
+from skoupa.usage.made_for import is_word_of
 from skoupa.usage.needs import Needs, Unknown, told
 from skoupa.usage.rules import Means
 from skoupa.usage.sight import Sight

@@ -124,22 +124,32 @@ async def test_what_a_taught_kind_uses_stays_and_goes_after_it(stage: Stage) -> 
 
 @story(also=KINDS, features=ON)
 async def test_a_profile_that_comes_later_keeps_what_it_says_is_used(stage: Stage) -> None:
+    # In a namespace that nothing but the profile speaks of.
+    lab = "lab"
+    await stage.namespace(lab)
     await bring_kinds(stage)
     await create(stage, TRAININGS, {"name": "night"}, {"output": {"of": {"it": "results-v1.2"}}})
     play = await stage.play()
-    await stage.make("night", labels=after("unused-20m"), resource=SECRETS)
+    await stage.make("night", labels=after("unused-20m"), resource=SECRETS, namespace=lab)
     await stage.later(10 * MINUTE)
-    assert mark_of(stage, "night", resource=SECRETS) is not None
-    await teach(stage, produces=[{"path": "metadata.name", "kind": "Secret"}])
-    assert mark_of(stage, "night", resource=SECRETS) is None
+
+    def mark() -> str | None:
+        (secret,) = stage.cluster.objects(SECRETS, namespace=lab)
+        found: str | None = (secret["metadata"].get("annotations") or {}).get(names.UNNEEDED_SINCE_ANNOTATION)
+        return found
+
+    assert mark() is not None
+    await teach(stage, produces=[{"path": "metadata.name", "kind": "Secret", "namespace": lab}])
+    assert mark() is None
     await stage.later(60 * MINUTE)
-    assert "Training shop/night" in said(play, "night") or stage.there("night", SECRETS)
+    assert "Training shop/night" in said(play, "night")
+    assert stage.there("night", SECRETS, lab)
     found = next(one for one in stage.cluster.objects(KIND_PROFILES))
     await stage.people.delete(
         KIND_PROFILES, "training", uid=found["metadata"]["uid"], propagation="Background"
     )
     await stage.later(22 * MINUTE)
-    assert not stage.there("night", SECRETS)
+    assert not stage.there("night", SECRETS, lab)
 
 
 @story(also=KINDS, features=ON)
