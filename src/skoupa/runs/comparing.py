@@ -25,7 +25,7 @@ from skoupa.policy.target_images import images_of
 from skoupa.policy.variables import roots_of
 from skoupa.runs.calls.protocol import Calls
 from skoupa.runs.context import Failure, Scene, Surroundings
-from skoupa.runs.effort import Effort
+from skoupa.runs.effort import Effort, Pace
 from skoupa.runs.entries import Filled, Looking, Paths
 from skoupa.runs.opinions import CLAIMED, LEFT, Item, Opinion, shown, unclear
 from skoupa.runs.turns import Turns
@@ -79,13 +79,15 @@ class Comparison:
 class Comparing:
     """The conditions of one policy at one moment. A BadExpression where one of them can't be meant."""
 
-    def __init__(self, policy: Policy, *, calls: Calls, clock: Clock, now: float) -> None:
+    def __init__(
+        self, policy: Policy, *, calls: Calls, clock: Clock, now: float, pace: Pace | None = None
+    ) -> None:
         self._policy = policy
         self._calls = calls
         self._clock = clock
         self._now = now
         self._seed = f"{policy.uid or policy.called} {self._now:.0f}"
-        self._effort = Effort(clock)
+        self._effort = Effort(pace or Pace(clock))
         self._context = Surroundings(
             policy.clauses.context,
             calls=calls,
@@ -177,6 +179,7 @@ class Comparing:
         return LEFT if self._any else CLAIMED
 
     async def _held(self, one: Comparison, scene: Scene) -> bool:
+        await self._effort.turn()
         try:
             with self._effort.work():
                 return one.holds(scene)

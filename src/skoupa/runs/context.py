@@ -154,6 +154,7 @@ class Surroundings:
         roots: Mapping[str, Any] = seen
         if self._own[index]:
             roots = seen | {root: scene.roots[root] for root in ROOTS}
+        await self._effort.turn()
         if closed := self._effort.closed:
             return Failure(entry.name, closed)
         try:

@@ -28,6 +28,7 @@ from skoupa.policy.reach import owner_that_goes
 from skoupa.runs.calls.answers import passes
 from skoupa.runs.calls.protocol import Calls
 from skoupa.runs.comparing import Comparing
+from skoupa.runs.effort import Pace
 from skoupa.runs.expressions import Expressions, NamespaceReader
 from skoupa.runs.opinions import Item, Judging, Opinion, Outcome, shown, unclear
 from skoupa.runs.secret_values import SECRET_FIELDS, SECRETS, without_values
@@ -68,7 +69,8 @@ _LIST: Final = msgspec.json.Decoder(_List)
 class Evaluation:
     """`namespaces` are labels by name, None where they could not be read; `namespace_object` reads a Namespace for CEL.
 
-    Without the latter it is asked of `calls`. `at` is the moment that expressions take for the present; without it, the present.
+    Without the latter it is asked of `calls`. `at` is the moment that expressions take for the present; without it, the present. `pace` is
+    that of others that run beside it.
     """
 
     def __init__(
@@ -83,8 +85,10 @@ class Evaluation:
         namespaces: Mapping[str, Mapping[str, str]] | None = None,
         namespace_object: NamespaceReader | None = None,
         at: float | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self._policy = policy
+        self._pace = pace
         self._at = at
         self._pool = pool
         self._calls = calls
@@ -144,7 +148,7 @@ class Evaluation:
     def _judging(self) -> Judging:
         now = self._clock.now() if self._at is None else self._at
         if isinstance(self._policy.subject.match, Filters):
-            return Comparing(self._policy, calls=self._calls, clock=self._clock, now=now)
+            return Comparing(self._policy, calls=self._calls, clock=self._clock, now=now, pace=self._pace)
         return Expressions(
             self._policy,
             pool=self._pool,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Any
 
 import pytest
 
 from skoupa.runs import comparing
-from skoupa.runs.effort import STEPS_A_SECOND, Effort
+from skoupa.runs.effort import STEPS_A_SECOND, Effort, Pace
+from skoupa.sim.clock import VirtualClock, run
 from tests.unit.policy.world import cleanup
 from tests.unit.runs.evaluating import Moment, ask, evaluation, outcomes, thing, whys
 
@@ -39,10 +41,12 @@ class Resting(Moment):
         self.slept: list[float] = []
 
     def monotonic(self) -> float:
-        return 0.0
+        return sum(self.slept)
 
     async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
+        # To let others go first takes no time.
+        if seconds:
+            self.slept.append(seconds)
 
 
 def policy(*conditions: dict[str, Any], context: list[dict[str, Any]] | None = None) -> dict[str, Any]:
@@ -55,6 +59,32 @@ async def test_after_each_costly_condition_others_get_as_long() -> None:
     assert outcomes(await ask(asked, thing("a"), thing("b"))) == ["claimed", "claimed"]
     assert len(clock.slept) == 4
     assert all(400_000 / STEPS_A_SECOND < seconds < 1 for seconds in clock.slept)
+
+
+def test_runs_side_by_side_rest_from_one_another_and_cheap_ones_go_on_meanwhile() -> None:
+    """A lease that is to be renewed waits for one costly condition, and not for one of each run."""
+    cheap = {"key": "{{ target.metadata.name }}", "operator": "Equals", "value": "p*"}
+    done: list[tuple[str, float]] = []
+
+    async def main(clock: VirtualClock) -> None:
+        pace, began = Pace(clock), clock.monotonic()
+
+        async def one(name: str, condition: dict[str, Any], objects: int) -> None:
+            asked = evaluation(policy(condition), clock=clock, pace=pace)
+            found = await ask(asked, *(thing(f"p{number}") for number in range(objects)))
+            assert set(outcomes(found)) == {"claimed"}
+            done.append((name, clock.monotonic() - began))
+
+        async with asyncio.TaskGroup() as group:
+            for number in range(4):
+                group.create_task(one(f"costly-{number}", SEVEN_HUNDRED, 2))
+            group.create_task(one("cheap", cheap, 300))
+
+    run(main)
+    piece = 700 * 700 * 3 / STEPS_A_SECOND
+    ended = dict(done)
+    assert max(ended.values()) > 4 * 2 * piece * 0.9
+    assert ended["cheap"] < max(ended.values()) / 2
 
 
 async def test_so_do_variables_of_the_context_each_by_itself() -> None:
@@ -96,7 +126,7 @@ async def test_what_fails_for_its_cost_counts_too(monkeypatch: pytest.MonkeyPatc
 
 async def test_comparing_counts_by_the_time_that_it_takes_where_that_is_more() -> None:
     clock, passed = Resting(), iter([0.0, 0.5, 10.0, 10.0, 20.0, 60.0])
-    effort = Effort(clock, cpu=lambda: next(passed))
+    effort = Effort(Pace(clock), cpu=lambda: next(passed))
     with effort.work():
         effort.budget.left -= 1_000
     await effort.rest()

@@ -18,6 +18,7 @@ from skoupa.kube.resources import NAMESPACES
 from skoupa.policy.policies import Policy
 from skoupa.runs.book import Book
 from skoupa.runs.calls.outside import Outside
+from skoupa.runs.effort import Pace
 from skoupa.runs.evaluation import Evaluation
 from skoupa.runs.expressions import namespaces_of
 from skoupa.runs.kyverno_config import KyvernoConfig
@@ -48,6 +49,7 @@ class PolicyEvaluations:
         self._book = book
         self._namespaces_known = namespaces_known
         self.pool = Pool(clock=client.clock)
+        self._pace = Pace(client.clock)
         looks = UsageLooks(
             client, pool=self.pool, ignored=settings.usage.ignore_kinds, only=settings.namespaces
         )
@@ -87,6 +89,7 @@ class PolicyEvaluations:
             namespaces=self.namespace_labels(anew=anew),
             namespace_object=self._namespace_object,
             at=at,
+            pace=self._pace,
         )
 
     def labels_refused(self) -> bool:
