@@ -70,7 +70,7 @@ async def test_a_new_brake_stops_a_backlog_that_is_under_way_within_a_second(
     people: People, running: Yard, audit: AuditLog
 ) -> None:
     process = await running.started(rate__deletionsPerSecond=str(PER_SECOND))
-    await make_all(people, 400, "4s")
+    await make_all(people, 250, "4s")
 
     async def under_way() -> bool:
         return len(audit.deletes(people.namespace)) >= 60
@@ -85,7 +85,7 @@ async def test_a_new_brake_stops_a_backlog_that_is_under_way_within_a_second(
         return await process.metric('skoupa_holds{reason="brake"}') == await left(people)
 
     await eventually(stands, what="all that is left to be held")
-    await logged(audit, people, 400 - await left(people))
+    await logged(audit, people, 250 - await left(people))
     assert late(audit, people, created(audit, name)) <= PER_SECOND
     assert await left(people) > 100, "it stopped in the middle"
     status = (await brake(people, name)).get("status") or {}
@@ -98,7 +98,7 @@ async def test_a_new_brake_stops_a_backlog_that_is_under_way_within_a_second(
 async def test_a_new_brake_stops_a_sweep_by_hand_within_a_second_also_on_a_slow_server(
     people: People, kind: None, audit: AuditLog, plane: ControlPlane, tmp_path: Path
 ) -> None:
-    await make_all(people, 600, "0")
+    await make_all(people, 300, "0")
     settings = tmp_path / "settings.yaml"
     settings.write_text(f"rate: {{deletionsPerSecond: {PER_SECOND}}}\n")
     async with faulty(plane.access) as proxy:
@@ -119,10 +119,10 @@ async def test_a_new_brake_stops_a_sweep_by_hand_within_a_second_also_on_a_slow_
         await pull(people, name, namespace=people.namespace)
         said = await ended(process)
     assert said.code == 4, said.err
-    await logged(audit, people, 600 - await left(people))
+    await logged(audit, people, 300 - await left(people))
     # The news waits for the slow server too.
     assert late(audit, people, created(audit, name)) <= PER_SECOND * (1 + SLOWLY)
-    assert await left(people) > 300, "it stopped in the middle"
+    assert await left(people) > 100, "it stopped in the middle"
     assert f"brake {name}" in said.out
 
 

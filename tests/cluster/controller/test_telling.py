@@ -14,6 +14,7 @@ from harness.controlplane import ControlPlane
 from harness.faultproxy import FaultProxy, Rule, kube_status
 from skoupa import names
 from tests.cluster.controller.objects import People
+from tests.cluster.controller.other_time import OtherTime
 from tests.cluster.controller.refusing import doorman
 from tests.cluster.controller.running import Yard
 from tests.cluster.reaching import eventually, faulty, until
@@ -37,6 +38,12 @@ def through(proxy: FaultProxy, tmp_path: Path) -> Path:
     return proxy.write_kubeconfig(tmp_path / "proxy")
 
 
+@pytest.fixture
+def program(tmp_path: Path) -> tuple[str, ...]:
+    """How long it waits before the next try is a story of its own; here it only has to come."""
+    return OtherTime(tmp_path, shorter=5).program
+
+
 @pytest.fixture(autouse=True)
 async def end_in_time(yard: Yard, proxy: FaultProxy) -> AsyncIterator[None]:
     """While the proxy still serves: a process that ends has a Lease to hand over."""
@@ -45,12 +52,12 @@ async def end_in_time(yard: Yard, proxy: FaultProxy) -> AsyncIterator[None]:
 
 
 async def test_a_kind_that_the_server_can_not_list_is_told_with_its_words_and_when_it_can_again(
-    proxy: FaultProxy, through: Path, people: People, yard: Yard
+    proxy: FaultProxy, through: Path, people: People, yard: Yard, program: tuple[str, ...]
 ) -> None:
     failing = proxy.script(
         Rule(kube_status(500, message="etcd is unwell"), method="GET", path=TIMED_CONFIG_MAPS, times=None)
     )
-    process = await yard.started(kubeconfig=through)
+    process = await yard.started(program=program, kubeconfig=through)
     (ready,) = process.said("ready")
     assert ready["unreadable"] == "configmaps"
     assert (await process.get("/readyz"))[0] == 200
@@ -72,9 +79,9 @@ async def test_a_kind_that_the_server_can_not_list_is_told_with_its_words_and_wh
 
 
 async def test_a_watch_of_namespaces_that_breaks_is_no_news_of_every_object_that_is_kept(
-    proxy: FaultProxy, through: Path, people: People, yard: Yard
+    proxy: FaultProxy, through: Path, people: People, yard: Yard, program: tuple[str, ...]
 ) -> None:
-    process = await yard.started(kubeconfig=through)
+    process = await yard.started(program=program, kubeconfig=through)
     kept = [f"kept-{number}" for number in range(10)]
     for name in kept:
         await people.make(name, "1s", labels={names.KEEP_LABEL: "true"})
@@ -91,10 +98,10 @@ async def test_a_watch_of_namespaces_that_breaks_is_no_news_of_every_object_that
 
 
 async def test_a_delete_that_a_webhook_refuses_is_an_event_on_the_object_and_one_line(
-    people: People, yard: Yard, tmp_path: Path
+    people: People, yard: Yard, tmp_path: Path, program: tuple[str, ...]
 ) -> None:
     async with doorman(people, tmp_path) as door:
-        process = await yard.started()
+        process = await yard.started(program=program)
         door.refuse("web", "ask the owner of the shop first")
         made = await people.make("web", "1s")
 
