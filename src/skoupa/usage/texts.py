@@ -50,7 +50,6 @@ TELLING: Final = frozenset(
     {
         *_OPEN,
         "ConfigMap",
-        "Namespace",
         "ResourceQuota",
         "Secret",
         "Service",

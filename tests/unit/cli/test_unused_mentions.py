@@ -133,9 +133,8 @@ def test_also_where_only_that_namespace_is_asked_about(
         made("v1", "Service", "web", annotations={"balancer.example/settings": "used"}),
         made("storage.k8s.io/v1", "StorageClass", "fast", "", parameters={"settings": "shop/used"}),
         *(
-            made(version, kind, "by", "" if kind == "Namespace" else "shop", annotations={"any.example/settings": "shop/used"})
+            made(version, kind, "by", annotations={"any.example/settings": "shop/used"})
             for version, kind in (
-                ("v1", "Namespace"),
                 ("v1", "ResourceQuota"),
                 ("v1", "Secret"),
                 ("v1", "ServiceAccount"),
