@@ -6,8 +6,6 @@ point at; one without rules at everything. What the settings waive (`usage.ignor
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
 from skoupa.kube.resources import Resource
@@ -16,8 +14,6 @@ from skoupa.usage.edges.patterns import ANYTHING
 from skoupa.usage.reading import Readings
 from skoupa.usage.silent import SILENT
 from skoupa.usage.texts import TELLING
-
-_NAMESPACE: Final = "Namespace"
 
 
 class Unread(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -40,7 +36,6 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
 
     `waived` were not read either, and the settings say that this need not hold anything. Where only one namespace was looked
     at it is `place`, and `narrow` are the kinds of which only those in it were read, since others can't point at what is judged.
-    `home_read`: that Namespace itself was read, though Namespaces can't be listed. What others say is hardly about what is in this one.
     """
 
     readings: Readings
@@ -50,7 +45,6 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     waived: tuple[Unread, ...] = ()
     place: str = ""
     narrow: frozenset[str] = frozenset()
-    home_read: bool = False
     # As the settings name the kinds that they waive, and what was read of these and could not be understood.
     ignored: frozenset[str] = frozenset()
     overlooked: tuple[Unread, ...] = ()
@@ -66,11 +60,7 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
 
     def blind_for(self, kind: str) -> tuple[Unread, ...]:
         """What was not read and could point at objects of this kind."""
-        return tuple(
-            one
-            for one in self.unread
-            if self.may_point(one.kind, kind) and not (self.home_read and one.kind == _NAMESPACE)
-        )
+        return tuple(one for one in self.unread if self.may_point(one.kind, kind))
 
     def heeds(self, resource: Resource) -> bool:
         """Whether it matters that an object of this kind can't be understood."""

@@ -122,7 +122,7 @@ async def test_the_leader_killed_in_the_middle_of_five_thousand_deletions(
         for entry in taken
         if entry["user"]["username"] == users[second.kubeconfig]
     ]
-    assert killed < min(moments) < killed + 2 * LEASE_SECONDS
+    assert killed < min(moments) < killed + LEASE_SECONDS + 3
 
 
 def _moment(text: str) -> float:
@@ -136,7 +136,7 @@ async def test_a_signal_hands_over_at_once(people: People, yard: Yard) -> None:
     told = time.monotonic()
     first.terminate()
     await second.says("leading")
-    assert time.monotonic() - told < lease / 2
+    assert time.monotonic() - told < 5
     await until(lambda: not first.running, what="the first to end")
     assert first.exit_code() == 0
     # What is missing here (Brakes, for one) may be told at any moment.

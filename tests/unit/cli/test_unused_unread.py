@@ -185,13 +185,6 @@ def test_what_is_in_namespaces_that_can_t_be_read_is_not_judged(town: Town, tmp_
     assert names(town.document("unused", "configmaps", "-n", "shop", code=4)) == []
 
 
-def test_what_the_one_namespace_says_that_can_be_read_counts(town: Town) -> None:
-    said = obj("Namespace", "shop", annotations={"any.example/settings": "used"})
-    town.holding(said, config_map("used"), config_map("left"))
-    town.cluster.faults.answer(403, when=asking(kind="namespaces", verb="list"), times=None)
-    assert names(town.document("unused", "configmaps", "-n", "shop")) == ["left"]
-
-
 # Kinds that this version does not know.
 
 

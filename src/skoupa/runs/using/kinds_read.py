@@ -35,8 +35,6 @@ class KindsRead:
         # Kinds that are to be judged and could not be read at all.
         self.refused: dict[str, SkoupaError] = {}
         self.schemas_unread: SkoupaError | None = None
-        # The one Namespace, where they can't be listed.
-        self.home_read = False
 
     @property
     def may_come(self) -> bool:
@@ -77,7 +75,6 @@ class KindsRead:
             waived=tuple(one for one in every if is_waived(one, self._ignored)),
             place=self._place,
             narrow=frozenset(self._narrow),
-            home_read=self.home_read,
             ignored=self._ignored,
             overlooked=tuple(self._overlooked(graph)),
         )

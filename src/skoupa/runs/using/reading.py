@@ -176,9 +176,7 @@ class UsageReading:
         """Who has rights in one namespace may mostly read that itself, and whether it is kept is asked of nothing else."""
         with suppress(ApiError, BadReply, TimedOut):
             found = await self._client.get(resource, self._place, view=METADATA)
-            row = self._extraction.row(resource, found)
-            self.graph.put(row, self._heard(row, found, found.metadata))
-            self._known.home_read = True
+            self.graph.put(self._extraction.row(resource, found), Found())
 
     async def _list(self, resource: Resource, scope: Scope) -> None:
         kind = kind_name(resource)
